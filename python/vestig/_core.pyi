@@ -1,0 +1,285 @@
+"""The native core: exact numbers and the memory-mapped projection.
+
+A vector is any C-contiguous buffer of float32 (bytes, memoryview, numpy array). Times are
+integers, microseconds since the epoch (UTC). Ids are 16 raw bytes. Codes are positions in the
+enums of `vestig.types`. Nothing here reads a clock, a file name of the ledger or the environment.
+"""
+
+from collections.abc import Sequence
+from typing import final
+
+from typing_extensions import Buffer  # noqa
+
+VERSION: str
+FORMAT_VERSION: int
+ANALYSER_VERSION: str
+
+class SnapshotMoved(Exception):
+    """The projection stands at another seq than the caller's ledger view."""
+
+class ProjectionDamaged(Exception):
+    """A projection file failed a check during a call; discard and rebuild."""
+
+# --- numbers (B-16) ------------------------------------------------------------------------
+
+def dot(x: Buffer, y: Buffer) -> float:
+    """Float32 dot product with 64 lanes, as float64. ValueError when lengths differ."""
+
+def dot_with(level: str, x: Buffer, y: Buffer) -> float:
+    """`dot` computed by one instruction level of `levels()`; every level gives the same bits."""
+
+def levels() -> list[str]:
+    """Instruction levels of this machine, best first; always ends with "portable"."""
+
+def unit(v: Buffer) -> bytes:
+    """v / |v| as float32 bytes; a zero vector stays zero."""
+
+def exp(x: float) -> float: ...
+def ln(x: float) -> float: ...
+def pow(x: float, y: float) -> float: ...
+def logistic(x: float) -> float:
+    """1 / (1 + exp(-x))."""
+
+def tracerank(
+    events: Sequence[tuple[int, int, int, int]],
+    query_time_us: int,
+    valid_from_us: int,
+    stability: int,
+    params: TraceParams,
+    connectivity_n: int = 0,
+) -> tuple[float, float, float, float, float, float, int]:
+    """(trace, basic, connectivity, confidence, unclipped, clipped, counted events) of T-07 … T-11.
+
+    events: (type code, occurred_us, seq, row) in any order.
+    """
+
+def temporal_match(
+    instants_us: Sequence[int],
+    windows: Sequence[tuple[int | None, int | None]],
+    query_windows: Sequence[tuple[int | None, int | None]],
+    open_scale_days: float = 30.0,
+) -> float:
+    """T-06. ValueError when there is no query window, or nothing to match."""
+
+@final
+class TraceParams:
+    def __init__(
+        self,
+        *,
+        enabled: bool = True,
+        event_weights: Sequence[float],
+        tau_days: float = 21.0,
+        cooldown_hours: float = 24.0,
+        burst_discount: float = 0.2,
+        k: float = 0.35,
+        temporal_decay_enabled: bool = True,
+        dynamic_tau_days: float = 90.0,
+        ephemeral_tau_days: float | None = None,
+        static_boost: float = 1.0,
+        clip_min: float = 0.25,
+        clip_max: float = 2.0,
+        spacing_enabled: bool = False,
+        spacing_bonus: float = 0.25,
+        spacing_days: float = 14.0,
+        connectivity_enabled: bool = False,
+        graph_k: float = 0.15,
+    ) -> None:
+        """event_weights: one weight per code of `EventType`."""
+
+# --- words (C-09, Q-10) --------------------------------------------------------------------
+
+def tokens(text: str) -> list[tuple[str, int, int, bool]]:
+    """Word tokens of a text in order: (token lower-cased, start, end, is identifier); offsets in
+    code points. Identifiers are whole; Han, Hiragana, Katakana and Thai runs give overlapping
+    bigrams. Before stop words and caps."""
+
+def terms(text: str, author: str | None = None) -> list[str]:
+    """Index terms in order, repeats kept: author first, identifiers whole and in parts, `'s`
+    cut, Snowball English stems (Q-10)."""
+
+# --- projection (D-10) ---------------------------------------------------------------------
+
+@final
+class Filter:
+    """Eligibility (R-02, T-13); everything absent = no restriction but the defaults named."""
+
+    def __init__(
+        self,
+        *,
+        namespace: str,
+        known_at_us: int,
+        past: bool = False,
+        valid_at_us: int | None = None,
+        scopes: Sequence[str | None] | None = None,
+        kinds: Sequence[int] | None = None,
+        tags: Sequence[str] | None = None,
+        tags_all: bool = False,
+        sources: Sequence[str] | None = None,
+        actors: Sequence[str] | None = None,
+        authors: Sequence[str] | None = None,
+        roles: Sequence[str] | None = None,
+        session_ids: Sequence[str] | None = None,
+        origin_types: Sequence[int] | None = None,
+        since_us: int | None = None,
+        until_us: int | None = None,
+        created_since_us: int | None = None,
+        created_until_us: int | None = None,
+        include_expired: bool = False,
+        include_archived: bool = False,
+        ids: bytes | None = None,
+        exclude_ids: bytes | None = None,
+        min_similarity: float | None = None,
+        ends: Sequence[tuple[bytes, int | None]] = (),
+    ) -> None:
+        """known_at_us: K of T-13. past: K was given, so events recorded after K are ignored.
+        ids: only these (16 bytes each; metadata equality comes this way). ends: `t_invalid` as
+        known at K for memories whose end was written later."""
+
+@final
+class Ranking:
+    """How scores are made (R-12, R-15, Q-03)."""
+
+    def __init__(
+        self,
+        *,
+        base: str,
+        weights: Sequence[tuple[float, float | None, float | None]],
+        trace: TraceParams,
+        tracerank_power: float,
+        pool: int | None,
+        limit: int,
+        min_score: float | None,
+        query_time_us: int,
+    ) -> None:
+        """base: "semantic", "linear" or "cosine". weights: (bias, cosine, lexical) per code of
+        `OriginType`; None = switched off. pool: direct candidates, None = all."""
+
+@final
+class Row:
+    """One returned memory with every number that made its rank (R-14)."""
+
+    id: bytes
+    final_score: float
+    similarity: float
+    semantic_score: float
+    start_score: float
+    base: float
+    origin: int
+    embedded: bool
+    cosine_raw: float
+    cosine_normalised: float
+    lexical_raw: float | None
+    lexical_normalised: float | None
+    matched_terms: list[int]
+    filled: bool
+    trace: float
+    basic: float
+    connectivity: float
+    confidence: float
+    unclipped: float
+    tracerank: float
+    events: int
+    stability: int
+
+@final
+class Scan:
+    """Result of one crossing."""
+
+    rows: list[Row]
+    terms: list[str]
+    stored: int
+    eligible: int
+    scored: int
+    below_min_score: int
+    unembedded: int
+    cosine_max: float | None
+    lexical_max: float | None
+
+@final
+class Projection:
+    """Segments, manifest and tail of one store; thread-safe, releases the interpreter."""
+
+    @staticmethod
+    def open(
+        path: str | None, store_uuid: bytes, dimensions: int, model: str, read_only: bool = False
+    ) -> Projection:
+        """path: directory of the segments, made when absent; None = memory only. Damage never
+        raises: the files are moved aside, the projection is empty and `discarded` says why."""
+
+    @property
+    def discarded(self) -> str | None: ...
+    @property
+    def applied_seq(self) -> int: ...
+    @property
+    def chain_head(self) -> bytes: ...
+    @property
+    def rows(self) -> int:
+        """Live memories."""
+
+    @property
+    def tail_rows(self) -> int: ...
+    @property
+    def segments(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    def sizes(self) -> list[tuple[str, int]]:
+        """(section, bytes) over all segments, and ("tail", bytes held in memory)."""
+
+    def refresh(self) -> bool:
+        """One stat of the manifest; maps a newer set. True when something changed. Raises
+        ProjectionDamaged."""
+
+    def apply(
+        self, rows: Sequence[tuple[object, ...]], upto_seq: int, chain_head: bytes
+    ) -> None:
+        """Row versions (`ports.ProjectionRow`) into the tail; a known id is masked by its new
+        version. Nothing changes when any row is refused (ValueError)."""
+
+    def reset(self) -> None:
+        """Empty, in memory and (when published next) on disk."""
+
+    def publish(self, compact: bool = False) -> int:
+        """Tail to a new segment (compact: everything to one) and manifest, durably, under the
+        kernel lock. Bytes written; 0 when nothing was to do or another process was newer."""
+
+    def verify(self) -> list[str]:
+        """Checks every checksum of every section again; findings, [] when clean."""
+
+    def row(self, id: bytes) -> dict[str, object] | None:
+        """All stored columns of a memory, for comparison with the ledger (doctor)."""
+
+    def ids(self) -> bytes:
+        """Ids of all live memories, ascending, 16 bytes each."""
+
+    def recall(
+        self,
+        seq: int,
+        vector: Buffer | None,
+        text: str | None,
+        filter: Filter,
+        ranking: Ranking,
+        threads: int = 1,
+    ) -> Scan:
+        """One query, one crossing. Raises SnapshotMoved unless applied_seq == seq."""
+
+    def similar(
+        self,
+        seq: int,
+        vectors: Buffer,
+        namespace: str,
+        scopes: Sequence[str | None],
+        authors: Sequence[str | None],
+        exclude: Sequence[bytes],
+        near_threshold: float,
+        near_top: int,
+        related_threshold: float,
+        related_top: int,
+        threads: int = 1,
+    ) -> list[tuple[list[tuple[bytes, float]], list[tuple[bytes, float]]]]:
+        """Per query vector (scopes, authors, exclude one each): near = active or archived
+        MEMORY rows of the same namespace, scope and author with cosine >= near_threshold, ids in
+        `exclude` (16 bytes each) left out (C-07); related = active MEMORY rows of the namespace
+        with cosine >= related_threshold (G-07). Both best first, ties by id. top 0 = none."""
+
+def similar_within(vectors: Buffer, dimensions: int, threshold: float) -> list[list[tuple[int, float]]]:
+    """For each vector i of a batch, the earlier j < i with cosine >= threshold, j ascending."""

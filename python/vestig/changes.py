@@ -1,0 +1,174 @@
+"""What a pure decision hands to the store: one `ChangeSet`, written in one transaction.
+
+All times are integers, microseconds since the epoch (UTC). Ids are full text ids.
+The store fills in what only the write transaction knows: `seq` and `recorded_at`
+(transaction time, which never decreases along the ledger).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vestig.types import EdgeType, EventType, Kind, OriginType, RetentionPolicy, Stability, Status
+
+__all__ = [
+    "AccessTouch",
+    "ChangeSet",
+    "MemoryPatch",
+    "NewEdge",
+    "NewEvent",
+    "NewJob",
+    "NewMemory",
+    "NewSource",
+    "NewSupersession",
+    "NewVector",
+    "StoredWindow",
+]
+
+
+class StoredWindow(msgspec.Struct, frozen=True, kw_only=True):
+    """A temporal window as stored; None = open on that side (T-05)."""
+
+    text: str
+    start_us: int | None
+    end_us: int | None
+    grain: str
+
+
+class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory row to insert (D-01). `t_created` is the transaction's time unless restored."""
+
+    id: str
+    namespace: str
+    scope: str | None
+    kind: Kind
+    content: str
+    content_hash: str
+    author: str | None
+    role: str | None
+    session_id: str | None
+    sequence: int | None
+    title: str | None
+    origin_type: OriginType
+    origin_derived: bool
+    keywords: tuple[str, ...]
+    times: tuple[StoredWindow, ...]
+    trigger: str | None
+    t_valid_us: int
+    t_invalid_us: int | None
+    temporal_stability: Stability
+    retention_policy: RetentionPolicy
+    retention_until_us: int | None
+    revives: str | None
+    metadata: dict[str, Any]
+    status: Status = Status.ACTIVE
+    processing: str = "ready"
+    pinned: bool = False
+    pinned_at_us: int | None = None
+    pinned_reason: str | None = None
+
+
+class NewVector(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory's embedding: float32 little-endian bytes as the embedder gave them."""
+
+    memory_id: str
+    model: str
+    embedding: bytes
+
+
+class MemoryPatch(msgspec.Struct, frozen=True, kw_only=True):
+    """New values of some columns of an existing memory; the rest stays.
+
+    `columns` maps names of the `memories` table (times with suffix `_us`, lists and
+    metadata as Python values) to values; None clears.
+    `expired=True` sets `t_expired_us` to the transaction time where it is null.
+    `reinforce` adds to `reinforce_count` and lifts `last_seen_at` to `seen_us`.
+    """
+
+    memory_id: str
+    columns: dict[str, Any] = {}
+    expired: bool = False
+    reinforce: int = 0
+    seen_us: int | None = None
+    bump_version: bool = False
+
+
+class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event to append (D-04)."""
+
+    id: str
+    memory_id: str
+    event_type: EventType
+    occurred_us: int
+    source: str
+    actor: str | None = None
+    artifact_ref: str | None = None
+    payload: dict[str, Any] = {}
+
+
+class NewSource(msgspec.Struct, frozen=True, kw_only=True):
+    """A source (D-05). Agentic sources with the same (namespace, agent, session_id) are one:
+    the store keeps the first and maps later ids to it."""
+
+    id: str
+    namespace: str
+    source_type: str
+    created_us: int
+    source_hash: str | None = None
+    path: str | None = None
+    agent: str | None = None
+    session_id: str | None = None
+    metadata: dict[str, Any] = {}
+
+
+class NewEdge(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge (D-03). Storing an unexpired (from, to, type, relation) again changes nothing."""
+
+    id: str
+    from_id: str
+    to_id: str
+    edge_type: EdgeType
+    weight: float = 1.0
+    confidence: float | None = None
+    evidence: str | None = None
+    origin: str = "computed"
+    relation: str | None = None
+
+
+class NewSupersession(msgspec.Struct, frozen=True, kw_only=True):
+    """A supersession record (L-03)."""
+
+    superseding_id: str
+    superseded_id: str
+    reason: str
+
+
+class NewJob(msgspec.Struct, frozen=True, kw_only=True):
+    """An enrichment job (D-08), pending from the start."""
+
+    id: str
+    memory_id: str
+    kind: str
+
+
+class AccessTouch(msgspec.Struct, frozen=True, kw_only=True):
+    """One access of each memory (L-12): bookkeeping, takes no `seq`."""
+
+    memory_ids: tuple[str, ...]
+    accessed_us: int
+
+
+class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything one transaction writes, in this order."""
+
+    namespace: str
+    sources: tuple[NewSource, ...] = ()
+    memories: tuple[NewMemory, ...] = ()
+    vectors: tuple[NewVector, ...] = ()
+    patches: tuple[MemoryPatch, ...] = ()
+    events: tuple[NewEvent, ...] = ()
+    edges: tuple[NewEdge, ...] = ()
+    supersessions: tuple[NewSupersession, ...] = ()
+    jobs: tuple[NewJob, ...] = ()

@@ -1,0 +1,162 @@
+"""The exceptions of Vestig (spec B-20 … B-30).
+
+::
+
+    VestigError
+    ├── ValidationError        (ValueError)         bad argument
+    ├── HygieneError           (ValueError)         refused commit with strict=True
+    ├── NotFoundError          (LookupError)        unknown id, other namespace, forgotten
+    ├── ConflictError                               the state forbids it
+    ├── ConfigError            (ValueError)         configuration
+    │   ├── ConfigNotFoundError (FileNotFoundError) a named file is missing
+    │   └── EmbeddingMismatchError                  model or dimension differs from the store
+    ├── StoreLockedError                            no write lock in time
+    ├── StoreDamagedError                           an integrity check failed, or the schema is newer
+    │   └── ForgetIncompleteError                   residue after a hard delete
+    └── ProviderError                               a required model or remote embedder failed
+        └── ProviderTimeout
+
+Every message states what was expected, what came and what to do next, and none
+contains stored text.
+
+Example:
+    >>> import vestig.errors
+    >>> raise vestig.errors.ValidationError("limit", 0, "an integer >= 1")
+    Traceback (most recent call last):
+        ...
+    vestig.errors.ValidationError: limit: expected an integer >= 1, got 0
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vestig.types import CommitOutcome
+
+__all__ = [
+    "ConfigError",
+    "ConfigNotFoundError",
+    "ConflictError",
+    "EmbeddingMismatchError",
+    "ForgetIncompleteError",
+    "HygieneError",
+    "NotFoundError",
+    "ProviderError",
+    "ProviderTimeout",
+    "StoreDamagedError",
+    "StoreLockedError",
+    "ValidationError",
+    "VestigError",
+]
+
+_SHOWN_LENGTH_MAX = 80
+
+
+def _shown(value: object) -> str:
+    """`repr` of a bad value, cut so that a message never carries a whole text."""
+    try:
+        text = repr(value)
+    except Exception:  # a hostile __repr__ must not hide the real error
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= _SHOWN_LENGTH_MAX else text[: _SHOWN_LENGTH_MAX - 1] + "…"
+
+
+class VestigError(Exception):
+    """Base of every error that Vestig raises on purpose (B-20)."""
+
+    code = "internal"
+
+
+class ValidationError(VestigError, ValueError):
+    """A bad argument (B-21).
+
+    Args:
+        field: name of the argument as the caller wrote it.
+        value: what came; shown cut to 80 characters.
+        allowed: what is allowed, completing the sentence "expected …".
+        hint: optional next step.
+    """
+
+    code = "validation"
+
+    def __init__(self, field: str, value: object, allowed: str, hint: str = "") -> None:
+        self.field = field
+        self.value = value
+        self.allowed = allowed
+        message = f"{field}: expected {allowed}, got {_shown(value)}"
+        super().__init__(f"{message}; {hint}" if hint else message)
+
+
+class HygieneError(VestigError, ValueError):
+    """A commit was refused and the caller asked for `strict=True` (B-22)."""
+
+    code = "hygiene-rejected"
+
+    def __init__(self, outcome: CommitOutcome) -> None:
+        self.outcome = outcome
+        super().__init__("; ".join(outcome.hygiene_reasons))
+
+
+class NotFoundError(VestigError, LookupError):
+    """An id that this namespace does not hold (B-23)."""
+
+    code = "not-found"
+
+    def __init__(self, kind: str, id: str, detail: str = "") -> None:
+        self.kind = kind
+        self.id = id
+        message = f"{kind} not found: {id}"
+        super().__init__(f"{message} ({detail})" if detail else message)
+
+
+class ConflictError(VestigError):
+    """The state of a record forbids the call (B-24); names id, state, since when."""
+
+    code = "conflict"
+
+
+class ConfigError(VestigError, ValueError):
+    """Configuration that cannot be used (B-25); names file, dotted key and what is allowed."""
+
+    code = "config"
+
+
+class ConfigNotFoundError(ConfigError, FileNotFoundError):
+    """A configuration file that was named does not exist (B-25)."""
+
+
+class EmbeddingMismatchError(ConfigError):
+    """The configured embedder is not the one that made the store's vectors (B-26)."""
+
+    code = "embedding-mismatch"
+
+
+class StoreLockedError(VestigError):
+    """No write lock within `store.lock_timeout_s`, or a store that cannot be written (B-27)."""
+
+    code = "store-locked"
+
+
+class StoreDamagedError(VestigError):
+    """An integrity check failed, or the schema is newer than this program (B-28)."""
+
+    code = "store-damaged"
+
+
+class ForgetIncompleteError(StoreDamagedError):
+    """Bytes of forgotten memories remain in a file of the store (B-30)."""
+
+    code = "forget-incomplete"
+
+
+class ProviderError(VestigError):
+    """A required model or remote embedder failed (B-29)."""
+
+    code = "provider"
+
+
+class ProviderTimeout(ProviderError):
+    """A required model or remote embedder did not answer in time (B-29)."""
+
+    code = "provider-timeout"

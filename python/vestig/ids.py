@@ -1,0 +1,79 @@
+"""Ids: a prefix and a lower-case UUIDv4 (spec README 3)."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Final
+
+from vestig.errors import ValidationError
+
+__all__ = ["ID_PREFIXES", "id_bytes", "id_text", "is_full_id", "new_id"]
+
+ID_PREFIXES: Final = ("mem", "ent", "edge", "evt", "source", "chunk", "doc", "job", "req")
+PREFIX_CHARS_MIN: Final = 8
+
+_FULL = re.compile(
+    r"(mem|ent|edge|evt|source|chunk|doc|job|req)"
+    r"_([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})"
+)
+
+
+def new_id(prefix: str) -> str:
+    """A new random id.
+
+    Example:
+        >>> new_id("mem")[:4], len(new_id("mem"))
+        ('mem_', 40)
+    """
+    raw = bytearray(os.urandom(16))
+    raw[6] = (raw[6] & 0x0F) | 0x40
+    raw[8] = (raw[8] & 0x3F) | 0x80
+    return id_text(prefix, bytes(raw))
+
+
+def id_text(prefix: str, raw: bytes) -> str:
+    """The text form of 16 id bytes.
+
+    Example:
+        >>> id_text("mem", bytes(16))
+        'mem_00000000-0000-0000-0000-000000000000'
+    """
+    h = raw.hex()
+    return f"{prefix}_{h[:8]}-{h[8:12]}-{h[12:16]}-{h[16:20]}-{h[20:]}"
+
+
+def id_bytes(id: str) -> bytes:
+    """The 16 bytes of a full id.
+
+    Example:
+        >>> id_bytes(id_text("mem", bytes(range(16)))) == bytes(range(16))
+        True
+    """
+    return bytes.fromhex(id[id.index("_") + 1 :].replace("-", ""))
+
+
+def is_full_id(text: str, prefix: str) -> bool:
+    """Whether `text` is a whole id of this kind.
+
+    Example:
+        >>> is_full_id(new_id("mem"), "mem"), is_full_id("mem_0123", "mem")
+        (True, False)
+    """
+    match = _FULL.fullmatch(text)
+    return match is not None and match.group(1) == prefix
+
+
+def check_id_prefix(field: str, text: object, prefix: str) -> str:
+    """A full id, or a prefix of one with at least 8 characters after the underscore."""
+    if not isinstance(text, str):
+        raise ValidationError(field, text, f"the text of an id ({prefix}_…)")
+    body = text.removeprefix(f"{prefix}_")
+    if body == text or len(body) < PREFIX_CHARS_MIN or not re.fullmatch(r"[0-9a-f-]{8,36}", body):
+        raise ValidationError(
+            field,
+            text,
+            f"an id such as {prefix}_xxxxxxxx-…, whole or at least"
+            f" {PREFIX_CHARS_MIN} characters after the underscore",
+        )
+    return text

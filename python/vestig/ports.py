@@ -1,0 +1,335 @@
+"""The promises between rooms: what a ledger, an embedder and a clock must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any, Protocol, runtime_checkable
+
+import msgspec
+
+from vestig.changes import AccessTouch, ChangeSet
+from vestig.types import (
+    Event,
+    Kind,
+    Memory,
+    RetentionPolicy,
+    Source,
+    Status,
+    SupersessionRecord,
+)
+
+__all__ = [
+    "Clock",
+    "Embedder",
+    "EmbeddingIdentity",
+    "Job",
+    "Ledger",
+    "LedgerView",
+    "Listing",
+    "ProjectionRow",
+    "StoredEdge",
+    "WriteTransaction",
+]
+
+
+class Clock(Protocol):
+    """Where "now" comes from."""
+
+    def __call__(self) -> datetime:
+        """The current time; aware, or naive and then UTC."""
+        ...
+
+
+class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """Which model made a store's vectors (STORE 2). `fingerprint` is a file hash, or "" when
+    the provider has none; then `probes` (vectors of three fixed sentences, float32 bytes) are
+    compared by cosine >= 0.999."""
+
+    model: str
+    dimensions: int
+    normalized: bool
+    fingerprint: str = ""
+    probes: tuple[bytes, ...] = ()
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to vectors (D-13)."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model, stored with every vector."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector, 1 to 8192."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the weights, or "" when the provider gives none."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """One float32 little-endian vector of `dimensions` values per text; [] for [].
+
+        Raises:
+            ProviderError: the model failed or gave something else than finite vectors.
+        """
+        ...
+
+    def truncated(self, text: str) -> bool:
+        """Whether the model reads only a beginning of this text."""
+        ...
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """What `list` and `count` ask for (L-15)."""
+
+    offset: int = 0
+    limit: int | None = 20
+    statuses: tuple[Status, ...] | None = (Status.ACTIVE,)
+    kind: Kind | None = None
+    retention_policy: RetentionPolicy | None = None
+    pinned: bool | None = None
+    tags: tuple[str, ...] = ()
+    scopes: tuple[str | None, ...] | None = None
+    order_by: str = "created_at"
+    descending: bool = True
+    # time travel (T-13); None = now
+    known_at_us: int | None = None
+    valid_at_us: int | None = None
+
+
+class StoredEdge(msgspec.Struct, frozen=True, kw_only=True):
+    """An edge as the ledger holds it (D-03)."""
+
+    id: str
+    from_id: str
+    to_id: str
+    edge_type: str
+    relation: str | None
+    weight: float
+    confidence: float | None
+    evidence: str | None
+    origin: str
+    t_created: datetime
+    t_expired: datetime | None
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """An enrichment job as the ledger holds it (D-08)."""
+
+    id: str
+    namespace: str
+    memory_id: str
+    kind: str
+    state: str
+    attempts: int
+    next_attempt_us: int | None
+    last_error: str | None
+
+
+# One memory as the projection wants it, in the order of `_core.Projection.apply`:
+# (id 16 bytes, seq, wseq, content, author, namespace, scope, kind code, status code, role,
+#  session_id, sequence, origin code, stability code, pinned, t_valid_us, t_invalid_us,
+#  t_created_us, t_expired_us, embedding or None, tags, sources, actors,
+#  events [(type code, occurred_us, recorded_us, seq, row number)])
+# A code is the position of the member in its enum of `types`.
+ProjectionRow = tuple[
+    bytes,
+    int,
+    int,
+    str,
+    str | None,
+    str,
+    str | None,
+    int,
+    int,
+    str | None,
+    str | None,
+    int | None,
+    int,
+    int,
+    bool,
+    int,
+    int | None,
+    int,
+    int | None,
+    bytes | None,
+    list[str],
+    list[str],
+    list[str],
+    list[tuple[int, int, int, int, int]],
+]
+
+
+class LedgerView(Protocol):
+    """One consistent state of the ledger: everything read through it belongs to `seq`.
+
+    Ids of another namespace are treated as unknown everywhere (D-11).
+    """
+
+    @property
+    def seq(self) -> int:
+        """Number of the last committed write transaction, from 0."""
+        ...
+
+    @property
+    def head(self) -> bytes:
+        """Head of the chain at `seq` (32 bytes)."""
+        ...
+
+    def memories(self, namespace: str, ids: Sequence[str]) -> list[Memory]:
+        """The known ones of these full ids, in the order given. Verifies `content_hash` of each
+        text and raises `StoreDamagedError` when it differs."""
+        ...
+
+    def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+        """Full memory ids that start with `prefix`, ascending."""
+        ...
+
+    def same_text(
+        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+    ) -> list[Memory]:
+        """Memories with this text: unexpired (active, archived) first, then by newest seq."""
+        ...
+
+    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
+        """id → (model, float32 bytes) for those that have a vector."""
+        ...
+
+    def events(
+        self, namespace: str, memory_id: str, limit: int | None = None
+    ) -> list[Event]:
+        """Events of a memory, oldest first (by seq, then row)."""
+        ...
+
+    def sources(self, namespace: str, memory_id: str) -> list[Source]:
+        """Sources with an unexpired PRODUCED edge to the memory, oldest first."""
+        ...
+
+    def edges(
+        self, namespace: str, node_id: str, edge_type: str | None = None
+    ) -> list[StoredEdge]:
+        """Unexpired edges that start or end at the node, by weight descending, then id."""
+        ...
+
+    def supersessions(self, namespace: str, memory_id: str) -> list[SupersessionRecord]:
+        """All records of the chain that this memory belongs to, oldest to newest (L-04)."""
+        ...
+
+    def list_memories(self, namespace: str, listing: Listing) -> list[Memory]:
+        """One page (L-15). Ties by id ascending."""
+        ...
+
+    def count_memories(self, namespace: str, listing: Listing) -> int:
+        """How many a full listing would give; offset and limit are ignored."""
+        ...
+
+    def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
+        """Ids whose metadata equals `wanted` in every key given (R-02)."""
+        ...
+
+    def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
+        """id → `t_invalid_us` as known at K, for memories whose end was written by an event
+        recorded after K (T-13 rule 3)."""
+        ...
+
+    def reinforcements_at(
+        self, namespace: str, ids: Sequence[str], known_at_us: int
+    ) -> dict[str, tuple[int, int | None]]:
+        """id → (reinforce_count, last_seen_us) counting events recorded at or before K."""
+        ...
+
+    def recorded_refs(
+        self, namespace: str, scope: str | None, refs: Sequence[str]
+    ) -> dict[str, str]:
+        """artifact_ref → memory id for references already recorded in that scope (D-07)."""
+        ...
+
+    def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
+        """Whole rows of every memory (of all namespaces) that a transaction after `after_seq`
+        wrote or touched, by seq. Verifies each ledger row against the chain."""
+        ...
+
+    def stats(self, namespace: str) -> dict[str, Any]:
+        """Counts for S-01 `stats()`."""
+        ...
+
+
+class WriteTransaction(LedgerView, Protocol):
+    """A view that can write. `seq` is still the one before the transaction's own."""
+
+    def apply(self, changes: ChangeSet) -> int:
+        """Writes one change set and returns the new seq. May be called once.
+
+        Raises:
+            UniquenessCollision: another unexpired memory holds the same text.
+        """
+        ...
+
+
+class UniquenessCollision(Exception):
+    """The ledger refused a second unexpired memory with one text (D-01). Retried by commit."""
+
+
+class Ledger(Protocol):
+    """The truth (D-09). Thread-safe; every thread may read while one writes."""
+
+    @property
+    def store_uuid(self) -> bytes:
+        """16 random bytes made at creation."""
+        ...
+
+    def read(self) -> AbstractContextManager[LedgerView]:
+        """One read transaction."""
+        ...
+
+    def write(self, now_us: int) -> AbstractContextManager[WriteTransaction]:
+        """One write transaction: BEGIN IMMEDIATE, waits at most `lock_timeout_s`, commits
+        durably on leaving, rolls back on an exception. `now_us` is the wall clock; the
+        transaction's time is max(now, last recorded) and `clock_stepped_back` tells.
+
+        Raises:
+            StoreLockedError: no lock in time, or a read-only store.
+        """
+        ...
+
+    def touch(self, namespace: str, touch: AccessTouch) -> None:
+        """Access counters in one write without a seq (L-12)."""
+        ...
+
+    def due_jobs(self, namespace: str, now_us: int, kinds: Sequence[str], limit: int) -> list[Job]:
+        """Takes due jobs: state running, lease set. Expired leases are due again."""
+        ...
+
+    def finish_job(
+        self, job_id: str, now_us: int, *, changes: ChangeSet | None, error: str | None
+    ) -> None:
+        """Done (results and state in one transaction), or one failed attempt (C-12)."""
+        ...
+
+    def embedding_identity(self) -> EmbeddingIdentity | None:
+        """Which model made the vectors; None until the first vector."""
+        ...
+
+    def set_embedding_identity(self, identity: EmbeddingIdentity) -> None:
+        """Remembered once; a different one is refused by the caller (B-26)."""
+        ...
+
+    def close(self) -> None:
+        """Idempotent."""
+        ...
+
+
+# How embedders are made: settings of the `embedding` section → embedder.
+EmbedderFactory = Callable[[Any], Embedder]
+# A hook (C-11).
+CommitHook = Callable[[Any], None]
+# Anything that yields progress as (done, total or None).
+Progress = Callable[[int, int | None], None]
+Items = Iterable[Any]

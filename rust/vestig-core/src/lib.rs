@@ -1,0 +1,1 @@
+//! Memory-mapped projection and ranking kernels of Vestig.

@@ -1,0 +1,9 @@
+//! Python bindings of vestig-core: convert, release the interpreter, wrap.
+use pyo3::prelude::*;
+
+/// The native module `vestig._core`.
+#[pymodule(gil_used = false)]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    Ok(())
+}
