@@ -29,6 +29,7 @@ __all__ = [
     "LedgerView",
     "Listing",
     "ProjectionRow",
+    "ScanRequest",
     "StoredEdge",
     "WriteTransaction",
 ]
@@ -167,6 +168,20 @@ ProjectionRow = tuple[
 ]
 
 
+class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One ranking scan of the projection, in plain values (R-02, R-12, T-13).
+
+    `filter` and `ranking` are the keyword arguments of `_core.Filter` and `_core.Ranking`
+    (without `trace`), `trace` those of `_core.TraceParams`.
+    """
+
+    vector: bytes | None
+    text: str | None
+    filter: dict[str, Any]
+    ranking: dict[str, Any]
+    trace: dict[str, Any]
+
+
 class LedgerView(Protocol):
     """One consistent state of the ledger: everything read through it belongs to `seq`.
 
@@ -220,6 +235,14 @@ class LedgerView(Protocol):
 
     def supersessions(self, namespace: str, memory_id: str) -> list[SupersessionRecord]:
         """All records of the chain that this memory belongs to, oldest to newest (L-04)."""
+        ...
+
+    def replaced_by(self, namespace: str, ids: Sequence[str]) -> dict[str, list[str]]:
+        """id → ids of the memories that it directly replaced, ascending; only those that did."""
+        ...
+
+    def head_at(self, seq: int) -> bytes | None:
+        """Head of the chain after transaction `seq`; None when there is none."""
         ...
 
     def list_memories(self, namespace: str, listing: Listing) -> list[Memory]:

@@ -133,7 +133,13 @@ def to_plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, msgspec.Struct):
-        return {name: to_plain(getattr(value, name)) for name in value.__struct_fields__}
+        chosen = getattr(value, "plain_fields", None)
+        fields = (
+            {name: getattr(value, name) for name in value.__struct_fields__}
+            if chosen is None
+            else chosen()
+        )
+        return {name: to_plain(item) for name, item in fields.items() if item is not msgspec.UNSET}
     if isinstance(value, dict):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,0 +1,222 @@
+"""Keeps the projection at the ledger's state: catch-up, rebuild, publishing (D-10).
+
+Invariant: a callback given to `run` sees a ledger view and a projection of one and the same
+`seq`. The projection only ever moves forward inside one process, under `_lock`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from vestig import _core
+from vestig.errors import StoreDamagedError
+from vestig.ports import Ledger, LedgerView, Progress, ScanRequest
+from vestig.types import Degradation
+
+__all__ = ["ProjectionKeeper"]
+
+T = TypeVar("T")
+
+# A cold process reads the tail from the ledger, so it must stay short (STORE 8).
+TAIL_ROWS_MAX: Final = 2_048
+# Attempts to find ledger and projection at one seq while other threads write.
+_ATTEMPTS: Final = 4
+_REBUILD_CHUNK: Final = 4_096
+
+
+class ProjectionKeeper:
+    """The projection of one store, kept at the ledger's seq."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        directory: Path | None,
+        *,
+        dimensions: int,
+        model: str,
+        read_only: bool,
+    ) -> None:
+        self._ledger = ledger
+        self._read_only = read_only
+        self._lock = threading.RLock()
+        self._degraded: list[Degradation] = []
+        self._trace_cache: dict[tuple[Any, ...], _core.TraceParams] = {}
+        self._wrote = False
+        self.core = _core.Projection.open(
+            None if directory is None else str(directory),
+            ledger.store_uuid,
+            dimensions,
+            model,
+            read_only,
+        )
+        if self.core.discarded is not None:
+            self._report("projection_rebuilt", self.core.discarded)
+
+    # --- one state -------------------------------------------------------------------------
+
+    def run(self, read: Callable[[LedgerView, _core.Projection], T]) -> T:
+        """`read(view, projection)` with both at one seq. `read` may be called more than once."""
+        for _ in range(_ATTEMPTS):
+            with self._ledger.read() as view:
+                if not self.align(view):
+                    continue
+                try:
+                    return read(view, self.core)
+                except _core.SnapshotMoved:
+                    continue
+        # Others keep moving the projection: hold them off for one read.
+        with self._lock, self._ledger.read() as view:
+            if not self.align(view):
+                raise self._ahead(view)
+            return read(view, self.core)
+
+    def align(self, view: LedgerView) -> bool:
+        """Brings the projection to the view's seq; False when it already stands later.
+
+        Raises:
+            StoreDamagedError: the projection knows transactions that the ledger lacks.
+        """
+        with self._lock:
+            core = self.core
+            try:
+                core.refresh()
+            except _core.ProjectionDamaged as damage:
+                self._rebuild(view, str(damage), None)
+                return True
+            seq = view.seq
+            if core.applied_seq > seq:
+                return False
+            if core.applied_seq < seq:
+                if core.applied_seq and view.head_at(core.applied_seq) != core.chain_head:
+                    raise _other_history(core.applied_seq)
+                if core.applied_seq == 0:
+                    self._fill(view, None)
+                else:
+                    rows = list(view.projection_rows(core.applied_seq))
+                    core.apply(rows, seq, view.head)
+            return True
+
+    def check_history(self) -> None:
+        """At open: the projection must not be ahead of, or beside, the ledger (X-D04)."""
+        with self._lock, self._ledger.read() as view:
+            if self.core.applied_seq > view.seq:
+                raise self._ahead(view)
+            applied = self.core.applied_seq
+            if applied and view.head_at(applied) != self.core.chain_head:
+                raise _other_history(applied)
+
+    def _ahead(self, view: LedgerView) -> StoreDamagedError:
+        missing = self.core.applied_seq - view.seq
+        return StoreDamagedError(
+            f"the ledger ends at transaction {view.seq}, but the projection has seen"
+            f" {self.core.applied_seq}: {missing} transactions are missing; put the newer ledger"
+            " back, run `vestig doctor`, or take this one with `vestig rebuild --accept-ledger`"
+        )
+
+    # --- rebuilding and publishing ---------------------------------------------------------
+
+    def rebuild(self, progress: Progress | None = None) -> int:
+        """Discards the projection and makes it again from the ledger alone; returns its rows."""
+        with self._lock, self._ledger.read() as view:
+            self.core.reset()
+            self._fill(view, progress)
+            self._wrote = True
+            if not self._read_only:
+                self.core.publish(True)
+            return self.core.rows
+
+    def _rebuild(self, view: LedgerView, why: str, progress: Progress | None) -> None:
+        self._report("projection_rebuilt", why)
+        self.core.reset()
+        self._fill(view, progress)
+        if not self._read_only:
+            self._publish(True)
+
+    def _fill(self, view: LedgerView, progress: Progress | None) -> None:
+        done = 0
+        rows = view.projection_rows(0)
+        # Until the last chunk is in, the projection claims nothing: an interrupted fill starts
+        # again from the first row.
+        while chunk := list(itertools.islice(rows, _REBUILD_CHUNK)):
+            self.core.apply(chunk, 0, bytes(32))
+            done += len(chunk)
+            if progress is not None:
+                progress(done, None)
+        self.core.apply([], view.seq, view.head)
+        if self.core.discarded is not None and not self._read_only:
+            self._publish(True)
+
+    def after_commit(self) -> list[Degradation]:
+        """Brings this process up to its own commit and publishes a long tail.
+
+        The commit is durable already: what fails here is a degradation, never an error.
+        """
+        self._wrote = True
+        with self._ledger.read() as view:
+            self.align(view)
+        if self.core.tail_rows >= TAIL_ROWS_MAX and not self._read_only:
+            self._publish(False)
+        return self.take_degraded()
+
+    def _publish(self, compact: bool) -> None:
+        try:
+            with self._lock:
+                self.core.publish(compact)
+        except OSError as error:
+            self._report("projection_stale", f"could not be published: {error.strerror or error}")
+
+    def compact(self) -> int:
+        """Everything into one segment; bytes written."""
+        with self._lock:
+            return self.core.publish(True)
+
+    def close(self) -> None:
+        """Publishes a long tail that this process wrote; reading processes change nothing."""
+        if self._wrote and not self._read_only and self.core.tail_rows >= TAIL_ROWS_MAX:
+            self._publish(False)
+
+    # --- scans -----------------------------------------------------------------------------
+
+    def scan(self, seq: int, request: ScanRequest) -> _core.Scan:
+        """One crossing. Raises `_core.SnapshotMoved`, which `run` answers by reading again."""
+        return self.core.recall(
+            seq,
+            request.vector,
+            request.text,
+            _core.Filter(**request.filter),
+            _core.Ranking(trace=self._trace(request.trace), **request.ranking),
+        )
+
+    def _trace(self, values: dict[str, Any]) -> _core.TraceParams:
+        key = tuple(values.values())
+        found = self._trace_cache.get(key)
+        if found is None:
+            if len(self._trace_cache) > 64:
+                self._trace_cache.clear()
+            found = self._trace_cache[key] = _core.TraceParams(**values)
+        return found
+
+    # --- degradations ----------------------------------------------------------------------
+
+    def _report(self, code: str, detail: str) -> None:
+        self._degraded.append(Degradation(code=code, detail=detail))
+
+    def take_degraded(self) -> list[Degradation]:
+        """What happened since the last call, once."""
+        if not self._degraded:
+            return []
+        taken, self._degraded = self._degraded, []
+        return taken
+
+
+def _other_history(seq: int) -> StoreDamagedError:
+    return StoreDamagedError(
+        f"the ledger's transaction {seq} is not the one the projection was made from: another"
+        " ledger was put in its place; run `vestig doctor`, or take this one with"
+        " `vestig rebuild --accept-ledger`"
+    )
+
