@@ -11,7 +11,7 @@
     │   ├── ConfigNotFoundError (FileNotFoundError) a named file is missing
     │   └── EmbeddingMismatchError                  model or dimension differs from the store
     ├── StoreLockedError                            no write lock in time
-    ├── StoreDamagedError                           an integrity check failed, or the schema is newer
+    ├── StoreDamagedError                           an integrity check failed, or a newer schema
     │   └── ForgetIncompleteError                   residue after a hard delete
     └── ProviderError                               a required model or remote embedder failed
         └── ProviderTimeout

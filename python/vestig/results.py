@@ -90,7 +90,7 @@ class RecallHit(_Value, frozen=True, kw_only=True):
     score: float
     similarity: float | None
     reason: Reason
-    embedding: tuple[float, ...] | None | UnsetType = UNSET
+    embedding: tuple[float, ...] | UnsetType | None = UNSET
 
     @property
     def id(self) -> str:
@@ -255,4 +255,3 @@ class DoctorReport(_Value, frozen=True, kw_only=True):
     def plain_fields(self) -> dict[str, Any]:
         """Findings and the verdict."""
         return {"findings": self.findings, "seq": self.seq, "exit_code": self.exit_code}
-

@@ -1,0 +1,129 @@
+"""The layouts of results, byte for byte (R-18). JSON is made by the surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final
+
+from msgspec import UNSET
+
+from vestig.errors import ValidationError
+from vestig.results import RecallHit, RecallResult
+from vestig.times import age_words, to_us
+
+__all__ = ["FORMATS", "NO_RESULTS", "render", "timing_lines"]
+
+NO_RESULTS: Final = "No memories found."
+_LIST_CHARS: Final = 100
+_SEPARATOR: Final = "\n\n---\n\n"
+
+
+def _written(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%d %H:%M:%S UTC").rjust(23, "0")
+
+
+def _escaped(content: str) -> str:
+    """A content line that is exactly `---` would end the block."""
+    return "\n".join("\\---" if line == "---" else line for line in content.split("\n"))
+
+
+def _header(hit: RecallHit) -> str:
+    hops = hit.reason.hops
+    walked = f", hops={hops}" if isinstance(hops, int) and hops >= 1 else ""
+    return (
+        f"[{hit.id}] (score={hit.score:.4f}, method={hit.reason.retrieval_method}{walked},"
+        f" created={_written(hit.memory.t_created)})"
+    )
+
+
+def _reason(hit: RecallHit) -> list[str]:
+    explanation = hit.reason.explanation
+    return [] if explanation is UNSET else [f"Reason: {explanation}"]
+
+
+def _text(hit: RecallHit, explained: bool) -> str:
+    lines = [_header(hit), *(_reason(hit) if explained else [])]
+    return "\n".join([*lines, f"Content: {_escaped(hit.content)}"])
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
+
+
+def _explain(hit: RecallHit) -> str:
+    reason, lines = hit.reason, [_header(hit), *_reason(hit)]
+    if reason.signals is not UNSET:
+        terms = [
+            f"{name} {_number(signal.normalised)} × {_number(signal.weight)}"
+            f" (raw {_number(signal.raw)})"
+            for name, signal in reason.signals.items()
+        ]
+        lines.append("Signals: " + "; ".join(terms))
+    if reason.start_score is not UNSET and reason.base is not UNSET:
+        lines.append(f"Score: start {reason.start_score:.4f}; base {reason.base:.4f}")
+    if reason.path is not UNSET and reason.path_score is not UNSET:
+        lines.append(f"Path: {' → '.join(reason.path)}; path score {reason.path_score:.4f}")
+    boost = reason.tracerank_boost
+    if boost is not UNSET:
+        lines.append(
+            f"TraceRank: {boost.multiplier:.4f} (trace {boost.trace:.4f}, basic {boost.basic:.4f},"
+            f" connectivity {boost.connectivity:.4f}, confidence {boost.confidence:.4f},"
+            f" unclipped {boost.unclipped:.4f}, events {boost.events},"
+            f" stability {boost.stability})"
+        )
+    if reason.flags is not UNSET and reason.flags:
+        lines.append(f"Flags: {', '.join(reason.flags)}")
+    return "\n".join([*lines, f"Content: {_escaped(hit.content)}"])
+
+
+def _compact(hit: RecallHit, query_time: datetime) -> str:
+    age = age_words(to_us(query_time) - to_us(hit.memory.t_valid))
+    stability = hit.memory.temporal_stability.value
+    return f"(score={hit.score:.4f}, age={age}, stability={stability})\n{_escaped(hit.content)}"
+
+
+def _list(hit: RecallHit) -> str:
+    content = hit.content
+    snippet = content if len(content) <= _LIST_CHARS else content[:_LIST_CHARS] + "..."
+    return (
+        f"ID: {hit.id}\nScore: {hit.score:.4f}\nCreated: {_written(hit.memory.t_created)}\n"
+        f"Content: {snippet}"
+    )
+
+
+Layout = Callable[[RecallResult, bool], str]
+
+
+def _blocks(blocks: Sequence[str]) -> str:
+    return _SEPARATOR.join(blocks)
+
+
+FORMATS: Final[dict[str, Layout]] = {
+    "text": lambda result, explained: _blocks([_text(h, explained) for h in result.results]),
+    "compact": lambda result, _: _blocks([_compact(h, result.query_time) for h in result.results]),
+    "explain": lambda result, _: _blocks([_explain(h) for h in result.results]),
+    "list": lambda result, _: "\n\n".join(_list(h) for h in result.results),
+}
+
+
+def render(result: RecallResult, format: str = "text", *, explained: bool = False) -> str:
+    """A result in one of the layouts `text`, `compact`, `explain`, `list`.
+
+    Raises:
+        ValidationError: another format.
+    """
+    layout = FORMATS.get(format)
+    if layout is None:
+        raise ValidationError("format", format, "one of " + ", ".join([*FORMATS, "json"]))
+    return layout(result, explained) if result.results else NO_RESULTS
+
+
+def timing_lines(result: RecallResult) -> str:
+    """Stages in milliseconds and per cent of the total (`--timing`)."""
+    total = result.timings_ms["total"]
+    lines = []
+    for stage, spent in result.timings_ms.items():
+        share = 100.0 * spent / total if total > 0 else 0.0
+        lines.append(f"{stage:<8} {spent:9.3f} ms {share:6.1f} %")
+    return "\n".join(lines)
