@@ -1,0 +1,148 @@
+"""Hermetic tests: no network, no user directories, no settings from outside, any time zone.
+
+`VESTIG_TEST_TZ` repeats a run's time zone; `VESTIG_TEST_DATA` names a folder of labelled data
+sets (tests that need one are skipped without it).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import random
+import shutil
+import socket
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ZONES = (
+    "UTC",
+    "America/Los_Angeles",
+    "America/St_Johns",
+    "Asia/Kathmandu",
+    "Asia/Tokyo",
+    "Europe/Berlin",
+    "Pacific/Chatham",
+    "Pacific/Kiritimati",
+)
+_FOLDERS = {
+    "HOME": "",
+    "XDG_CONFIG_HOME": "config",
+    "XDG_DATA_HOME": "data",
+    "XDG_STATE_HOME": "state",
+    "XDG_CACHE_HOME": "cache",
+    "XDG_RUNTIME_DIR": "run",
+}
+_HOME_KEY = pytest.StashKey[Path]()
+
+# No test may depend on how fast the machine is.
+settings.register_profile(
+    "vestig",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("vestig")
+
+
+def isolated_environment(home: Path) -> dict[str, str]:
+    """Variables that keep a process inside `home`."""
+    return {name: str(home / folder) for name, folder in _FOLDERS.items()}
+
+
+def is_local(address: object) -> bool:
+    """Whether a socket address stays on this machine.
+
+    Names are judged without looking them up: only `localhost` is local.
+    """
+    if isinstance(address, (str, bytes)):  # AF_UNIX
+        return True
+    if not isinstance(address, tuple) or not address:
+        return False
+    host = str(address[0]).partition("%")[0]
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    zone = os.environ.get("VESTIG_TEST_TZ") or random.SystemRandom().choice(ZONES)
+    os.environ["TZ"] = zone
+    time.tzset()
+    home = Path(tempfile.mkdtemp(prefix="vestig-tests-"))
+    config.stash[_HOME_KEY] = home
+    # Fixtures of a wider scope than a test run before `isolated` and see these.
+    os.environ.update(isolated_environment(home))
+    for name in [n for n in os.environ if n.startswith("VESTIG_")]:
+        if not name.startswith("VESTIG_TEST_"):
+            del os.environ[name]
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    home = config.stash.get(_HOME_KEY, None)
+    if home is not None:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def pytest_report_header() -> str:
+    return f"time zone: {os.environ['TZ']} (repeat with VESTIG_TEST_TZ={os.environ['TZ']})"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_network() -> Iterator[None]:
+    """Refuse every connection that would leave this machine (N-42)."""
+    real = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto")}
+    real_getaddrinfo = socket.getaddrinfo
+
+    def refuse(address: object) -> None:
+        raise OSError(f"tests reach no network: {address!r}")
+
+    def guarded(name: str) -> Any:
+        def method(self: socket.socket, *args: Any) -> Any:
+            if not is_local(args[-1]):
+                refuse(args[-1])
+            return real[name](self, *args)
+
+        return method
+
+    def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
+        if host is not None and not is_local((host,)):
+            refuse(host)
+        return real_getaddrinfo(host, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in real:
+            patch.setattr(socket.socket, name, guarded(name))
+        patch.setattr(socket, "getaddrinfo", getaddrinfo)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def isolated(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home of its own for each test, and no `VESTIG_*` setting from outside."""
+    home = tmp_path_factory.mktemp("home")
+    for name, value in isolated_environment(home).items():
+        monkeypatch.setenv(name, value)
+    for name in [n for n in os.environ if n.startswith("VESTIG_")]:
+        if not name.startswith("VESTIG_TEST_"):
+            monkeypatch.delenv(name)
+    return home
+
+
+@pytest.fixture(scope="session")
+def labelled_data() -> Path:
+    """The folder of labelled data sets, from `VESTIG_TEST_DATA`; skips when absent."""
+    named = os.environ.get("VESTIG_TEST_DATA")
+    if not named:
+        pytest.skip("VESTIG_TEST_DATA names no folder of labelled data sets")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.skip("the folder that VESTIG_TEST_DATA names does not exist")
+    return folder

