@@ -1,0 +1,13 @@
+//! Kernels: slices in, values out. No kernel calls another room of the crate.
+//!
+//! Numbers that rank are defined to the bit (B-16): no kernel's result depends on the
+//! instruction level, the number of threads or the layout of segments.
+
+pub mod dispatch;
+pub mod dot;
+pub mod lexical;
+pub mod math;
+pub mod quantised;
+pub mod select;
+pub mod temporal;
+pub mod trace;

@@ -1,0 +1,188 @@
+//! 8-bit codes of vectors with a proven error bound: a cheap pass that stays exact.
+//!
+//! A row m (a unit vector, or zero) is stored as codes c ∈ {−127 … 127}ᵈ, a scale s and the error
+//! e ≥ ‖m − s·c‖. The query q is coded as 16-bit integers with scale t and error f ≥ ‖q − t·k‖.
+//! The approximate cosine is a = s·t·(c·k), an exact integer dot product times two scales.
+//!
+//! **Bound.** q·m − (tk)·(sc) = q·(m − sc) + (q − tk)·sc, so by Cauchy–Schwarz
+//!
+//! |q·m − (tk)·(sc)| ≤ ‖q‖·e + f·(‖m‖ + e).
+//!
+//! Two roundings come on top: the float32 dot product differs from q·m by at most
+//! (⌈d/64⌉ + 7)·2⁻²⁴·1.0001·‖q‖·‖m‖ (see `dot`), and `a` is computed in float32 by four
+//! roundings of 2⁻²⁴ each (integer to float, t to float32, s·t, product). With ‖m‖ ≤ 1 + 2⁻²⁰
+//! both together stay below (⌈d/64⌉ + 16)·2⁻²⁴·1.1·max(1, ‖q‖). [`QuantisedQuery::bound`] is that
+//! sum, inflated by 10⁻⁶ of itself for its own roundings. Clamping to [−1, 1] brings no value
+//! farther from another, so the bound holds for cosines if both its ends are clamped as well.
+//!
+//! **Integers.** |k| ≤ min(32639, (2³¹ − 1)/(128·d)), so no sum of products leaves 32 bits and
+//! every instruction level computes the same integer. 32639 = 127·256 + 127 is the largest value
+//! whose high and low byte are both signed bytes.
+
+use super::dispatch::{self, Level};
+use super::dot::{LANES, padded};
+
+/// Rows per call of an integer kernel.
+pub(crate) const BLOCK: usize = 16;
+
+/// Largest magnitude of a row's code.
+const CODE_MAX: f32 = 127.0;
+
+/// Codes of one row.
+///
+/// `codes.len()` ≥ `row.len()`; codes behind the row become 0. Returns (scale, error): the
+/// largest magnitude / 127 in float32, codes rounded half to even, and an upper bound of
+/// ‖row − scale·codes‖. A zero row, or one too small to scale, gets scale 0. Values are finite.
+pub fn quantise_row(row: &[f32], codes: &mut [i8]) -> (f32, f32) {
+    debug_assert!(codes.len() >= row.len());
+    codes.fill(0);
+    let largest = row.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+    let scale = largest / CODE_MAX;
+    let usable = scale.is_normal();
+    let mut squares = 0.0f64;
+    for (code, &x) in codes.iter_mut().zip(row) {
+        if usable {
+            let rounded = (x / scale).round_ties_even().clamp(-CODE_MAX, CODE_MAX);
+            *code = rounded as i8;
+        }
+        let kept = f64::from(scale) * f64::from(*code);
+        let error = f64::from(x) - kept;
+        squares += error * error;
+    }
+    (if usable { scale } else { 0.0 }, round_up(squares.sqrt()))
+}
+
+/// The next float32 at or above `x`, with room for the float64 roundings that made `x`.
+fn round_up(x: f64) -> f32 {
+    if x == 0.0 {
+        return 0.0;
+    }
+    let inflated = x * (1.0 + 1e-9);
+    let rounded = inflated as f32;
+    if f64::from(rounded) < inflated { rounded.next_up() } else { rounded }
+}
+
+/// A query as 16-bit codes, ready for [`approx_rows`].
+#[derive(Clone, Debug)]
+pub struct QuantisedQuery {
+    codes: Vec<i16>,
+    high: Vec<i8>,
+    low: Vec<i8>,
+    sum: i32,
+    scale: f32,
+    base: f32,
+    slope: f32,
+}
+
+impl QuantisedQuery {
+    /// Codes of a query of d values (a unit vector as made by `dot::unit`, or zero; at most 8192
+    /// values), padded to a multiple of 64.
+    pub fn new(query: &[f32]) -> Self {
+        let stride = padded(query.len());
+        let products = 128 * stride.max(1) as i64;
+        let limit = 32639.min(i64::from(i32::MAX) / products) as f64;
+        let largest = query.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+        let scale = f64::from(largest) / limit;
+        let mut codes = vec![0i16; stride];
+        let (mut squares, mut missed) = (0.0f64, 0.0f64);
+        for (code, &x) in codes.iter_mut().zip(query) {
+            let x = f64::from(x);
+            if scale > 0.0 {
+                *code = (x / scale).round_ties_even().clamp(-limit, limit) as i16;
+            }
+            let error = x - scale * f64::from(*code);
+            squares += x * x;
+            missed += error * error;
+        }
+        let low: Vec<i8> = codes.iter().map(|&k| k as i8).collect();
+        let split = |(&k, &l): (&i16, &i8)| ((i32::from(k) - i32::from(l)) >> 8) as i8;
+        let high = codes.iter().zip(&low).map(split).collect();
+        let (norm, missed) = (squares.sqrt(), missed.sqrt());
+        let steps = (stride / LANES + 16) as f64;
+        let rounding = steps * f64::from(f32::EPSILON) / 2.0 * 1.1 * norm.max(1.0);
+        let unit = 1.0 + f64::from(f32::EPSILON) * 8.0;
+        Self {
+            sum: codes.iter().map(|&k| i32::from(k)).sum(),
+            codes,
+            high,
+            low,
+            scale: scale as f32,
+            base: round_up((missed * unit + rounding) * (1.0 + 1e-6)),
+            slope: round_up((norm + missed) * (1.0 + 1e-6)),
+        }
+    }
+
+    /// Length of a row of codes: the dimensions rounded up to a multiple of 64.
+    pub fn stride(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// Upper bound of |cosine − approximation| for a row whose stored error is `error`.
+    ///
+    /// `cosine` is `dot::cosine(dot(query, row))`; clamp the ends of the interval to [−1, 1]
+    /// before comparing them with it.
+    #[inline]
+    pub fn bound(&self, error: f32) -> f32 {
+        self.base + self.slope * error
+    }
+
+    pub(crate) fn codes(&self) -> &[i16] {
+        &self.codes
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn high(&self) -> &[i8] {
+        &self.high
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn low(&self) -> &[i8] {
+        &self.low
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn sum(&self) -> i32 {
+        self.sum
+    }
+}
+
+/// Integer dot products of up to [`BLOCK`] rows of codes, in portable code.
+#[inline(always)]
+pub(crate) fn dots_lanes(query: &QuantisedQuery, codes: &[i8], out: &mut [i32; BLOCK]) {
+    for (row, value) in codes.chunks_exact(query.stride()).zip(out) {
+        *value = row.iter().zip(query.codes()).map(|(&c, &k)| i32::from(c) * i32::from(k)).sum();
+    }
+}
+
+/// Approximate cosines of `out.len()` consecutive rows of codes.
+///
+/// `codes` holds rows of [`QuantisedQuery::stride`] codes, `scales` one scale per row. Each
+/// result differs from the exact cosine by at most [`QuantisedQuery::bound`] of the row's error;
+/// every level, thread count and split into calls gives the same bits.
+pub fn approx_rows(query: &QuantisedQuery, codes: &[i8], scales: &[f32], out: &mut [f32]) {
+    approx_rows_with(Level::best(), query, codes, scales, out);
+}
+
+/// [`approx_rows`] by a named level.
+pub fn approx_rows_with(
+    level: Level,
+    query: &QuantisedQuery,
+    codes: &[i8],
+    scales: &[f32],
+    out: &mut [f32],
+) {
+    let stride = query.stride();
+    debug_assert!(codes.len() >= out.len() * stride && scales.len() >= out.len());
+    if stride == 0 {
+        out.fill(0.0);
+        return;
+    }
+    let blocks = codes.chunks(BLOCK * stride).zip(scales.chunks(BLOCK));
+    for ((block, scales), out) in blocks.zip(out.chunks_mut(BLOCK)) {
+        let mut dots = [0i32; BLOCK];
+        dispatch::dots(level, query, &block[..out.len() * stride], &mut dots);
+        for ((value, &dot), &scale) in out.iter_mut().zip(&dots).zip(scales) {
+            *value = dot as f32 * (scale * query.scale);
+        }
+    }
+}
