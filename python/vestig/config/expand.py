@@ -1,0 +1,136 @@
+"""`${VAR}` in files, `.env`, and settings by environment variable (K-04)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from vestig.config.problems import Problems, nearest
+from vestig.config.schema import KEYS, key_specs
+
+__all__ = ["RESERVED", "environment_settings", "expand", "read_dotenv", "read_scalar"]
+
+# Reserved variables and the key that each one sets; VESTIG_CONFIG names a file instead.
+RESERVED: Final[Mapping[str, str | None]] = {
+    "VESTIG_STORE": "store.path",
+    "VESTIG_CONFIG": None,
+    "VESTIG_PROFILE": "recall.profile",
+    "VESTIG_NAMESPACE": "namespace",
+}
+_PREFIX: Final = "VESTIG_"
+_TEST_PREFIX: Final = "VESTIG_TEST_"
+_TOKEN: Final = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{[^}]*\}?")
+_DOTENV_LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
+
+
+def expand(
+    text: str, variables: Mapping[str, str], problems: Problems, place: str, key: str
+) -> str:
+    """`text` with its variables put in. Faults are noted, never raised.
+
+    Example:
+        >>> expand("${A:-x}/${B} $${C}", {"B": "b"}, Problems(), "f", "k")
+        'x/b ${C}'
+    """
+
+    def one(match: re.Match[str]) -> str:
+        token, name, fallback = match.group(0), match.group(1), match.group(2)
+        if token == "$${":
+            return "${"
+        if name is None:
+            problems.add(
+                place, key, "expected ${NAME} or ${NAME:-default} (write $${ for a literal ${)"
+            )
+            return token
+        value = variables.get(name)
+        if fallback is not None:
+            return value if value else fallback
+        if value is None:
+            problems.add(
+                place,
+                key,
+                f"the environment variable {name} is not set; set it, or"
+                f" write ${{{name}:-default}}",
+            )
+            return ""
+        return value
+
+    return _TOKEN.sub(one, text)
+
+
+def read_dotenv(path: Path) -> dict[str, str]:
+    """Variables of a `.env` file; {} when there is none. Lines that set nothing are skipped."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _DOTENV_LINE.fullmatch(line)
+        if match is None or line.lstrip().startswith("#"):
+            continue
+        name, value = match.groups()
+        if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
+            value = value[1:-1]
+        else:
+            value = re.split(r"\s+#", value, maxsplit=1)[0]
+        found[name] = value
+    return found
+
+
+def read_scalar(text: str, key: str) -> Any:
+    """A value written as one text: a YAML scalar, but text where the key takes only text."""
+    spec = key_specs().get(key)
+    if spec is not None and spec.takes_text and not spec.takes_other:
+        return None if text in ("null", "~") else text
+    from vestig.config.files import parse_value
+
+    return parse_value(text)
+
+
+def _key_of(variable: str) -> str:
+    parts = variable[len(_PREFIX) :].split("__")
+    wanted = ".".join(parts).lower()
+    return next((key for key in KEYS if key.lower() == wanted), wanted)
+
+
+def _variable_of(key: str) -> str:
+    return _PREFIX + key.replace(".", "__").upper()
+
+
+def environment_settings(
+    environ: Mapping[str, str], problems: Problems
+) -> list[tuple[str, Any, str]]:
+    """(key, value, variable) for every `VESTIG_*` that sets a key; unknown ones are noted.
+
+    Example:
+        >>> environment_settings({"VESTIG_HYGIENE__MIN_CHARS": "3"}, Problems())
+        [('hygiene.min_chars', 3, 'VESTIG_HYGIENE__MIN_CHARS')]
+    """
+    found: list[tuple[str, Any, str]] = []
+    for variable in sorted(environ):
+        if not variable.startswith(_PREFIX) or variable.startswith(_TEST_PREFIX):
+            continue
+        if variable in RESERVED:
+            key = RESERVED[variable]
+            if key is not None:
+                found.append((key, environ[variable], variable))
+            continue
+        key = _key_of(variable)
+        if key not in key_specs():
+            names = [*RESERVED, *(_variable_of(known) for known in KEYS)]
+            problems.add(
+                "environment",
+                variable,
+                f"unknown variable; the nearest valid one is {nearest(variable, names)}",
+            )
+            continue
+        try:
+            value = read_scalar(environ[variable], key)
+        except ValueError as error:
+            problems.add("environment", variable, f"expected one YAML value: {error}")
+            continue
+        found.append((key, value, variable))
+    return found

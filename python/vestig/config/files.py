@@ -1,0 +1,289 @@
+"""Configuration files: where they are, how they are read, what they include (K-02, K-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import msgspec
+
+from vestig.config.expand import expand, read_dotenv, read_scalar
+from vestig.config.problems import Problems
+from vestig.config.schema import key_specs, sections
+from vestig.errors import ConfigError, ConfigNotFoundError
+
+__all__ = [
+    "Item",
+    "find_project_file",
+    "flatten",
+    "parse_value",
+    "profile_key",
+    "read_file",
+    "variables_for",
+]
+
+PROJECT_FILE: Final = "vestig.yaml"
+_PROFILES: Final = "recall.profiles"
+_DEPTH_MAX: Final = 12
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True):
+    """One value that one layer gives to one key; `file` is the path that says so."""
+
+    key: str
+    value: Any
+    file: str | None = None
+    line: int | None = None
+
+    @property
+    def place(self) -> str:
+        """`file:line` as far as known."""
+        if self.file is None:
+            return ""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+
+def find_project_file(cwd: Path) -> Path | None:
+    """The nearest `vestig.yaml` from `cwd` upward."""
+    for folder in (cwd, *cwd.parents):
+        candidate = folder / PROJECT_FILE
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def variables_for(project: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
+    """What `${VAR}` may name: the environment, and below it the `.env` beside the project file."""
+    dotenv = {} if project is None else read_dotenv(project.parent / ".env")
+    return {**dotenv, **environ}
+
+
+@cache
+def _loader() -> Any:
+    """A safe YAML loader with the scalars of YAML 1.2 (`off` is a word) and unique keys."""
+    import re
+
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            seen: set[str] = set()
+            for key_node, _ in node.value:
+                if key_node.tag.endswith(":merge"):
+                    continue
+                if not isinstance(key_node, yaml.ScalarNode):
+                    raise yaml.constructor.ConstructorError(
+                        None, None, "expected a key that is text", key_node.start_mark
+                    )
+                if key_node.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"duplicate key {key_node.value!r}", key_node.start_mark
+                    )
+                seen.add(key_node.value)
+            return super().construct_mapping(node, deep)
+
+    def integer(_: Any, node: Any) -> int:
+        text = node.value
+        radix = {"0o": 8, "0x": 16}.get(text[:2], 10)
+        return int(text[2:] if radix != 10 else text, radix)
+
+    def number(_: Any, node: Any) -> float:
+        return float(node.value.lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+    def resolve(tag: str, pattern: str, first: str) -> None:
+        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), list(first))
+
+    resolve("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF")
+    resolve("int", r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", "-+0123456789")
+    resolve(
+        "float",
+        r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
+        "-+0123456789.",
+    )
+    Loader.add_implicit_resolver(
+        "tag:yaml.org,2002:null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]
+    )
+    resolve("merge", r"^(?:<<)$", "<")
+    Loader.add_constructor("tag:yaml.org,2002:int", integer)
+    Loader.add_constructor("tag:yaml.org,2002:float", number)
+    return Loader
+
+
+def _key_lines(node: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
+    """Dotted key → line, for messages; aliases deeper than any key are not followed."""
+    import yaml
+
+    if not isinstance(node, yaml.MappingNode) or depth > _DEPTH_MAX:
+        return
+    for key_node, value_node in node.value:
+        name = f"{prefix}{key_node.value}"
+        yield name, key_node.start_mark.line + 1
+        yield from _key_lines(value_node, f"{name}.", depth + 1)
+
+
+def _parse(text: str) -> tuple[Any, dict[str, int]]:
+    """The document and the lines of its keys.
+
+    Raises:
+        ValueError: unreadable; the message says where and what.
+    """
+    import yaml
+
+    loader = _loader()(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            return None, {}
+        return loader.construct_document(node), dict(_key_lines(node))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line = "" if mark is None else f"line {mark.line + 1}: "
+        raise ValueError(f"{line}{error.problem}") from None
+    except yaml.YAMLError as error:
+        raise ValueError(str(error).splitlines()[0]) from None
+    finally:
+        loader.dispose()
+
+
+def parse_value(text: str) -> Any:
+    """One YAML value, as an environment variable holds it.
+
+    Example:
+        >>> parse_value("[1, off]")
+        [1, 'off']
+    """
+    return _parse(text)[0]
+
+
+def _load(path: Path) -> tuple[Any, dict[str, int]]:
+    try:
+        return _parse(path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: expected UTF-8 text, byte {error.start} is none") from None
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        where, _, what = str(error).partition(": ")
+        place = f"{path}:{where[5:]}" if where.startswith("line ") and what else f"{path}"
+        raise ConfigError(f"{place}: unreadable YAML: {what or where}") from None
+
+
+def read_file(path: Path, variables: Mapping[str, str], problems: Problems) -> list[Item]:
+    """Every key of a file and of what it includes, weakest first.
+
+    Raises:
+        ConfigNotFoundError: the file does not exist.
+        ConfigError: unreadable, not a mapping, a wrong or circular include.
+    """
+    if not path.is_file():
+        raise ConfigNotFoundError(
+            f"configuration file not found: {path}; name an existing file, or leave the option"
+            " out to run on defaults (`vestig config show` prints them)"
+        )
+    return _read(path, variables, problems, ())
+
+
+def _read(
+    path: Path, variables: Mapping[str, str], problems: Problems, above: tuple[Path, ...]
+) -> list[Item]:
+    real = path.resolve()
+    if real in above:
+        names = " → ".join(p.name for p in (*above[above.index(real) :], real))
+        raise ConfigError(f"{above[-1]}: include: the files include each other: {names}")
+    document, lines = _load(real)
+    if document is None and not above:
+        return []
+    if not isinstance(document, dict):
+        fact = "is empty" if document is None else f"holds a {type(document).__name__}"
+        raise ConfigError(f"{real}: expected a mapping of keys to values, the file {fact}")
+    items: list[Item] = []
+    own = dict(document)
+    for name in _includes(own.pop("include", ()), real, variables, problems):
+        target = Path(name)
+        target = target if target.is_absolute() else real.parent / target
+        if not target.is_file():
+            raise ConfigError(f"{real}: include: file not found: {name}")
+        items.extend(_read(target, variables, problems, (*above, real)))
+    for item in flatten(own, problems, file=str(real), lines=lines):
+        value = _expand_value(item, item.value, variables, problems)
+        items.append(msgspec.structs.replace(item, value=value))
+    return items
+
+
+def profile_key(key: str) -> str | None:
+    """The key that `recall.profiles.<name>.<key>` sets; None for any other key.
+
+    Example:
+        >>> profile_key("recall.profiles.fast.m5.final.base")
+        'm5.final.base'
+    """
+    if not key.startswith(f"{_PROFILES}."):
+        return None
+    return key[len(_PROFILES) + 1 :].partition(".")[2]
+
+
+def _includes(
+    value: Any, path: Path, variables: Mapping[str, str], problems: Problems
+) -> list[str]:
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
+        raise ConfigError(f"{path}: include: expected a file name or a list of file names")
+    return [expand(name, variables, problems, str(path), "include") for name in names]
+
+
+def _expand_value(item: Item, value: Any, variables: Mapping[str, str], problems: Problems) -> Any:
+    if isinstance(value, list):
+        return [_expand_value(item, part, variables, problems) for part in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+    text = expand(value, variables, problems, item.place, item.key)
+    if isinstance(item.value, list):
+        return text
+    try:
+        return read_scalar(text, profile_key(item.key) or item.key)
+    except ValueError:
+        return text
+
+
+def flatten(
+    document: Mapping[Any, Any],
+    problems: Problems,
+    *,
+    file: str | None = None,
+    lines: Mapping[str, int] | None = None,
+) -> list[Item]:
+    """Dotted keys of a nested mapping. A section set to null resets each of its keys (K-01).
+
+    Example:
+        >>> [(i.key, i.value) for i in flatten({"hygiene": {"min_chars": 0}}, Problems())]
+        [('hygiene.min_chars', 0)]
+    """
+    items: list[Item] = []
+    seen: dict[str, Item] = {}
+    for key, value in _leaves(document, "", 0):
+        line = (lines or {}).get(key)
+        item = Item(key=key, value=value, file=file, line=line)
+        if key in seen:
+            problems.add(item.place, key, "the key is given twice; keep one")
+        seen[key] = item
+        items.append(item)
+    return items
+
+
+def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
+    for name, inner in value.items():
+        key = f"{prefix}{name}"
+        group = key in sections() or key == _PROFILES
+        if isinstance(inner, Mapping) and inner and depth < _DEPTH_MAX:
+            yield from _leaves(inner, f"{key}.", depth + 1)
+        elif inner is None and key in sections():
+            yield from ((known, None) for known in key_specs() if known.startswith(f"{key}."))
+        elif not (group and isinstance(inner, Mapping)):
+            yield key, inner

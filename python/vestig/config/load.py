@@ -1,0 +1,280 @@
+"""The layers of K-01 merged into one validated `Config`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from vestig.config.expand import environment_settings
+from vestig.config.files import Item, find_project_file, flatten, read_file, variables_for
+from vestig.config.merge import (
+    PROFILE_KEYS,
+    Entry,
+    Layer,
+    check_layers,
+    merge_layers,
+    merge_profiles,
+    profiles_entry,
+    unknown_key_text,
+    unknown_profile_text,
+)
+from vestig.config.problems import Problems
+from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
+from vestig.config.schema import Settings, key_specs
+from vestig.errors import ConfigError
+
+__all__ = ["Config", "load"]
+
+MEMORY_PATH: Final = ":memory:"
+
+
+class Config:
+    """An immutable effective configuration (K-01, K-06).
+
+    Example:
+        >>> config = load(environ={}, overrides={"hygiene.min_chars": 3})
+        >>> config.settings.hygiene.min_chars, config.origin("hygiene.min_chars")
+        (3, 'call')
+    """
+
+    __slots__ = ("_data_folder", "_entries", "_folder", "_layers", "_profiles", "_settings")
+
+    def __init__(self, layers: tuple[Layer, ...], folder: Path, data_folder: Path) -> None:
+        self._layers = layers
+        self._folder = folder
+        self._data_folder = data_folder
+        problems = Problems()
+        check_layers(layers, problems)
+        self._profiles = merge_profiles(layers)
+        self._entries = merge_layers(layers, self._profiles, problems)
+        self._entries[PROFILE_KEYS] = profiles_entry(layers, self._profiles)
+        _place_store(self._entries, folder, data_folder)
+        self._settings = _settings(self._entries, problems)
+
+    @property
+    def settings(self) -> Settings:
+        """The values, nested by section."""
+        return self._settings
+
+    @property
+    def profile_names(self) -> tuple[str, ...]:
+        """Names that `recall.profile` may take."""
+        return tuple(sorted({*PROFILES, *self._profiles}))
+
+    def effective(self) -> dict[str, Entry]:
+        """Every key with its value and origin, in the order of the schema."""
+        return {key: self._entries[key] for key in key_specs()}
+
+    def origin(self, key: str) -> str:
+        """Layer of a key's value, with the file, variable or profile that set it.
+
+        Raises:
+            ConfigError: unknown key.
+        """
+        entry = self._entries.get(key)
+        if entry is None:
+            raise ConfigError(unknown_key_text(key))
+        return entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
+
+    def profile_values(self, name: str) -> dict[str, Any]:
+        """The keys that a profile sets.
+
+        Raises:
+            ConfigError: unknown profile.
+        """
+        if name not in self.profile_names:
+            raise ConfigError(unknown_profile_text(name, self.profile_names))
+        return dict(PROFILES[name] if name in PROFILES else self._profiles[name])
+
+    def with_overrides(
+        self, overrides: Mapping[str, Any] | None = None, profile: str | None = None
+    ) -> Config:
+        """This configuration for one call of recall: keys of m3, m5 and recall (R-01).
+
+        A profile named here replaces any other and stands above files; keys of the same call
+        win over it (K-01).
+
+        Raises:
+            ConfigError: unknown key, a key that one call cannot set, wrong value, unknown profile.
+
+        Example:
+            >>> load(environ={}).with_overrides(profile="baseline").settings.m5.final.base
+            'cosine'
+        """
+        problems = Problems()
+        items = _call_items(overrides, problems)
+        for item in items:
+            if item.key in key_specs() and (
+                not item.key.startswith(PROFILE_PREFIXES) or item.key == PROFILE_KEYS
+            ):
+                problems.add(
+                    "call",
+                    item.key,
+                    "one call sets only keys of m3, m5 and recall;"
+                    " set this one when the store is opened",
+                )
+        problems.raise_if_any()
+        layer = _call_layer(items, profile)
+        return Config((*self._layers, layer), self._folder, self._data_folder)
+
+
+def load(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    profile: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+) -> Config:
+    """Reads and merges every layer (K-01 to K-05). All faults are reported together.
+
+    Args:
+        path: the project file; default `VESTIG_CONFIG`, else the nearest `vestig.yaml` upward.
+        overrides: keys of the call, nested or dotted; null resets a key to its default.
+        profile: recall profile of the call, above files.
+        environ: default the environment of the process.
+        cwd: default the working directory.
+
+    Raises:
+        ConfigNotFoundError: a named file is missing.
+        ConfigError: anything else that cannot be used.
+
+    Example:
+        >>> load(environ={"VESTIG_NAMESPACE": "work"}).settings.namespace
+        'work'
+    """
+    variables = os.environ if environ is None else environ
+    folder = Path.cwd() if cwd is None else Path(cwd).absolute()
+    problems = Problems()
+    named = variables.get("VESTIG_CONFIG") if path is None else os.fspath(path)
+    if named is None:
+        project = find_project_file(folder)
+    elif named == "":
+        raise ConfigError("VESTIG_CONFIG: expected a file name, got an empty text; unset it")
+    else:
+        project = folder / Path(named).expanduser()
+    expansion = variables_for(project, variables)
+    user = _user_folder("config", variables) / "config.yaml"
+    layers = []
+    for name, file in (("user", user), ("project", project)):
+        if file is None or (name == "user" and not file.is_file()):
+            continue
+        layers.append(Layer(name=name, items=tuple(read_file(file, expansion, problems))))
+    layers.append(
+        Layer(
+            name="environment",
+            items=tuple(
+                item
+                for key, value, variable in environment_settings(variables, problems)
+                for item in flatten({key: value}, problems, file=variable)
+            ),
+        )
+    )
+    layers.append(_call_layer(_call_items(overrides, problems), profile))
+    try:
+        config = Config(tuple(layers), folder, _user_folder("data", variables).parent)
+    except ConfigError as error:
+        for problem in getattr(error, "problems", ()):
+            problems.add(problem.place, problem.key, problem.message, problem.allowed)
+        problems.raise_if_any()
+        raise
+    problems.raise_if_any()
+    return config
+
+
+def _call_items(overrides: Mapping[str, Any] | None, problems: Problems) -> tuple[Item, ...]:
+    if overrides is None:
+        return ()
+    if not isinstance(overrides, Mapping):
+        raise ConfigError(
+            f"call: expected a mapping of keys to values, got a {type(overrides).__name__}"
+        )
+    return tuple(flatten(overrides, problems))
+
+
+def _call_layer(items: tuple[Item, ...], profile: str | None) -> Layer:
+    """A profile counts as named in the call by argument or by the key `recall.profile`."""
+    for item in items:
+        if item.key == "recall.profile" and profile is None and isinstance(item.value, str):
+            profile = item.value
+    return Layer(name="call", items=items, profile=profile)
+
+
+def _user_folder(kind: str, variables: Mapping[str, str]) -> Path:
+    """The platform's folder of this user; `XDG_*_HOME` of the given environment goes first."""
+    import platformdirs
+
+    given = variables.get(f"XDG_{kind.upper()}_HOME")
+    if given:
+        return Path(given) / "vestig"
+    find: Callable[..., Path] = {
+        "config": platformdirs.user_config_path,
+        "data": platformdirs.user_data_path,
+    }[kind]
+    return find("vestig", appauthor=False)
+
+
+def _place_store(entries: dict[str, Entry], cwd: Path, data_folder: Path) -> None:
+    """`store.path` becomes absolute: against the file that names it, else the working directory."""
+    entry = entries["store.path"]
+    if not isinstance(entry.value, str) or entry.value in ("", MEMORY_PATH):
+        return
+    if entry.layer == "built-in":
+        folder = data_folder
+    elif entry.layer in ("user", "project") and entry.file is not None:
+        folder = Path(entry.file).parent
+    else:
+        folder = cwd
+    path = os.path.normpath(folder / Path(entry.value).expanduser())
+    entries["store.path"] = msgspec.structs.replace(entry, value=path)
+
+
+def _settings(entries: Mapping[str, Entry], problems: Problems) -> Settings:
+    problems.raise_if_any()
+    nested: dict[str, Any] = {}
+    for key, entry in entries.items():
+        *path, name = key.split(".")
+        place = nested
+        for part in path:
+            place = place.setdefault(part, {})
+        place[name] = entry.value
+    settings = msgspec.convert(nested, Settings)
+    _check_together(settings, entries, problems)
+    problems.raise_if_any()
+    return settings
+
+
+def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: Problems) -> None:
+    """Rules that concern more than one value, or that a type cannot say."""
+    hygiene = settings.hygiene
+    if hygiene.min_chars > hygiene.max_chars:
+        problems.add(
+            _source(entries["hygiene.max_chars"]),
+            "hygiene.max_chars",
+            f"expected at least hygiene.min_chars ({hygiene.min_chars}), got {hygiene.max_chars}",
+        )
+    zone = settings.time.zone
+    if zone != "UTC" and not _is_zone(zone):
+        problems.add(
+            _source(entries["time.zone"]),
+            "time.zone",
+            f"expected a time zone such as UTC or Europe/Berlin, got {zone!r}",
+        )
+
+
+def _source(entry: Entry) -> str:
+    return entry.layer if entry.file is None else entry.file
+
+
+def _is_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True

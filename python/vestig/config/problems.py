@@ -1,0 +1,70 @@
+"""Configuration errors, collected and reported together (K-05)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+import msgspec
+
+from vestig.errors import ConfigError
+
+__all__ = ["InvalidConfigError", "Problem", "Problems", "nearest"]
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault: where (file or layer), which key, what is wrong, what is allowed."""
+
+    place: str
+    key: str
+    message: str
+    allowed: str = ""
+
+    def text(self) -> str:
+        """One line for a human."""
+        where = f"{self.place}: " if self.place else ""
+        subject = f"{self.key}: " if self.key else ""
+        return f"{where}{subject}{self.message}"
+
+
+class InvalidConfigError(ConfigError):
+    """A `ConfigError` that lists every fault found in `problems`."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        lines = [problem.text() for problem in self.problems]
+        if len(lines) > 1:
+            head = f"{len(lines)} problems in the configuration:"
+            super().__init__("\n".join([head, *(f"- {line}" for line in lines)]))
+        else:
+            super().__init__(lines[0])
+
+
+class Problems:
+    """Collects faults; `raise_if_any` ends the work once, with all of them."""
+
+    def __init__(self) -> None:
+        self._found: list[Problem] = []
+
+    def add(self, place: str, key: str, message: str, allowed: str = "") -> None:
+        """Notes one fault; the same fault twice is noted once."""
+        problem = Problem(place=place, key=key, message=message, allowed=allowed)
+        if problem not in self._found:
+            self._found.append(problem)
+
+    def raise_if_any(self) -> None:
+        """Raises `InvalidConfigError` when a fault was noted."""
+        if self._found:
+            raise InvalidConfigError(self._found)
+
+
+def nearest(word: str, choices: Iterable[str]) -> str:
+    """The most similar valid name.
+
+    Example:
+        >>> nearest("hygene.min_chars", ["hygiene.max_chars", "hygiene.min_chars"])
+        'hygiene.min_chars'
+    """
+    known = sorted(choices)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.0)
+    return close[0] if close else ""

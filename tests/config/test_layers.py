@@ -1,0 +1,469 @@
+"""Layers, files, includes, expansion, environment (K-01 to K-06; X-K02 to X-K05)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vestig.config import Config, InvalidConfigError, explain, explanations, load, show
+from vestig.config.schema import KEYS
+from vestig.errors import ConfigError, ConfigNotFoundError
+
+Loader = Callable[..., Config]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A user folder and a project folder of this test alone."""
+    (tmp_path / "user" / "vestig").mkdir(parents=True)
+    (tmp_path / "project").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def loaded(home: Path) -> Loader:
+    def run(
+        project: str | None = None,
+        *,
+        user: str | None = None,
+        env: dict[str, str] | None = None,
+        **options: Any,
+    ) -> Config:
+        if project is not None:
+            (home / "project" / "vestig.yaml").write_text(project, encoding="utf-8")
+        if user is not None:
+            (home / "user" / "vestig" / "config.yaml").write_text(user, encoding="utf-8")
+        environ = {
+            "XDG_CONFIG_HOME": str(home / "user"),
+            "XDG_DATA_HOME": str(home / "data"),
+            **(env or {}),
+        }
+        return load(environ=environ, cwd=home / "project", **options)
+
+    return run
+
+
+def test_no_file_at_all_gives_the_built_in_values(loaded: Loader, home: Path) -> None:
+    config = loaded()
+    assert config.settings.recall.default_limit == 5
+    assert config.settings.store.path == os.path.normpath(home / "data" / "vestig")
+    origins = {entry.layer for entry in config.effective().values()}
+    assert origins == {"built-in", "profile"}
+    assert tuple(config.effective()) == KEYS
+
+
+def test_x_k02_misspelt_key_names_key_and_file(loaded: Loader, home: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded("hygene:\n  min_chars: 3\n")
+    text = str(caught.value)
+    assert "'hygene.min_chars'" in text
+    assert "nearest valid key is hygiene.min_chars" in text
+    assert str(home / "project" / "vestig.yaml") + ":2" in text
+
+
+def test_x_k02_all_faults_are_reported_together(loaded: Loader) -> None:
+    with pytest.raises(InvalidConfigError) as caught:
+        loaded(
+            "hygene: {min_chars: 3}\nrecall:\n  default_limit: 0\n",
+            env={"VESTIG_NOPE": "1", "VESTIG_HYGIENE__MAX_CHARS": "[1]"},
+            overrides={"m5.final.base": "lineal"},
+        )
+    text = str(caught.value)
+    assert "5 problems" in text
+    assert len(caught.value.problems) == 5
+    for part in (
+        "hygene.min_chars",
+        "recall.default_limit: expected an integer ≥ 1, got 0",
+        "VESTIG_NOPE",
+        "hygiene.max_chars: expected an integer ≥ 1, got [1]",
+        "m5.final.base: expected linear | semantic | cosine, got 'lineal'",
+    ):
+        assert part in text
+
+
+def test_x_k03_each_layer_overrides_the_one_below(loaded: Loader, home: Path) -> None:
+    key = "m5.final.tracerank_power"
+    seen = []
+    config = loaded()
+    seen.append((config.settings.m5.final.tracerank_power, config.effective()[key].layer))
+    for options in (
+        {"user": "m5: {final: {tracerank_power: 0.6}}"},
+        {"project": "m5: {final: {tracerank_power: 0.7}}"},
+        {"env": {"VESTIG_M5__FINAL__TRACERANK_POWER": "0.8"}},
+        {
+            "env": {"VESTIG_M5__FINAL__TRACERANK_POWER": "0.8"},
+            "overrides": {"m5": {"final": {"tracerank_power": 0.9}}},
+        },
+    ):
+        config = loaded(**options)  # type: ignore[arg-type]
+        seen.append((config.settings.m5.final.tracerank_power, config.effective()[key].layer))
+    assert seen == [
+        (0.5, "profile"),
+        (0.6, "user"),
+        (0.7, "project"),
+        (0.8, "environment"),
+        (0.9, "call"),
+    ]
+    assert loaded().origin(key) == f"project {(home / 'project' / 'vestig.yaml').resolve()}"
+
+
+def test_x_k03_mappings_merge_deeply_and_lists_replace(loaded: Loader) -> None:
+    config = loaded(
+        "hygiene: {max_chars: 50}\nkeywords: {stopwords: [c]}\n",
+        user="hygiene: {min_chars: 2}\nkeywords: {stopwords: [a, b]}\n",
+    )
+    hygiene = config.settings.hygiene
+    assert (hygiene.min_chars, hygiene.max_chars) == (2, 50)
+    assert config.settings.keywords.stopwords == ("c",)
+
+
+def test_x_k03_null_resets_to_the_default(loaded: Loader) -> None:
+    config = loaded(
+        "hygiene:\n  min_chars: null\nm5: {final: {base: ~}}\n",
+        user="hygiene: {min_chars: 2, max_chars: 99}\nm5: {final: {base: semantic}}\n",
+        env={"VESTIG_HYGIENE__MAX_CHARS": "null"},
+    )
+    assert config.settings.hygiene.min_chars == 12
+    assert config.settings.hygiene.max_chars == 4000
+    assert config.settings.m5.final.base == "linear"
+    assert config.effective()["hygiene.min_chars"].layer == "built-in"
+
+
+def test_x_k03_null_section_resets_each_of_its_keys(loaded: Loader) -> None:
+    config = loaded(
+        "hygiene:\n", user="hygiene: {min_chars: 2, near_duplicate: {threshold: 0.5}}\n"
+    )
+    assert config.settings.hygiene.min_chars == 12
+    assert config.settings.hygiene.near_duplicate.threshold == 0.92
+
+
+def test_x_k03_profile_of_a_file_stands_below_files(loaded: Loader) -> None:
+    config = loaded("m5: {final: {tracerank_power: 0.25}}\n", user="recall: {profile: baseline}\n")
+    final = config.settings.m5.final
+    assert (final.base, final.tracerank_power) == ("cosine", 0.25)
+    assert config.origin("m5.final.base") == "profile baseline"
+
+
+def test_x_k03_profile_in_a_call_beats_files_and_its_keys_beat_it(loaded: Loader) -> None:
+    project = "recall: {profile: default}\nm5: {final: {base: semantic, tracerank_power: 1}}\n"
+    for config in (
+        loaded(project, profile="baseline", overrides={"m5.final.tracerank_power": 0.75}),
+        loaded(
+            project,
+            overrides={"recall": {"profile": "baseline"}, "m5.final.tracerank_power": 0.75},
+        ),
+        loaded(project).with_overrides({"m5.final.tracerank_power": 0.75}, profile="baseline"),
+    ):
+        assert config.settings.m5.final.base == "cosine"
+        assert config.settings.m5.final.tracerank_power == 0.75
+        assert config.settings.recall.profile == "baseline"
+        assert config.settings.m5.start_node.direct_pool == "all"
+
+
+def test_profile_of_a_later_call_replaces_that_of_an_earlier_one(loaded: Loader) -> None:
+    config = loaded(profile="baseline").with_overrides(profile="default")
+    assert config.settings.m5.final.base == "linear"
+    assert config.settings.m5.final.tracerank_power == 0.5
+    assert config.settings.recall.profile == "default"
+
+
+def test_profiles_can_be_added_and_merge_over_layers(loaded: Loader) -> None:
+    config = loaded(
+        "recall: {profile: words, profiles: {words: {m5.signals.cosine.enabled: false}}}\n",
+        user="recall: {profiles: {words: {m5: {final: {tracerank_power: 0}}}, other: {}}}\n",
+    )
+    assert config.settings.m5.signals.cosine.enabled is False
+    assert config.settings.m5.final.tracerank_power == 0
+    assert config.profile_names == ("baseline", "default", "other", "words")
+    assert config.settings.recall.profiles == {
+        "words": {"m5.signals.cosine.enabled": False, "m5.final.tracerank_power": 0},
+        "other": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("recall: {profile: nope}", "unknown profile 'nope'; expected one of baseline, default"),
+        ("recall: {profiles: {baseline: {m5.enabled: false}}}", "shipped profile"),
+        ("recall: {profiles: {x: {hygiene.min_chars: 1}}}", "a profile cannot set"),
+        ("recall: {profiles: {x: {m5.final.base: blend}}}", "linear | semantic | cosine"),
+        ("recall: {profiles: {x: {m5.final.bass: linear}}}", "m5.final.base"),
+        ("recall: {profiles: {x: 3}}", "expected a mapping"),
+        ("recall: {profiles: [x]}", "expected a mapping"),
+    ],
+)
+def test_bad_profiles(loaded: Loader, text: str, part: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded(text)
+    assert part in str(caught.value)
+
+
+def test_one_call_sets_only_keys_of_recall(loaded: Loader) -> None:
+    with pytest.raises(ConfigError, match=r"store\.path.*only keys of m3, m5 and recall"):
+        loaded().with_overrides({"store.path": "x"})
+    with pytest.raises(ConfigError, match=r"nearest valid key is m5\.final\.base"):
+        loaded().with_overrides({"m5": {"final": {"bas": "cosine"}}})
+
+
+def test_project_file_is_the_nearest_upward_and_can_be_replaced(home: Path) -> None:
+    (home / "project" / "a" / "b").mkdir(parents=True)
+    (home / "project" / "vestig.yaml").write_text("namespace: up\n")
+    other = home / "other.yaml"
+    other.write_text("namespace: other\n")
+    environ = {"XDG_CONFIG_HOME": str(home / "user")}
+    deep = home / "project" / "a" / "b"
+    assert load(environ=environ, cwd=deep).settings.namespace == "up"
+    assert load(other, environ=environ, cwd=deep).settings.namespace == "other"
+    environ["VESTIG_CONFIG"] = str(other)
+    assert load(environ=environ, cwd=deep).settings.namespace == "other"
+
+
+def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:
+    with pytest.raises(ConfigNotFoundError, match=r"gone\.yaml"):
+        loaded(path=home / "gone.yaml")
+    with pytest.raises(FileNotFoundError):
+        loaded(env={"VESTIG_CONFIG": str(home / "gone.yaml")})
+    with pytest.raises(ConfigError, match="VESTIG_CONFIG"):
+        loaded(env={"VESTIG_CONFIG": ""})
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("- a\n", "expected a mapping"),
+        ("just text\n", "expected a mapping"),
+        ("hygiene: {min_chars: 1\n", "vestig.yaml:2: unreadable YAML"),
+        ("hygiene:\n  min_chars: 1\n  min_chars: 2\n", "vestig.yaml:3: unreadable YAML: duplicate"),
+        ("hygiene: {min_chars: 1}\nhygiene.min_chars: 2\n", "given twice"),
+        ("? [a]\n: 1\n", "a key that is text"),
+        ("hygiene: 5\n", "this is a section"),
+        ("a: &a {b: *a}\n", "unknown key"),
+        ("hygiene: &a {x: *a}\n", "unknown key"),
+        ("namespace: !!python/object:os.system x\n", "unreadable YAML"),
+        ("namespace: \x00\n", "unreadable YAML"),
+        ("namespace: Work\n", "a-z 0-9"),
+        ("m3: {tracerank: {clip_min: 1.5}}\n", "clip_min"),
+        ("m3: {tracerank: {tau_days: 0}}\n", "a finite number > 0"),
+        ("m3: {tracerank: {tau_days: .nan}}\n", "a finite number > 0"),
+        ("recall: {min_score: .inf}\n", "finite"),
+        ("hygiene: {min_chars: true}\n", "an integer"),
+        ("hygiene: {min_chars: 50, max_chars: 40}\n", "at least hygiene.min_chars (50)"),
+        ("time: {zone: Mars/Olympus}\n", "time zone"),
+        ("hygiene: {near_duplicate: {guard: [numbers, moods]}}\n", "guard"),
+        ("m5: {start_node: {direct_pool: some}}\n", "auto | all, or an integer ≥ 1"),
+    ],
+)
+def test_unusable_files(loaded: Loader, text: str, part: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded(text)
+    assert part in str(caught.value)
+
+
+def test_not_utf8_is_refused_with_the_file(loaded: Loader, home: Path) -> None:
+    (home / "project" / "vestig.yaml").write_bytes(b"namespace: \xff\xfe\n")
+    with pytest.raises(ConfigError, match=r"vestig\.yaml: expected UTF-8"):
+        loaded()
+
+
+def test_empty_main_file_is_no_keys(loaded: Loader) -> None:
+    assert loaded("# nothing\n").settings.recall.default_limit == 5
+
+
+def test_words_of_yaml_1_1_stay_words(loaded: Loader) -> None:
+    config = loaded("enrichment: {mode: off}\nkeywords: {stopwords: [yes, no, on, 1:30, 1e3x]}\n")
+    assert config.settings.enrichment.mode == "off"
+    assert config.settings.keywords.stopwords == ("yes", "no", "on", "1:30", "1e3x")
+
+
+def test_store_path_is_relative_to_what_names_it(loaded: Loader, home: Path) -> None:
+    assert loaded("store: {path: mem}\n").settings.store.path == str(
+        (home / "project").resolve() / "mem"
+    )
+    user = "store: {path: mem}\n"
+    (home / "project" / "vestig.yaml").unlink()
+    assert loaded(user=user).settings.store.path == str((home / "user/vestig").resolve() / "mem")
+    assert loaded(env={"VESTIG_STORE": "e"}).settings.store.path == str(home / "project" / "e")
+    assert loaded(overrides={"store.path": ":memory:"}).settings.store.path == ":memory:"
+
+
+def _write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_x_k04_includes_nest_and_later_ones_win(loaded: Loader, home: Path) -> None:
+    _write(
+        home / "project",
+        {
+            "a.yaml": "hygiene: {min_chars: 1, max_chars: 100}\n",
+            "sub/b.yaml": "include: c.yaml\nhygiene: {max_chars: 200}\n",
+            "sub/c.yaml": "hygiene: {min_chars: 3}\nnamespace: c\n",
+        },
+    )
+    config = loaded("include: [a.yaml, sub/b.yaml]\nnamespace: own\n")
+    assert config.settings.hygiene.min_chars == 3
+    assert config.settings.hygiene.max_chars == 200
+    assert config.settings.namespace == "own"
+    assert config.origin("hygiene.min_chars").endswith("c.yaml")
+    config = loaded("include: [sub/b.yaml, a.yaml]\n")
+    assert config.settings.hygiene.min_chars == 1
+    assert config.settings.hygiene.max_chars == 100
+    assert config.settings.namespace == "c"
+
+
+def test_x_k04_cycle_prints_the_way(loaded: Loader, home: Path) -> None:
+    _write(home / "project", {"a.yaml": "include: b.yaml\n", "b.yaml": "include: [a.yaml]\n"})
+    with pytest.raises(ConfigError, match=r"a\.yaml → b\.yaml → a\.yaml"):
+        loaded("include: a.yaml\n")
+
+
+def test_x_k04_diamond_is_fine(loaded: Loader, home: Path) -> None:
+    _write(
+        home / "project",
+        {
+            "l.yaml": "include: base.yaml\n",
+            "r.yaml": "include: base.yaml\n",
+            "base.yaml": "namespace: base\n",
+        },
+    )
+    assert loaded("include: [l.yaml, r.yaml]\n").settings.namespace == "base"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "part"),
+    [
+        ("gone.yaml", None, "file not found: gone.yaml"),
+        ("e.yaml", "", "the file is empty"),
+        ("l.yaml", "- a\n", "holds a list"),
+    ],
+)
+def test_x_k04_bad_includes(
+    loaded: Loader, home: Path, name: str, content: str | None, part: str
+) -> None:
+    if content is not None:
+        _write(home / "project", {name: content})
+    with pytest.raises(ConfigError) as caught:
+        loaded(f"include: {name}\n")
+    assert part in str(caught.value)
+
+
+def test_x_k04_include_that_is_no_name(loaded: Loader) -> None:
+    with pytest.raises(ConfigError, match="include"):
+        loaded("include: {a: b}\n")
+
+
+def test_x_k05_expansion(loaded: Loader) -> None:
+    project = (
+        "namespace: ${A}\n"
+        "embedding: {model: 'm-${E:-b}-$${X}', base_url: '${U:-http://h}', batch_size: '${N}'}\n"
+        "keywords: {stopwords: ['${A}', '${N}']}\n"
+    )
+    config = loaded(project, env={"A": "a1", "E": "", "N": "7"})
+    embedding = config.settings.embedding
+    assert config.settings.namespace == "a1"
+    assert embedding.model == "m-b-${X}"
+    assert embedding.base_url == "http://h"
+    assert embedding.batch_size == 7
+    assert config.settings.keywords.stopwords == ("a1", "7")
+
+
+def test_x_k05_unset_variable_is_an_error_with_name_and_key(loaded: Loader) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded("embedding: {model: '${GONE}'}\n")
+    assert "GONE" in str(caught.value)
+    assert "embedding.model" in str(caught.value)
+
+
+def test_x_k05_dotenv_expands_and_never_overrides(loaded: Loader, home: Path) -> None:
+    (home / "project" / ".env").write_text(
+        "# c\nexport A='from file' # no\nB=bee # why\nVESTIG_NAMESPACE=never\n", encoding="utf-8"
+    )
+    config = loaded("embedding: {model: '${B}', provider: '${A:-x}'}\n", env={"A": "env"})
+    assert config.settings.embedding.model == "bee"
+    assert config.settings.embedding.provider == "env"
+    assert config.settings.namespace == "default"
+
+
+_FALSY = [
+    ("store.lock_timeout_s", 0),
+    ("hygiene.near_duplicate.enabled", False),
+    ("hygiene.near_duplicate.guard", []),
+    ("m5.final.tracerank_power", 0),
+    ("recall.min_score", 0),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), _FALSY)
+@pytest.mark.parametrize("layer", ["user", "project", "environment", "call"])
+def test_x_k05_falsy_values_survive_with_origin(
+    loaded: Loader, key: str, value: Any, layer: str
+) -> None:
+    text = "false" if value is False else str(value)
+    options: dict[str, Any] = {
+        "user": {"user": f"{key}: {text}\n"},
+        "project": {"project": f"{key}: {text}\n"},
+        "environment": {"env": {"VESTIG_" + key.upper().replace(".", "__"): text}},
+        "call": {"overrides": {key: value}},
+    }[layer]
+    entry = loaded(**options).effective()[key]
+    assert entry.value == value
+    assert isinstance(entry.value, bool) == isinstance(value, bool)
+    assert entry.layer == layer
+
+
+@pytest.mark.parametrize(
+    ("variable", "part"),
+    [
+        ("VESTIG_X", "VESTIG_"),
+        ("VESTIG_HYGENE__MIN_CHARS", "VESTIG_HYGIENE__MIN_CHARS"),
+        ("VESTIG_STORES", "VESTIG_STORE"),
+    ],
+)
+def test_x_k05_unknown_variable(loaded: Loader, variable: str, part: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded(env={variable: "1"})
+    assert variable in str(caught.value)
+    assert f"nearest valid one is {part}" in str(caught.value)
+
+
+def test_x_k05_variables_of_tests_and_reserved_ones(loaded: Loader) -> None:
+    config = loaded(
+        env={
+            "VESTIG_TEST_DATA": "x",
+            "VESTIG_NAMESPACE": "007",
+            "VESTIG_PROFILE": "baseline",
+            "VESTIG_M3__EVENT_WEIGHTS__REINFORCE_NEAR": "0.5",
+            "VESTIG_RECALL__PROFILES": "{p: {m5.enabled: false}}",
+        }
+    )
+    assert config.settings.namespace == "007"
+    assert config.settings.m5.final.base == "cosine"
+    assert config.settings.m3.event_weights.REINFORCE_NEAR == 0.5
+    assert config.profile_names == ("baseline", "default", "p")
+    assert config.origin("namespace") == "environment VESTIG_NAMESPACE"
+
+
+def test_show_names_secrets_but_never_prints_them(loaded: Loader) -> None:
+    """K-06 for the secrets that exist."""
+    project = "embedding: {api_key_env: MY_KEY, base_url: 'https://me:pw@host/v1'}\n"
+    shown = {e.key: e for e in show(loaded(project), {"MY_KEY": "hush"})}
+    assert shown["embedding.api_key_env"].value == "MY_KEY"
+    assert shown["embedding.api_key_env"].secret == "set"
+    assert show(loaded(project), {})[0].key == "store.path"
+    assert {e.key: e for e in show(loaded(project), {})}["embedding.api_key_env"].secret == "unset"
+    assert shown["embedding.base_url"].value == "https://***@host/v1"
+    assert "hush" not in repr(shown)
+
+
+def test_every_key_is_explained(loaded: Loader) -> None:
+    found = explanations(loaded())
+    assert tuple(e.key for e in found) == KEYS
+    assert all(e.meaning and e.ids and e.allowed for e in found)
+    with pytest.raises(ConfigError, match=r"hygiene\.min_chars"):
+        explain(loaded(), "hygiene.min_char")
