@@ -1,0 +1,163 @@
+"""Documents are tests: examples run, generated parts are fresh, all public is named (N-41)."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import importlib
+import io
+import os
+import pkgutil
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import docs_blocks
+import documents
+import vestig
+import vestig.errors
+from vestig.config import schema
+
+ROOT = documents.ROOT
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def read(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def python_pages() -> list[Path]:
+    return [p for p in PAGES if any(b.language == "python" for b in documents.blocks(read(p)))]
+
+
+def console_blocks() -> list[Any]:
+    return [
+        pytest.param(path, block, id=f"{path.name}:{block.line}")
+        for path in PAGES
+        for block in documents.blocks(read(path))
+        if block.language == "console"
+    ]
+
+
+def test_documents_have_examples() -> None:
+    assert README in python_pages()
+    assert any(param.values[0] == README for param in console_blocks())
+
+
+@pytest.mark.parametrize("page", python_pages(), ids=lambda p: p.name)
+def test_python_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python blocks of a page run in order, in one namespace; a `text` block right after one
+    is what it printed."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    printed = ""
+    for block in documents.blocks(read(page)):
+        if block.language == "python":
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                code = compile("\n" * block.line + block.text, str(page), "exec")
+                exec(code, names)
+            printed = out.getvalue()
+        elif block.language == "text" and printed:
+            assert documents.stable(printed) == documents.stable(block.text)
+            printed = ""
+        else:
+            printed = ""
+
+
+@pytest.mark.parametrize(("page", "block"), console_blocks())
+def test_console_examples_are_true(page: Path, block: documents.Block, tmp_path: Path) -> None:
+    steps = documents.session(block.text)
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    outputs = documents.play([command for command, _ in steps], tmp_path, env)
+    assert len(outputs) == len(steps)
+    for (command, expected), got in zip(steps, outputs, strict=True):
+        assert documents.stable(got) == documents.stable(expected), f"{page.name}: $ {command}"
+
+
+def modules() -> list[str]:
+    found = ["vestig"]
+    for info in pkgutil.walk_packages(vestig.__path__, "vestig."):
+        if info.name not in ("vestig._core", "vestig.__main__"):
+            found.append(info.name)
+    return found
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstring_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+def test_there_are_docstring_examples() -> None:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    tests = [t for n in modules() for t in finder.find(importlib.import_module(n)) if t.examples]
+    assert len(tests) >= 20
+
+
+@pytest.mark.parametrize("page", sorted(docs_blocks.GENERATED))
+def test_generated_parts_are_fresh(page: str) -> None:
+    path = ROOT / page
+    assert read(path) == docs_blocks.refreshed(path), f"run `make docs`: {page} is out of date"
+
+
+def test_a_stale_generated_part_is_noticed() -> None:
+    text = "a\n<!-- generated:keys -->\nold\n<!-- end -->\nb\n"
+    assert docs_blocks.replaced(text, {"keys": "new"}).split("\n")[2] == "new"
+    with pytest.raises(KeyError):
+        docs_blocks.replaced(text, {})
+
+
+def test_every_configuration_key_is_documented() -> None:
+    page = read(ROOT / "docs" / "configuration.md")
+    assert [key for key in schema.KEYS if f"`{key}`" not in page] == []
+
+
+def test_every_command_and_option_is_documented() -> None:
+    page = read(ROOT / "docs" / "cli.md")
+    for path, text in docs_blocks.help_texts():
+        assert f"## `{path}`" in page
+        for option in re.findall(r"^\s+(?:-\w, )?(--[a-z][a-z-]*)", text, re.MULTILINE):
+            assert option in page, f"{path} {option}"
+
+
+def test_every_error_is_documented() -> None:
+    page = read(ROOT / "docs" / "errors.md")
+    for name in vestig.errors.__all__:
+        assert f"`{name}`" in page, name
+        assert f"`{getattr(vestig.errors, name).code}`" in page, name
+
+
+def test_every_public_method_is_in_the_readme() -> None:
+    text = read(README) + read(ROOT / "docs" / "python.md")
+    methods = [n for n in dir(vestig.Vestig) if not n.startswith("_")]
+    assert [name for name in methods if f"`{name}" not in text and f".{name}(" not in text] == []
+
+
+def test_tests_that_documents_name_exist() -> None:
+    """The promise names a test for every sentence; each must be there."""
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", "\n".join(read(p) for p in PAGES))
+    assert len(named) >= 10
+    for path, function in named:
+        tree = ast.parse(read(ROOT / path))
+        names = {n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+        assert function in names, f"{path}::{function}"
+
+
+def test_links_between_documents_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", read(page)):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_readme_has_the_two_commands_that_ci_runs() -> None:
+    text = read(README)
+    for name in ("demo", "test"):
+        assert len(re.findall(rf"<!-- ci:{name} -->\n```sh\n[^`]+```", text)) == 1

