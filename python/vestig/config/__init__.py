@@ -4,7 +4,7 @@ The only place that reads the environment of the process.
 """
 
 from vestig.config.explain import Explanation, ShownEntry, explain, explanations, show
-from vestig.config.load import Config, load
+from vestig.config.load import Config, load, state_directory
 from vestig.config.merge import Entry
 from vestig.config.problems import InvalidConfigError, Problem
 from vestig.config.schema import KEYS, Settings
@@ -24,4 +24,5 @@ __all__ = [
     "load",
     "read_secret",
     "show",
+    "state_directory",
 ]

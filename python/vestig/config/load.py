@@ -27,7 +27,7 @@ from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import Settings, key_specs
 from vestig.errors import ConfigError
 
-__all__ = ["Config", "load"]
+__all__ = ["Config", "load", "state_directory"]
 
 MEMORY_PATH: Final = ":memory:"
 
@@ -59,6 +59,11 @@ class Config:
     def settings(self) -> Settings:
         """The values, nested by section."""
         return self._settings
+
+    @property
+    def profile(self) -> str:
+        """Name of the recall profile in effect."""
+        return self._settings.recall.profile
 
     @property
     def profile_names(self) -> tuple[str, ...]:
@@ -186,6 +191,16 @@ def load(
     return config
 
 
+def state_directory(environ: Mapping[str, str] | None = None) -> Path:
+    """The user's folder for state that must outlive a store, such as witnesses.
+
+    Example:
+        >>> state_directory({"XDG_STATE_HOME": "/var/state"}).as_posix()
+        '/var/state/vestig'
+    """
+    return _user_folder("state", os.environ if environ is None else environ)
+
+
 def _call_items(overrides: Mapping[str, Any] | None, problems: Problems) -> tuple[Item, ...]:
     if overrides is None:
         return ()
@@ -214,6 +229,7 @@ def _user_folder(kind: str, variables: Mapping[str, str]) -> Path:
     find: Callable[..., Path] = {
         "config": platformdirs.user_config_path,
         "data": platformdirs.user_data_path,
+        "state": platformdirs.user_state_path,
     }[kind]
     return find("vestig", appauthor=False)
 
