@@ -1,0 +1,62 @@
+"""The fences around the suite hold (N-42)."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+import conftest
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "example.invalid"])
+def test_connections_that_would_leave_the_machine_are_refused(host: str) -> None:
+    with pytest.raises(OSError, match="tests reach no network"):
+        socket.create_connection((host, 80), timeout=1)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as raw, pytest.raises(OSError, match="tests reach no network"):
+        raw.connect((host, 80))
+    with (
+        socket.socket(family, socket.SOCK_DGRAM) as datagram,
+        pytest.raises(OSError, match="tests reach no network"),
+    ):
+        datagram.sendto(b"x", (host, 53))
+
+
+def test_a_server_on_this_machine_can_be_reached() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        client = socket.create_connection(server.getsockname(), timeout=5)
+        client.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [
+        (("127.0.0.1", 1), True),
+        (("::1", 1, 0, 0), True),
+        (("localhost", 1), True),
+        ("/run/some.socket", True),
+        (("10.0.0.1", 1), False),
+        (("0.0.0.1", 1), False),
+        (("127.0.0.1.example.org", 1), False),
+        (None, False),
+    ],
+)
+def test_what_counts_as_this_machine(address: object, local: bool) -> None:
+    assert conftest.is_local(address) is local
+
+
+def test_user_directories_and_settings_stay_outside(isolated: Path) -> None:
+    assert Path.home() == isolated
+    assert os.environ["XDG_DATA_HOME"].startswith(str(isolated))
+    assert [n for n in os.environ if n.startswith("VESTIG_") and "_TEST_" not in n] == []
+
+
+def test_each_test_has_a_home_of_its_own(isolated: Path) -> None:
+    assert list(isolated.iterdir()) == []
+
+
+def test_the_zone_of_this_run_is_one_of_the_list() -> None:
+    assert os.environ["TZ"] in conftest.ZONES or os.environ["TZ"] == os.environ["VESTIG_TEST_TZ"]
