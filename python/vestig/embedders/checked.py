@@ -1,0 +1,168 @@
+"""What every provider is held to: count, length, finite numbers (D-13, X-D15)."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from vestig.errors import ConfigError, ProviderError, ValidationError
+from vestig.ports import Embedder
+
+__all__ = ["CheckedEmbedder", "float32_bytes", "unit_bytes"]
+
+FLOAT32_BYTES: Final = 4
+DIMENSIONS_MAX: Final = 8192
+
+
+class CheckedEmbedder:
+    """An embedder whose answers are checked before anyone sees them.
+
+    Args:
+        inner: the provider's embedder.
+        max_length: texts are cut to this many code points before embedding; None = never.
+        batch_size: at most this many texts go to the provider in one call.
+
+    Example:
+        >>> from vestig.testing import HashingEmbedder
+        >>> embedder = CheckedEmbedder(HashingEmbedder(8), max_length=5)
+        >>> embedder.truncated("12345"), embedder.truncated("123456")
+        (False, True)
+    """
+
+    def __init__(
+        self, inner: Embedder, *, max_length: int | None = None, batch_size: int | None = None
+    ) -> None:
+        self._inner = inner
+        self._max_length = max_length
+        self._batch_size = batch_size
+
+    @property
+    def inner(self) -> Embedder:
+        """The embedder behind the checks."""
+        return self._inner
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self._inner.model
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector.
+
+        Raises:
+            ConfigError: the provider's vectors are not of 1 to 8192 values.
+        """
+        dimensions = self._inner.dimensions
+        if not 1 <= dimensions <= DIMENSIONS_MAX:
+            raise ConfigError(
+                f'embedding.dimension: expected 1 to {DIMENSIONS_MAX}, embedder "{self.model}"'
+                f" has {dimensions}; choose another model"
+            )
+        return dimensions
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the weights, or ""."""
+        return self._inner.fingerprint
+
+    def truncated(self, text: str) -> bool:
+        """Whether only a beginning of the text is read: cut here, or by the model."""
+        limit = self._max_length
+        if limit is not None and len(text) > limit:
+            return True
+        return self._inner.truncated(text)
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """One checked float32 little-endian vector per text; [] for [].
+
+        Raises:
+            ProviderError: another number of vectors, another length, NaN or infinity.
+            ValidationError: a text holds lone surrogates.
+        """
+        if not texts:
+            return []
+        for text in texts:
+            _check_text(text)
+        limit = self._max_length
+        cut = [text if limit is None else text[:limit] for text in texts]
+        vectors: list[bytes] = []
+        for batch in _slices(cut, self._batch_size):
+            answer = self._inner.embed(batch)
+            if len(answer) != len(batch):
+                raise ProviderError(
+                    f'embedder "{self.model}": expected {len(batch)} vectors for'
+                    f" {len(batch)} texts, got {len(answer)}; check the provider"
+                )
+            vectors.extend(answer)
+        dimensions = self.dimensions
+        for number, vector in enumerate(vectors):
+            self._check_vector(number, vector, dimensions)
+        return vectors
+
+    def _check_vector(self, number: int, vector: bytes, dimensions: int) -> None:
+        if len(vector) != dimensions * FLOAT32_BYTES:
+            raise ProviderError(
+                f'embedder "{self.model}": expected {dimensions} dimensions, vector {number} of'
+                f" the call has {len(vector) / FLOAT32_BYTES:g}; set embedding.model and"
+                " embedding.dimension to what the provider gives"
+            )
+        if not _is_finite(vector):
+            raise ProviderError(
+                f'embedder "{self.model}": expected finite numbers, vector {number} of the call'
+                " holds NaN or infinity; check the provider"
+            )
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"expected text to embed, got {type(text).__name__}")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValidationError(
+            "text", f"a lone surrogate at {error.start}", "text without lone surrogates"
+        ) from None
+
+
+def _slices(texts: list[str], size: int | None) -> Iterator[list[str]]:
+    step = len(texts) if size is None else size
+    for start in range(0, len(texts), step):
+        yield texts[start : start + step]
+
+
+def _is_finite(vector: bytes) -> bool:
+    # Inf and NaN propagate through a sum; a finite sum proves that every value is finite.
+    values = memoryview(vector).cast("f")
+    return math.isfinite(sum(values))
+
+
+def float32_bytes(values: Sequence[float]) -> bytes:
+    """Float32 little-endian bytes of numbers; too large ones become infinity.
+
+    Example:
+        >>> float32_bytes([1.0, 0.0]).hex()
+        '0000803f00000000'
+    """
+    packed = array("f", values)
+    if _BIG_ENDIAN:
+        packed.byteswap()
+    return packed.tobytes()
+
+
+def unit_bytes(values: Sequence[float]) -> bytes:
+    """Float32 bytes of the vector at length 1; a zero vector stays zero.
+
+    Example:
+        >>> unit_bytes([3.0, 4.0]) == float32_bytes([0.6, 0.8])
+        True
+    """
+    length = math.sqrt(math.fsum(value * value for value in values))
+    if length == 0.0 or not math.isfinite(length):
+        return float32_bytes(values)
+    return float32_bytes([value / length for value in values])
+
+
+_BIG_ENDIAN: Final = array("H", [1]).tobytes() == b"\x00\x01"

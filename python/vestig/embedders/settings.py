@@ -1,0 +1,59 @@
+"""The part of the `embedding` section (K-07) that embedders read."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from vestig.errors import ConfigError
+
+__all__ = ["EmbeddingSettings", "missing_package", "require_dimension"]
+
+
+class EmbeddingSettings(Protocol):
+    """Settings an embedder is made from. None = the model's own."""
+
+    @property
+    def provider(self) -> str: ...
+    @property
+    def model(self) -> str | None: ...
+    @property
+    def dimension(self) -> int | None: ...
+    @property
+    def normalize(self) -> bool: ...
+    @property
+    def max_length(self) -> int | None: ...
+    @property
+    def timeout_s(self) -> float: ...
+    @property
+    def batch_size(self) -> int: ...
+    @property
+    def base_url(self) -> str | None: ...
+    @property
+    def api_key_env(self) -> str | None: ...
+
+
+def missing_package(provider: str, package: str, requirement: str) -> ConfigError:
+    """The error of a provider whose package is not installed (B-25).
+
+    Example:
+        >>> print(missing_package("fastembed", "fastembed", "vestig[fastembed]"))
+        embedding.provider: "fastembed" needs the package fastembed, which is not installed; \
+run: pip install "vestig[fastembed]"
+    """
+    return ConfigError(
+        f'embedding.provider: "{provider}" needs the package {package}, which is not installed;'
+        f' run: pip install "{requirement}"'
+    )
+
+
+def require_dimension(settings: EmbeddingSettings, model: str, own: int) -> None:
+    """Refuses a configured dimension that the model does not have.
+
+    Raises:
+        ConfigError: `embedding.dimension` is set and is not `own`.
+    """
+    if settings.dimension is not None and settings.dimension != own:
+        raise ConfigError(
+            f"embedding.dimension: expected {own}, the dimension of {model},"
+            f" got {settings.dimension}; remove embedding.dimension or choose another model"
+        )

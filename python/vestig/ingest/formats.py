@@ -1,0 +1,253 @@
+"""Records of a file: JSON lines, a JSON array, or an object with `messages`; gzip or plain."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tempfile
+import zlib
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, BinaryIO, Final, cast
+
+import msgspec
+
+from vestig.errors import ValidationError
+
+__all__ = ["Format", "Record", "RecordFile", "Unreadable", "format_of"]
+
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_BOM: Final = b"\xef\xbb\xbf"
+_PROBE_BYTES: Final = 8 * 1024
+_SPOOL_BYTES: Final = 16 * 1024 * 1024
+_HASH_DIGITS: Final = 32
+_MESSAGE_KEYS: Final = ("timestamp", "message_id", "turn", "speaker")
+_EXPORT_SCHEMA: Final = "vestig/export/"
+
+
+class Format(StrEnum):
+    """What `vestig import` reads (I-02)."""
+
+    AUTO = "auto"
+    EXPORT = "export"
+    MESSAGES = "messages"
+    MEMORIES = "memories"
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One JSON object: `line` counts from 1 (array elements count alike)."""
+
+    line: int
+    value: dict[str, Any]
+
+
+class Unreadable(msgspec.Struct, frozen=True):
+    """A line that holds no JSON object; `fact` tells what it holds, never its text."""
+
+    line: int
+    fact: str
+
+
+def format_of(record: dict[str, Any]) -> Format:
+    """The format of a file whose first readable object this is.
+
+    Raises:
+        ValidationError: none of the known ones; names the keys.
+
+    Example:
+        >>> format_of({"speaker": "Ada", "text": "Hello"}), format_of({"content": "x"})
+        (<Format.MESSAGES: 'messages'>, <Format.MEMORIES: 'memories'>)
+    """
+    if str(record.get("schema", "")).startswith(_EXPORT_SCHEMA):
+        return Format.EXPORT
+    if any(key in record for key in _MESSAGE_KEYS):
+        return Format.MESSAGES
+    if "content" in record:
+        return Format.MEMORIES
+    raise ValidationError(
+        "format",
+        ", ".join(sorted(record)) or "no keys",
+        "a first line with timestamp, message_id, turn or speaker (messages), with content"
+        " (memories), or the header of an export",
+        "name the format with --format",
+    )
+
+
+class RecordFile:
+    """A file of records that can be read more than once.
+
+    Args:
+        source: a path, or a binary stream (copied to a temporary file unless it can seek).
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValidationError: a folder, a damaged gzip file, or binary content.
+    """
+
+    def __init__(self, source: str | Path | BinaryIO) -> None:
+        self._raw = _opened(source)
+        self._raw.seek(0, io.SEEK_END)
+        self.bytes_total = self._raw.tell()
+        self.replaced_lines = 0
+        self._zipped = self._peek(len(_GZIP_MAGIC), raw=True) == _GZIP_MAGIC
+        self._digest: str | None = None
+        if b"\x00" in self._peek(_PROBE_BYTES):
+            self.close()
+            raise ValidationError("path", "a binary file", "a text file of JSON lines")
+
+    @property
+    def bytes_done(self) -> int:
+        """How far reading has come, in bytes of the file."""
+        return self._raw.tell() if not self._raw.closed else self.bytes_total
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._raw.close()
+
+    def digest(self) -> str:
+        """First 32 hex digits of the SHA-256 of the unpacked bytes."""
+        if self._digest is None:
+            place, hasher = self._raw.tell(), hashlib.sha256()
+            stream = self._stream()
+            while block := _guarded(stream, _PROBE_BYTES * 8):
+                hasher.update(block)
+            self._raw.seek(place)
+            self._digest = hasher.hexdigest()[:_HASH_DIGITS]
+        return self._digest
+
+    def detect(self) -> Format:
+        """The format by the first readable object (I-02, `auto`)."""
+        for record in self.records():
+            if isinstance(record, Record):
+                return format_of(record.value)
+        raise ValidationError("path", "no JSON object", "a file with one JSON object a line")
+
+    def records(self) -> Iterator[Record | Unreadable]:
+        """All objects in order; blank lines are skipped, unreadable ones reported."""
+        document = self._document()
+        if document is None:
+            yield from self._lines()
+            return
+        for number, value in enumerate(document, start=1):
+            if isinstance(value, dict):
+                yield Record(number, value)
+            else:
+                yield Unreadable(number, f"expected a JSON object, got {_kind(value)}")
+
+    def _lines(self) -> Iterator[Record | Unreadable]:
+        self.replaced_lines = 0
+        stream = self._stream()
+        number = 0
+        while raw := _guarded_line(stream):
+            number += 1
+            line = raw.removeprefix(_BOM) if number == 1 else raw
+            if not line.strip():
+                continue
+            yield self._line(number, line)
+
+    def _line(self, number: int, line: bytes) -> Record | Unreadable:
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            self.replaced_lines += 1
+            line = line.decode("utf-8", "replace").encode("utf-8")
+        try:
+            value = msgspec.json.decode(line)
+        except (msgspec.DecodeError, RecursionError):
+            return Unreadable(number, "expected a JSON object, got unreadable JSON")
+        if not isinstance(value, dict):
+            return Unreadable(number, f"expected a JSON object, got {_kind(value)}")
+        return Record(number, value)
+
+    def _document(self) -> list[Any] | None:
+        """Elements when the whole file is one JSON value; None for JSON lines."""
+        start = self._peek(_PROBE_BYTES).removeprefix(_BOM).lstrip()
+        if not start.startswith((b"[", b"{")):
+            return None
+        if start.startswith(b"{") and (first := self._first_line()) is not None:
+            try:
+                if "messages" not in msgspec.json.decode(first, type=dict[str, Any]):
+                    return None
+            except (msgspec.DecodeError, RecursionError):
+                pass  # an object over several lines, or a broken first line
+        stream = self._stream()
+        whole = bytearray()
+        while block := _guarded(stream, _SPOOL_BYTES):
+            whole += block
+        try:
+            value = msgspec.json.decode(bytes(whole).removeprefix(_BOM))
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        if isinstance(value, dict):
+            return _with_scope(value)
+        return value if isinstance(value, list) else None
+
+    def _first_line(self) -> bytes | None:
+        stream = self._stream()
+        while raw := _guarded_line(stream):
+            line = raw.removeprefix(_BOM).strip()
+            if line:
+                return line
+        return None
+
+    def _stream(self) -> BinaryIO:
+        """The unpacked bytes from the start."""
+        self._raw.seek(0)
+        return cast("BinaryIO", gzip.GzipFile(fileobj=self._raw)) if self._zipped else self._raw
+
+    def _peek(self, count: int, *, raw: bool = False) -> bytes:
+        if raw:
+            self._raw.seek(0)
+            return self._raw.read(count)
+        return _guarded(self._stream(), count)
+
+
+def _opened(source: str | Path | BinaryIO) -> BinaryIO:
+    if isinstance(source, (str, Path)):
+        path = Path(source).expanduser()
+        if path.is_dir():
+            raise ValidationError("path", str(path), "a file, this is a folder")
+        return path.open("rb")
+    if source.seekable():
+        return source
+    spool = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115 - kept open
+    while block := source.read(_SPOOL_BYTES):
+        spool.write(block)
+    return cast("BinaryIO", spool)
+
+
+def _guarded(stream: BinaryIO, count: int) -> bytes:
+    try:
+        return stream.read(count)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _damaged() from error
+
+
+def _guarded_line(stream: BinaryIO) -> bytes:
+    try:
+        return stream.readline()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise _damaged() from error
+
+
+def _damaged() -> ValidationError:
+    return ValidationError(
+        "path", "a damaged gzip file", "a whole gzip file or plain text", "copy the file again"
+    )
+
+
+def _with_scope(document: dict[str, Any]) -> list[Any] | None:
+    """The messages of `{"messages": […], "scope": …}`, each with the scope of the whole."""
+    messages = document.get("messages")
+    if not isinstance(messages, list):
+        return None
+    names = ("scope", "channel_id", "conversation")
+    shared = {name: document[name] for name in names if document.get(name) is not None}
+    return [{**shared, **item} if isinstance(item, dict) else item for item in messages]
+
+
+def _kind(value: Any) -> str:
+    names = {str: "text", bool: "a boolean", type(None): "null", list: "an array"}
+    return names.get(type(value), "a number")

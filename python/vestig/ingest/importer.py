@@ -1,0 +1,178 @@
+"""Files of `vestig import` to the arguments of `commit` (I-02). Pure: nothing is stored here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import msgspec
+
+from vestig.errors import ValidationError
+from vestig.ingest.chunker import chunk
+from vestig.ingest.formats import Format, Record, RecordFile, Unreadable
+from vestig.ingest.messages import MessageReader, text_or_number
+from vestig.types import ItemError
+
+__all__ = ["ImportFile", "ImportItem", "ImportOptions", "collapse_whitespace"]
+
+KEYS_NAMED_MAX: Final = 20
+# Unicode White_Space
+_WHITESPACE: Final = re.compile(
+    "[\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
+)
+
+
+def collapse_whitespace(text: str) -> str:
+    """The text as C-03 normalises it by default.
+
+    Example:
+        >>> collapse_whitespace(" one\\n\\ttwo ")
+        'one two'
+    """
+    return _WHITESPACE.sub(" ", text).strip(" ")
+
+
+class ImportOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a file is read.
+
+    `scope` is that of records that name none. `normalise` is the store's normalisation: a
+    text is split when it is longer than `max_chars` after it.
+    """
+
+    format: str = Format.AUTO
+    scope: str | None = None
+    max_chars: int = 4000
+    normalise: Callable[[str], str] = collapse_whitespace
+
+
+class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One record: the commits of all its parts belong into one transaction.
+
+    `transcript`: kept whole, that is near-duplicates are inserted and hygiene refuses only
+    empty text and NUL. `line` counts from 1.
+    """
+
+    line: int
+    artifact_ref: str
+    scope: str | None
+    parts: tuple[str, ...]
+    arguments: dict[str, Any]
+    transcript: bool
+
+    def commits(self) -> list[dict[str, Any]]:
+        """Arguments of `commit`, one mapping per part."""
+        return [{"content": part, **self.arguments} for part in self.parts]
+
+
+class ImportFile:
+    """A file of `messages`, `memories` or an `export`; read item by item.
+
+    For an export only `format` is of use: it is restored, not committed (D-14).
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValidationError: unknown format, or a file in none of them.
+
+    Example:
+        >>> import io
+        >>> file = ImportFile(io.BytesIO(b'{"speaker": "Ada", "text": "Hello", "turn": 0}'))
+        >>> item, = file.items()
+        >>> item.parts, item.arguments["author"], item.transcript
+        (('Hello',), 'Ada', True)
+    """
+
+    def __init__(
+        self, source: str | Path | BinaryIO, options: ImportOptions | None = None
+    ) -> None:
+        self._options = ImportOptions() if options is None else options
+        asked = self._options.format
+        if asked not in tuple(Format):
+            raise ValidationError("format", asked, f"one of {', '.join(Format)}")
+        self._file = RecordFile(source)
+        self._messages = MessageReader(self._options.scope)
+        self.format = self._file.detect() if asked == Format.AUTO else Format(asked)
+
+    @property
+    def bytes_total(self) -> int:
+        """Size of the file."""
+        return self._file.bytes_total
+
+    @property
+    def bytes_done(self) -> int:
+        """How far reading has come."""
+        return self._file.bytes_done
+
+    def close(self) -> None:
+        """Idempotent."""
+        self._file.close()
+
+    def warnings(self) -> list[str]:
+        """What was noticed; complete once `items` is exhausted."""
+        found = []
+        keys = list(self._messages.other_keys)
+        if keys:
+            named = ", ".join(keys[:KEYS_NAMED_MAX])
+            more = f" and {len(keys) - KEYS_NAMED_MAX} more" if len(keys) > KEYS_NAMED_MAX else ""
+            found.append(f"other keys are kept in metadata: {named}{more}")
+        if self._file.replaced_lines:
+            found.append(f"{self._file.replaced_lines} lines hold bytes that are not UTF-8")
+        return found
+
+    def items(self) -> Iterator[ImportItem | ItemError]:
+        """Items and unreadable lines in file order (`index` of an error = line − 1).
+
+        Raises:
+            ValidationError: the file is an export, or damaged.
+        """
+        if self.format is Format.EXPORT:
+            raise ValidationError("format", "export", "messages or memories; an export is restored")
+        read = self._message if self.format is Format.MESSAGES else self._memory
+        for position, record in enumerate(self._file.records()):
+            if isinstance(record, Unreadable):
+                yield _error(record.line, record.fact)
+                continue
+            try:
+                yield read(record, position)
+            except ValidationError as error:
+                yield _error(record.line, str(error))
+
+    def _message(self, record: Record, position: int) -> ImportItem:
+        content, arguments = self._messages.read(record.value, position)
+        return self._item(record.line, self._split(content), arguments, transcript=True)
+
+    def _memory(self, record: Record, position: int) -> ImportItem:  # noqa: ARG002 - as _message
+        arguments = {key: value for key, value in record.value.items() if value is not None}
+        content = arguments.pop("content", None)
+        if not isinstance(content, str):
+            raise ValidationError("content", type(content).__name__, "text")
+        if "scope" not in arguments and self._options.scope is not None:
+            arguments["scope"] = self._options.scope
+        return self._item(record.line, (content,), arguments, transcript=False)
+
+    def _item(
+        self, line: int, parts: tuple[str, ...], arguments: dict[str, Any], *, transcript: bool
+    ) -> ImportItem:
+        named = text_or_number("artifact_ref", arguments.get("artifact_ref"))
+        reference = f"file:{self._file.digest()}:{line}" if named is None else named
+        return ImportItem(
+            line=line,
+            artifact_ref=reference,
+            scope=text_or_number("scope", arguments.get("scope")),
+            parts=parts,
+            arguments={"source": "import", **arguments, "artifact_ref": reference},
+            transcript=transcript,
+        )
+
+    def _split(self, content: str) -> tuple[str, ...]:
+        size = self._options.max_chars
+        if len(content) <= size or len(self._options.normalise(content)) <= size:
+            return (content,)
+        parts = [content[start : start + length] for start, length in chunk(content, size, 0)]
+        # a part of nothing but whitespace would be refused as empty
+        return tuple(part for part in parts if self._options.normalise(part))
+
+
+def _error(line: int, message: str) -> ItemError:
+    return ItemError(index=line - 1, code=ValidationError.code, message=f"line {line}: {message}")

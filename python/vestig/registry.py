@@ -1,0 +1,125 @@
+"""From a provider's name to its embedder: built-in ones and entry points by one door (D-13).
+
+A package offers an embedder under the entry-point group `vestig.embedders`; the object it
+names is called with the `embedding` settings. `module:attribute` names one directly.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from vestig.embedders.checked import CheckedEmbedder
+from vestig.embedders.settings import EmbeddingSettings
+from vestig.errors import ConfigError
+from vestig.ports import Embedder, EmbedderFactory
+
+__all__ = ["GROUP", "SHIPPED", "known_providers", "make_embedder"]
+
+GROUP: Final = "vestig.embedders"
+
+# The entry points of this package, known without reading the metadata of every installed
+# package (which takes longer than opening a store). A test holds them equal to pyproject.toml.
+SHIPPED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "builtin": "vestig.embedders.builtin:BuiltinEmbedder",
+        "openai": "vestig.embedders.openai:OpenAIEmbedder",
+        "sentence-transformers": (
+            "vestig.embedders.sentence_transformers:SentenceTransformersEmbedder"
+        ),
+        "fastembed": "vestig.embedders.fastembed:FastEmbedEmbedder",
+    }
+)
+
+
+def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Embedder:
+    """The embedder that `embedding.provider` names, its answers checked (X-D15).
+
+    Nothing is loaded and no server is asked here.
+
+    Args:
+        settings: the `embedding` section (K-07).
+        one_shot: the process embeds one text and ends; a provider that can start faster for
+            it does.
+
+    Raises:
+        ConfigError: unknown provider, or settings it cannot use.
+
+    Example:
+        >>> from vestig.config.schema import EmbeddingSettings
+        >>> make_embedder(EmbeddingSettings()).model
+        'all-MiniLM-L6-v2-int8'
+    """
+    factory = _factory(settings.provider)
+    if one_shot and getattr(factory, "HAS_ONE_SHOT", False):
+        inner = factory(settings, one_shot=True)  # type: ignore[call-arg]
+    else:
+        inner = factory(settings)
+    if not isinstance(inner, Embedder):
+        raise ConfigError(
+            f'embedding.provider: expected "{settings.provider}" to make an embedder (model,'
+            f" dimensions, fingerprint, embed, truncated), got {type(inner).__name__};"
+            " correct the package that offers it"
+        )
+    return CheckedEmbedder(
+        inner, max_length=settings.max_length, batch_size=settings.batch_size
+    )
+
+
+def known_providers() -> list[str]:
+    """Names of all providers, shipped and installed, sorted.
+
+    Example:
+        >>> set(SHIPPED) <= set(known_providers())
+        True
+    """
+    return sorted({*SHIPPED, *_installed()})
+
+
+def _factory(provider: str) -> EmbedderFactory:
+    if provider in SHIPPED:
+        return _attribute(SHIPPED[provider], provider)
+    if ":" in provider:
+        return _attribute(provider, provider)
+    installed = _installed()
+    if provider not in installed:
+        raise _unknown(provider, sorted({*SHIPPED, *installed}))
+    return _attribute(installed[provider], provider)
+
+
+def _installed() -> dict[str, str]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point.value for point in entry_points(group=GROUP)}
+
+
+def _attribute(target: str, provider: str) -> EmbedderFactory:
+    module_name, _, path = target.partition(":")
+    try:
+        found: Any = importlib.import_module(module_name)
+        for name in path.split("."):
+            found = getattr(found, name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f'embedding.provider: expected "{provider}" to name an embedder, {target} could not'
+            f" be loaded: {type(error).__name__}; install the package that offers it"
+        ) from error
+    if not callable(found):
+        raise ConfigError(
+            f'embedding.provider: expected "{provider}" to name something that makes an'
+            f" embedder, {target} is {type(found).__name__}"
+        )
+    factory: EmbedderFactory = found
+    return factory
+
+
+def _unknown(provider: str, known: list[str]) -> ConfigError:
+    import difflib
+
+    near = difflib.get_close_matches(provider, known, n=1, cutoff=0.0)
+    return ConfigError(
+        f'embedding.provider: expected one of {", ".join(known)}, got "{provider}";'
+        f' the nearest is "{near[0]}"'
+    )

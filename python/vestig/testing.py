@@ -1,0 +1,386 @@
+"""Helpers for tests of agents and adapters: embedders without a model, a clock that stands.
+
+Nothing here needs a model, a network or another package. `EmbedderContract` is the suite that
+every embedder has to pass.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from vestig.embedders.checked import float32_bytes, unit_bytes
+from vestig.errors import ProviderError, ProviderTimeout
+from vestig.ports import Embedder
+from vestig.times import from_us, parse_time
+
+__all__ = [
+    "EmbedderContract",
+    "FailingEmbedder",
+    "FrozenClock",
+    "HashingEmbedder",
+    "ScriptedEmbedder",
+    "hashing_embedder",
+    "vector_at",
+]
+
+_WORD: Final = re.compile(r"\w+")
+_FLOAT32_BYTES: Final = 4
+
+
+class HashingEmbedder:
+    """Words and pairs of neighbouring words hashed into a unit vector.
+
+    Texts that share words are near each other; case is ignored. Deterministic for all time:
+    BLAKE2b of seed and word chooses place and sign.
+
+    Args:
+        dimensions: length of a vector.
+        seed: another seed, another embedding.
+
+    Example:
+        >>> embedder = HashingEmbedder(64)
+        >>> a, b = embedder.embed(["The office is in Oslo", "the OFFICE is in oslo"])
+        >>> a == b, len(a)
+        (True, 256)
+    """
+
+    def __init__(self, dimensions: int = 256, seed: int = 0) -> None:
+        self._dimensions = dimensions
+        self._key = seed.to_bytes(8, "little", signed=True)
+        self._model = f"hashing-{dimensions}-{seed}"
+        self._places: dict[str, tuple[int, float]] = {}
+        self.call_count = 0
+
+    @property
+    def model(self) -> str:
+        """Name with dimensions and seed, since both change the vectors."""
+        return self._model
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._dimensions
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the name: nothing else determines the vectors."""
+        return hashlib.sha256(self._model.encode()).hexdigest()
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """One unit vector per text; the zero vector for a text without words."""
+        if texts:
+            self.call_count += 1
+        return [self._vector(text) for text in texts]
+
+    def truncated(self, text: str) -> bool:  # noqa: ARG002 - the port's signature
+        """False: every word is read."""
+        return False
+
+    def _vector(self, text: str) -> bytes:
+        values = [0.0] * self._dimensions
+        before = ""
+        for word in _WORD.findall(text.lower()):
+            for feature in (word, f"{before} {word}"):
+                place, sign = self._place(feature)
+                values[place] += sign
+            before = word
+        return unit_bytes(values)
+
+    def _place(self, feature: str) -> tuple[int, float]:
+        known = self._places.get(feature)
+        if known is None:
+            digest = hashlib.blake2b(feature.encode(), digest_size=8, key=self._key).digest()
+            number = int.from_bytes(digest, "little")
+            known = ((number >> 1) % self._dimensions, 1.0 if number & 1 else -1.0)
+            if " " not in feature:  # pairs are too many to keep
+                self._places[feature] = known
+        return known
+
+
+def hashing_embedder(settings: Any) -> HashingEmbedder:
+    """A `HashingEmbedder` from the `embedding` section.
+
+    For `embedding.provider: vestig.testing:hashing_embedder`.
+    `embedding.dimension` is honoured, 256 when absent.
+
+    Example:
+        >>> from vestig.config.schema import EmbeddingSettings
+        >>> hashing_embedder(EmbeddingSettings(dimension=16)).dimensions
+        16
+    """
+    return HashingEmbedder(256 if settings.dimension is None else settings.dimension)
+
+
+class ScriptedEmbedder:
+    """Vectors that the test supplies, taken as they are (not brought to unit length).
+
+    The engine embeds `author: text` when a memory has an author.
+
+    Args:
+        vectors: text → numbers (or float32 bytes), all of one length.
+        default: vector of every other text; without it an unknown text is an error.
+        model: name of the model.
+
+    Example:
+        >>> embedder = ScriptedEmbedder({"a": [1.0, 0.0]}, default=[0.0, 1.0])
+        >>> embedder.embed(["a", "b"]) == [float32_bytes([1, 0]), float32_bytes([0, 1])]
+        True
+        >>> embedder.calls
+        [('a', 'b')]
+    """
+
+    def __init__(
+        self,
+        vectors: Mapping[str, Sequence[float] | bytes],
+        *,
+        default: Sequence[float] | bytes | None = None,
+        model: str = "scripted",
+    ) -> None:
+        self.vectors = {text: _packed(vector) for text, vector in vectors.items()}
+        self._default = None if default is None else _packed(default)
+        lengths = {len(vector) for vector in self.vectors.values()}
+        if self._default is not None:
+            lengths.add(len(self._default))
+        if len(lengths) != 1:
+            raise ValueError(f"expected vectors of one length, got lengths {sorted(lengths)}")
+        self._dimensions = lengths.pop() // _FLOAT32_BYTES
+        self._model = model
+        self.calls: list[tuple[str, ...]] = []
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self._model
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return self._dimensions
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of name and dimensions: scripts of one name count as one model."""
+        return hashlib.sha256(f"{self._model}-{self._dimensions}".encode()).hexdigest()
+
+    @property
+    def call_count(self) -> int:
+        """How often `embed` was asked for at least one text."""
+        return len(self.calls)
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """The scripted vectors.
+
+        Raises:
+            ProviderError: a text without a vector, when there is no default.
+        """
+        if texts:
+            self.calls.append(tuple(texts))
+        return [self._vector(number, text) for number, text in enumerate(texts)]
+
+    def truncated(self, text: str) -> bool:  # noqa: ARG002 - the port's signature
+        """False: a script reads whole texts."""
+        return False
+
+    def _vector(self, number: int, text: str) -> bytes:
+        vector = self.vectors.get(text, self._default)
+        if vector is None:
+            raise ProviderError(
+                f'embedder "{self._model}": expected a scripted vector for text {number} of the'
+                f" call ({len(text)} characters), there is none; add it or give a default"
+            )
+        return vector
+
+
+class FailingEmbedder:
+    """An embedder that fails in a chosen way.
+
+    Args:
+        mode: "error", "timeout", "nan", "inf", "short", "long" or "count" (one vector too few).
+        after: that many calls succeed first, with the vectors of a `HashingEmbedder`.
+        dimensions: length it claims to have.
+
+    Example:
+        >>> FailingEmbedder("timeout").embed(["a"])
+        Traceback (most recent call last):
+            ...
+        vestig.errors.ProviderTimeout: embedder "failing": no answer (attempts: 1)
+    """
+
+    _VALUES: Final = {"nan": math.nan, "inf": math.inf}
+    _LONGER: Final = {"short": -1, "long": 1}
+    MODES: Final = ("error", "timeout", "nan", "inf", "short", "long", "count")
+
+    def __init__(self, mode: str = "error", *, after: int = 0, dimensions: int = 256) -> None:
+        if mode not in self.MODES:
+            raise ValueError(f"mode: expected one of {', '.join(self.MODES)}, got {mode!r}")
+        self.mode = mode
+        self.after = after
+        self.call_count = 0
+        self._good = HashingEmbedder(dimensions)
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return "failing"
+
+    @property
+    def dimensions(self) -> int:
+        """Length it claims to have."""
+        return self._good.dimensions
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of name and dimensions."""
+        return hashlib.sha256(f"failing-{self.dimensions}".encode()).hexdigest()
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """Good vectors for the first `after` calls, then the failure."""
+        if not texts:
+            return []
+        self.call_count += 1
+        if self.call_count <= self.after:
+            return self._good.embed(texts)
+        if self.mode == "error":
+            raise ProviderError('embedder "failing": the provider failed (attempts: 1)')
+        if self.mode == "timeout":
+            raise ProviderTimeout('embedder "failing": no answer (attempts: 1)')
+        if self.mode == "count":
+            return self._good.embed(texts)[:-1]
+        length = self.dimensions + self._LONGER.get(self.mode, 0)
+        return [float32_bytes([self._VALUES.get(self.mode, 0.5)] * length) for _ in texts]
+
+    def truncated(self, text: str) -> bool:  # noqa: ARG002 - the port's signature
+        """False."""
+        return False
+
+
+class FrozenClock:
+    """A clock that moves only when told.
+
+    Args:
+        start: any accepted form of a time; 2026-03-18T12:00:00Z, a Wednesday, when absent.
+
+    Example:
+        >>> clock = FrozenClock()
+        >>> clock.move(days=1).isoformat()
+        '2026-03-19T12:00:00+00:00'
+        >>> clock() == clock()
+        True
+    """
+
+    def __init__(self, start: object = datetime(2026, 3, 18, 12, tzinfo=UTC)) -> None:
+        self._now = from_us(parse_time(start, "start"))
+
+    def __call__(self) -> datetime:
+        """The time it stands at."""
+        return self._now
+
+    def move(self, **step: float) -> datetime:
+        """Moves by `timedelta(**step)`, backwards when negative; the new time."""
+        self._now += timedelta(**step)
+        return self._now
+
+    def set(self, moment: object) -> datetime:
+        """Moves to a time; the new time."""
+        self._now = from_us(parse_time(moment, "moment"))
+        return self._now
+
+
+def vector_at(cosine: float, dimensions: int = 8, axis: int = 1) -> list[float]:
+    """A unit vector whose cosine to the first axis is `cosine`, turned towards `axis`.
+
+    Example:
+        >>> vector_at(0.6, 3)
+        [0.6, 0.8, 0.0]
+    """
+    values = [0.0] * dimensions
+    values[0] = cosine
+    values[axis] = math.sqrt(1.0 - cosine * cosine)
+    return values
+
+
+def _packed(vector: Sequence[float] | bytes) -> bytes:
+    return vector if isinstance(vector, bytes) else float32_bytes(vector)
+
+
+class EmbedderContract:
+    """The suite for adapter authors: subclass it in a test module and override `embedder`.
+
+    Example:
+        >>> class TestHashing(EmbedderContract):
+        ...     def embedder(self):
+        ...         return HashingEmbedder()
+        >>> TestHashing().test_batch_and_single_agree()
+    """
+
+    TEXTS: Final = (
+        "The office is in Oslo.",
+        "Deploys run on Fridays, never on Mondays!",
+        "Café, naïve, 東京, Привет",
+        "a " * 40 + "much longer text than its neighbours in the batch",
+        "The office is in Oslo.",
+    )
+
+    def embedder(self) -> Embedder:
+        """The embedder under test; called by each test."""
+        raise NotImplementedError("override embedder()")
+
+    def test_fits_the_port(self) -> None:
+        """Properties have their types and ranges."""
+        embedder = self.embedder()
+        assert isinstance(embedder, Embedder)
+        assert isinstance(embedder.model, str)
+        assert embedder.model
+        assert 1 <= embedder.dimensions <= 8192
+        assert re.fullmatch(r"([0-9a-f]{64})?", embedder.fingerprint)
+
+    def test_vectors_are_whole_and_finite(self) -> None:
+        """One vector per text, of `dimensions` finite float32 numbers, not zero."""
+        embedder = self.embedder()
+        vectors = embedder.embed(self.TEXTS)
+        assert len(vectors) == len(self.TEXTS)
+        for vector in vectors:
+            assert isinstance(vector, bytes)
+            values = _unpacked(vector)
+            assert len(values) == embedder.dimensions
+            assert all(math.isfinite(value) for value in values)
+            assert any(values)
+
+    def test_empty_batch(self) -> None:
+        """[] for []."""
+        assert self.embedder().embed([]) == []
+
+    def test_batch_and_single_agree(self) -> None:
+        """To 1e-6 in every value, whatever stands beside a text (D-13)."""
+        embedder = self.embedder()
+        batch = embedder.embed(self.TEXTS)
+        for text, together in zip(self.TEXTS, batch, strict=True):
+            (alone,) = embedder.embed([text])
+            gap = max(
+                abs(a - b) for a, b in zip(_unpacked(alone), _unpacked(together), strict=True)
+            )
+            assert gap <= 1e-6
+
+    def test_same_text_same_vector(self) -> None:
+        """Deterministic, also within a batch and for another instance."""
+        batch = self.embedder().embed(self.TEXTS)
+        assert batch[0] == batch[-1]
+        assert self.embedder().embed(self.TEXTS) == batch
+
+    def test_different_texts_differ(self) -> None:
+        """No two different texts of the suite share a vector."""
+        distinct = list(dict.fromkeys(self.TEXTS))
+        assert len(set(self.embedder().embed(distinct))) == len(distinct)
+
+    def test_truncated_answers(self) -> None:
+        """A short text is read whole."""
+        assert self.embedder().truncated("The office is in Oslo.") is False
+
+
+def _unpacked(vector: bytes) -> list[float]:
+    return list(memoryview(vector).cast("f"))
