@@ -161,3 +161,26 @@ def test_readme_has_the_two_commands_that_ci_runs() -> None:
     text = read(README)
     for name in ("demo", "test"):
         assert len(re.findall(rf"<!-- ci:{name} -->\n```sh\n[^`]+```", text)) == 1
+
+
+DEGRADATIONS = {
+    "clock_stepped_back",
+    "deadline_hit",
+    "embedding_deferred",
+    "enrichment_pending",
+    "hook_failed",
+    "llm_budget",
+    "llm_failed",
+    "llm_unavailable",
+    "partial_backend",
+    "projection_rebuilt",
+    "projection_stale",
+    "unembedded_skipped",
+}
+
+
+def test_b40_the_documented_degradations_are_those_that_the_code_can_report() -> None:
+    package = "\n".join(read(p) for p in (ROOT / "python" / "vestig").rglob("*.py"))
+    reported = {code for code in DEGRADATIONS if f'"{code}"' in package}
+    documented = {code for code in DEGRADATIONS if f"`{code}`" in read(ROOT / "docs" / "errors.md")}
+    assert documented == reported

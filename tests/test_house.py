@@ -197,6 +197,7 @@ GOOD: list[tuple[Check, str, str]] = [
     (house.clock, "recall/a.py", "import time\nt = time.monotonic()"),
     (house.clock, "engine/a.py", "t = datetime.now(UTC)"),
     (house.broad_excepts, "a.py", "try:\n    f()\nexcept Exception:  # a hostile repr\n    pass"),
+    (house.broad_excepts, "a.py", "try:\n    f()\nexcept BaseException:\n    g()\n    raise"),
     (house.lengths, "a.py", 'def f(self):\n    """' + "x\n" * 70 + '"""\n    return 1\n'),
     (house.rust_unsafe, "vestig-core/src/map.rs", "unsafe { map() }"),
     (house.rust_unsafe, "vestig-core/src/a.rs", "// never unsafe here\n#![deny(unsafe_code)]"),

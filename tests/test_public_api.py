@@ -8,6 +8,30 @@ import re
 import vestig
 import vestig.errors
 
+PINNED = {
+    "CommitOutcome",
+    "ConfigError",
+    "ConfigNotFoundError",
+    "ConflictError",
+    "EmbeddingMismatchError",
+    "Event",
+    "ForgetIncompleteError",
+    "HygieneError",
+    "Memory",
+    "MemoryDetail",
+    "NotFoundError",
+    "ProviderError",
+    "ProviderTimeout",
+    "RecallHit",
+    "RecallResult",
+    "StoreDamagedError",
+    "StoreLockedError",
+    "ValidationError",
+    "Vestig",
+    "VestigError",
+    "__version__",
+    "open",
+}
 METHODS = {
     "archive",
     "backup",
@@ -123,6 +147,3 @@ def test_every_error_has_a_code_of_the_problem_list() -> None:
         "internal",
     }
     assert {getattr(vestig.errors, name).code for name in vestig.errors.__all__} == codes
-
-
-PINNED: set[str] = set()
