@@ -1,1 +1,91 @@
-"""Vestig."""
+"""Vestig: durable long-term memory for AI agents.
+
+    >>> import vestig
+    >>> from vestig.testing import HashingEmbedder
+    >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+    ...     outcome = store.commit("The staging database runs on port 5433")
+    ...     outcome.outcome.value
+    'INSERTED_NEW'
+
+Importing this package loads no model, no numeric library and no web framework.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from vestig.engine import Vestig
+    from vestig.engine import open_store as open
+    from vestig.errors import (
+        ConfigError,
+        ConfigNotFoundError,
+        ConflictError,
+        EmbeddingMismatchError,
+        ForgetIncompleteError,
+        HygieneError,
+        NotFoundError,
+        ProviderError,
+        ProviderTimeout,
+        StoreDamagedError,
+        StoreLockedError,
+        ValidationError,
+        VestigError,
+    )
+    from vestig.results import MemoryDetail, RecallHit, RecallResult
+    from vestig.types import CommitOutcome, Event, Memory
+
+__all__ = [
+    "CommitOutcome",
+    "ConfigError",
+    "ConfigNotFoundError",
+    "ConflictError",
+    "EmbeddingMismatchError",
+    "Event",
+    "ForgetIncompleteError",
+    "HygieneError",
+    "Memory",
+    "MemoryDetail",
+    "NotFoundError",
+    "ProviderError",
+    "ProviderTimeout",
+    "RecallHit",
+    "RecallResult",
+    "StoreDamagedError",
+    "StoreLockedError",
+    "ValidationError",
+    "Vestig",
+    "VestigError",
+    "__version__",
+    "open",
+]
+
+_HOME: Final = {
+    "CommitOutcome": "vestig.types",
+    "Event": "vestig.types",
+    "Memory": "vestig.types",
+    "MemoryDetail": "vestig.results",
+    "RecallHit": "vestig.results",
+    "RecallResult": "vestig.results",
+    "Vestig": "vestig.engine",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are loaded when they are first asked for."""
+    import importlib
+
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("vestig")
+    if name not in __all__:
+        raise AttributeError(f"module 'vestig' has no attribute {name!r}")
+    home = "vestig.engine" if name == "open" else _HOME.get(name, "vestig.errors")
+    found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -217,9 +217,7 @@ class LedgerView(Protocol):
         """id → (model, float32 bytes) for those that have a vector."""
         ...
 
-    def events(
-        self, namespace: str, memory_id: str, limit: int | None = None
-    ) -> list[Event]:
+    def events(self, namespace: str, memory_id: str, limit: int | None = None) -> list[Event]:
         """Events of a memory, oldest first (by seq, then row)."""
         ...
 
@@ -227,9 +225,7 @@ class LedgerView(Protocol):
         """Sources with an unexpired PRODUCED edge to the memory, oldest first."""
         ...
 
-    def edges(
-        self, namespace: str, node_id: str, edge_type: str | None = None
-    ) -> list[StoredEdge]:
+    def edges(self, namespace: str, node_id: str, edge_type: str | None = None) -> list[StoredEdge]:
         """Unexpired edges that start or end at the node, by weight descending, then id."""
         ...
 

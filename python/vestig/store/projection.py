@@ -55,6 +55,17 @@ class ProjectionKeeper:
         )
         if self.core.discarded is not None:
             self._report("projection_rebuilt", self.core.discarded)
+        elif self.core.generation == 0 and directory is not None:
+            self._first_manifest()
+
+    def _first_manifest(self) -> None:
+        """A store has a manifest from its creation on, so a missing one was deleted."""
+        with self._ledger.read() as view:
+            if view.seq > 0:
+                self._report("projection_rebuilt", "no projection was found beside the ledger")
+                self._fill(view, None)
+        if not self._read_only:
+            self._publish(True)
 
     # --- one state -------------------------------------------------------------------------
 
@@ -95,6 +106,8 @@ class ProjectionKeeper:
                     raise _other_history(core.applied_seq)
                 if core.applied_seq == 0:
                     self._fill(view, None)
+                    if core.discarded is not None and not self._read_only:
+                        self._publish(True)
                 else:
                     rows = list(view.projection_rows(core.applied_seq))
                     core.apply(rows, seq, view.head)
@@ -147,8 +160,6 @@ class ProjectionKeeper:
             if progress is not None:
                 progress(done, None)
         self.core.apply([], view.seq, view.head)
-        if self.core.discarded is not None and not self._read_only:
-            self._publish(True)
 
     def after_commit(self) -> list[Degradation]:
         """Brings this process up to its own commit and publishes a long tail.
@@ -192,7 +203,7 @@ class ProjectionKeeper:
         )
 
     def _trace(self, values: dict[str, Any]) -> _core.TraceParams:
-        key = tuple(values.values())
+        key = tuple(tuple(v) if isinstance(v, list) else v for v in values.values())
         found = self._trace_cache.get(key)
         if found is None:
             if len(self._trace_cache) > 64:
@@ -219,4 +230,3 @@ def _other_history(seq: int) -> StoreDamagedError:
         " ledger was put in its place; run `vestig doctor`, or take this one with"
         " `vestig rebuild --accept-ledger`"
     )
-

@@ -1,0 +1,142 @@
+"""What every operation of one open store shares."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from vestig.config import Config
+from vestig.engine.metrics import Metrics, error_type
+from vestig.errors import ConflictError, NotFoundError, ProviderError, ValidationError
+from vestig.ids import check_id_prefix, is_full_id
+from vestig.ports import Clock, CommitHook, Embedder, Ledger, LedgerView
+from vestig.recall.request import namespace_argument
+from vestig.store.projection import ProjectionKeeper
+from vestig.times import to_us
+from vestig.types import Memory
+
+__all__ = ["Context", "system_clock"]
+
+
+def system_clock() -> datetime:
+    """The wall clock."""
+    return datetime.now(UTC)
+
+
+class Context:
+    """Ledger, projection, embedder, clock and counters of one open store."""
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        ledger: Ledger,
+        keeper: ProjectionKeeper,
+        embedder: Embedder,
+        clock: Clock,
+        namespace: str,
+        directory: Path | None,
+        hook: CommitHook | None,
+        read_only: bool,
+    ) -> None:
+        self.config = config
+        self.ledger = ledger
+        self.keeper = keeper
+        self.embedder = embedder
+        self.clock = clock
+        self.namespace = namespace
+        self.directory = directory
+        self.hook = hook
+        self.read_only = read_only
+        self.metrics = Metrics()
+        self.closed = False
+        self.identity_known = False
+        self.hook_depth = threading.local()
+        self._overridden: dict[tuple[str | None, str], Config] = {}
+
+    def now_us(self) -> int:
+        """Microseconds by the injected clock."""
+        return to_us(self.clock())
+
+    def check_open(self) -> None:
+        """Use after close is a mistake of the caller (S-01)."""
+        if self.closed:
+            raise ConflictError("this store is closed: open it again with vestig.open(…)")
+
+    @contextmanager
+    def operation(self, name: str) -> Iterator[None]:
+        """Counts and times one public call; errors pass through."""
+        self.check_open()
+        started = time.perf_counter()
+        try:
+            yield
+        except BaseException as error:
+            self.metrics.add("vestig_operations_total", operation=name, status="error")
+            self.metrics.add("vestig_errors_total", operation=name, error_type=error_type(error))
+            raise
+        self.metrics.add("vestig_operations_total", operation=name, status="ok")
+        self.metrics.observe(name, "total", time.perf_counter() - started)
+
+    def in_namespace(self, namespace: object) -> str:
+        """The call's namespace, else the store's."""
+        return self.namespace if namespace is None else namespace_argument(namespace)
+
+    def effective(self, overrides: Mapping[str, Any] | None, profile: str | None) -> Config:
+        """Configuration of one call (K-01); equal overrides are resolved once."""
+        if overrides is None and profile is None:
+            return self.config
+        if overrides is not None and not isinstance(overrides, Mapping):
+            raise ValidationError("config", overrides, "an object of configuration keys")
+        key = (profile, repr(sorted(overrides.items(), key=str)) if overrides else "")
+        found = self._overridden.get(key)
+        if found is None:
+            if len(self._overridden) >= 64:
+                self._overridden.clear()
+            found = self.config.with_overrides(overrides or {}, profile=profile)
+            self._overridden[key] = found
+        return found
+
+    def embed(self, texts: list[str]) -> list[bytes]:
+        """Vectors of texts, by the store's embedder.
+
+        Raises:
+            ProviderError: the embedder failed; counted.
+        """
+        try:
+            return self.embedder.embed(texts)
+        except ProviderError:
+            self.metrics.add("vestig_errors_total", operation="embed", error_type="network")
+            raise
+
+    def memory(self, view: LedgerView, namespace: str, id: object, field: str = "id") -> Memory:
+        """The memory of a full id or an unambiguous prefix.
+
+        Raises:
+            ValidationError: no id, or ambiguous (with up to five candidates).
+            NotFoundError: unknown in this namespace.
+        """
+        found = view.memories(namespace, [self.full_id(view, namespace, id, field)])
+        if not found:
+            raise NotFoundError("Memory", str(id))
+        return found[0]
+
+    def full_id(self, view: LedgerView, namespace: str, id: object, field: str = "id") -> str:
+        """The full id of an id or prefix; a whole id is returned as it is."""
+        text = check_id_prefix(field, id, "mem")
+        if is_full_id(text, "mem"):
+            return text
+        candidates = view.ids_with_prefix(namespace, text)
+        if not candidates:
+            raise NotFoundError("Memory", text)
+        if len(candidates) > 1:
+            shown = ", ".join(candidates[:5])
+            raise ValidationError(field, text, "an unambiguous id", f"it fits {shown}")
+        return candidates[0]
+
+
+Reader = Callable[[LedgerView], Any]

@@ -1,0 +1,96 @@
+"""In-process counters (S-08): names, labels and numbers, never content."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Final
+
+from vestig.errors import (
+    ProviderTimeout,
+    StoreDamagedError,
+    StoreLockedError,
+    ValidationError,
+)
+from vestig.types import Degradation
+
+__all__ = ["Metrics", "error_type"]
+
+DURATION_BOUNDS_S: Final = (
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+)  # fmt: skip
+
+_Labels = tuple[tuple[str, str], ...]
+
+
+def error_type(error: BaseException) -> str:
+    """network, timeout, llm, database, validation or unknown; wrapped causes are looked through."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, (ProviderTimeout, TimeoutError)):
+            return "timeout"
+        if isinstance(seen, (ConnectionError,)):
+            return "network"
+        if isinstance(seen, (ValidationError, TypeError)):
+            return "validation"
+        if isinstance(seen, (StoreLockedError, StoreDamagedError)):
+            return "database"
+        seen = seen.__cause__ or seen.__context__
+    return "unknown"
+
+
+class Metrics:
+    """Counters and duration histograms of one engine; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counters: dict[tuple[str, _Labels], float] = {}
+        self._durations: dict[_Labels, list[float]] = {}
+
+    def add(self, name: str, amount: float = 1, /, **labels: str) -> None:
+        """Moves a counter."""
+        key = (name, tuple(sorted(labels.items())))
+        with self._lock:
+            self._counters[key] = self._counters.get(key, 0) + amount
+
+    def observe(self, operation: str, stage: str, seconds: float) -> None:
+        """One duration; the last bucket is everything."""
+        key = (("operation", operation), ("stage", stage))
+        with self._lock:
+            buckets = self._durations.setdefault(key, [0.0] * (len(DURATION_BOUNDS_S) + 3))
+            for index, bound in enumerate(DURATION_BOUNDS_S):
+                if seconds <= bound:
+                    buckets[index] += 1
+            buckets[-3] += 1
+            buckets[-2] += 1
+            buckets[-1] += seconds
+
+    def degraded(self, entries: Iterable[Degradation]) -> None:
+        """Every degradation in a result moves its counter (B-08)."""
+        for entry in entries:
+            self.add("vestig_degradations_total", entry.count, code=entry.code)
+
+    def snapshot(self) -> dict[str, float]:
+        """`name{label="value",…}` → number.
+
+        Example:
+            >>> metrics = Metrics()
+            >>> metrics.add("vestig_queries_total", source="recall")
+            >>> metrics.snapshot()
+            {'vestig_queries_total{source="recall"}': 1}
+        """
+        with self._lock:
+            found = {_shown(name, labels): n for (name, labels), n in self._counters.items()}
+            for labels, buckets in self._durations.items():
+                base = "vestig_operation_duration_seconds"
+                for bound, n in zip((*DURATION_BOUNDS_S, "+Inf"), buckets, strict=False):
+                    found[_shown(f"{base}_bucket", (*labels, ("le", str(bound))))] = n
+                found[_shown(f"{base}_count", labels)] = buckets[-2]
+                found[_shown(f"{base}_sum", labels)] = buckets[-1]
+        return dict(sorted(found.items()))
+
+
+def _shown(name: str, labels: _Labels) -> str:
+    if not labels:
+        return name
+    return name + "{" + ",".join(f'{key}="{value}"' for key, value in labels) + "}"

@@ -1,0 +1,183 @@
+"""Show, events, list, count, chains: reads of the ledger alone (L-04, L-15, S-01)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from vestig.changes import AccessTouch
+from vestig.engine.context import Context
+from vestig.errors import NotFoundError, ValidationError
+from vestig.ports import LedgerView, Listing
+from vestig.recall.reason import at_known_time, flags_of
+from vestig.recall.request import Moments, count_argument, scopes_argument
+from vestig.results import MemoryDetail, MemoryPage
+from vestig.times import DAY_US, to_us
+from vestig.types import (
+    Event,
+    Kind,
+    Memory,
+    RetentionPolicy,
+    Status,
+    SupersessionRecord,
+)
+
+__all__ = ["chain", "events", "listing_of", "page", "show"]
+
+ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")
+LIST_LIMIT_MAX: Final = 1_000
+_HEAD_VALUES: Final = 5
+
+
+def as_known(view: LedgerView, memory: Memory, at: Moments) -> Memory:
+    """The memory with its end and counters as they stood at K."""
+    if not at.past:
+        return memory
+    ends = view.ends_before(memory.namespace, at.known_at_us)
+    counts = view.reinforcements_at(memory.namespace, [memory.id], at.known_at_us)
+    return at_known_time(memory, ends=ends, reinforced=counts)
+
+
+def _visible(memory: Memory, at: Moments) -> bool:
+    """T-13 for one memory, expired ones included (show is asked for an id)."""
+    if to_us(memory.t_created) > at.known_at_us:
+        return False
+    if at.valid_at_us is None:
+        return True
+    end = None if memory.t_invalid is None else to_us(memory.t_invalid)
+    return to_us(memory.t_valid) <= at.valid_at_us and (end is None or at.valid_at_us < end)
+
+
+def show(
+    context: Context,
+    id: object,
+    at: Moments,
+    *,
+    namespace: object = None,
+    include_expired: bool = True,
+    touch: bool = False,
+) -> MemoryDetail:
+    """One memory with its evidence."""
+    now = context.now_us()
+    space = context.in_namespace(namespace)
+    with context.operation("show"):
+        with context.ledger.read() as view:
+            memory = as_known(view, context.memory(view, space, id), at)
+            gone = memory.t_expired is not None and to_us(memory.t_expired) <= at.known_at_us
+            if not _visible(memory, at) or (gone and not include_expired):
+                raise NotFoundError(
+                    "Memory", memory.id, "expired" if gone else "not known at that time"
+                )
+            vector = view.vectors(space, [memory.id]).get(memory.id)
+            history = view.events(space, memory.id)
+            if at.past:
+                history = [e for e in history if to_us(e.recorded_at) <= at.known_at_us]
+            values = () if vector is None else memoryview(vector[1]).cast("f")
+            detail = MemoryDetail(
+                memory=memory,
+                access_velocity=access_velocity(memory, now),
+                embedding_dimensions=None if vector is None else len(values),
+                embedding_head=tuple(values[:_HEAD_VALUES]),
+                sources=tuple(view.sources(space, memory.id)),
+                events=tuple(history),
+                supersessions=tuple(view.supersessions(space, memory.id)),
+                flags=tuple(flags_of(memory, at.query_time_us, at.known_at_us)),
+                ledger_seq=view.seq,
+                warnings=at.warnings,
+            )
+        if touch:
+            seen = AccessTouch(memory_ids=(memory.id,), accessed_us=now)
+            context.ledger.touch(space, seen)
+        return detail
+
+
+def access_velocity(memory: Memory, now_us: int) -> float:
+    """Accesses per day since creation, the first day counted whole (L-12)."""
+    days = (now_us - to_us(memory.t_created)) / DAY_US
+    return memory.access_count / max(1.0, days)
+
+
+def events(
+    context: Context, id: object, *, namespace: object = None, limit: int | None = None
+) -> list[Event]:
+    """The log of one memory, oldest first."""
+    if limit is not None:
+        count_argument("limit", limit)
+    space = context.in_namespace(namespace)
+    with context.operation("events"), context.ledger.read() as view:
+        memory_id = context.memory(view, space, id).id
+        return view.events(space, memory_id, limit)
+
+
+def chain(context: Context, id: object, *, namespace: object = None) -> list[SupersessionRecord]:
+    """Records of the chain of this memory, oldest to newest."""
+    space = context.in_namespace(namespace)
+    with context.operation("supersession_chain"), context.ledger.read() as view:
+        return view.supersessions(space, context.memory(view, space, id).id)
+
+
+def _word(field: str, value: object, kind: Any) -> Any:
+    if value is None:
+        return None
+    words = [member.value for member in kind]
+    if value not in words:
+        raise ValidationError(field, value, "one of " + ", ".join(words))
+    return kind(value)
+
+
+def _statuses(value: object, include_expired: bool) -> tuple[Status, ...] | None:
+    if value is None:
+        return None if include_expired else (Status.ACTIVE,)
+    wanted = value if isinstance(value, (list, tuple)) else [value]
+    return tuple(_word("status", word, Status) for word in wanted)
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    wanted = [value] if isinstance(value, str) else value
+    if not isinstance(wanted, (list, tuple)) or not all(isinstance(tag, str) for tag in wanted):
+        raise ValidationError("tags", value, "text or a list of texts")
+    return tuple(wanted)
+
+
+def listing_of(at: Moments, **asked: Any) -> Listing:
+    """The checked arguments of `list` and `count` (L-15)."""
+    limit, offset = asked.get("limit", 20), asked.get("offset", 0)
+    if limit is not None and count_argument("limit", limit) > LIST_LIMIT_MAX:
+        raise ValidationError("limit", limit, f"an integer from 1 to {LIST_LIMIT_MAX}")
+    order = asked.get("order_by", "created_at")
+    if order not in ORDERS:
+        raise ValidationError("order_by", order, "one of " + ", ".join(ORDERS))
+    for name in ("pinned", "descending", "include_expired"):
+        value = asked.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise ValidationError(name, value, "true or false")
+    scopes = scopes_argument(asked["scope"])
+    return Listing(
+        offset=count_argument("offset", offset, least=0),
+        limit=limit,
+        statuses=_statuses(asked.get("status"), bool(asked.get("include_expired"))),
+        kind=_word("kind", asked.get("kind"), Kind),
+        retention_policy=_word("retention_policy", asked.get("retention_policy"), RetentionPolicy),
+        pinned=asked.get("pinned"),
+        tags=_tags(asked.get("tags")),
+        scopes=None if scopes is None else tuple(scopes),
+        order_by=order,
+        descending=asked.get("descending") is not False,
+        known_at_us=at.known_at_us if at.past else None,
+        valid_at_us=at.valid_at_us,
+    )
+
+
+def page(context: Context, namespace: object, at: Moments, listing: Listing) -> MemoryPage:
+    """One page and how many there are in all, of one state."""
+    space = context.in_namespace(namespace)
+    with context.operation("list"), context.ledger.read() as view:
+        memories = view.list_memories(space, listing)
+        return MemoryPage(
+            memories=tuple(as_known(view, memory, at) for memory in memories),
+            total=view.count_memories(space, listing),
+            offset=listing.offset,
+            seq=view.seq,
+            warnings=at.warnings,
+        )
