@@ -70,7 +70,9 @@ impl Level {
 
     /// The level of that name, if this machine has it.
     pub fn named(name: &str) -> Option<Self> {
-        Self::available().into_iter().find(|level| level.name() == name)
+        Self::available()
+            .into_iter()
+            .find(|level| level.name() == name)
     }
 
     /// `avx512-vnni`, `avx512`, `avx2`, `neon` or `portable`.
@@ -203,7 +205,10 @@ mod x86 {
             for (a, b) in c.iter().zip(q) {
                 // SAFETY: `a` is 16 bytes and `b` 32 bytes long.
                 let (a, b) = unsafe {
-                    (_mm_loadu_si128(a.as_ptr().cast()), _mm256_loadu_si256(b.as_ptr().cast()))
+                    (
+                        _mm_loadu_si128(a.as_ptr().cast()),
+                        _mm256_loadu_si256(b.as_ptr().cast()),
+                    )
                 };
                 sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_cvtepi8_epi16(a), b));
             }

@@ -22,6 +22,8 @@ pub const fn padded(dimensions: usize) -> usize {
 /// The lane loop of one pair. Both slices count to the length of the shorter one.
 #[inline(always)]
 pub(crate) fn dot_lanes(x: &[f32], y: &[f32]) -> f32 {
+    let common = x.len().min(y.len());
+    let (x, y) = (&x[..common], &y[..common]);
     let mut lanes = [0.0f32; LANES];
     let (xs, x_rest) = x.as_chunks::<LANES>();
     let (ys, y_rest) = y.as_chunks::<LANES>();
@@ -30,7 +32,7 @@ pub(crate) fn dot_lanes(x: &[f32], y: &[f32]) -> f32 {
             lanes[j] += a[j] * b[j];
         }
     }
-    if !x_rest.is_empty() || !y_rest.is_empty() {
+    if !x_rest.is_empty() {
         // A lane is never −0 (it starts at +0), so leaving it out equals adding 0 · 0.
         for (j, (a, b)) in x_rest.iter().zip(y_rest).enumerate() {
             lanes[j] += a * b;
@@ -103,7 +105,9 @@ pub fn dot_rows_with(level: Level, query: &[f32], rows: &[f32], stride: usize, o
 /// A zero vector stays zero. `out` may be longer than `v` (padding): the rest becomes 0.
 pub fn unit(v: &[f32], out: &mut [f32]) {
     debug_assert!(out.len() >= v.len());
-    let squares: f64 = v.iter().fold(0.0, |sum, &x| sum + f64::from(x) * f64::from(x));
+    let squares: f64 = v
+        .iter()
+        .fold(0.0, |sum, &x| sum + f64::from(x) * f64::from(x));
     let norm = squares.sqrt();
     out.fill(0.0);
     if norm > 0.0 {
@@ -117,4 +121,106 @@ pub fn unit(v: &[f32], out: &mut [f32]) {
 #[inline]
 pub fn cosine(dot: f32) -> f64 {
     f64::from(dot).clamp(-1.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The definition, written down naively: padded rows, 64 lanes, fold by halves.
+    fn defined(x: &[f32], y: &[f32]) -> f32 {
+        let mut lanes = vec![0.0f32; LANES];
+        for i in 0..padded(x.len()) {
+            let (a, b) = (x.get(i).unwrap_or(&0.0), y.get(i).unwrap_or(&0.0));
+            let product = std::hint::black_box(a * b);
+            lanes[i % LANES] += product;
+        }
+        while lanes.len() > 1 {
+            let half = lanes.len() / 2;
+            lanes = (0..half).map(|j| lanes[j] + lanes[j + half]).collect();
+        }
+        lanes[0]
+    }
+
+    fn pair() -> impl Strategy<Value = (Vec<f32>, Vec<f32>)> {
+        (0usize..300).prop_flat_map(|d| {
+            let value = prop_oneof![-1.0f32..1.0, -1e-30f32..1e-30, -1e6f32..1e6];
+            (
+                prop::collection::vec(value.clone(), d),
+                prop::collection::vec(value, d),
+            )
+        })
+    }
+
+    #[test]
+    fn golden_bits_at_every_level() {
+        let x: Vec<f32> = (0..384).map(|i| 1.0 / (i + 1) as f32).collect();
+        let y: Vec<f32> = (0..384).map(|i| 1.0 / (i % 31 + 1) as f32).collect();
+        for level in Level::available() {
+            assert_eq!(
+                dot_with(level, &x, &y).to_bits(),
+                0x3ffc_f650,
+                "{}",
+                level.name()
+            );
+        }
+    }
+
+    #[test]
+    fn empty_and_zero_vectors() {
+        assert_eq!(dot(&[], &[]), 0.0);
+        let mut out = [7.0; 64];
+        unit(&[0.0; 5], &mut out);
+        assert_eq!(out, [0.0; 64]);
+        assert_eq!(cosine(1.000_000_1), 1.0);
+        assert_eq!(cosine(-1.5), -1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_has_the_bits_of_the_definition((x, y) in pair()) {
+            let wanted = defined(&x, &y).to_bits();
+            for level in Level::available() {
+                prop_assert_eq!(dot_with(level, &x, &y).to_bits(), wanted, "{}", level.name());
+            }
+        }
+
+        #[test]
+        fn padding_and_rows_change_no_bit((x, y) in pair(), copies in 1usize..5) {
+            let stride = padded(x.len()).max(LANES);
+            let mut rows = vec![0.0; stride * copies];
+            for row in rows.chunks_mut(stride) {
+                row[..y.len()].copy_from_slice(&y);
+            }
+            let mut query = x.clone();
+            query.resize(stride, 0.0);
+            for level in Level::available() {
+                for query in [&x, &query] {
+                    let mut out = vec![0.0; copies];
+                    dot_rows_with(level, query, &rows, stride, &mut out);
+                    for value in out {
+                        prop_assert_eq!(value.to_bits(), dot(&x, &y).to_bits());
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn the_stated_error_bound_holds((x, y) in pair()) {
+            let products = || x.iter().zip(&y).map(|(a, b)| f64::from(*a) * f64::from(*b));
+            let (exact, size): (f64, f64) = (products().sum(), products().map(f64::abs).sum());
+            let steps = (x.len().div_ceil(LANES) + 7) as f64;
+            let bound = steps * 2f64.powi(-24) * 1.0001 * size + 1e-40;
+            prop_assert!((f64::from(dot(&x, &y)) - exact).abs() <= bound);
+        }
+
+        #[test]
+        fn unit_has_length_one((x, _) in pair()) {
+            let mut out = vec![0.0; padded(x.len())];
+            unit(&x, &mut out);
+            let squares: f64 = out.iter().map(|v| f64::from(*v).powi(2)).sum();
+            prop_assert!(x.iter().all(|v| *v == 0.0) || (squares.sqrt() - 1.0).abs() < 1e-6);
+        }
+    }
 }

@@ -43,7 +43,9 @@ impl Norms {
         } else {
             total_length as f64 / rows as f64
         };
-        let table = (0..TABLE as u32).map(|length| Self::compute(average, length)).collect();
+        let table = (0..TABLE as u32)
+            .map(|length| Self::compute(average, length))
+            .collect();
         Self { average, table }
     }
 
@@ -69,7 +71,9 @@ impl Norms {
 /// Whether bit `row` of a bitmap (64 rows per word, lowest bit first) is set; absent words are 0.
 #[inline]
 pub fn is_set(bitmap: &[u64], row: u32) -> bool {
-    bitmap.get((row >> 6) as usize).is_some_and(|word| word >> (row & 63) & 1 == 1)
+    bitmap
+        .get((row >> 6) as usize)
+        .is_some_and(|word| word >> (row & 63) & 1 == 1)
 }
 
 /// How many of the posting `rows` are eligible (`None` = all rows are).
@@ -105,6 +109,65 @@ pub fn accumulate<F, L>(
         let at = row as usize;
         if let (Some(score), Some(&length)) = (scores.get_mut(at), lengths.get(at)) {
             *score += idf * saturation(tf.into(), norms.of(length.into()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn idf_by_hand() {
+        assert_eq!(idf(4, 2), super::super::math::ln(2.0));
+        assert!(idf(10, 10) > 0.0);
+    }
+
+    #[test]
+    fn norms_are_the_formula_inside_and_outside_of_the_table() {
+        let norms = Norms::new(1000, 30);
+        for length in [0u32, 1, 33, 1023, 1024, 5000] {
+            let wanted = 0.9 * (1.0 - 0.4 + 0.4 * (f64::from(length) / (1000.0 / 30.0)));
+            assert_eq!(norms.of(length), wanted);
+        }
+        assert_eq!(Norms::new(0, 0).average(), 1.0);
+    }
+
+    proptest! {
+        #[test]
+        fn term_at_a_time_equals_row_by_row(
+            rows in prop::collection::vec((prop::collection::vec(0u16..4, 3), any::<bool>()), 1..150),
+        ) {
+            let lengths: Vec<u32> = rows.iter().map(|(tfs, _)| tfs.iter().map(|&t| u32::from(t)).sum()).collect();
+            let mut bitmap = vec![0u64; rows.len().div_ceil(64)];
+            let (mut total, mut length) = (0u64, 0u64);
+            for (i, (_, eligible)) in rows.iter().enumerate() {
+                if *eligible {
+                    bitmap[i / 64] |= 1 << (i % 64);
+                    total += 1;
+                    length += u64::from(lengths[i]);
+                }
+            }
+            let norms = Norms::new(length, total);
+            let mut scores = vec![0.0; rows.len()];
+            let mut wanted = vec![0.0; rows.len()];
+            for term in 0..3 {
+                let holding: Vec<u32> =
+                    (0..rows.len() as u32).filter(|&i| rows[i as usize].0[term] > 0).collect();
+                let tfs: Vec<u16> = holding.iter().map(|&i| rows[i as usize].0[term]).collect();
+                let df = document_frequency(&holding, Some(&bitmap));
+                let idf = idf(total, df);
+                accumulate(&mut scores, idf, (&holding, &tfs), &lengths, Some(&bitmap), &norms);
+                for (i, (own, eligible)) in rows.iter().enumerate() {
+                    if *eligible && own[term] > 0 {
+                        let average = length as f64 / total as f64;
+                        let norm = 0.9 * (1.0 - 0.4 + 0.4 * (f64::from(lengths[i]) / average));
+                        wanted[i] += idf * (f64::from(own[term]) / (f64::from(own[term]) + norm));
+                    }
+                }
+            }
+            prop_assert_eq!(scores, wanted);
         }
     }
 }

@@ -59,7 +59,11 @@ fn round_up(x: f64) -> f32 {
     }
     let inflated = x * (1.0 + 1e-9);
     let rounded = inflated as f32;
-    if f64::from(rounded) < inflated { rounded.next_up() } else { rounded }
+    if f64::from(rounded) < inflated {
+        rounded.next_up()
+    } else {
+        rounded
+    }
 }
 
 /// A query as 16-bit codes, ready for [`approx_rows`].
@@ -150,7 +154,11 @@ impl QuantisedQuery {
 #[inline(always)]
 pub(crate) fn dots_lanes(query: &QuantisedQuery, codes: &[i8], out: &mut [i32; BLOCK]) {
     for (row, value) in codes.chunks_exact(query.stride()).zip(out) {
-        *value = row.iter().zip(query.codes()).map(|(&c, &k)| i32::from(c) * i32::from(k)).sum();
+        *value = row
+            .iter()
+            .zip(query.codes())
+            .map(|(&c, &k)| i32::from(c) * i32::from(k))
+            .sum();
     }
 }
 
@@ -183,6 +191,119 @@ pub fn approx_rows_with(
         dispatch::dots(level, query, &block[..out.len() * stride], &mut dots);
         for ((value, &dot), &scale) in out.iter_mut().zip(&dots).zip(scales) {
             *value = dot as f32 * (scale * query.scale);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::dot::{cosine, dot, unit};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn unit_of(values: &[f32]) -> Vec<f32> {
+        let mut out = vec![0.0; padded(values.len())];
+        unit(values, &mut out);
+        out
+    }
+
+    /// Vectors of normal-like, one-hot-like and constant shape.
+    fn vectors() -> impl Strategy<Value = (Vec<f32>, Vec<Vec<f32>>)> {
+        (1usize..500).prop_flat_map(|d| {
+            let value = prop_oneof![8 => -1.0f32..1.0, 1 => Just(0.0f32), 1 => -1e3f32..1e3];
+            let vector = prop::collection::vec(value, d);
+            (vector.clone(), prop::collection::vec(vector, 1..20))
+        })
+    }
+
+    fn coded(rows: &[Vec<f32>]) -> (Vec<i8>, Vec<f32>, Vec<f32>) {
+        let (mut codes, mut scales, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+        for row in rows {
+            let mut own = vec![0i8; row.len()];
+            let (scale, error) = quantise_row(row, &mut own);
+            codes.extend(own);
+            scales.push(scale);
+            errors.push(error);
+        }
+        (codes, scales, errors)
+    }
+
+    #[test]
+    fn zero_rows_and_queries_are_exact() {
+        let zero = vec![0.0; 64];
+        let (codes, scales, errors) = coded(std::slice::from_ref(&zero));
+        assert_eq!((scales[0], errors[0]), (0.0, 0.0));
+        let mut out = [1.0];
+        approx_rows(&QuantisedQuery::new(&zero), &codes, &scales, &mut out);
+        assert_eq!(out, [0.0]);
+    }
+
+    #[test]
+    fn the_bound_is_tight_enough_to_be_useful() {
+        let row = unit_of(
+            &(0..384)
+                .map(|i| ((i * 37 % 101) as f32 - 50.0) / 50.0)
+                .collect::<Vec<_>>(),
+        );
+        let (_, _, errors) = coded(std::slice::from_ref(&row));
+        assert!(QuantisedQuery::new(&row).bound(errors[0]) < 0.01);
+    }
+
+    #[test]
+    fn extreme_codes_do_not_overflow() {
+        for d in [64usize, 384, 4096, 8192] {
+            let query = QuantisedQuery::new(&vec![1.0; d]);
+            for code in [-128i8, 127] {
+                let codes = vec![code; d];
+                let wanted: i64 = query
+                    .codes()
+                    .iter()
+                    .map(|&k| i64::from(k) * i64::from(code))
+                    .sum();
+                for level in Level::available() {
+                    let mut out = [0i32; BLOCK];
+                    dispatch::dots(level, &query, &codes, &mut out);
+                    assert_eq!(i64::from(out[0]), wanted, "{} d {d}", level.name());
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_exact_cosine_lies_within_the_bound((query, rows) in vectors()) {
+            let query = unit_of(&query);
+            let rows: Vec<_> = rows.iter().map(|row| unit_of(row)).collect();
+            let (codes, scales, errors) = coded(&rows);
+            let coded = QuantisedQuery::new(&query);
+            let mut first: Option<Vec<u32>> = None;
+            for level in Level::available() {
+                let mut out = vec![0.0; rows.len()];
+                approx_rows_with(level, &coded, &codes, &scales, &mut out);
+                for ((row, &approx), &error) in rows.iter().zip(&out).zip(&errors) {
+                    let exact = cosine(dot(&query, row));
+                    let bound = f64::from(coded.bound(error));
+                    let low = (f64::from(approx) - bound).clamp(-1.0, 1.0);
+                    let high = (f64::from(approx) + bound).clamp(-1.0, 1.0);
+                    prop_assert!(low <= exact && exact <= high, "{exact} {approx} {bound}");
+                }
+                let bits: Vec<u32> = out.iter().map(|value| value.to_bits()).collect();
+                prop_assert_eq!(first.get_or_insert_with(|| bits.clone()), &bits);
+            }
+        }
+
+        #[test]
+        fn the_stored_error_covers_the_row((_, rows) in vectors()) {
+            let rows: Vec<_> = rows.iter().map(|row| unit_of(row)).collect();
+            let (codes, scales, errors) = coded(&rows);
+            let stride = rows[0].len();
+            for (i, row) in rows.iter().enumerate() {
+                let own = &codes[i * stride..(i + 1) * stride];
+                let missed: f64 = row.iter().zip(own).map(|(&x, &c)| {
+                    (f64::from(x) - f64::from(scales[i]) * f64::from(c)).powi(2)
+                }).sum();
+                prop_assert!(missed.sqrt() <= f64::from(errors[i]));
+            }
         }
     }
 }

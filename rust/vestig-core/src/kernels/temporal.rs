@@ -26,10 +26,14 @@ pub fn temporal_match(
     open_scale_days: f64,
 ) -> Result<f64> {
     if query.is_empty() {
-        return Err(CoreError::Invalid("expected at least one query window".into()));
+        return Err(CoreError::Invalid(
+            "expected at least one query window".into(),
+        ));
     }
     if instants.is_empty() && windows.is_empty() {
-        return Err(CoreError::Invalid("expected at least one instant or window".into()));
+        return Err(CoreError::Invalid(
+            "expected at least one instant or window".into(),
+        ));
     }
     if open_scale_days.is_nan() || open_scale_days <= 0.0 {
         let text = format!("expected open_scale_days > 0, got {open_scale_days}");
@@ -39,16 +43,25 @@ pub fn temporal_match(
         if let (Some(start), Some(end)) = (start, end)
             && start > end
         {
-            return Err(CoreError::Invalid("expected windows that end after they start".into()));
+            return Err(CoreError::Invalid(
+                "expected windows that end after they start".into(),
+            ));
         }
     }
     let mut best = 0.0f64;
     for wanted in query {
         let width = width_days(*wanted, open_scale_days);
-        let spans = windows.iter().copied().chain(instants.iter().map(|&at| (Some(at), Some(at))));
+        let spans = windows
+            .iter()
+            .copied()
+            .chain(instants.iter().map(|&at| (Some(at), Some(at))));
         for span in spans {
             let distance = distance_days(span, *wanted);
-            let value = if distance > 0.0 { math::exp(-distance / width) } else { 1.0 };
+            let value = if distance > 0.0 {
+                math::exp(-distance / width)
+            } else {
+                1.0
+            };
             best = best.max(value);
         }
     }
@@ -98,8 +111,14 @@ mod tests {
     fn overlap_and_maximum() {
         let week = (Some(0), Some(7 * DAY));
         let other = (Some(6 * DAY), Some(20 * DAY));
-        assert_eq!(temporal_match(&[1000 * DAY], &[other], &[week], 30.0).unwrap(), 1.0);
-        assert_eq!(temporal_match(&[], &[(None, None)], &[week], 30.0).unwrap(), 1.0);
+        assert_eq!(
+            temporal_match(&[1000 * DAY], &[other], &[week], 30.0).unwrap(),
+            1.0
+        );
+        assert_eq!(
+            temporal_match(&[], &[(None, None)], &[week], 30.0).unwrap(),
+            1.0
+        );
         assert!(temporal_match(&[], &[], &[week], 30.0).is_err());
         assert!(temporal_match(&[0], &[], &[], 30.0).is_err());
         assert!(temporal_match(&[i64::MIN], &[], &[(Some(i64::MAX), None)], 30.0).is_ok());

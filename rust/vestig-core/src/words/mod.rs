@@ -1,1 +1,54 @@
 //! Words of a text: tokens (C-09) and index terms. One analyser for memories and queries.
+//!
+//! * A *run* is a maximal sequence of alphanumeric characters (Unicode Alphabetic, or general
+//!   category N) and of combining marks (category M) that follow one.
+//! * Runs joined by exactly one of `- _ . / : @ # +` form a *chain*. A chain is an *identifier*,
+//!   kept whole, when it contains a digit, `_`, `/`, `@`, an inner dot, or a part with an upper-
+//!   case letter behind its first place and a lower-case letter; else it is split into its runs.
+//! * A run outside of identifiers is cut where its script changes between Han, Hiragana and
+//!   Katakana (one class), Thai, and everything else. The first two become overlapping bigrams of
+//!   code points (a single one stays alone); other pieces count from two code points on.
+//!
+//! Every text is accepted; nothing is cut inside of a character.
+
+mod stem;
+mod tokens;
+
+use std::fmt::Write as _;
+
+pub use stem::{terms, visit_terms};
+pub use tokens::{Token, tokens};
+
+/// Version of these rules. Raise it with every change that alters a token or a term.
+const RULES: &str = "en-1";
+/// Version of the stemmer, as in the crate's manifest; a test keeps it true.
+const STEMMER: &str = "rust-stemmers-1.2.0";
+
+/// Names everything the terms of a text depend on: rules, stemmer, Unicode tables of the standard
+/// library (letters, case) and of the category table (marks). A store made with another value
+/// must be analysed again.
+pub fn analyser_version() -> String {
+    let (major, minor, update) = char::UNICODE_VERSION;
+    let (mark_major, mark_minor, mark_update) = unicode_properties::UNICODE_VERSION;
+    let mut text = format!("{RULES}/{STEMMER}/unicode-{major}.{minor}.{update}");
+    // Writing to a string cannot fail.
+    let _ = write!(text, "/marks-{mark_major}.{mark_minor}.{mark_update}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_names_the_stemmer_that_is_built_in() {
+        let lock = include_str!("../../../../Cargo.lock");
+        let at = lock.find("name = \"rust-stemmers\"").unwrap();
+        let version = lock[at..].lines().nth(1).unwrap();
+        assert_eq!(
+            version,
+            format!("version = \"{}\"", STEMMER.rsplit('-').next().unwrap())
+        );
+        assert!(analyser_version().starts_with("en-1/rust-stemmers-1.2.0/unicode-"));
+    }
+}
