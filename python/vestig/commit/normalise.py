@@ -1,0 +1,101 @@
+"""Normalisation of a memory's text (C-03)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final, Protocol
+
+from vestig.errors import ValidationError
+
+__all__ = ["HygieneSettings", "content_hash", "normalise"]
+
+# The code points with the property White_Space. `str.split` also cuts at U+001C-U+001F,
+# which do not have it.
+_WHITE: Final = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + (
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+_RUN: Final = re.compile(f"[{_WHITE}]+")
+_SEPARATORS: Final = re.compile("[\x1c-\x1f]")
+
+
+class HygieneSettings(Protocol):
+    """What normalisation and hygiene read of the configuration section `hygiene`."""
+
+    @property
+    def min_chars(self) -> int: ...
+    @property
+    def max_chars(self) -> int: ...
+    @property
+    def normalize_whitespace(self) -> bool: ...
+
+
+class _Unshown:
+    """Stands for a text in an error message, which must not show it."""
+
+    def __init__(self, said: str) -> None:
+        self._said = said
+
+    def __repr__(self) -> str:
+        return self._said
+
+
+def check_unicode(field: str, text: str) -> str:
+    """The text itself, when it can be written as UTF-8.
+
+    Raises:
+        ValidationError: it holds a lone surrogate; the message names the place, not the text.
+
+    Example:
+        >>> check_unicode("content", "plain")
+        'plain'
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        fact = _Unshown(f"a lone surrogate at code point {error.start} of {len(text)}")
+        raise ValidationError(
+            field, fact, "text without lone surrogates", "decode the bytes with errors='replace'"
+        ) from None
+    return text
+
+
+def normalise(text: object, settings: HygieneSettings) -> str:
+    """The text as it is stored: trimmed, and by default with single spaces (C-03).
+
+    Case, punctuation and Unicode form stay; zero-width characters are not whitespace.
+
+    Args:
+        text: what the caller committed.
+        settings: the configuration section `hygiene`.
+
+    Raises:
+        TypeError: not a string.
+        ValidationError: a lone surrogate.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> section = SimpleNamespace(min_chars=12, max_chars=4000, normalize_whitespace=True)
+        >>> normalise("  two\\t words\\n", section)
+        'two words'
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"content: expected str, got {type(text).__name__}; pass the text itself")
+    check_unicode("content", text)
+    if not settings.normalize_whitespace:
+        return text.strip(_WHITE)
+    if _SEPARATORS.search(text) is None:
+        return " ".join(text.split())
+    return _RUN.sub(" ", text).strip(" ")
+
+
+def content_hash(normalised: str) -> str:
+    """Lower-case hex SHA-256 of the UTF-8 bytes of a normalised text (C-05).
+
+    Example:
+        >>> content_hash("Vestig keeps the ledger as its single source of truth.")[:16]
+        'a4edb32bfc9bafa8'
+    """
+    return hashlib.sha256(normalised.encode("utf-8")).hexdigest()

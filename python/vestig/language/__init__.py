@@ -1,0 +1,1 @@
+"""Rules of language that need no model: times, numbers, names, words."""

@@ -1,0 +1,372 @@
+"""Calendar windows: what a family of temporal expressions names (T-05).
+
+Local times are naive datetimes of one zone. OverflowError and ValueError mean: beyond the
+years 1-9999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from vestig.errors import ValidationError
+from vestig.language.temporal_patterns import (
+    CLOCK,
+    COUNTS,
+    FUTURE_CUE,
+    ISO,
+    MONTHS,
+    PARTS,
+    WEEKDAYS,
+)
+from vestig.times import from_us
+
+__all__ = ["DAY", "FAMILY_WINDOWS", "Frame", "Window", "months_later"]
+
+DAY: Final = timedelta(days=1)
+_EPOCH: Final = datetime(1970, 1, 1)
+_WEEK: Final = timedelta(days=7)
+_BELOW_DAY: Final = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1)}
+_YEARLESS_SPAN: Final = 9  # 29 February comes again within eight years
+
+
+class Window(msgspec.Struct):
+    """A window under way; None = open on that side. `length` is how far the text says it goes."""
+
+    start: datetime | None
+    end: datetime | None
+    grain: str
+    instant: datetime | None = None
+    clock: str | None = None
+    length: int | None = None
+    yearless: bool = False
+
+
+@lru_cache(maxsize=64)
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValidationError(
+            "time.zone", name, "the name of a time zone such as UTC or Europe/Oslo"
+        ) from None
+
+
+class Frame:
+    """The reference moment in its zone, and the text that is read."""
+
+    __slots__ = ("_future", "lower", "midnight", "now", "tz")
+
+    def __init__(self, t_ref_us: int, zone: str, lower: str, is_memory: bool) -> None:
+        self.tz = None if zone == "UTC" else _zone(zone)
+        moment = from_us(t_ref_us)
+        if self.tz is not None:
+            moment = moment.astimezone(self.tz)
+        self.lower = lower
+        self.now = moment.replace(tzinfo=None)
+        self.midnight = self.now.replace(hour=0, minute=0, second=0, microsecond=0)
+        self._future: bool | None = None if is_memory else False
+
+    def next_is_meant(self) -> bool:
+        """Whether a bare weekday or a date without year is the next one."""
+        if self._future is None:
+            self._future = FUTURE_CUE.search(self.lower) is not None
+        return self._future
+
+    def us(self, local: datetime | None) -> int | None:
+        """Microseconds since the epoch of a local time."""
+        if local is None:
+            return None
+        if self.tz is not None:
+            local = local.replace(tzinfo=self.tz).astimezone(UTC).replace(tzinfo=None)
+        delta = local - _EPOCH
+        return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def months_later(moment: datetime, months: int) -> datetime:
+    """The same day of another month, at most that month's last day.
+
+    Example:
+        >>> months_later(datetime(2026, 3, 31), -1).date().isoformat()
+        '2026-02-28'
+    """
+    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
+    day = moment.day
+    while True:
+        try:
+            return moment.replace(year=year, month=month + 1, day=day)
+        except ValueError:
+            if day <= 28:
+                raise
+            day -= 1
+
+
+def _month(year: int, month: int) -> Window:
+    start = datetime(year, month, 1)
+    return Window(start, months_later(start, 1), "month")
+
+
+def _quarter(year: int, number: int) -> Window:
+    start = datetime(year, 3 * number - 2, 1)
+    return Window(start, months_later(start, 3), "quarter")
+
+
+def _year(year: int) -> Window:
+    return Window(datetime(year, 1, 1), datetime(year + 1, 1, 1), "year")
+
+
+def _day(midnight: datetime) -> Window:
+    return Window(midnight, midnight + DAY, "day")
+
+
+def _unit_around(moment: datetime, unit: str) -> Window:
+    """The calendar unit that contains a moment; weeks start on Monday."""
+    midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit == "day":
+        return _day(midnight)
+    if unit in ("week", "weekend"):
+        monday = midnight - timedelta(days=midnight.weekday())
+        return Window(monday if unit == "week" else monday + 5 * DAY, monday + _WEEK, unit)
+    if unit == "month":
+        return _month(moment.year, moment.month)
+    if unit == "quarter":
+        return _quarter(moment.year, (moment.month + 2) // 3)
+    return _year(moment.year)
+
+
+def _shifted(moment: datetime, unit: str, count: int) -> datetime:
+    if unit in ("month", "quarter", "year"):
+        return months_later(moment, count * {"month": 1, "quarter": 3, "year": 12}[unit])
+    return moment + count * (_WEEK if unit.startswith("week") else _BELOW_DAY.get(unit, DAY))
+
+
+def _count(words: list[str]) -> int:
+    if words[0].isdigit():
+        return int(words[0])
+    if "couple" in words:
+        return 2
+    return 3 if words[-1] == "few" else COUNTS[words[0]]
+
+
+def _offset(frame: Frame, unit: str, count: int) -> Window:
+    moment = _shifted(frame.now, unit, count)
+    if unit in _BELOW_DAY:
+        half = _BELOW_DAY[unit] / 2
+        return Window(moment - half, moment + half, unit, moment)
+    window = _unit_around(moment, unit)
+    window.instant = moment
+    return window
+
+
+# --- families: each takes the frame and the words matched, and gives the window, or None when
+# they are no expression ----------------------------------------------------------------------
+
+
+def _ago(frame: Frame, found: str) -> Window:
+    words = found.split()
+    if words[-1] == "ago":
+        return _offset(frame, words[-2].removesuffix("s"), -_count(words[:-2]))
+    return _offset(frame, words[-3].removesuffix("s"), _count(words[:-3]))
+
+
+def _within(frame: Frame, found: str) -> Window:
+    words = found.split()
+    return _offset(frame, words[-1].removesuffix("s"), _count(words[1:-1]))
+
+
+def _rolling(frame: Frame, found: str) -> Window:
+    words = found.split()
+    unit, count = words[-1].removesuffix("s"), _count(words[1:-1])
+    if words[0] == "next":
+        return Window(frame.now, _shifted(frame.now, unit, count), unit)
+    return Window(_shifted(frame.now, unit, -count), frame.now, unit)
+
+
+_WHICH: Final = {"last": -1, "this": 0, "next": 1}
+
+
+def _calendar(frame: Frame, found: str) -> Window:
+    which, unit = found.split()
+    return _unit_around(_shifted(frame.midnight, unit, _WHICH[which]), unit)
+
+
+_DAY_WORDS: Final = {
+    "today": (0, None),
+    "tonight": (0, "night"),
+    "tomorrow": (1, None),
+    "yesterday": (-1, None),
+    "last night": (-1, "night"),
+    "this morning": (0, "morning"),
+    "this afternoon": (0, "afternoon"),
+    "this evening": (0, "evening"),
+    "day before yesterday": (-2, None),
+    "day after tomorrow": (2, None),
+}
+
+
+def _day_word(frame: Frame, found: str) -> Window:
+    days, part = _DAY_WORDS[" ".join(found.split())]
+    window = _day(frame.midnight + days * DAY)
+    window.clock = part
+    return window
+
+
+def _weekday(frame: Frame, found: str) -> Window:
+    *which, name = found.split()
+    wanted, today = WEEKDAYS[name], frame.midnight.weekday()
+    back = (today - wanted) % 7
+    if which == ["this"]:
+        return _day(frame.midnight + (wanted - today) * DAY)
+    if which == ["last"]:
+        return _day(frame.midnight - (back or 7) * DAY)
+    if which == ["next"] or frame.next_is_meant():
+        return _day(frame.midnight + (7 - back) * DAY)
+    return _day(frame.midnight - back * DAY)
+
+
+def _yearless(frame: Frame, make: Callable[[int], Window]) -> Window | None:
+    """The newest one that starts at or before the reference, or the first one after it."""
+    ahead = frame.next_is_meant()
+    for shift in range(_YEARLESS_SPAN) if ahead else range(0, -_YEARLESS_SPAN, -1):
+        try:
+            window = make(frame.now.year + shift)
+        except ValueError:
+            continue
+        assert window.start is not None
+        if (window.start > frame.now) is ahead:
+            window.yearless = True
+            return window
+    return None
+
+
+def _date(frame: Frame, found: str) -> Window | None:
+    """`5th of March, 2026`, `March 5`."""
+    parts = PARTS.findall(found)
+    day, *year = (int(part) for part in parts if part.isdigit())
+    month = next(MONTHS[part] for part in parts if part in MONTHS)
+    if not year:
+        return _yearless(frame, lambda y: _day(datetime(y, month, day)))
+    try:
+        midnight = datetime(year[0], month, day)
+    except ValueError:
+        return None
+    return _day(midnight)
+
+
+def _month_year(_frame: Frame, found: str) -> Window:
+    parts = PARTS.findall(found)
+    return _month(int(parts[-1]), MONTHS[parts[0]])
+
+
+def _month_word(frame: Frame, found: str) -> Window | None:
+    *which, name = found.split()
+    number = MONTHS[name]
+    if name not in ("may", "march") and len(name) < 4:
+        return None
+    year, current = frame.now.year, frame.now.month
+    if which == ["this"]:
+        return _month(year, number)
+    if which == ["last"]:
+        return _month(year - (number >= current), number)
+    if which == ["next"]:
+        return _month(year + (number <= current), number)
+    return _yearless(frame, lambda y: _month(y, number))
+
+
+def _quarter_word(frame: Frame, found: str) -> Window | None:
+    _, number, *year = PARTS.findall(found.replace("of", " "))
+    if year:
+        return _quarter(int(year[0]), int(number))
+    return _yearless(frame, lambda y: _quarter(y, int(number)))
+
+
+def _year_word(_frame: Frame, found: str) -> Window:
+    return _year(int(found))
+
+
+def _iso(frame: Frame, start: int) -> Window | None:
+    match = ISO.match(frame.lower, start)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    try:
+        moment = datetime(int(year), int(month), int(day))
+        if hour is None:
+            window = _day(moment)
+        else:
+            moment = moment.replace(hour=int(hour), minute=int(minute), second=int(second or "0"))
+            step, grain = timedelta(minutes=1), "minute"
+            if second is not None:
+                step, grain = timedelta(seconds=1), "second"
+            if fraction is not None:
+                moment = moment.replace(microsecond=int(fraction[:6].ljust(6, "0")))
+                step = timedelta(microseconds=10 ** (6 - len(fraction[:6])))
+            if zone is not None:
+                moment = _at_offset(frame, moment, zone)
+            window = Window(moment, moment + step, grain)
+    except ValueError:
+        return None
+    window.length = match.end() - start
+    return window
+
+
+def _at_offset(frame: Frame, moment: datetime, zone: str) -> datetime:
+    """A moment written with its own offset, as local time of the frame."""
+    shift = timedelta(0)
+    if zone != "z":
+        digits = zone[1:].replace(":", "").ljust(6, "0")
+        hours, minutes, seconds = int(digits[:2]), int(digits[2:4]), int(digits[4:])
+        if hours > 23 or minutes > 59 or seconds > 59:
+            raise ValueError(zone)
+        shift = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    utc = moment + shift if zone[0] == "-" else moment - shift
+    if frame.tz is None:
+        return utc
+    return utc.replace(tzinfo=UTC).astimezone(frame.tz).replace(tzinfo=None)
+
+
+def _clock(frame: Frame, start: int) -> Window | None:
+    match = CLOCK.match(frame.lower, start)
+    if match is None:
+        return None
+    hour, minute, second = (int(part or "0") for part in match.groups()[:3])
+    half = match[4]
+    if half is not None:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half == "p" else 0)
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    clock = f"{hour:02d}:{minute:02d}:{second:02d}"
+    return Window(None, None, "clock", clock=clock, length=match.end() - start)
+
+
+def _placed(make: Callable[[Frame, int], Window | None]) -> Callable[[Frame, str, int], Window | None]:
+    return lambda frame, _found, start: make(frame, start)
+
+
+def _worded(make: Callable[[Frame, str], Window | None]) -> Callable[[Frame, str, int], Window | None]:
+    return lambda frame, found, _start: make(frame, found)
+
+
+FAMILY_WINDOWS: Final[dict[str, Callable[[Frame, str, int], Window | None]]] = {
+    "iso": _placed(_iso),
+    "clock": _placed(_clock),
+    "ago": _worded(_ago),
+    "within": _worded(_within),
+    "rolling": _worded(_rolling),
+    "calendar": _worded(_calendar),
+    "day": _worded(_day_word),
+    "dmy": _worded(_date),
+    "mdy": _worded(_date),
+    "my": _worded(_month_year),
+    "month": _worded(_month_word),
+    "weekday": _worded(_weekday),
+    "quarter": _worded(_quarter_word),
+    "year": _worded(_year_word),
+}
