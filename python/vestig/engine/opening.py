@@ -11,13 +11,13 @@ from vestig import config as configuration
 from vestig.config import Config
 from vestig.engine.context import Context, system_clock
 from vestig.errors import EmbeddingMismatchError, ValidationError
-from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity
+from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger
 from vestig.recall.request import namespace_argument
 from vestig.registry import make_embedder
 from vestig.store import open_ledger
 from vestig.store.projection import ProjectionKeeper
 
-__all__ = ["identity_of", "open_context"]
+__all__ = ["identity_of", "keeper_for", "open_context"]
 
 MEMORY_PATH = ":memory:"
 
@@ -71,6 +71,23 @@ def check_identity(stored: EmbeddingIdentity, embedder: Embedder) -> None:
     )
 
 
+def keeper_for(
+    ledger: Ledger,
+    directory: Path | None,
+    identity: EmbeddingIdentity,
+    *,
+    read_only: bool = False,
+) -> ProjectionKeeper:
+    """The projection of vectors of this model."""
+    return ProjectionKeeper(
+        ledger,
+        None if directory is None else directory / "projection",
+        dimensions=identity.dimensions,
+        model=identity.model,
+        read_only=read_only,
+    )
+
+
 def open_context(
     path: object,
     *,
@@ -106,13 +123,7 @@ def open_context(
         if stored is not None and options.get("check_embedder", True):
             check_identity(stored, chosen)
         known = stored or identity_of(chosen, loaded)
-        keeper = ProjectionKeeper(
-            ledger,
-            None if directory is None else directory / "projection",
-            dimensions=known.dimensions,
-            model=known.model,
-            read_only=read_only,
-        )
+        keeper = keeper_for(ledger, directory, known, read_only=read_only)
         if options.get("check_history", True):
             keeper.check_history()
     except BaseException:

@@ -1,0 +1,196 @@
+"""Working the job queue: today the vectors that could not be made at commit (C-06, C-12)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from vestig.changes import ChangeSet, MemoryPatch, NewEdge, NewEvent, NewVector
+from vestig.commit.guard import differs, prepare
+from vestig.engine.changing import finish
+from vestig.engine.context import Context
+from vestig.engine.embedding import embedded_text, remember_identity
+from vestig.errors import ProviderError
+from vestig.ids import id_bytes, id_text, new_id
+from vestig.ports import Job, LedgerView
+from vestig.recall.request import count_argument
+from vestig.results import EnrichReport
+from vestig.times import to_us
+from vestig.types import Degradation, EdgeType, EventType, Kind, Memory, PossibleUpdate, Status
+
+__all__ = ["enrich", "work_job"]
+
+JOBS_AT_ONCE: Final = 64
+# A late vector links to older memories only, so more neighbours than are kept are asked for.
+_NEIGHBOURS_READ: Final = 1_000
+
+
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Neighbours of a late vector."""
+
+    related: tuple[tuple[str, float], ...]
+    update: PossibleUpdate | None
+
+
+def enrich(context: Context, limit: object = None, *, retry_failed: bool = False) -> EnrichReport:
+    """Works due jobs of the store's namespace, best effort; each job is a transaction."""
+    most = None if limit is None else count_argument("limit", limit)
+    with context.operation("enrich"):
+        if retry_failed:
+            context.ledger.retry_failed(context.namespace)
+        taken, done, retried, updates = 0, 0, 0, 0
+        degraded: list[Degradation] = []
+        while most is None or taken < most:
+            room = JOBS_AT_ONCE if most is None else min(JOBS_AT_ONCE, most - taken)
+            now = context.now_us()
+            jobs = context.ledger.due_jobs(context.namespace, now, ("embed",), room)
+            if not jobs:
+                break
+            taken += len(jobs)
+            for ok, update in _work(context, jobs):
+                done += ok
+                retried += not ok
+                updates += update
+        if done:
+            finish(context, degraded)
+        with context.ledger.read() as view:
+            states = view.stats(context.namespace)["jobs"]
+        return EnrichReport(
+            taken=taken,
+            done=done,
+            retried=retried,
+            failed=states.get("failed", 0),
+            pending=states.get("pending", 0) + states.get("running", 0),
+            possible_updates=updates,
+            degraded=tuple(degraded),
+        )
+
+
+def _work(context: Context, jobs: list[Job]) -> list[tuple[bool, bool]]:
+    """(done, found a possible update) of each job; one embedding call for all."""
+    with context.ledger.read() as view:
+        found = view.memories(context.namespace, [job.memory_id for job in jobs])
+    memories = {memory.id: memory for memory in found}
+    present = [job for job in jobs if job.memory_id in memories]
+    results = []
+    for job in jobs:
+        if job.memory_id not in memories:
+            context.ledger.finish_job(job.id, context.now_us(), changes=None, error=None)
+            results.append((True, False))
+    texts = [embedded_text(memories[job.memory_id]) for job in present]
+    try:
+        vectors = context.embed(texts)
+    except ProviderError as error:
+        for job in present:
+            context.ledger.finish_job(
+                job.id, context.now_us(), changes=None, error=str(error)[:500]
+            )
+        return results + [(False, False)] * len(present)
+    for job, vector in zip(present, vectors, strict=True):
+        results.append((True, work_job(context, job, memories[job.memory_id], vector)))
+    return results
+
+
+def work_job(context: Context, job: Job, memory: Memory, vector: bytes) -> bool:
+    """Stores a late vector with the links that it brings; whether it found a possible update."""
+    remember_identity(context)
+    found = context.keeper.run(lambda view, _: _neighbours(context, view, memory, vector))
+    context.ledger.finish_job(
+        job.id,
+        context.now_us(),
+        changes=_changes(context, memory, vector, found),
+        error=None,
+    )
+    return found.update is not None
+
+
+def _neighbours(context: Context, view: LedgerView, memory: Memory, vector: bytes) -> _Found:
+    settings = context.config.settings
+    near, linked = settings.hygiene.near_duplicate, settings.m4.edge_creation.related
+    ((close, related),) = context.keeper.core.similar(
+        view.seq,
+        vector,
+        memory.namespace,
+        [memory.scope],
+        [memory.author],
+        [id_bytes(memory.id)],
+        near.threshold,
+        near.max_candidates if near.enabled else 0,
+        linked.similarity_threshold,
+        _NEIGHBOURS_READ if linked.enabled else 0,
+    )
+    ids = [id_text("mem", raw) for raw, _ in [*close, *related]]
+    known = {other.id: other for other in view.memories(memory.namespace, ids)}
+    older = [
+        (id, score)
+        for id, score in ((id_text("mem", raw), score) for raw, score in related)
+        if id in known and id != memory.id and known[id].seq < memory.seq
+    ]
+    links = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
+    return _Found(
+        related=tuple(older[: linked.max_edges_per_memory]) if links else (),
+        update=_possible_update(context, memory, close, known),
+    )
+
+
+def _possible_update(
+    context: Context, memory: Memory, close: list[tuple[bytes, float]], known: dict[str, Memory]
+) -> PossibleUpdate | None:
+    """The best candidate: a late match never removes a memory (C-06)."""
+    settings = context.config.settings
+    zone, classes = settings.time.zone, settings.hygiene.near_duplicate.guard
+    own = prepare(memory.content, to_us(memory.t_valid), zone)
+    for raw, score in close:
+        other = known.get(id_text("mem", raw))
+        if other is None or other.id == memory.id:
+            continue
+        theirs = prepare(other.content, to_us(other.t_valid), zone)
+        return PossibleUpdate(
+            memory_id=other.id, score=score, differs=differs(own, theirs, classes)
+        )
+    return None
+
+
+def _changes(context: Context, memory: Memory, vector: bytes, found: _Found) -> ChangeSet:
+    events: tuple[NewEvent, ...] = ()
+    edges = [_edge(memory.id, id, score, "computed") for id, score in found.related]
+    if found.update is not None:
+        payload: dict[str, Any] = {
+            "content_hash": memory.content_hash,
+            "tags": list(memory.tags),
+            "artifact_ref": None,
+            "possible_update_of": found.update.to_dict(),
+        }
+        events = (
+            NewEvent(
+                id=new_id("evt"),
+                memory_id=memory.id,
+                event_type=EventType.UPDATE,
+                occurred_us=context.now_us(),
+                source="system",
+                payload=payload,
+            ),
+        )
+        if found.update.memory_id not in {id for id, _ in found.related}:
+            edges.append(_edge(memory.id, found.update.memory_id, found.update.score, "guard"))
+    return ChangeSet(
+        namespace=memory.namespace,
+        vectors=(NewVector(memory_id=memory.id, model=context.embedder.model, embedding=vector),),
+        patches=(MemoryPatch(memory_id=memory.id, columns={"processing": "ready"}),),
+        events=events,
+        edges=tuple(edges),
+    )
+
+
+def _edge(from_id: str, to_id: str, score: float, origin: str) -> NewEdge:
+    return NewEdge(
+        id=new_id("edge"),
+        from_id=from_id,
+        to_id=to_id,
+        edge_type=EdgeType.RELATED,
+        weight=score,
+        confidence=score,
+        evidence=f"semantic_similarity={score:.3f}",
+        origin=origin,
+    )

@@ -1,0 +1,182 @@
+"""`import`: exports restored, transcripts and memories committed; resumable (D-14, I-02)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from vestig.commit.normalise import normalise
+from vestig.engine.committing import BatchOptions, commit_batch
+from vestig.engine.context import Context
+from vestig.errors import ValidationError
+from vestig.ingest.formats import Format
+from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
+from vestig.ports import Progress
+from vestig.recall.request import scopes_argument
+from vestig.results import ImportReport
+from vestig.store.portability import restore
+from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError
+
+__all__ = ["import_file"]
+
+# Commits of one transaction; the parts of one record are never separated (I-02).
+_GROUP_COMMITS: Final = 1_000
+_ERRORS_SHOWN: Final = 100
+
+
+class _Tally:
+    """Exact counts of records, and the first errors."""
+
+    def __init__(self) -> None:
+        self.lines = self.imported = self.skipped = self.duplicates = 0
+        self.rejected = self.failed = self.memories = 0
+        self.errors: list[ItemError] = []
+        self.degraded: dict[str, Degradation] = {}
+
+    def fail(self, line: int, code: str, message: str) -> None:
+        self.failed += 1
+        self.note(line, code, message)
+
+    def note(self, line: int, code: str, message: str) -> None:
+        self.errors.append(ItemError(index=line - 1, code=code, message=message))
+
+    def record(self, item: ImportItem, outcomes: list[CommitOutcome | ItemError]) -> None:
+        """One record by the outcomes of its parts."""
+        kinds = set()
+        for outcome in outcomes:
+            if isinstance(outcome, ItemError):
+                self.fail(item.line, outcome.code, f"line {item.line}: {outcome.message}")
+                return
+            kinds.add(outcome.outcome)
+            self.memories += outcome.outcome is CommitOutcomeKind.INSERTED_NEW
+            for entry in outcome.degraded:
+                before = self.degraded.get(entry.code)
+                count = entry.count + (0 if before is None else before.count)
+                self.degraded[entry.code] = msgspec.structs.replace(entry, count=count)
+        if CommitOutcomeKind.INSERTED_NEW in kinds:
+            self.imported += 1
+        elif kinds == {CommitOutcomeKind.REJECTED_HYGIENE}:
+            self.rejected += 1
+            first = outcomes[0]
+            assert isinstance(first, CommitOutcome)
+            reason = "; ".join(first.hygiene_reasons)
+            self.note(item.line, "hygiene-rejected", f"line {item.line}: {reason}")
+        else:
+            self.duplicates += 1
+
+
+def import_file(
+    context: Context,
+    source: Any,
+    *,
+    format: str,
+    scope: object,
+    merge: bool,
+    progress: Progress | None,
+) -> ImportReport:
+    """Reads a file into the store's namespace; running it again skips what is recorded."""
+    if not isinstance(merge, bool):
+        raise ValidationError("merge", merge, "true or false")
+    scopes_argument(scope)
+    settings = context.config.settings
+    options = ImportOptions(
+        format=format,
+        scope=None if scope is UNSET else scope,  # type: ignore[arg-type]
+        max_chars=settings.hygiene.max_chars,
+        normalise=lambda text: normalise(text, settings.hygiene),
+    )
+    with context.operation("import"):
+        file = ImportFile(os.fspath(source) if isinstance(source, os.PathLike) else source, options)
+        try:
+            if file.format is Format.EXPORT:
+                return _restore(context, file, merge=merge, progress=progress)
+            if merge:
+                raise ValidationError("merge", True, "an export", "other files add to a store")
+            return _commit(context, file, progress)
+        finally:
+            file.close()
+
+
+def _restore(
+    context: Context, file: ImportFile, *, merge: bool, progress: Progress | None
+) -> ImportReport:
+    counts = restore(context.ledger, file.raw_lines(), merge=merge, progress=progress)
+    context.keeper.after_commit()
+    return ImportReport(
+        format=Format.EXPORT.value,
+        lines=counts.lines,
+        imported=counts.restored,
+        skipped=counts.present,
+        duplicates=0,
+        rejected=0,
+        failed=0,
+        memories=counts.memories,
+    )
+
+
+def _groups(file: ImportFile, tally: _Tally) -> Iterator[list[ImportItem]]:
+    group: list[ImportItem] = []
+    size = 0
+    for item in file.items():
+        tally.lines += 1
+        if isinstance(item, ItemError):
+            tally.failed += 1
+            tally.errors.append(item)
+            continue
+        if size + len(item.parts) > _GROUP_COMMITS and group:
+            yield group
+            group, size = [], 0
+        group.append(item)
+        size += len(item.parts)
+    if group:
+        yield group
+
+
+def _commit(context: Context, file: ImportFile, progress: Progress | None) -> ImportReport:
+    tally = _Tally()
+    for group in _groups(file, tally):
+        fresh = _unrecorded(context, group, tally)
+        options = BatchOptions(transcript=file.format is Format.MESSAGES)
+        requests = [arguments for item in fresh for arguments in item.commits()]
+        outcomes = commit_batch(context, requests, options)
+        place = 0
+        for item in fresh:
+            tally.record(item, outcomes[place : place + len(item.parts)])
+            place += len(item.parts)
+        if progress is not None:
+            progress(file.bytes_done, file.bytes_total)
+    if progress is not None:
+        progress(file.bytes_total, file.bytes_total)
+    return ImportReport(
+        format=file.format.value,
+        lines=tally.lines,
+        imported=tally.imported,
+        skipped=tally.skipped,
+        duplicates=tally.duplicates,
+        rejected=tally.rejected,
+        failed=tally.failed,
+        memories=tally.memories,
+        errors=tuple(tally.errors[:_ERRORS_SHOWN]),
+        errors_more=max(0, len(tally.errors) - _ERRORS_SHOWN),
+        warnings=tuple(file.warnings()),
+        degraded=tuple(tally.degraded.values()),
+    )
+
+
+def _unrecorded(context: Context, group: list[ImportItem], tally: _Tally) -> list[ImportItem]:
+    """Records whose reference this namespace and scope do not hold yet (D-07)."""
+    by_scope: dict[str | None, list[str]] = {}
+    for item in group:
+        by_scope.setdefault(item.scope, []).append(item.artifact_ref)
+    with context.ledger.read() as view:
+        known = {
+            scope: set(view.recorded_refs(context.namespace, scope, refs))
+            for scope, refs in by_scope.items()
+        }
+    fresh = [item for item in group if item.artifact_ref not in known[item.scope]]
+    tally.skipped += len(group) - len(fresh)
+    return fresh

@@ -1,0 +1,116 @@
+"""Stats, metrics, doctor, rebuild, export, backup: delegation to the store."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO, Any
+
+from vestig.engine.context import Context
+from vestig.engine.embedding import probed_identity
+from vestig.engine.opening import keeper_for
+from vestig.errors import ConflictError, StoreLockedError, ValidationError
+from vestig.ports import Progress
+from vestig.results import DoctorReport, Finding
+from vestig.store import backup as copying
+from vestig.store import doctor as checking
+from vestig.store import portability, reembedding
+
+__all__ = ["backup", "doctor", "export", "metrics", "rebuild", "stats"]
+
+
+def stats(context: Context, namespace: object) -> dict[str, Any]:
+    """Counts of a namespace, and the sizes of the projection."""
+    space = context.in_namespace(namespace)
+    with context.operation("stats"):
+        with context.ledger.read() as view:
+            found = view.stats(space)
+        core = context.keeper.core
+        found["projection"] = {
+            "rows": core.rows,
+            "segments": core.segments,
+            "tail_rows": core.tail_rows,
+            "bytes": dict(core.sizes()),
+        }
+        return found
+
+
+def metrics(context: Context) -> dict[str, float]:
+    """Counters since open, with the gauges that the store answers."""
+    context.check_open()
+    found = context.metrics.snapshot()
+    with context.ledger.read() as view:
+        counts = view.stats(context.namespace)
+    for state, number in counts["jobs"].items():
+        found[f'vestig_jobs{{state="{state}"}}'] = number
+    for kind in ("memories", "events", "edges", "sources"):
+        if isinstance(counts.get(kind), int):
+            found[f'vestig_storage_count{{type="{kind}"}}'] = counts[kind]
+    return dict(sorted(found.items()))
+
+
+def doctor(context: Context) -> DoctorReport:
+    """All checks; nothing is changed."""
+    with context.operation("doctor"):
+        findings: list[Finding] = checking.checks(
+            context.ledger, context.keeper, now_us=context.now_us()
+        )
+        with context.ledger.read() as view:
+            return DoctorReport(findings=tuple(findings), seq=view.seq)
+
+
+def rebuild(
+    context: Context, *, embeddings: bool, accept_ledger: bool, progress: Progress | None
+) -> dict[str, Any]:
+    """The projection again from the ledger; with `embeddings` every vector again first."""
+    for name, value in (("embeddings", embeddings), ("accept_ledger", accept_ledger)):
+        if not isinstance(value, bool):
+            raise ValidationError(name, value, "true or false")
+    if context.read_only:
+        raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
+    with context.operation("rebuild"):
+        embedded = 0
+        if accept_ledger:
+            context.ledger.accept_ledger()
+        if embeddings:
+            identity = probed_identity(context)
+            counts = reembedding.reembed(
+                context.ledger, context.embedder, identity, progress=progress
+            )
+            embedded = counts.embedded
+            context.keeper = keeper_for(context.ledger, context.directory, identity)
+        rows = context.keeper.rebuild(progress)
+        core = context.keeper.core
+        return {
+            "rows": rows,
+            "embedded": embedded,
+            "seq": core.applied_seq,
+            "generation": core.generation,
+            "bytes": sum(size for name, size in core.sizes() if name != "tail"),
+        }
+
+
+def export(
+    context: Context,
+    target: str | os.PathLike[str] | IO[str],
+    *,
+    all_namespaces: bool,
+) -> dict[str, Any]:
+    """JSON lines of a namespace, or of all."""
+    if not isinstance(all_namespaces, bool):
+        raise ValidationError("all_namespaces", all_namespaces, "true or false")
+    with context.operation("export"):
+        space = None if all_namespaces else context.namespace
+        place = Path(target) if isinstance(target, (str, os.PathLike)) else target
+        counts = portability.export(context.ledger, place, namespace=space)
+        return dict(counts)
+
+
+def backup(context: Context, dest: str | os.PathLike[str]) -> dict[str, Any]:
+    """A copy of the store that passes `doctor`."""
+    if context.directory is None:
+        raise ConflictError("a store in memory has no files to copy; use export")
+    if not isinstance(dest, (str, os.PathLike)):
+        raise ValidationError("dest", dest, "a directory's path")
+    with context.operation("backup"):
+        return dict(copying.backup(context.ledger, context.directory / "projection", Path(dest)))
