@@ -1,9 +1,15 @@
 //! Python bindings of vestig-core: convert, release the interpreter, wrap.
 use pyo3::prelude::*;
 
+mod errors;
+mod numbers;
+mod words;
+
 /// The native module `vestig._core`.
 #[pymodule(gil_used = false)]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
-    Ok(())
+    errors::register(module)?;
+    numbers::register(module)?;
+    words::register(module)
 }

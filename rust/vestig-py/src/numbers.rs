@@ -1,0 +1,247 @@
+//! Numbers: exact dot products, `exp` and friends, TraceRank, temporal match.
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use vestig_core::kernels::dispatch::{self, Level};
+use vestig_core::kernels::temporal::{self, Window};
+use vestig_core::kernels::trace::{self, Stability, TraceEvent, TraceSubject};
+use vestig_core::kernels::{dot as dots, math};
+
+use crate::errors::to_python;
+
+/// The float32 values of a C-contiguous buffer of float32, or of bytes in little-endian order.
+///
+/// ValueError: another format, not contiguous, a length no multiple of 4, or a value that is not
+/// finite; the message names the argument.
+pub(crate) fn floats(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
+    let py = object.py();
+    let refuse = |fact: &str| {
+        PyValueError::new_err(format!("expected {name} as a C-contiguous float32 buffer, {fact}"))
+    };
+    let buffer = PyUntypedBuffer::get(object)?;
+    if !buffer.is_c_contiguous() {
+        return Err(refuse("got one with gaps"));
+    }
+    let values: Vec<f32> = if let Ok(typed) = buffer.as_typed::<f32>() {
+        typed.to_vec(py)?
+    } else if let Ok(bytes) = buffer.as_typed::<u8>() {
+        let bytes = bytes.to_vec(py)?;
+        let (words, rest) = bytes.as_chunks::<4>();
+        if !rest.is_empty() {
+            return Err(refuse(&format!("got {} bytes, no multiple of 4", bytes.len())));
+        }
+        words.iter().map(|word| f32::from_le_bytes(*word)).collect()
+    } else {
+        return Err(refuse("got another item format"));
+    };
+    if values.iter().all(|value| value.is_finite()) {
+        Ok(values)
+    } else {
+        Err(refuse("got a value that is not finite"))
+    }
+}
+
+/// Float32 values as bytes in little-endian order.
+pub(crate) fn to_bytes<'py>(py: Python<'py>, values: &[f32]) -> Bound<'py, PyBytes> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    PyBytes::new(py, &bytes)
+}
+
+fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
+    let (x, y) = (floats("x", x)?, floats("y", y)?);
+    if x.len() == y.len() {
+        return Ok((x, y));
+    }
+    let text = format!("expected two vectors of one length, got {} and {} values", x.len(), y.len());
+    Err(PyValueError::new_err(text))
+}
+
+#[pyfunction]
+fn dot(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let (x, y) = pair(x, y)?;
+    Ok(f64::from(dots::dot(&x, &y)))
+}
+
+#[pyfunction]
+fn dot_with(level: &str, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let (x, y) = pair(x, y)?;
+    let Some(found) = Level::named(level) else {
+        let known = dispatch::levels().join(", ");
+        let text = format!("expected a level of this machine ({known}), got '{level}'");
+        return Err(PyValueError::new_err(text));
+    };
+    Ok(f64::from(dots::dot_with(found, &x, &y)))
+}
+
+#[pyfunction]
+fn levels() -> Vec<&'static str> {
+    dispatch::levels()
+}
+
+#[pyfunction]
+fn unit<'py>(py: Python<'py>, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    let values = floats("v", v)?;
+    let mut out = vec![0.0; values.len()];
+    dots::unit(&values, &mut out);
+    Ok(to_bytes(py, &out))
+}
+
+#[pyfunction]
+fn similar_within(
+    py: Python<'_>,
+    vectors: &Bound<'_, PyAny>,
+    dimensions: usize,
+    threshold: f64,
+) -> PyResult<Vec<Vec<(usize, f64)>>> {
+    let values = floats("vectors", vectors)?;
+    if dimensions == 0 || !values.len().is_multiple_of(dimensions) {
+        let count = values.len();
+        let text = format!("expected vectors of {dimensions} dimensions, got {count} values in all");
+        return Err(PyValueError::new_err(text));
+    }
+    Ok(py.detach(|| dots::similar_within(&values, dimensions, threshold)))
+}
+
+#[pyfunction]
+fn exp(x: f64) -> f64 {
+    math::exp(x)
+}
+
+#[pyfunction]
+fn ln(x: f64) -> f64 {
+    math::ln(x)
+}
+
+#[pyfunction]
+fn pow(x: f64, y: f64) -> f64 {
+    math::pow(x, y)
+}
+
+#[pyfunction]
+fn logistic(x: f64) -> f64 {
+    math::logistic(x)
+}
+
+/// Settings of `m3.tracerank`.
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct TraceParams(pub(crate) trace::TraceParams);
+
+#[pymethods]
+impl TraceParams {
+    #[new]
+    #[pyo3(signature = (
+        *, enabled = true, event_weights, tau_days = 21.0, cooldown_hours = 24.0,
+        burst_discount = 0.2, k = 0.35, temporal_decay_enabled = true, dynamic_tau_days = 90.0,
+        ephemeral_tau_days = None, static_boost = 1.0, clip_min = 0.25, clip_max = 2.0,
+        spacing_enabled = false, spacing_bonus = 0.25, spacing_days = 14.0,
+        connectivity_enabled = false, graph_k = 0.15,
+    ))]
+    // The keywords are the contract of the stub file.
+    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
+    fn new(
+        enabled: bool,
+        event_weights: Vec<f64>,
+        tau_days: f64,
+        cooldown_hours: f64,
+        burst_discount: f64,
+        k: f64,
+        temporal_decay_enabled: bool,
+        dynamic_tau_days: f64,
+        ephemeral_tau_days: Option<f64>,
+        static_boost: f64,
+        clip_min: f64,
+        clip_max: f64,
+        spacing_enabled: bool,
+        spacing_bonus: f64,
+        spacing_days: f64,
+        connectivity_enabled: bool,
+        graph_k: f64,
+    ) -> PyResult<Self> {
+        let params = trace::TraceParams {
+            enabled,
+            event_weights,
+            tau_days,
+            cooldown_hours,
+            burst_discount,
+            k,
+            temporal_decay_enabled,
+            dynamic_tau_days,
+            ephemeral_tau_days,
+            static_boost,
+            clip_min,
+            clip_max,
+            spacing_enabled,
+            spacing_bonus,
+            spacing_days,
+            connectivity_enabled,
+            graph_k,
+        };
+        params.check().map_err(to_python)?;
+        Ok(Self(params))
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (events, query_time_us, valid_from_us, stability, params, connectivity_n = 0))]
+fn tracerank(
+    py: Python<'_>,
+    events: Vec<(u8, i64, i64, i64)>,
+    query_time_us: i64,
+    valid_from_us: i64,
+    stability: u8,
+    params: &TraceParams,
+    connectivity_n: u64,
+) -> PyResult<(f64, f64, f64, f64, f64, f64, u32)> {
+    let Some(stability) = Stability::from_code(stability) else {
+        let text = format!("expected a stability code 0 to 3, got {stability}");
+        return Err(PyValueError::new_err(text));
+    };
+    let subject = TraceSubject { valid_from_us, stability, connectivity_n };
+    let found = py.detach(|| {
+        let events = events.into_iter().map(|(kind, occurred_us, seq, row)| TraceEvent {
+            kind,
+            occurred_us,
+            seq,
+            row,
+        });
+        trace::tracerank(&mut Vec::new(), events, query_time_us, subject, &params.0)
+    });
+    Ok((
+        found.trace,
+        found.basic,
+        found.connectivity,
+        found.confidence,
+        found.unclipped,
+        found.clipped,
+        found.events,
+    ))
+}
+
+#[pyfunction]
+#[pyo3(signature = (instants_us, windows, query_windows, open_scale_days = 30.0))]
+fn temporal_match(
+    instants_us: Vec<i64>,
+    windows: Vec<Window>,
+    query_windows: Vec<Window>,
+    open_scale_days: f64,
+) -> PyResult<f64> {
+    temporal::temporal_match(&instants_us, &windows, &query_windows, open_scale_days)
+        .map_err(to_python)
+}
+
+/// Adds the functions and types of this file to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(dot, module)?)?;
+    module.add_function(wrap_pyfunction!(dot_with, module)?)?;
+    module.add_function(wrap_pyfunction!(levels, module)?)?;
+    module.add_function(wrap_pyfunction!(unit, module)?)?;
+    module.add_function(wrap_pyfunction!(similar_within, module)?)?;
+    module.add_function(wrap_pyfunction!(exp, module)?)?;
+    module.add_function(wrap_pyfunction!(ln, module)?)?;
+    module.add_function(wrap_pyfunction!(pow, module)?)?;
+    module.add_function(wrap_pyfunction!(logistic, module)?)?;
+    module.add_function(wrap_pyfunction!(tracerank, module)?)?;
+    module.add_function(wrap_pyfunction!(temporal_match, module)?)?;
+    module.add_class::<TraceParams>()
+}

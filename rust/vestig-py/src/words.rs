@@ -1,0 +1,24 @@
+//! Words: tokens and index terms.
+use pyo3::prelude::*;
+use vestig_core::words;
+
+#[pyfunction]
+fn tokens(py: Python<'_>, text: &str) -> Vec<(String, usize, usize, bool)> {
+    py.detach(|| {
+        let found = words::tokens(text).into_iter();
+        found.map(|token| (token.text, token.start, token.end, token.identifier)).collect()
+    })
+}
+
+#[pyfunction]
+#[pyo3(signature = (text, author = None))]
+fn terms(py: Python<'_>, text: &str, author: Option<&str>) -> Vec<String> {
+    py.detach(|| words::terms(text, author))
+}
+
+/// Adds the functions of this file to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ANALYSER_VERSION", words::analyser_version())?;
+    module.add_function(wrap_pyfunction!(tokens, module)?)?;
+    module.add_function(wrap_pyfunction!(terms, module)?)
+}
