@@ -35,6 +35,7 @@ def key_rows() -> str:
 def help_texts() -> list[tuple[str, str]]:
     """(command, its --help) of every command, depth first, 80 columns wide."""
     import click
+
     from vestig.surfaces.cli import cli
 
     found: list[tuple[str, str]] = []

@@ -52,6 +52,7 @@ METHODS = {
     "recall",
     "record_access",
     "restore",
+    "search",
     "show",
     "stats",
     "supersede",
