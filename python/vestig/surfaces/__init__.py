@@ -1,0 +1,1 @@
+"""The outer rim: one table of operations, and the surfaces made from it."""

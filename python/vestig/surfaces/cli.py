@@ -1,0 +1,341 @@
+"""The command line: commands, help and exit codes made from the table of operations (S-02)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+import click
+
+from vestig.errors import VestigError
+from vestig.surfaces import wire
+from vestig.surfaces.operations import GROUPS, Call, Operation, Param, operations
+from vestig.surfaces.terminal import Terminal
+
+__all__ = ["cli", "main", "run"]
+
+_NAME: Final = "vestig"
+_GLOBALS: Final = "vestig.globals"
+_INTERRUPTED: Final = 130
+_LIST_KINDS: Final = ("words", "texts", "pairs")
+
+
+def _remember(context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Global options may stand anywhere; the one nearest to the command wins."""
+    if value is not None and value is not False:
+        context.meta.setdefault(_GLOBALS, {})[option.name] = value
+    return value
+
+
+def _global_options() -> list[click.Parameter]:
+    texts = (
+        ("--store", "PATH", "Directory of the store."),
+        ("--config", "FILE", "Configuration file."),
+        ("--namespace", "NS", "Wall inside which the command acts."),
+        ("--profile", "P", "Recall profile."),
+    )
+    options: list[click.Parameter] = [
+        click.Option([flag], metavar=metavar, help=text, expose_value=False, callback=_remember)
+        for flag, metavar, text in texts
+    ]
+    options.append(
+        click.Option(
+            ["--json", "as_json"],
+            is_flag=True,
+            help="One JSON document on standard output.",
+            expose_value=False,
+            callback=_remember,
+        )
+    )
+    return options
+
+
+class _Group(click.Group):
+    """A group that names the nearest command when one is unknown (B-13)."""
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(context, args)
+        except click.UsageError as error:
+            if not args or args[0].startswith("-"):
+                raise
+            import difflib
+
+            near = difflib.get_close_matches(args[0], self.commands, n=1, cutoff=0.0)
+            hint = f" The nearest is {near[0]!r}." if near else ""
+            raise click.UsageError(f"No such command {args[0]!r}.{hint}", context) from error
+
+
+def _type(param: Param) -> Any:
+    if param.kind == "integer":
+        return click.INT
+    if param.kind == "number":
+        return click.FLOAT
+    if param.kind == "choice":
+        return click.Choice(param.choices)
+    return click.STRING
+
+
+_METAVARS: Final = {"words": "A,B,…", "pairs": "NAME=VALUE"}
+
+
+def _help(param: Param) -> str:
+    text = param.help
+    if param.kind == "words" and param.choices:
+        text = f"{text} Of: {', '.join(param.choices)}."
+    shown = param.default_text or ("" if param.default is None else str(param.default))
+    return f"{text} [default: {shown}]" if shown else text
+
+
+def _argument(param: Param) -> click.Parameter:
+    if not param.flag:
+        return click.Argument(
+            [param.name], required=param.required, type=_type(param), metavar=param.name.upper()
+        )
+    options: dict[str, Any] = {"help": _help(param), "type": _type(param), "default": None}
+    names = [param.name, param.flag]
+    if param.kind == "flag":
+        options.update(is_flag=True, flag_value=True, type=None)
+    elif param.kind == "switch":
+        names = [param.name, f"{param.flag}/--no-{param.flag.removeprefix('--')}"]
+        options.update(is_flag=True, type=None)
+    elif param.kind in _LIST_KINDS:
+        options.update(multiple=True, metavar=_METAVARS.get(param.kind))
+    return click.Option(names, **options)
+
+
+def _pairs(texts: Sequence[str]) -> dict[str, Any]:
+    """NAME=VALUE; a value that reads as JSON is that value, else it is text."""
+    import msgspec
+
+    from vestig.errors import ValidationError
+
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name:
+            raise ValidationError("metadata", text, "NAME=VALUE")
+        try:
+            found[name] = msgspec.json.decode(value)
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            found[name] = value
+    return found
+
+
+def _words(param: Param, texts: Sequence[str]) -> list[str]:
+    from vestig.errors import ValidationError
+
+    words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
+    for word in words:
+        if param.choices and word not in param.choices:
+            raise ValidationError(param.name, word, f"one of {', '.join(param.choices)}")
+    return words
+
+
+def _given(
+    params: Sequence[Param], values: Mapping[str, Any], terminal: Terminal
+) -> dict[str, Any]:
+    """Arguments as the engine takes them: what was not named is absent (B-07)."""
+    args: dict[str, Any] = {}
+    for param in params:
+        value = values.get(param.name)
+        if value is None or (param.kind in _LIST_KINDS and not value):
+            if param.default is not None:
+                args[param.name] = param.default
+            continue
+        if param.kind == "words":
+            value = _words(param, value)
+        elif param.kind == "texts":
+            value = list(value)
+        elif param.kind == "pairs":
+            value = _pairs(value)
+        elif param.stdin and value == "-":
+            value = terminal.read_all()
+        args[param.name] = value
+    return args
+
+
+def _config(given: Mapping[str, Any]) -> Any:
+    from vestig.config import load
+
+    overrides = {
+        key: given[name]
+        for name, key in (("store", "store.path"), ("namespace", "namespace"))
+        if name in given
+    }
+    return load(given.get("config"), overrides=overrides, profile=given.get("profile"))
+
+
+def _open(operation: Operation, config: Any) -> Any:
+    from vestig.engine import Vestig
+    from vestig.engine.opening import open_context
+    from vestig.registry import make_embedder
+
+    options: dict[str, Any] = {"read_only": False, **operation.open_options}
+    embedder = make_embedder(config.settings.embedding, one_shot=operation.document == "recall")
+    return Vestig(
+        open_context(
+            None,
+            config=config,
+            profile=None,
+            namespace=None,
+            clock=None,
+            on_commit=None,
+            embedder=embedder,
+            **options,
+        )
+    )
+
+
+def _callback(operation: Operation) -> Callable[..., int]:
+    def command(**values: Any) -> int:
+        given = click.get_current_context().meta.get(_GLOBALS, {})
+        terminal = Terminal(as_json=bool(given.get("as_json")))
+        call = Call(
+            args=_given(operation.params, values, terminal),
+            progress=terminal.progress,
+            output=terminal.output,
+            input=terminal.input,
+            say=terminal.say,
+        )
+        shown = dict(call.args)
+        call.config = _config(given) if operation.name != "demo" else None
+        try:
+            if operation.needs_store:
+                with _open(operation, call.config) as store:
+                    call.store = store
+                    value = operation.run(call)
+            else:
+                value = operation.run(call)
+        finally:
+            terminal.end_progress()
+        if operation.document == "recall" and "format" not in shown and call.config is not None:
+            _choose_layout(operation, shown, call.config)
+        terminal.show(operation, value, shown)
+        return operation.exit_code(value)
+
+    return command
+
+
+def _choose_layout(operation: Operation, shown: dict[str, Any], config: Any) -> None:
+    """`recall.format` is the layout of `memory recall`; `memory search` prints its list."""
+    if operation.name == "memory recall":
+        shown["format"] = config.settings.recall.format
+
+
+def _command(operation: Operation) -> click.Command:
+    return click.Command(
+        operation.name.rpartition(" ")[2],
+        help=operation.help,
+        params=[*(_argument(param) for param in operation.params), *_global_options()],
+        callback=_callback(operation),
+    )
+
+
+def _build() -> _Group:
+    def bare() -> int:
+        context = click.get_current_context()
+        if context.invoked_subcommand is None:
+            click.echo(f"vestig {_version()}\n\n{context.get_help()}")
+        return 0
+
+    root = _Group(
+        _NAME,
+        help="Durable long-term memory for AI agents.",
+        params=_global_options(),
+        callback=bare,
+        invoke_without_command=True,
+        no_args_is_help=False,
+    )
+    root.params.append(
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_version,
+            help="Print the version.",
+        )
+    )
+    groups: dict[str, click.Group] = {}
+    for name, text in GROUPS.items():
+        groups[name] = _Group(name, help=text, params=_global_options())
+        root.add_command(groups[name])
+    for operation in operations():
+        group, _, _ = operation.name.rpartition(" ")
+        (groups[group] if group else root).add_command(_command(operation))
+    return root
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version(_NAME)
+
+
+def _print_version(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        click.echo(f"vestig {_version()}")
+        context.exit()
+
+
+cli: Final = _build()
+
+
+def run(args: Sequence[str]) -> int:
+    """Runs one command line and returns its exit code (S-02).
+
+    Example:
+        >>> run(["--version"])  # doctest: +ELLIPSIS
+        vestig ...
+        0
+    """
+    words = list(args)
+    before = words[: words.index("--")] if "--" in words else words
+    terminal = Terminal(as_json="--json" in before)
+    try:
+        return int(cli.main(args=words, prog_name=_NAME, standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        terminal.complain(error.format_message(), wire.usage_problem("a command is missing"))
+        return 2
+    except click.UsageError as error:
+        return _usage(error, terminal)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted; the store is consistent.", err=True)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        terminal.close_quietly()
+        return 0
+    except VestigError as error:
+        terminal.complain(f"Error: {error}", wire.problem(error))
+        return wire.exit_code(error)
+    except Exception as error:  # the last door: a defect becomes a problem, not a traceback
+        return _defect(error, terminal)
+
+
+def _usage(error: click.UsageError, terminal: Terminal) -> int:
+    where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
+    name = getattr(error, "param", None)
+    problem = wire.usage_problem(error.format_message(), getattr(name, "name", None))
+    terminal.complain(f"{where}Error: {error.format_message()}", problem)
+    return 2
+
+
+def _defect(error: Exception, terminal: Terminal) -> int:
+    """Type and place only: the message of a foreign exception may hold stored text (B-11)."""
+    problem = wire.problem(error)
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    place = "" if step is None else f" at {step.tb_frame.f_code.co_name}:{step.tb_lineno}"
+    text = f"Internal error {problem['instance']}: {type(error).__name__}{place}"
+    terminal.complain(f"{text}; please report it", problem)
+    return wire.exit_code(error)
+
+
+def main() -> NoReturn:
+    """Entry point of the `vestig` command."""
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,180 @@
+"""The tour: what Vestig does, on a temporary store, with the built-in embedder (S-03)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["Say", "tour"]
+
+Say = Callable[[str, str], None]
+
+# (days before the end of the story, text, fields)
+_LIFE: Final[tuple[tuple[float, str, dict[str, Any]], ...]] = (
+    (30, "The staging database runs on port 5433", {"tags": ["infra"]}),
+    (29, "Maria prefers short answers with a code example", {"tags": ["people"]}),
+    (28, "Deploys to production happen on Tuesdays after the stand-up", {"tags": ["process"]}),
+    (25, "The payment service retries failed charges three times", {"tags": ["infra"]}),
+    (21, "Invoices are rendered with the wkhtml renderer", {"tags": ["billing"]}),
+    (20, "Tests that touch the clock must use the frozen clock fixture", {"tags": ["process"]}),
+    (14, "The build broke because the lock file was not committed",
+     {"tags": ["incident"], "trigger": "problem-solution"}),
+    (12, "Kofi owns the search cluster and is on call this month", {"tags": ["people"]}),
+    (9, "The customer Northwind needs reports in Portuguese", {"tags": ["customers"]}),
+    (7, "Feature flags live in the table app_flags", {"tags": ["infra"]}),
+    (5, "The nightly backup writes to the bucket vault-eu", {"tags": ["infra"]}),
+    (3, "Rate limits for partners are 600 requests per minute", {"tags": ["infra"]}),
+)  # fmt: skip
+_END: Final = "2026-03-30T09:00:00Z"
+
+# A process that stores one memory, says so, and dies at once without a chance to tidy up.
+_KILLED: Final = """
+import os, signal, sys, vestig
+store = vestig.open(sys.argv[1])
+print(store.commit("The incident channel is called red-phone").memory_id, flush=True)
+os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+"""
+
+
+class _Tour:
+    """The steps in order; each tells what it does and what came."""
+
+    def __init__(self, folder: Path, say: Say) -> None:
+        from vestig.testing import FrozenClock
+
+        self.folder = folder
+        self.say = say
+        self.steps: list[dict[str, Any]] = []
+        self.clock = FrozenClock(_END)
+        self.store = self.open()
+
+    def open(self) -> Any:
+        import vestig
+
+        return vestig.open(self.folder, config={"namespace": "default"}, clock=self.clock)
+
+    def title(self, text: str) -> None:
+        self.steps.append({"step": text, "lines": []})
+        self.say("", "")
+        self.say(f"{len(self.steps)}. {text}", "bold cyan")
+
+    def tell(self, line: str, style: str = "") -> None:
+        self.steps[-1]["lines"].append(line)
+        self.say(f"   {line}", style)
+
+    def at(self, days_before_end: float) -> None:
+        self.clock.set(_END)
+        self.clock.move(days=-days_before_end)
+
+    def commit(self, text: str, **fields: Any) -> Any:
+        from vestig.surfaces.render import outcome
+
+        result = self.store.commit(text, source="demo", **fields)
+        self.tell(f"“{text}”")
+        if result.memory_id is None:
+            self.tell(f"  refused: {result.hygiene_reasons[0]}", "yellow")
+        else:
+            self.tell(f"  {outcome(result, {})}", "green")
+        return result
+
+    def ask(self, question: str, **fields: Any) -> None:
+        result = self.store.recall(question, limit=2, **fields)
+        when = f" as of {fields['as_of']}" if "as_of" in fields else ""
+        self.tell(f"? {question}{when}", "bold")
+        for hit in result.results:
+            self.tell(f"  {hit.score:.4f}  {hit.content}")
+            self.tell(f"          {hit.reason.explanation}", "dim")
+
+    def life(self) -> str:
+        self.title("A month in the life of an agent: twelve facts, as they came up")
+        first = ""
+        for days, text, fields in _LIFE:
+            self.at(days)
+            first = first or self.store.commit(text, source="demo", **fields).memory_id
+            self.tell(f"{days:>4g} days ago  {text}")
+        return first
+
+    def gates(self) -> str:
+        self.title("What is heard again is counted, not stored again")
+        self.at(2)
+        self.commit("The staging database runs on port 5433")
+        self.commit("Note that the staging database runs on port 5433.")
+        self.title("Another number is another fact, however alike the words")
+        changed = self.commit("The staging database runs on port 5434")
+        self.title("Noise is refused, with the reason")
+        self.commit("thanks")
+        self.commit("ok")
+        return str(changed.memory_id)
+
+    def supersede(self, old: str, new: str) -> None:
+        self.title("A newer fact takes the place of an older one; history stays")
+        self.at(1)
+        record = self.store.supersede(old, new, reason="the database moved")
+        self.tell(f"{record.superseded_id} → {record.superseding_id}")
+        self.tell(f"  because {record.reason}")
+
+    def recalls(self) -> None:
+        self.title("Ask, and see why each memory came")
+        self.at(0)
+        self.ask("Which port does the staging database use?")
+        self.ask("how does Maria like her answers?")
+        self.ask("why did the build fail?", tags=["incident"])
+        self.title("Ask the past: what was believed ten days ago?")
+        self.ask("Which port does the staging database use?", as_of="2026-03-20")
+
+    def killed(self) -> None:
+        self.title("Kill the process right after a commit: what was confirmed is there")
+        self.store.close()
+        done = subprocess.run(
+            [sys.executable, "-c", _KILLED, str(self.folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        confirmed = done.stdout.strip()
+        self.store = self.open()
+        found = self.store.show(confirmed).memory
+        self.tell(f"killed with exit code {done.returncode}; it had confirmed {confirmed}")
+        self.tell(f"  found after opening again: “{found.content}”", "green")
+
+    def doctor(self) -> None:
+        self.title("The doctor looks at everything and changes nothing")
+        report = self.store.doctor()
+        for finding in report.findings:
+            style = "green" if finding.level == "ok" else "yellow"
+            self.tell(f"{finding.level:<8} {finding.check}: {finding.detail}", style)
+
+
+def tour(say: Callable[..., None] | None, *, keep: bool = False) -> dict[str, Any]:
+    """Runs the tour and returns what was told.
+
+    Args:
+        say: gets every line and its style; None is silent.
+        keep: leave the store in place; its folder is in the answer.
+    """
+    started = time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="vestig-demo-"))
+    steps = _Tour(folder / "store", say or (lambda _line, _style: None))
+    try:
+        old = steps.life()
+        new = steps.gates()
+        steps.supersede(old, new)
+        steps.recalls()
+        steps.killed()
+        steps.doctor()
+    finally:
+        steps.store.close()
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    return {
+        "seconds": round(time.monotonic() - started, 3),
+        "kept": str(folder / "store") if keep else None,
+        "steps": steps.steps,
+    }

@@ -1,0 +1,113 @@
+"""What an operation is, and the table of all of them (B-03).
+
+Every surface reads this table: the command line makes its commands, help and
+JSON from it, and servers their routes and tools.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import IO, Any, Literal
+
+import msgspec
+
+__all__ = ["Call", "Operation", "Param", "operation", "operations"]
+
+ParamKind = Literal[
+    "text",  # one text; `-` reads standard input where `stdin` is set
+    "integer",
+    "number",
+    "flag",  # true when named, else absent
+    "switch",  # --x / --no-x, else absent
+    "choice",
+    "words",  # a,b,c; may be repeated
+    "texts",  # one text each time; may be repeated
+    "pairs",  # NAME=VALUE; may be repeated
+]
+
+
+class Param(msgspec.Struct, frozen=True, kw_only=True):
+    """One argument. `flag` is its option on the command line, "" for a positional one.
+
+    `default` is what this surface gives when the caller names nothing; None leaves the
+    argument out, so that the engine's own default holds (B-07).
+    """
+
+    name: str
+    kind: ParamKind = "text"
+    help: str
+    flag: str = ""
+    choices: tuple[str, ...] = ()
+    default: Any = None
+    default_text: str = ""
+    many: bool = False
+    required: bool = True
+    stdin: bool = False
+
+
+class Call(msgspec.Struct, kw_only=True):
+    """One call of an operation: where it acts and with what. `args` holds only what was given."""
+
+    args: dict[str, Any]
+    config: Any = None
+    store: Any = None
+    progress: Callable[[int, int | None], None] | None = None
+    # where an export to `-` goes and an import from `-` comes from
+    output: Callable[[], IO[str]] | None = None
+    input: Callable[[], IO[str]] | None = None
+    # a running account: line, style
+    say: Callable[..., None] | None = None
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation, declared once.
+
+    `document` names its JSON (`vestig/<document>/1`); `text` makes its text for humans;
+    `exit_code` judges a value that is no error. `open_options` go to `vestig.open`.
+    """
+
+    name: str
+    help: str
+    params: tuple[Param, ...] = ()
+    run: Callable[[Call], Any]
+    document: str
+    text: Callable[[Any, Mapping[str, Any]], str]
+    exit_code: Callable[[Any], int] = lambda _: 0
+    needs_store: bool = True
+    writes: bool = False
+    open_options: Mapping[str, Any] = {}
+
+
+GROUPS: Mapping[str, str] = {
+    "memory": "Keep, find and change memories.",
+    "housekeeping": "Work that can wait.",
+    "config": "What is configured, where, and what it means.",
+}
+
+
+@cache
+def operations() -> tuple[Operation, ...]:
+    """Every operation, in the order of help texts.
+
+    Example:
+        >>> [op.name for op in operations()][:2]
+        ['memory add', 'memory search']
+    """
+    from vestig.surfaces.memory_operations import MEMORY_OPERATIONS
+    from vestig.surfaces.store_operations import STORE_OPERATIONS
+
+    return (*MEMORY_OPERATIONS, *STORE_OPERATIONS)
+
+
+def operation(name: str) -> Operation:
+    """One operation by name.
+
+    Raises:
+        KeyError: unknown.
+
+    Example:
+        >>> operation("memory add").writes
+        True
+    """
+    return {op.name: op for op in operations()}[name]

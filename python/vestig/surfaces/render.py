@@ -1,0 +1,281 @@
+"""Results as text for humans; layouts of recall are those of R-18."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from vestig.times import to_plain
+from vestig.types import CommitOutcomeKind
+
+__all__ = [
+    "backup",
+    "demo",
+    "detail",
+    "doctor",
+    "enriched",
+    "events",
+    "explained",
+    "exported",
+    "imported",
+    "outcome",
+    "page",
+    "rebuilt",
+    "recall",
+    "search",
+    "shown",
+    "state",
+    "supersession",
+    "updated",
+]
+
+Args = Mapping[str, Any]
+
+
+def _time(moment: datetime | None) -> str:
+    return "–" if moment is None else moment.strftime("%Y-%m-%d %H:%M:%S UTC").rjust(23, "0")
+
+
+def _plain(value: Any) -> str:
+    """A value on one line: text as it is, everything else as JSON."""
+    plain = to_plain(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> str:
+    """Names and values in two columns."""
+    found = list(rows)
+    width = max((len(name) for name, _ in found), default=0)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in found)
+
+
+def snippet(content: str, length: int) -> str:
+    """The first `length` characters on one line, `...` only if cut.
+
+    Example:
+        >>> snippet("one line", 8), snippet("one\\nline more", 8)
+        ('one line', 'one line...')
+    """
+    line = " ".join(content.split())
+    return line if len(line) <= length else line[:length] + "..."
+
+
+def outcome(value: Any, args: Args) -> str:
+    """What a commit did."""
+    dry = bool(args.get("dry_run"))
+    kind = value.outcome
+    if kind is CommitOutcomeKind.INSERTED_NEW:
+        line = "Memory would be stored" if dry else f"Memory stored: {value.memory_id}"
+    else:
+        head = "Memory would be stored" if dry else "Memory stored"
+        line = f"{head}: {value.memory_id}"
+    if kind is CommitOutcomeKind.EXACT_DUPE:
+        line += " (exact duplicate detected)"
+    if kind is CommitOutcomeKind.NEAR_DUPE:
+        line += f" (near-duplicate of {value.matched_memory_id}, score={value.query_score:.4f})"
+    update = value.possible_update_of
+    if update is not None:
+        differs = ", ".join(update.differs)
+        line += f" (possible update of {update.memory_id}" + (f": {differs})" if differs else ")")
+    if value.revives is not None:
+        line += f" (revives {value.revives})"
+    if value.superseded:
+        line += f" (supersedes {', '.join(value.superseded)})"
+    return line
+
+
+def recall(value: Any, args: Args) -> str:
+    """Blocks for a prompt, in the layout asked for."""
+    return _layout(value, args, str(args.get("format", "text")))
+
+
+def search(value: Any, args: Args) -> str:
+    """A list, unless another layout is asked for."""
+    explained = bool(args.get("explain"))
+    return _layout(value, args, str(args.get("format", "explain" if explained else "list")))
+
+
+def _layout(value: Any, args: Args, layout: str) -> str:
+    from vestig.recall.layouts import render
+
+    return render(value, layout, explained=bool(args.get("explain")))
+
+
+def timing(value: Any) -> str:
+    """Stages of a recall in milliseconds and per cent."""
+    from vestig.recall.layouts import timing_lines
+
+    return timing_lines(value)
+
+
+def detail(value: Any, _: Args) -> str:
+    """All fields of one memory, its evidence, and its text last."""
+    memory = value.memory
+    rows = [
+        (name, _plain(getattr(memory, name)))
+        for name in memory.__struct_fields__
+        if name not in ("content", "metadata") and getattr(memory, name) is not None
+    ]
+    rows.append(("access_velocity", f"{value.access_velocity:.4f}"))
+    rows.append(("metadata", _plain(memory.metadata)))
+    if value.embedding_dimensions is not None:
+        head = ", ".join(f"{number:.4f}" for number in value.embedding_head)
+        rows.append(("embedding", f"{value.embedding_dimensions} dimensions [{head}, …]"))
+    if value.flags:
+        rows.append(("flags", ", ".join(value.flags)))
+    for source in value.sources:
+        parts = (source.source_type, source.agent, source.session_id, source.path)
+        shown = " · ".join(part for part in parts if part)
+        rows.append(("from", f"{source.id} ({shown})"))
+    for record in value.supersessions:
+        why = f": {record.reason}" if record.reason else ""
+        rows.append(("chain", f"{record.superseded_id} → {record.superseding_id}{why}"))
+    rows.extend(("event", _event(event)) for event in value.events)
+    return _table(rows) + f"\n\n{memory.content}"
+
+
+def _event(event: Any) -> str:
+    parts = [_time(event.occurred_at), event.event_type.value, event.source]
+    parts += [part for part in (event.actor, event.artifact_ref) if part]
+    if event.payload:
+        parts.append(_plain(event.payload))
+    return " | ".join(parts)
+
+
+def page(value: Any, args: Args) -> str:
+    """id | created | source | status | snippet."""
+    if not value.memories:
+        return "No memories found."
+    length = int(args.get("snippet_len", 80))
+    lines = []
+    for memory in value.memories:
+        source = str(memory.metadata.get("source", "–"))
+        cells = (
+            memory.id,
+            _time(memory.t_created),
+            source,
+            memory.status.value,
+            snippet(memory.content, length),
+        )
+        lines.append(" | ".join(cells))
+    return "\n".join(lines)
+
+
+def events(value: Any, _: Args) -> str:
+    """One line per event, oldest first."""
+    return "\n".join(_event(event) for event in value)
+
+
+_DONE = {"pin": "pinned", "unpin": "unpinned", "archive": "archived", "restore": "restored"}
+_ALREADY = {
+    "pin": "was pinned already",
+    "unpin": "was not pinned",
+    "archive": "was archived already",
+    "restore": "was not archived",
+}
+
+
+def state(value: Any, _: Args) -> str:
+    """What a change of state did."""
+    if value.action == "deprecate":
+        return f"Memory {value.memory_id} deprecated successfully"
+    words = _DONE if value.changed else _ALREADY
+    return f"Memory {value.memory_id} {words[value.action]}"
+
+
+def supersession(value: Any, _: Args) -> str:
+    """The record of a replacement."""
+    why = f" ({value.reason})" if value.reason else ""
+    return f"Memory {value.superseded_id} superseded by {value.superseding_id}{why}"
+
+
+def updated(value: Any, _: Args) -> str:
+    """Which fields changed, or which memory took the place."""
+    if getattr(value, "outcome", None) is not None:
+        return f"Memory updated by a new text: {value.memory_id}"
+    if not value.fields:
+        return f"Memory {value.memory_id} unchanged (version {value.version})"
+    return f"Memory {value.memory_id} updated: {', '.join(value.fields)} (version {value.version})"
+
+
+def enriched(value: Any, _: Args) -> str:
+    """Counts of a run over the job queue."""
+    return (
+        f"{value.done} jobs done, {value.retried} to be retried, {value.failed} failed,"
+        f" {value.pending} pending"
+    )
+
+
+def imported(value: Any, _: Args) -> str:
+    """Exact counts of an import."""
+    counts = ("lines", "imported", "skipped", "duplicates", "rejected", "failed", "memories")
+    rows = [("format", str(value.format))]
+    rows += [(name, str(getattr(value, name))) for name in counts]
+    return _table(rows)
+
+
+def exported(value: Any, _: Args) -> str:
+    """Where an export went and how much it holds."""
+    return _mapping(value)
+
+
+def backup(value: Any, _: Args) -> str:
+    """Where the copy is."""
+    return _mapping(value)
+
+
+def rebuilt(value: Any, _: Args) -> str:
+    """What was made again."""
+    return _mapping(value)
+
+
+def _mapping(value: Any) -> str:
+    plain = value.to_dict() if hasattr(value, "to_dict") else to_plain(value)
+    return _table((name.replace("_", " "), _plain(item)) for name, item in plain.items())
+
+
+_MARKS = {"ok": "ok     ", "finding": "FINDING", "damage": "DAMAGE "}
+
+
+def doctor(value: Any, _: Args) -> str:
+    """One line per check."""
+    width = max((len(finding.check) for finding in value.findings), default=0)
+    return "\n".join(
+        f"{_MARKS[finding.level]}  {finding.check:<{width}}  {finding.detail}".rstrip()
+        for finding in value.findings
+    )
+
+
+def shown(value: Any, _: Args) -> str:
+    """Every effective value with its origin."""
+    rows = []
+    for entry in value:
+        origin = entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
+        secret = "" if entry.secret is None else f" ({entry.secret})"
+        rows.append((entry.key, f"{_plain(entry.value)}{secret}  [{origin}]"))
+    return _table(rows)
+
+
+def explained(value: Any, _: Args) -> str:
+    """Meaning, default, range, IDs and effective value of keys."""
+    return "\n\n".join(_explained(entry) for entry in value)
+
+
+def _explained(entry: Any) -> str:
+    origin = entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
+    rows = (
+        ("  default", _plain(entry.default)),
+        ("  allowed", entry.allowed),
+        ("  value", f"{_plain(entry.value)}  [{origin}]"),
+        ("  see", ", ".join(entry.ids)),
+    )
+    return f"{entry.key}\n  {entry.meaning}\n{_table(rows)}"
+
+
+def demo(value: Any, _: Args) -> str:
+    """The end of the tour; the tour itself has been told as it went."""
+    kept = value.get("kept")
+    took = f"Done in {value['seconds']:.1f} s"
+    return took if kept is None else f"{took}; the store stays in {kept}"

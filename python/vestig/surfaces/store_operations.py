@@ -1,0 +1,193 @@
+"""The operations on whole stores and on the configuration (S-03)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from vestig.surfaces import render
+from vestig.surfaces.operations import Call, Operation, Param
+
+__all__ = ["STORE_OPERATIONS"]
+
+STANDARD_STREAM: Final = "-"
+_IMPORT_FORMATS: Final = ("auto", "export", "messages", "memories")
+
+
+def _enrich(call: Call) -> Any:
+    return call.store.enrich(call.args.pop("limit", None), **call.args)
+
+
+def _export(call: Call) -> Any:
+    target = call.args.pop("file")
+    if target == STANDARD_STREAM and call.output is not None:
+        target = call.output()
+    return call.store.export(target, **call.args)
+
+
+def _import(call: Call) -> Any:
+    source = call.args.pop("file")
+    if source == STANDARD_STREAM and call.input is not None:
+        source = call.input()
+    return call.store.import_(source, progress=call.progress, **call.args)
+
+
+def _import_exit(report: Any) -> int:
+    return 1 if report.failed or report.errors else 0
+
+
+def _rebuild(call: Call) -> Any:
+    return call.store.rebuild(progress=call.progress, **call.args)
+
+
+def _show_config(call: Call) -> Any:
+    from vestig.config import show
+
+    return show(call.config)
+
+
+def _explain_config(call: Call) -> Any:
+    from vestig.config import explain, explanations
+
+    key = call.args.get("key")
+    return explanations(call.config) if key is None else [explain(call.config, key)]
+
+
+def _demo(call: Call) -> Any:
+    from vestig.surfaces.demo import tour
+
+    return tour(call.say, keep=bool(call.args.get("keep", False)))
+
+
+_HISTORY_AS_IT_IS: Final = {"check_history": False}
+
+STORE_OPERATIONS: Final = (
+    Operation(
+        name="housekeeping enrich",
+        help="Work the jobs that wait, such as vectors that could not be made.",
+        params=(
+            Param(name="limit", kind="integer", flag="--limit", help="Most jobs."),
+            Param(
+                name="retry_failed",
+                kind="flag",
+                flag="--retry-failed",
+                help="Jobs that failed for good too.",
+            ),
+        ),
+        run=_enrich,
+        document="enrichment",
+        text=render.enriched,
+        exit_code=lambda report: 1 if report.failed else 0,
+        writes=True,
+    ),
+    Operation(
+        name="export",
+        help="Write every record as JSON lines, complete with vectors.",
+        params=(
+            Param(name="file", help="Where to; - is standard output."),
+            Param(
+                name="all_namespaces",
+                kind="flag",
+                flag="--all-namespaces",
+                help="Every namespace of the store, not only one.",
+            ),
+        ),
+        run=_export,
+        document="export",
+        text=render.exported,
+    ),
+    Operation(
+        name="import",
+        help="Read an export, a transcript or memories; goes on where it was interrupted.",
+        params=(
+            Param(name="file", help="JSON lines, .gz too; - is standard input."),
+            Param(
+                name="format",
+                kind="choice",
+                flag="--format",
+                choices=_IMPORT_FORMATS,
+                help="What the lines are.",
+                default_text="auto",
+            ),
+            Param(name="scope", flag="--scope", help="Scope of every line."),
+            Param(
+                name="merge",
+                kind="flag",
+                flag="--merge",
+                help="Merge an export by id into what is there.",
+            ),
+        ),
+        run=_import,
+        document="import",
+        text=render.imported,
+        exit_code=_import_exit,
+        writes=True,
+    ),
+    Operation(
+        name="backup",
+        help="Make a consistent copy of the store while it is in use.",
+        params=(Param(name="dest", help="Directory that does not exist yet."),),
+        run=lambda call: call.store.backup(call.args["dest"]),
+        document="backup",
+        text=render.backup,
+    ),
+    Operation(
+        name="rebuild",
+        help="Make the projection again from the ledger.",
+        params=(
+            Param(
+                name="embeddings",
+                kind="flag",
+                flag="--embeddings",
+                help="Embed every text again with the configured model.",
+            ),
+            Param(
+                name="accept_ledger",
+                kind="flag",
+                flag="--accept-ledger",
+                help="Take the ledger as it stands, even if records are missing.",
+            ),
+        ),
+        run=_rebuild,
+        document="rebuild",
+        text=render.rebuilt,
+        writes=True,
+        open_options={"check_history": False, "check_embedder": False},
+    ),
+    Operation(
+        name="doctor",
+        help="Check the store; changes nothing. Exit 0 clean, 1 findings, 3 damage.",
+        run=lambda call: call.store.doctor(),
+        document="doctor",
+        text=render.doctor,
+        exit_code=lambda report: int(report.exit_code),
+        open_options={**_HISTORY_AS_IT_IS, "check_embedder": False, "read_only": True},
+    ),
+    Operation(
+        name="demo",
+        help="A tour on a temporary store: offline, no key, under 10 seconds.",
+        params=(
+            Param(name="keep", kind="flag", flag="--keep", help="Leave the store where it is."),
+        ),
+        run=_demo,
+        document="demo",
+        text=render.demo,
+        needs_store=False,
+    ),
+    Operation(
+        name="config show",
+        help="Every effective value and what set it.",
+        run=_show_config,
+        document="config",
+        text=render.shown,
+        needs_store=False,
+    ),
+    Operation(
+        name="config explain",
+        help="Meaning, default, range and effective value of a key, or of all.",
+        params=(Param(name="key", help="Dotted key; absent: every key.", required=False),),
+        run=_explain_config,
+        document="explanations",
+        text=render.explained,
+        needs_store=False,
+    ),
+)

@@ -1,0 +1,102 @@
+"""The only JSON: documents (S-04) and problems (S-06)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from vestig.errors import HygieneError, ValidationError, VestigError
+from vestig.ids import new_id
+from vestig.times import to_plain
+
+__all__ = ["EXIT_CODES", "STATUS", "document", "encode", "exit_code", "problem", "usage_problem"]
+
+# problem code → (CLI exit, HTTP status, title) (spec README 4)
+_CODES: Final[dict[str, tuple[int, int, str]]] = {
+    "validation": (2, 422, "Invalid argument"),
+    "hygiene-rejected": (1, 422, "Text refused"),
+    "not-found": (1, 404, "Not found"),
+    "conflict": (1, 409, "Conflict"),
+    "config": (2, 500, "Invalid configuration"),
+    "embedding-mismatch": (2, 500, "Other embedding model"),
+    "store-locked": (3, 503, "Store locked"),
+    "store-damaged": (3, 500, "Store damaged"),
+    "forget-incomplete": (3, 500, "Forgetting incomplete"),
+    "provider": (4, 502, "Provider failed"),
+    "provider-timeout": (4, 504, "Provider did not answer"),
+    "internal": (1, 500, "Internal error"),
+}
+EXIT_CODES: Final = {code: row[0] for code, row in _CODES.items()}
+STATUS: Final = {code: row[1] for code, row in _CODES.items()}
+
+
+def encode(value: Any) -> bytes:
+    """One line of JSON. NaN and infinity never appear: they become null.
+
+    Example:
+        >>> encode({"a": float("nan")})
+        b'{"a":null}'
+    """
+    return msgspec.json.encode(to_plain(value))
+
+
+def document(type_name: str, value: Any) -> dict[str, Any]:
+    """A value as a document of schema `vestig/<type_name>/1`; a sequence becomes one member.
+
+    Example:
+        >>> document("events", [])
+        {'schema': 'vestig/events/1', 'events': []}
+    """
+    plain = value.to_dict() if hasattr(value, "to_dict") else to_plain(value)
+    if not isinstance(plain, dict):
+        plain = {type_name: plain}
+    return {"schema": f"vestig/{type_name}/1", **plain}
+
+
+def exit_code(error: BaseException) -> int:
+    """The exit code that an error stands for (S-02).
+
+    Example:
+        >>> exit_code(ValidationError("limit", 0, "an integer >= 1"))
+        2
+    """
+    return EXIT_CODES.get(error.code, 1) if isinstance(error, VestigError) else 1
+
+
+def problem(error: BaseException) -> dict[str, Any]:
+    """An error as a problem object. An error that nobody raised on purpose says only its id.
+
+    Example:
+        >>> problem(ValidationError("limit", 0, "an integer >= 1"))["type"]
+        'urn:vestig:problem:validation'
+    """
+    if not isinstance(error, VestigError) or error.code == "internal":
+        return _problem("internal", "an internal error; see the instance", [])
+    errors = []
+    if isinstance(error, ValidationError):
+        errors = [{"loc": [error.field], "msg": str(error), "allowed": error.allowed}]
+    for fault in getattr(error, "problems", ()):
+        errors.append({"loc": [fault.key], "msg": fault.text(), "allowed": fault.allowed})
+    shown = _problem(error.code, str(error), errors)
+    if isinstance(error, HygieneError):
+        shown["outcome"] = error.outcome.to_dict()
+    return shown
+
+
+def usage_problem(message: str, name: str | None = None) -> dict[str, Any]:
+    """A wrong command line as a problem object."""
+    loc = [] if name is None else [name]
+    return _problem("validation", message, [{"loc": loc, "msg": message, "allowed": ""}])
+
+
+def _problem(code: str, detail: str, errors: list[dict[str, Any]]) -> dict[str, Any]:
+    _, status, title = _CODES[code]
+    return {
+        "type": f"urn:vestig:problem:{code}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+        "instance": new_id("req"),
+        "errors": errors,
+    }
