@@ -16,9 +16,11 @@ from vestig.embedders.settings import EmbeddingSettings
 from vestig.errors import ConfigError
 from vestig.ports import Embedder, EmbedderFactory
 
-__all__ = ["GROUP", "SHIPPED", "known_providers", "make_embedder"]
+__all__ = ["GROUP", "SHIPPED", "checked", "known_providers", "make_embedder"]
 
 GROUP: Final = "vestig.embedders"
+
+_PORT: Final = ("model", "dimensions", "fingerprint", "embed", "truncated")
 
 # The entry points of this package, known without reading the metadata of every installed
 # package (which takes longer than opening a store). A test holds them equal to pyproject.toml.
@@ -57,15 +59,13 @@ def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Emb
         inner = factory(settings, one_shot=True)  # type: ignore[call-arg]
     else:
         inner = factory(settings)
-    if not isinstance(inner, Embedder):
+    if not _fits(inner):
         raise ConfigError(
             f'embedding.provider: expected "{settings.provider}" to make an embedder (model,'
             f" dimensions, fingerprint, embed, truncated), got {type(inner).__name__};"
             " correct the package that offers it"
         )
-    return CheckedEmbedder(
-        inner, max_length=settings.max_length, batch_size=settings.batch_size
-    )
+    return CheckedEmbedder(inner, max_length=settings.max_length, batch_size=settings.batch_size)
 
 
 def known_providers() -> list[str]:
@@ -76,6 +76,12 @@ def known_providers() -> list[str]:
         True
     """
     return sorted({*SHIPPED, *_installed()})
+
+
+def _fits(inner: object) -> bool:
+    # isinstance(inner, Embedder) would read the properties, and so load a model
+    own = getattr(inner, "__dict__", {})
+    return all(hasattr(type(inner), name) or name in own for name in _PORT)
 
 
 def _factory(provider: str) -> EmbedderFactory:

@@ -164,8 +164,7 @@ def _checked(raw: bytes, expected: str, what: str, repair: str) -> bytes:
     found = hashlib.sha256(raw).hexdigest()
     if found != expected:
         raise ProviderError(
-            f'embedder "builtin": expected {what} with SHA-256 {expected}, got {found};'
-            f" {repair}"
+            f'embedder "builtin": expected {what} with SHA-256 {expected}, got {found}; {repair}'
         )
     return raw
 

@@ -45,7 +45,7 @@ class FastEmbedEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """"" : the package gives no hash of its weights."""
+        """ "" : the package gives no hash of its weights."""
         return ""
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
@@ -60,6 +60,7 @@ class FastEmbedEmbedder:
         vectors = self._encode(list(texts))
         if vectors:
             require_dimension(self._settings, self._name, len(vectors[0]))
+            self._dimensions = len(vectors[0])
         return [pack(vector) for vector in vectors]
 
     def truncated(self, text: str) -> bool:  # noqa: ARG002 - the port's signature
@@ -84,9 +85,7 @@ class FastEmbedEmbedder:
                 try:
                     from fastembed import TextEmbedding
                 except ImportError:
-                    raise missing_package(
-                        "fastembed", "fastembed", "vestig[fastembed]"
-                    ) from None
+                    raise missing_package("fastembed", "fastembed", "vestig[fastembed]") from None
                 try:
                     self._loaded = TextEmbedding(model_name=self._name)
                 except (OSError, ValueError) as error:

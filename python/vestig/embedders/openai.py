@@ -92,13 +92,13 @@ class OpenAIEmbedder:
             ProviderError: the server had to be asked and did not answer well.
         """
         if self._dimensions is None:
-            (vector,) = self._request(["dimension"])
-            self._dimensions = len(vector)
+            self._request(["dimension"])
+        assert self._dimensions is not None
         return self._dimensions
 
     @property
     def fingerprint(self) -> str:
-        """"" : a server gives no hash of its weights."""
+        """ "" : a server gives no hash of its weights."""
         return ""
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
@@ -139,6 +139,8 @@ class OpenAIEmbedder:
         if sorted(places) != list(range(len(texts))):
             raise self._error("the answer does not number its vectors from 0")
         by_place = dict(zip(places, (item.embedding for item in items), strict=True))
+        if self._dimensions is None:
+            self._dimensions = len(by_place[0])
         return [by_place[place] for place in range(len(texts))]
 
     def _error(self, fact: str) -> ProviderError:

@@ -45,7 +45,7 @@ class SentenceTransformersEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """"" : the package gives no hash of its weights."""
+        """ "" : the package gives no hash of its weights."""
         return ""
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
@@ -60,6 +60,7 @@ class SentenceTransformersEmbedder:
         vectors = self._encode(list(texts))
         if vectors:
             require_dimension(self._settings, self._name, len(vectors[0]))
+            self._dimensions = len(vectors[0])
         return [pack(vector) for vector in vectors]
 
     def truncated(self, text: str) -> bool:

@@ -13,9 +13,7 @@ CHUNK_OVERLAP: Final = 400
 _BLANKS: Final = " \t\r"
 
 
-def chunk(
-    text: str, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP
-) -> list[tuple[int, int]]:
+def chunk(text: str, size: int = CHUNK_SIZE, overlap: int = CHUNK_OVERLAP) -> list[tuple[int, int]]:
     """(start, length) of the chunks of a text, in code points and in order.
 
     Every code point is covered, no chunk is longer than `size`, and with

