@@ -1,0 +1,180 @@
+"""Opening SQLite, and keeping connections apart by process and thread."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Final
+from urllib.parse import quote
+
+import apsw
+
+from vestig.errors import ConflictError, VestigError
+
+__all__ = [
+    "Busy",
+    "Connections",
+    "ReadPlan",
+    "abandon",
+    "open_reader",
+    "open_writer",
+    "plan_reading",
+    "require_sqlite",
+]
+
+_SQLITE_MIN: Final = (3, 51, 3)  # older ones can corrupt a WAL with several writing processes
+_WRITE_CACHE_KIB: Final = 65_536
+_READ_CACHE_KIB: Final = 16_384
+_IDLE_READERS_MAX: Final = 8
+
+
+def require_sqlite() -> None:
+    """Refuses an SQLite that is known to lose data.
+
+    Raises:
+        VestigError: names both versions.
+    """
+    version = tuple(int(part) for part in apsw.sqlite_lib_version().split("."))
+    if version < _SQLITE_MIN:
+        wanted = ".".join(map(str, _SQLITE_MIN))
+        raise VestigError(
+            f"apsw: expected SQLite {wanted} or newer, found {apsw.sqlite_lib_version()};"
+            " upgrade the package apsw"
+        )
+
+
+class ReadPlan:
+    """How a store that cannot be written is read: the file to open and its URI parameters."""
+
+    def __init__(self, ledger: Path, parameters: str, temporary: Path | None = None) -> None:
+        self.ledger = ledger
+        self.parameters = parameters
+        self._temporary = temporary
+
+    def close(self) -> None:
+        """Removes the private copy, if one was made."""
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def plan_reading(ledger: Path, *, read_only: bool) -> ReadPlan:
+    """A writable store is read through connections that may tidy up when they are the last.
+
+    A WAL beside a ledger in a folder that cannot be written would be ignored silently by
+    `immutable`, so both are copied to a private place then."""
+    if os.access(ledger.parent, os.W_OK):
+        return ReadPlan(ledger, "mode=ro" if read_only else "mode=rw")
+    wal = Path(f"{ledger}-wal")
+    if not wal.exists() or wal.stat().st_size == 0:
+        return ReadPlan(ledger, "immutable=1")
+    temporary = Path(tempfile.mkdtemp(prefix="vestig-"))
+    for part in (ledger, wal):
+        shutil.copyfile(part, temporary / part.name)
+    return ReadPlan(temporary / ledger.name, "mode=ro", temporary)
+
+
+def open_reader(ledger: Path, parameters: str, timeout_s: float) -> apsw.Connection:
+    """A connection that writes no row."""
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+    conn = apsw.Connection(f"file:{quote(os.fsencode(ledger))}?{parameters}", flags=flags)
+    conn.set_busy_timeout(max(1, round(timeout_s * 1000)))
+    _limit(conn, _READ_CACHE_KIB)
+    conn.execute("PRAGMA query_only = ON")
+    return conn
+
+
+def open_writer(ledger: Path | None, durability: str) -> apsw.Connection:
+    """A connection with the guarantees of the store; None keeps everything in memory."""
+    if ledger is None:
+        conn = apsw.Connection(":memory:")
+    else:
+        conn = apsw.Connection(str(ledger), flags=apsw.SQLITE_OPEN_READWRITE)
+    _limit(conn, _WRITE_CACHE_KIB)
+    conn.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+    conn.execute("PRAGMA secure_delete = ON")
+    conn.execute("PRAGMA fullfsync = ON")
+    conn.execute("PRAGMA checkpoint_fullfsync = ON")
+    return conn
+
+
+def _limit(conn: apsw.Connection, cache_kib: int) -> None:
+    conn.execute("PRAGMA foreign_keys = ON")
+    conn.execute("PRAGMA mmap_size = 0")
+    conn.execute(f"PRAGMA cache_size = -{cache_kib}")
+    conn.execute("PRAGMA temp_store = MEMORY")
+    conn.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+
+class Busy:
+    """SQLite's busy handler: waits with jitter until a deadline."""
+
+    def __init__(self) -> None:
+        self.deadline = 0.0
+
+    def __call__(self, attempt: int) -> bool:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            return False
+        longest = min(0.025, 0.001 * (attempt + 1))
+        time.sleep(min(left, longest * (0.25 + os.urandom(1)[0] / 340)))
+        return True
+
+
+def abandon(inherited: list[apsw.Connection | None]) -> None:
+    """Keeps connections of the parent alive for ever. Closing one in a child of a fork would
+    touch locks and files that are the parent's, so not even interpreter exit may do it."""
+    import ctypes
+
+    for conn in inherited:
+        if conn is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(conn))
+
+
+class Connections:
+    """A pool of readers of the process that opened them."""
+
+    def __init__(self, plan: ReadPlan | None, timeout_s: float) -> None:
+        self._plan = plan
+        self._timeout_s = timeout_s
+        self._lock = Lock()
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+
+    @contextmanager
+    def reader(self) -> Iterator[apsw.Connection]:
+        """A connection for one read transaction."""
+        assert self._plan is not None
+        with self._lock:
+            if self._closed:
+                raise ConflictError("store: expected an open store, it was closed; open it again")
+            conn = self._idle.pop() if self._idle else None
+        if conn is None:
+            conn = open_reader(self._plan.ledger, self._plan.parameters, self._timeout_s)
+        try:
+            yield conn
+        finally:
+            keep = not conn.in_transaction
+            with self._lock:
+                keep = keep and not self._closed and len(self._idle) < _IDLE_READERS_MAX
+                if keep:
+                    self._idle.append(conn)
+            if not keep:
+                conn.close()
+
+    def close(self) -> None:
+        """Closes idle readers now and busy ones when they come back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for conn in idle:
+            conn.close()
+
+    def inherited(self) -> list[apsw.Connection | None]:
+        """Idle connections that came over a fork, for `abandon`."""
+        return [*self._idle]

@@ -1,0 +1,164 @@
+"""The queue of enrichment jobs (C-12): bookkeeping beside the chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from vestig.ids import id_bytes, id_text
+from vestig.ports import Job
+from vestig.store.lookups import known_ids, select_in
+from vestig.store.patches import write_processing
+
+__all__ = ["JobRules", "finish", "find", "retry_failed", "take_due", "touch"]
+
+_ERROR_CHARS_MAX: Final = 500
+_SECOND_US: Final = 1_000_000
+_COLUMNS: Final = (
+    "j.id, m.namespace, m.id, j.kind, j.state, j.attempts, j.next_attempt_us, j.last_error"
+)
+
+
+class JobRules(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a worker may hold a job and how failures are repeated."""
+
+    lease_s: float = 300.0
+    backoff_base_s: float = 60.0
+    backoff_max_s: float = 21_600.0
+    max_attempts: int = 8
+
+
+def take_due(
+    conn: apsw.Connection,
+    namespace: str,
+    now_us: int,
+    kinds: Sequence[str],
+    limit: int,
+    rules: JobRules,
+) -> list[Job]:
+    """Due jobs, oldest first, now running under a lease; expired leases are due again."""
+    marks = ",".join("?" * len(kinds))
+    rows = conn.execute(
+        f'SELECT j."row", {_COLUMNS} FROM jobs j JOIN memories m ON m."row" = j.memory'
+        " WHERE ((j.state = 'pending' AND IFNULL(j.next_attempt_us, ?1) <= ?1)"
+        " OR (j.state = 'running' AND IFNULL(j.lease_until_us, ?1) <= ?1))"
+        f' AND m.namespace = ?2 AND j.kind IN ({marks}) ORDER BY j."row" LIMIT ?',
+        (now_us, namespace, *kinds, limit),
+    ).fetchall()
+    lease = now_us + round(rules.lease_s * _SECOND_US)
+    conn.executemany(
+        "UPDATE jobs SET state = 'running', lease_until_us = ?, updated_us = ? WHERE \"row\" = ?",
+        [(lease, now_us, row[0]) for row in rows],
+    )
+    return [_job(row[1:], "running") for row in rows]
+
+
+def find(conn: apsw.Connection, job_id: str) -> tuple[int, int, str, int] | None:
+    """(row, memory row, state, attempts) of a job."""
+    keys = list(known_ids([job_id], "job"))
+    rows = conn.execute(
+        'SELECT "row", memory, state, attempts FROM jobs WHERE id = ?', keys
+    ).fetchall() if keys else []  # fmt: skip
+    return rows[0] if rows else None
+
+
+def finish(
+    conn: apsw.Connection,
+    job: tuple[int, int, str, int],
+    now_us: int,
+    error: str | None,
+    rules: JobRules,
+) -> None:
+    """Done, or one failed attempt: pending with a growing pause, or failed for good."""
+    row, memory, _state, attempts = job
+    if error is None:
+        state, next_attempt = "done", None
+    else:
+        attempts += 1
+        final = attempts >= rules.max_attempts
+        pause_s = min(rules.backoff_base_s * 2 ** (attempts - 1), rules.backoff_max_s)
+        state = "failed" if final else "pending"
+        next_attempt = None if final else now_us + round(pause_s * _SECOND_US)
+    conn.execute(
+        "UPDATE jobs SET state = ?, attempts = ?, next_attempt_us = ?, lease_until_us = NULL,"
+        ' last_error = ?, updated_us = ? WHERE "row" = ?',
+        (
+            state,
+            attempts,
+            next_attempt,
+            None if error is None else error[:_ERROR_CHARS_MAX],
+            now_us,
+            row,
+        ),
+    )
+    _sum_up(conn, memory)
+
+
+def retry_failed(conn: apsw.Connection, namespace: str, kinds: Sequence[str], now_us: int) -> int:
+    """Makes failed jobs pending with fresh attempts; how many."""
+    marks = ",".join("?" * len(kinds))
+    rows = conn.execute(
+        'SELECT j."row", j.memory FROM jobs j JOIN memories m ON m."row" = j.memory'
+        f" WHERE j.state = 'failed' AND m.namespace = ? AND j.kind IN ({marks})",
+        (namespace, *kinds),
+    ).fetchall()
+    for row, memory in rows:
+        conn.execute(
+            "UPDATE jobs SET state = 'pending', attempts = 0, next_attempt_us = NULL,"
+            ' updated_us = ? WHERE "row" = ?',
+            (now_us, row),
+        )
+        _sum_up(conn, memory)
+    return len(rows)
+
+
+def touch(
+    conn: apsw.Connection, namespace: str, ids: Sequence[str], accessed_us: int
+) -> str | None:
+    """One access of each memory; an unknown id, before anything was written, or None."""
+    keys = known_ids(ids, "mem")
+    rows = {
+        id: row
+        for id, row in select_in(
+            conn,
+            'SELECT id, "row" FROM memories WHERE namespace = ? AND id IN (?*)',
+            tuple(keys),
+            (namespace,),
+        )
+    }
+    for id in ids:
+        if id not in keys.values() or id_bytes(id) not in rows:
+            return id
+    conn.executemany(
+        "INSERT INTO access VALUES (?, 1, ?, 'ready') ON CONFLICT (memory) DO UPDATE SET"
+        " access_count = access_count + 1, last_accessed_us = excluded.last_accessed_us",
+        [(row, accessed_us) for row in rows.values()],
+    )
+    return None
+
+
+def _sum_up(conn: apsw.Connection, memory: int) -> None:
+    states: set[Any] = {
+        state for (state,) in conn.execute("SELECT state FROM jobs WHERE memory = ?", (memory,))
+    }
+    open_ = states & {"pending", "running", "submitted"}
+    write_processing(
+        conn, memory, "pending" if open_ else "failed" if "failed" in states else "ready"
+    )
+
+
+def _job(row: tuple[Any, ...], state: str) -> Job:
+    id, namespace, memory, kind, _state, attempts, next_attempt, last_error = row
+    return Job(
+        id=id_text("job", id),
+        namespace=namespace,
+        memory_id=id_text("mem", memory),
+        kind=kind,
+        state=state,
+        attempts=attempts,
+        next_attempt_us=next_attempt,
+        last_error=last_error,
+    )

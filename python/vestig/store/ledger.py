@@ -1,0 +1,338 @@
+"""The ledger in one SQLite file, or in memory: the port `Ledger`."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from vestig.changes import AccessTouch, ChangeSet
+from vestig.errors import ConflictError, NotFoundError, StoreLockedError, VestigError
+from vestig.ports import EmbeddingIdentity, Job
+from vestig.store import chain, files, jobs, migrations
+from vestig.store.connections import Busy, Connections, ReadPlan, abandon, open_writer
+from vestig.store.faults import damaged, store_faults
+from vestig.store.reads import SqliteView
+from vestig.store.verify import Finding, verify
+from vestig.store.witness import Witness, WitnessFiles
+from vestig.store.writes import SqliteTransaction
+
+__all__ = ["SqliteLedger"]
+
+# A WAL grows further inside batches, so that their pages are moved once, not many times.
+_CHECKPOINT_PAGES: Final = 1_000
+_BATCH_CHECKPOINT_PAGES: Final = 16_384
+_BATCH_ROWS: Final = 100
+_IDENTITY: Final = "embedding"
+
+
+class LedgerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """How a ledger is opened."""
+
+    read_only: bool = False
+    lock_timeout_s: float = 5.0
+    durability: str = "full"
+    jobs: jobs.JobRules = jobs.JobRules()
+
+
+class SqliteLedger:
+    """The truth (D-09). Made by `open_ledger`. Thread-safe; survives a fork."""
+
+    def __init__(
+        self,
+        path: Path | None,
+        plan: ReadPlan | None,
+        witness: WitnessFiles | None,
+        options: LedgerOptions,
+    ) -> None:
+        self._path = path
+        self._plan = plan
+        self._witness = witness
+        self._options = options
+        self._where = ":memory:" if path is None else str(path)
+        self._closed = False
+        self._start()
+        if path is None:
+            assert self._writer is not None
+            migrations.create_tables(self._writer)
+        with self._connection() as conn, store_faults(self._where):
+            rows = conn.execute("SELECT value FROM meta WHERE name = 'uuid'").fetchall()
+        if not rows:
+            raise damaged(self._where, "no store identity")
+        self._uuid: bytes = rows[0][0]
+
+    def _start(self) -> None:
+        """State that belongs to one process."""
+        self._pid = os.getpid()
+        self._retired = chain.RetiredDigests()
+        self._write_lock = threading.RLock()
+        self._write_depth = 0
+        self._busy = Busy()
+        self._readers = Connections(self._plan, self._options.lock_timeout_s)
+        self._writer: apsw.Connection | None = None
+        if self._path is None:
+            self._writer = open_writer(None, self._options.durability)
+
+    def _check_process(self) -> None:
+        """A child of a fork starts with connections of its own (design of the store, 1)."""
+        if self._closed:
+            raise ConflictError(f"{self._where}: expected an open store, it was closed")
+        if self._pid == os.getpid():
+            return
+        if self._path is None:
+            raise ConflictError(
+                ":memory:: expected the process that made this store, found a child of it;"
+                " open a store of its own there"
+            )
+        abandon([*self._readers.inherited(), self._writer])
+        self._start()
+
+    # --- reading -----------------------------------------------------------------------------
+
+    @property
+    def store_uuid(self) -> bytes:
+        """16 random bytes made at creation."""
+        return self._uuid
+
+    @property
+    def path(self) -> Path | None:
+        """The ledger file; None in memory."""
+        return self._path
+
+    @property
+    def unwritten_witnesses(self) -> tuple[Path, ...]:
+        """Copies of the witness that cannot be written; a line of `doctor`."""
+        return () if self._witness is None else tuple(self._witness.missing)
+
+    @contextmanager
+    def _connection(self) -> Iterator[apsw.Connection]:
+        """A connection to read with; in memory there is only one, used by one thread at a time."""
+        self._check_process()
+        if self._path is None:
+            with self._write_lock:
+                assert self._writer is not None
+                yield self._writer
+            return
+        with self._readers.reader() as conn:
+            yield conn
+
+    def read(self) -> AbstractContextManager[SqliteView]:
+        """One read transaction.
+
+        Raises:
+            StoreDamagedError: the file cannot be read as a ledger.
+        """
+        return self._read()
+
+    @contextmanager
+    def _read(self) -> Iterator[SqliteView]:
+        with self._connection() as conn:
+            began = not conn.in_transaction
+            with store_faults(self._where):
+                if began:
+                    conn.execute("BEGIN")
+                view = SqliteView(conn, self._where, self._retired)
+            try:
+                yield view
+            finally:
+                if began and conn.in_transaction:
+                    conn.execute("ROLLBACK")
+
+    def embedding_identity(self) -> EmbeddingIdentity | None:
+        """Which model made the vectors; None until the first vector."""
+        with self._connection() as conn, store_faults(self._where):
+            rows = conn.execute("SELECT value FROM meta WHERE name = ?", (_IDENTITY,)).fetchall()
+        if not rows:
+            return None
+        try:
+            return msgspec.msgpack.decode(rows[0][0], type=EmbeddingIdentity)
+        except msgspec.MsgspecError as error:
+            raise damaged(self._where, "an unreadable embedding identity") from error
+
+    def verify_all(self) -> list[Finding]:
+        """Recomputes every digest and every link; [] when all is as it was written."""
+        with self._read() as view:
+            return verify(view.connection, self._uuid)
+
+    def copy_to(self, target: Path) -> None:
+        """A consistent, private, synced copy of the ledger while in use (D-14).
+
+        Raises:
+            VestigError: the target cannot be written.
+        """
+        with self._connection() as conn, store_faults(str(target)):
+            try:
+                migrations.copy_to(conn, target)
+            except OSError as error:
+                raise VestigError(
+                    f"{target}: expected a place to write a copy, got {error.strerror}"
+                ) from error
+
+    # --- writing -----------------------------------------------------------------------------
+
+    def write(self, now_us: int) -> AbstractContextManager[SqliteTransaction]:
+        """One write transaction; see the port."""
+        return self._write(now_us)
+
+    @contextmanager
+    def _write(self, now_us: int) -> Iterator[SqliteTransaction]:
+        with self._writing() as conn:
+            with store_faults(self._where):
+                txn = SqliteTransaction(conn, self._where, self._retired, now_us)
+            yield txn
+            if txn.applied is None:
+                conn.execute("ROLLBACK")
+                return
+            with store_faults(self._where):
+                self._commit(conn, txn.rows_written)
+            seq, head = txn.applied
+            if self._witness is not None:
+                self._witness.write(Witness(seq + 1, head))
+
+    @contextmanager
+    def _writing(self) -> Iterator[apsw.Connection]:
+        """The writer inside BEGIN IMMEDIATE; whatever is still open on leaving is undone."""
+        self._check_process()
+        if self._options.read_only:
+            raise StoreLockedError(
+                f"{self._where}: expected a store opened for writing, it was opened read-only"
+            )
+        started = time.monotonic()
+        deadline = started + self._options.lock_timeout_s
+        if not self._write_lock.acquire(timeout=max(0.0, self._options.lock_timeout_s)):
+            raise self._locked(started, "another thread of this process")
+        try:
+            if self._write_depth:
+                raise ConflictError(
+                    f"{self._where}: expected one write transaction per thread, one is open"
+                )
+            self._write_depth += 1
+            try:
+                yield from self._immediate(started, deadline)
+            finally:
+                self._write_depth -= 1
+        finally:
+            self._write_lock.release()
+
+    def _immediate(self, started: float, deadline: float) -> Iterator[apsw.Connection]:
+        with store_faults(self._where):
+            conn = self._writer
+            if conn is None:
+                conn = self._writer = open_writer(self._path, self._options.durability)
+                conn.set_busy_handler(self._busy)
+            self._busy.deadline = deadline
+            try:
+                conn.execute("BEGIN IMMEDIATE")
+            except apsw.BusyError as error:
+                holder = "" if self._path is None else files.lock_holder(self._path)
+                raise self._locked(started, holder) from error
+        try:
+            yield conn
+        finally:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+
+    def _locked(self, started: float, holder: str) -> StoreLockedError:
+        waited = time.monotonic() - started
+        by = f", held by {holder}" if holder else ""
+        return StoreLockedError(
+            f"{self._where}: expected the write lock within {self._options.lock_timeout_s:g} s,"
+            f" waited {waited:.2f} s{by}; retry, or raise store.lock_timeout_s"
+        )
+
+    def _commit(self, conn: apsw.Connection, rows: int) -> None:
+        batch = rows >= _BATCH_ROWS
+        conn.wal_autocheckpoint(_BATCH_CHECKPOINT_PAGES if batch else _CHECKPOINT_PAGES)
+        conn.execute("COMMIT")
+
+    def touch(self, namespace: str, touch: AccessTouch) -> None:
+        """Access counters in one write without a seq (L-12).
+
+        Raises:
+            NotFoundError: an unknown id; nothing was written.
+        """
+        ids = list(dict.fromkeys(touch.memory_ids))
+        if not ids:
+            return
+        with self._writing() as conn, store_faults(self._where):
+            unknown = jobs.touch(conn, namespace, ids, touch.accessed_us)
+            if unknown is not None:
+                raise NotFoundError("Memory", unknown)
+            conn.execute("COMMIT")
+
+    def due_jobs(self, namespace: str, now_us: int, kinds: Sequence[str], limit: int) -> list[Job]:
+        """Takes due jobs: state running, lease set. Expired leases are due again."""
+        if not kinds:
+            return []
+        with self._writing() as conn, store_faults(self._where):
+            taken = jobs.take_due(conn, namespace, now_us, kinds, limit, self._options.jobs)
+            conn.execute("COMMIT")
+        return taken
+
+    def finish_job(
+        self, job_id: str, now_us: int, *, changes: ChangeSet | None, error: str | None
+    ) -> None:
+        """Done (results and state in one transaction), or one failed attempt (C-12).
+
+        A job that is gone or already done changes nothing, so a second worker's result is
+        dropped.
+        """
+        with self._write(now_us) as txn, store_faults(self._where):
+            conn = txn.connection
+            job = jobs.find(conn, job_id)
+            if job is None or job[2] == "done":
+                return
+            if changes is not None and error is None:
+                txn.apply(changes)
+            jobs.finish(conn, job, now_us, error, self._options.jobs)
+            if txn.applied is None:
+                conn.execute("COMMIT")
+
+    def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:
+        """Makes failed jobs of these kinds pending again; how many."""
+        with self._writing() as conn, store_faults(self._where):
+            count = jobs.retry_failed(conn, namespace, kinds, now_us)
+            conn.execute("COMMIT")
+        return count
+
+    def set_embedding_identity(self, identity: EmbeddingIdentity) -> None:
+        """Remembered without a seq; the next write transaction takes it into the chain."""
+        raw = msgspec.msgpack.encode(identity)
+        with self._writing() as conn, store_faults(self._where):
+            conn.execute(
+                "INSERT INTO meta VALUES (?, ?, ?, NULL) ON CONFLICT (name) DO NOTHING",
+                (_IDENTITY, chain.Salts().take(), raw),
+            )
+            conn.execute("COMMIT")
+
+    def close(self) -> None:
+        """Idempotent. Waits for a write transaction of another thread."""
+        if self._closed:
+            return
+        if self._pid != os.getpid():
+            abandon([*self._readers.inherited(), self._writer])
+            self._closed = True
+            return
+        with self._write_lock:
+            self._closed = True
+            self._readers.close()
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+            if self._witness is not None:
+                self._witness.close()
+            if self._plan is not None:
+                self._plan.close()
+
+    def __enter__(self) -> SqliteLedger:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()

@@ -1,0 +1,124 @@
+"""`list` and `count` as SQL (L-15, T-13)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from vestig.errors import ValidationError
+from vestig.ports import Listing
+from vestig.store.rows import MEMORY_SELECT, to_json
+from vestig.types import Status
+
+__all__ = ["count_sql", "page_sql"]
+
+_ORDER: Final = {
+    "created_at": "m.t_created_us",
+    "last_seen_at": "m.last_seen_us",
+    "access_count": "IFNULL(a.access_count, 0)",
+    "last_accessed_at": "a.last_accessed_us",
+    "t_valid": "m.t_valid_us",
+}
+# `known_ends` gives the end as known at K where it was written later (T-13, rule 3).
+_ENDS: Final = "(SELECT CAST(key AS INTEGER) AS memory, value AS t FROM json_each(?)) AS known_ends"
+
+
+class _Where:
+    """Conditions and their values, in step."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.values: list[Any] = []
+
+    def add(self, condition: str, *values: Any) -> None:
+        self.parts.append(condition)
+        self.values.extend(values)
+
+
+def page_sql(
+    namespace: str, listing: Listing, ends: dict[int, int | None]
+) -> tuple[str, list[Any]]:
+    """Statement and values of one page.
+
+    Raises:
+        ValidationError: an unknown order.
+    """
+    if listing.order_by not in _ORDER:
+        raise ValidationError("order_by", listing.order_by, f"one of {', '.join(_ORDER)}")
+    joins, where = _conditions(namespace, listing, ends)
+    direction = "DESC" if listing.descending else "ASC"
+    limit = -1 if listing.limit is None else listing.limit
+    sql = (
+        f"{MEMORY_SELECT}{joins} WHERE {' AND '.join(where.parts)}"
+        f" ORDER BY {_ORDER[listing.order_by]} {direction}, m.id LIMIT ? OFFSET ?"
+    )
+    return sql, [*where.values, limit, listing.offset]
+
+
+def count_sql(
+    namespace: str, listing: Listing, ends: dict[int, int | None]
+) -> tuple[str, list[Any]]:
+    """Statement and values of the number of a full listing."""
+    joins, where = _conditions(namespace, listing, ends)
+    sql = f"SELECT COUNT(*) FROM memories m{joins} WHERE {' AND '.join(where.parts)}"
+    return sql, where.values
+
+
+def _conditions(
+    namespace: str, listing: Listing, ends: dict[int, int | None]
+) -> tuple[str, _Where]:
+    where = _Where()
+    joins = ""
+    t_invalid = "m.t_invalid_us"
+    if ends:
+        joins = f' LEFT JOIN {_ENDS} ON known_ends.memory = m."row"'
+        where.values.append(to_json({str(row): end for row, end in ends.items()}))
+        t_invalid = (
+            "(CASE WHEN known_ends.memory IS NULL THEN m.t_invalid_us ELSE known_ends.t END)"
+        )
+    where.add("m.namespace = ?", namespace)
+    if listing.kind is not None:
+        where.add("m.kind = ?", listing.kind.value)
+    if listing.retention_policy is not None:
+        where.add("m.retention_policy = ?", listing.retention_policy.value)
+    if listing.pinned is not None:
+        where.add("m.pinned = ?", int(listing.pinned))
+    if listing.tags:
+        where.add(
+            f'm."row" IN (SELECT memory FROM tags WHERE tag IN ({_marks(len(listing.tags))}))',
+            *listing.tags,
+        )
+    if listing.scopes is not None:
+        named = [scope for scope in listing.scopes if scope is not None]
+        bare = " OR m.scope IS NULL" if None in listing.scopes else ""
+        where.add(f"(m.scope IN ({_marks(len(named))}){bare})", *named)
+    _add_time(where, listing, t_invalid)
+    return joins, where
+
+
+def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
+    known, valid = listing.known_at_us, listing.valid_at_us
+    if known is not None:
+        where.add("m.t_created_us <= ?", known)
+    if valid is not None:
+        where.add(f"m.t_valid_us <= ? AND ({t_invalid} IS NULL OR {t_invalid} > ?)", valid, valid)
+    if listing.statuses is None:
+        return
+    words = [status.value for status in listing.statuses]
+    wanted = f"IN ({_marks(len(words))})"
+    if known is None:
+        status, values = f"m.status {wanted}", words
+    else:
+        # The state as of K: whatever expired later was still active or archived.
+        status = (
+            "(CASE WHEN m.t_expired_us IS NULL OR m.t_expired_us <= ? THEN m.status"
+            f" ELSE 'active' END) {wanted}"
+        )
+        values = [known, *words]
+    if valid is not None and Status.ACTIVE in listing.statuses:
+        # An expired fact with an end stays true history.
+        status += f" OR (m.t_expired_us IS NOT NULL AND {t_invalid} IS NOT NULL)"
+    where.add(f"({status})", *values)
+
+
+def _marks(count: int) -> str:
+    return ",".join("?" * count)

@@ -1,0 +1,33 @@
+"""Finding rows by many ids in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import apsw
+
+from vestig.ids import id_bytes, is_full_id
+
+__all__ = ["known_ids", "select_in"]
+
+_CHUNK_MAX: Final = 512
+
+
+def select_in(
+    conn: apsw.Connection, sql: str, keys: Sequence[Any], first: tuple[Any, ...] = ()
+) -> Iterator[tuple[Any, ...]]:
+    """Rows of `sql`, whose last `IN (?*)` takes the keys, in chunks.
+
+    Chunks are padded to powers of two by repeating a key, so that few statements are prepared.
+    """
+    for start in range(0, len(keys), _CHUNK_MAX):
+        chunk = keys[start : start + _CHUNK_MAX]
+        size = 1 << (len(chunk) - 1).bit_length()
+        filled = (*first, *chunk, *(chunk[-1:] * (size - len(chunk))))
+        yield from conn.execute(sql.replace("?*", "?" + ",?" * (size - 1)), filled)
+
+
+def known_ids(ids: Sequence[str], prefix: str) -> dict[bytes, str]:
+    """16 bytes → id for the well-formed ids of one kind; others cannot be in the ledger."""
+    return {id_bytes(id): id for id in ids if is_full_id(id, prefix)}

@@ -1,0 +1,162 @@
+"""Creating a ledger, and bringing an older one up to date (D-09)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import apsw
+
+from vestig.errors import StoreDamagedError, StoreLockedError
+from vestig.store import chain, files
+from vestig.store.schema import APPLICATION_ID, CHAINED, CREATE, INSERT
+
+__all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]
+
+FIRST_VERSION: Final = 1
+# Year 1: the first link must not hold back the clock of whoever opens the store.
+EARLIEST_US: Final = -62_135_596_800_000_000
+
+
+class Migration(NamedTuple):
+    """Brings a ledger from `version - 1` to `version`, inside an open transaction."""
+
+    version: int
+    apply: Callable[[apsw.Connection], None]
+
+
+# Ascending, without gaps, starting above FIRST_VERSION.
+MIGRATIONS: Final[tuple[Migration, ...]] = ()
+
+
+def newest_version(migrations: Sequence[Migration]) -> int:
+    """The schema version this program writes."""
+    return migrations[-1].version if migrations else FIRST_VERSION
+
+
+def create_tables(conn: apsw.Connection) -> None:
+    """Tables of version 1 with an identity and the first link, in one transaction."""
+    store_uuid = os.urandom(16)
+    salts = chain.Salts()
+    conn.execute("BEGIN IMMEDIATE")
+    conn.execute(CREATE)
+    conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    conn.execute(f"PRAGMA user_version = {FIRST_VERSION}")
+    link = chain.Link(chain.genesis(store_uuid), 0, EARLIEST_US, [0] * len(CHAINED))
+    row = (salts.take(), "uuid", store_uuid, 0)
+    conn.execute(INSERT["meta"], row)
+    link.wrote("meta", row)
+    link.append(conn)
+    conn.execute("COMMIT")
+
+
+def create_file(ledger: Path, migrations: Sequence[Migration]) -> None:
+    """A complete ledger appears under its name at once, so an empty one is always damage.
+
+    Of two processes that create one store, the first wins and both go on with its ledger.
+    """
+    fresh = ledger.with_name(f"{ledger.name}.new-{os.urandom(4).hex()}")
+    files.make_private(fresh)
+    try:
+        conn = apsw.Connection(str(fresh))
+        try:
+            conn.execute("PRAGMA synchronous = FULL")
+            create_tables(conn)
+            _run(conn, FIRST_VERSION, migrations)
+            conn.execute("PRAGMA journal_mode = WAL")
+        finally:
+            conn.close()
+        try:
+            os.link(fresh, ledger)
+        except FileExistsError:
+            return
+        files.sync_folder(ledger.parent)
+    finally:
+        fresh.unlink()
+
+
+def version_of(conn: apsw.Connection) -> int:
+    """The schema version stored in the file."""
+    (version,) = conn.execute("PRAGMA user_version").fetchall()[0]
+    return int(version)
+
+
+def check_version(version: int, where: str, migrations: Sequence[Migration]) -> None:
+    """Refuses a ledger that is newer than this program.
+
+    Raises:
+        StoreDamagedError: names both versions.
+    """
+    newest = newest_version(migrations)
+    if version > newest:
+        raise StoreDamagedError(
+            f"{where}: expected a ledger of schema version {newest} or older, found version"
+            f" {version}; nothing was changed, open it with a newer vestig (`vestig doctor` there)"
+        )
+    if version < FIRST_VERSION:
+        raise StoreDamagedError(
+            f"{where}: expected a ledger, found a file with schema version {version};"
+            " run `vestig doctor`"
+        )
+
+
+def migrate(
+    conn: apsw.Connection, ledger: Path, migrations: Sequence[Migration], *, read_only: bool
+) -> None:
+    """Brings the ledger to the newest version after a copy `ledger.bak-<version>`.
+
+    Raises:
+        StoreDamagedError: newer than this program.
+        StoreLockedError: older, and the store is read-only.
+    """
+    version = version_of(conn)
+    check_version(version, str(ledger), migrations)
+    if version == newest_version(migrations):
+        return
+    if read_only:
+        raise StoreLockedError(
+            f"{ledger}: expected schema version {newest_version(migrations)}, found {version};"
+            " a read-only store cannot be migrated, open it writable once"
+        )
+    copy_to(conn, ledger.with_name(f"ledger.bak-{version}"))
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have migrated between the look and the lock.
+        _apply(conn, version_of(conn), migrations)
+        conn.execute("COMMIT")
+    except BaseException:
+        conn.execute("ROLLBACK")
+        raise
+
+
+def copy_to(conn: apsw.Connection, target: Path) -> None:
+    """A consistent, private, synced copy of the ledger; replaces an older copy of that name."""
+    fresh = target.with_name(f"{target.name}.new-{os.urandom(4).hex()}")
+    files.make_private(fresh)
+    try:
+        copy = apsw.Connection(str(fresh))
+        try:
+            with copy.backup("main", conn, "main") as backup:
+                backup.step(-1)
+            copy.execute("PRAGMA journal_mode = WAL")
+        finally:
+            copy.close()
+        os.replace(fresh, target)
+    finally:
+        fresh.unlink(missing_ok=True)
+    files.sync_folder(target.parent)
+
+
+def _run(conn: apsw.Connection, version: int, migrations: Sequence[Migration]) -> None:
+    conn.execute("BEGIN IMMEDIATE")
+    _apply(conn, version, migrations)
+    conn.execute("COMMIT")
+
+
+def _apply(conn: apsw.Connection, version: int, migrations: Sequence[Migration]) -> None:
+    for step in migrations:
+        if step.version > version:
+            step.apply(conn)
+            conn.execute(f"PRAGMA user_version = {step.version}")

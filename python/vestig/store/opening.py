@@ -1,0 +1,171 @@
+"""Opening a store: what is there, whether it is whole, and nothing else in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import apsw
+
+from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
+from vestig.store import chain, files, migrations
+from vestig.store.connections import open_reader, open_writer, plan_reading, require_sqlite
+from vestig.store.faults import damaged, store_faults
+from vestig.store.jobs import JobRules
+from vestig.store.ledger import LedgerOptions, SqliteLedger
+from vestig.store.migrations import Migration
+from vestig.store.witness import Witness, WitnessFiles, check_witness, witness_files
+
+__all__ = ["accept_ledger", "open_ledger"]
+
+
+def open_ledger(
+    path: Path | None,
+    *,
+    read_only: bool = False,
+    lock_timeout_s: float = 5.0,
+    durability: str = "full",
+    state_dir: Path | None = None,
+    accept: bool = False,
+    job_rules: JobRules | None = None,
+    schema: Sequence[Migration] | None = None,
+) -> SqliteLedger:
+    """The ledger of the store in folder `path`, made when there is none; None = in memory.
+
+    `state_dir` takes a second copy of the witness. `accept` takes a ledger that is older than
+    its witness as it stands (`vestig rebuild --accept-ledger`). `schema` replaces the list of
+    migrations.
+
+    Raises:
+        ValidationError: a folder name that is too long, or a bad option.
+        StoreLockedError: a network file system, or no permission.
+        StoreDamagedError: the ledger is lost, damaged, older than its witness, or newer than
+            this program.
+
+    Example:
+        >>> ledger = open_ledger(None)
+        >>> with ledger.read() as view:
+        ...     view.seq
+        0
+        >>> ledger.close()
+    """
+    require_sqlite()
+    if durability not in ("full", "normal"):
+        raise ValidationError("durability", durability, "full or normal")
+    steps = migrations.MIGRATIONS if schema is None else tuple(schema)
+    options = LedgerOptions(
+        read_only=read_only,
+        lock_timeout_s=lock_timeout_s,
+        durability=durability,
+        jobs=JobRules() if job_rules is None else job_rules,
+    )
+    if path is None:
+        return SqliteLedger(None, None, None, options)
+    ledger = files.ledger_path(path)
+    _find(ledger, steps, read_only=read_only)
+    _refuse_newer(ledger, steps)
+    return _open(ledger, options, steps, state_dir, accept=accept)
+
+
+def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
+    """Takes the ledger as it stands: lowers the witness to it (D-10).
+
+    Raises:
+        StoreDamagedError: there is no ledger, or its newest link does not close.
+    """
+    open_ledger(path, state_dir=state_dir, accept=True).close()
+
+
+def _find(ledger: Path, steps: Sequence[Migration], *, read_only: bool) -> None:
+    """Makes the ledger when nothing says that there was one."""
+    folder = ledger.parent
+    if ledger.exists():
+        kind = files.network_kind(folder)
+        if kind is not None or not read_only:
+            files.make_folder(folder)
+        if ledger.stat().st_size == 0:
+            raise damaged(str(ledger), "an empty file where a ledger was")
+        return
+    left = files.leftovers(folder)
+    if left is not None:
+        raise StoreDamagedError(
+            f"{ledger}: expected the ledger that {left} belongs to, it is missing; put it back"
+            " from a backup, or move the folder away to start a new store (`vestig doctor`)"
+        )
+    if read_only:
+        raise StoreLockedError(
+            f"{ledger}: expected a store to read, there is none; open it for writing once"
+        )
+    files.make_folder(folder)
+    with store_faults(str(ledger)):
+        try:
+            migrations.create_file(ledger, steps)
+        except OSError as error:
+            raise StoreLockedError(
+                f"{folder}: expected a folder to write a new store to, got {error.strerror}"
+            ) from error
+
+
+def _refuse_newer(ledger: Path, steps: Sequence[Migration]) -> None:
+    """Looks at the version in a way that changes no file, before anything else is opened."""
+    wal = Path(f"{ledger}-wal")
+    clean = not wal.exists() or wal.stat().st_size == 0
+    with store_faults(str(ledger)):
+        conn = open_reader(ledger, "immutable=1" if clean else "mode=ro", 5.0)
+        try:
+            conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            migrations.check_version(migrations.version_of(conn), str(ledger), steps)
+        finally:
+            conn.close()
+
+
+def _open(
+    ledger: Path,
+    options: LedgerOptions,
+    steps: Sequence[Migration],
+    state_dir: Path | None,
+    *,
+    accept: bool,
+) -> SqliteLedger:
+    where = str(ledger)
+    if not options.read_only:
+        with store_faults(where):
+            conn = open_writer(ledger, options.durability)
+            try:
+                conn.set_busy_timeout(max(1, round(options.lock_timeout_s * 1000)))
+                migrations.migrate(conn, ledger, steps, read_only=False)
+            finally:
+                conn.close()
+    plan = plan_reading(ledger, read_only=options.read_only)
+    try:
+        with store_faults(where):
+            conn = open_reader(plan.ledger, plan.parameters, options.lock_timeout_s)
+            try:
+                migrations.migrate(conn, ledger, steps, read_only=True)
+                witness = _examine(conn, ledger, state_dir, accept=accept)
+            finally:
+                conn.close()
+        return SqliteLedger(ledger, plan, None if options.read_only else witness, options)
+    except BaseException:
+        plan.close()
+        raise
+
+
+def _examine(
+    conn: apsw.Connection, ledger: Path, state_dir: Path | None, *, accept: bool
+) -> WitnessFiles:
+    """Checks the head of the chain and compares it with the witness."""
+    where = str(ledger)
+    rows = conn.execute("SELECT value FROM meta WHERE name = 'uuid'").fetchall()
+    if not rows:
+        raise damaged(where, "no store identity")
+    files_ = WitnessFiles(witness_files(ledger.parent, rows[0][0], state_dir))
+    seen = files_.read()
+    conn.execute("BEGIN")
+    seq, head = chain.check_head(conn, where, rows[0][0])
+    if accept:
+        files_.write(Witness(seq + 1, head), lower=True)
+    else:
+        check_witness(conn, ledger, seen, seq)
+    conn.execute("ROLLBACK")
+    return files_

@@ -1,0 +1,87 @@
+"""New versions of a memory's row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import Any, Final
+
+import apsw
+
+from vestig.changes import MemoryPatch
+from vestig.store.rows import to_json
+from vestig.store.schema import INDEX
+
+__all__ = ["patched", "write_processing", "write_tags"]
+
+_AT: Final = INDEX["memories"]
+_JSON: Final = ("keywords", "times", "metadata")
+_FLAGS: Final = ("pinned", "origin_derived")
+_REFERENCES: Final = ("superseded_by", "revives")
+# What makes a row the row it is, and what only the transaction may set.
+_FIXED: Final = frozenset(
+    ("salt", "row", "id", "namespace", "seq", "wseq", "content", "content_hash", "t_created_us")
+)
+
+
+def patched(
+    old: Sequence[Any],
+    patch: MemoryPatch,
+    *,
+    seq: int,
+    recorded_us: int,
+    row_of: Callable[[str], int],
+) -> list[Any]:
+    """The row after a patch. Unchanged columns keep the identical object.
+
+    Raises:
+        ValueError: a column that the table does not have or that never changes.
+    """
+    new = list(old)
+    for column, value in patch.columns.items():
+        if column == "processing":
+            continue
+        if column not in _AT or column in _FIXED:
+            raise ValueError(f"a patch cannot set the column {column!r} of memories")
+        new[_AT[column]] = _stored(column, value, row_of)
+    if patch.expired and new[_AT["t_expired_us"]] is None:
+        new[_AT["t_expired_us"]] = recorded_us
+    new[_AT["reinforce_count"]] += patch.reinforce
+    if patch.seen_us is not None:
+        seen = new[_AT["last_seen_us"]]
+        new[_AT["last_seen_us"]] = patch.seen_us if seen is None else max(seen, patch.seen_us)
+    if patch.bump_version:
+        new[_AT["version"]] += 1
+    new[_AT["wseq"]] = seq
+    return new
+
+
+def _stored(column: str, value: Any, row_of: Callable[[str], int]) -> Any:
+    if column in _JSON:
+        return to_json(value)
+    if value is None:
+        return None
+    if column in _FLAGS:
+        return int(value)
+    if column in _REFERENCES:
+        return row_of(value)
+    return value.value if isinstance(value, Enum) else value
+
+
+def write_tags(
+    conn: apsw.Connection, row: int, before: Sequence[str], after: Sequence[str]
+) -> None:
+    """Brings the index of tags in line with `metadata.tags`."""
+    for tag in set(before) - set(after):
+        conn.execute("DELETE FROM tags WHERE tag = ? AND memory = ?", (tag, row))
+    for tag in sorted(set(after) - set(before)):
+        conn.execute("INSERT INTO tags VALUES (?, ?)", (tag, row))
+
+
+def write_processing(conn: apsw.Connection, row: int, state: str) -> None:
+    """State of enrichment: bookkeeping, outside the chain like the jobs it sums up."""
+    conn.execute(
+        "INSERT INTO access VALUES (?, 0, NULL, ?)"
+        " ON CONFLICT (memory) DO UPDATE SET processing = excluded.processing",
+        (row, state),
+    )

@@ -1,0 +1,298 @@
+"""One consistent state of the ledger: the port `LedgerView`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import apsw
+
+from vestig.ids import id_bytes, id_text, is_full_id
+from vestig.ports import Listing, ProjectionRow, StoredEdge
+from vestig.store import chain, feed, history, listing, statistics
+from vestig.store.faults import store_faults
+from vestig.store.lookups import known_ids, select_in
+from vestig.store.rows import MEMORY_SELECT, event_of, from_json, memory_of, source_of
+from vestig.store.schema import EDGE_CODES
+from vestig.types import Event, Memory, Source, SupersessionRecord
+
+__all__ = ["SqliteView"]
+
+_NODE_TABLES = {"mem": "memories", "source": "sources"}
+
+
+class SqliteView:
+    """Reads on one connection inside one transaction. Valid until its `with` block ends."""
+
+    def __init__(self, conn: apsw.Connection, where: str, retired: chain.RetiredDigests) -> None:
+        self._conn = conn
+        self._where = where
+        self._retired = retired
+        rows = conn.execute("SELECT seq, h FROM chain ORDER BY seq DESC LIMIT 1").fetchall()
+        self._seq: int
+        self._head: bytes
+        ((self._seq, self._head),) = rows
+
+    @property
+    def connection(self) -> apsw.Connection:
+        """For the other files of this room."""
+        return self._conn
+
+    @property
+    def seq(self) -> int:
+        """Number of the last committed write transaction, from 0."""
+        return self._seq
+
+    @property
+    def head(self) -> bytes:
+        """Head of the chain at `seq` (32 bytes)."""
+        return self._head
+
+    def memories(self, namespace: str, ids: Sequence[str]) -> list[Memory]:
+        """The known ones of these full ids, in the order given."""
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            found = {
+                row[1]: row
+                for row in select_in(
+                    self._conn,
+                    f"{MEMORY_SELECT} WHERE m.namespace = ? AND m.id IN (?*)",
+                    tuple(keys),
+                    (namespace,),
+                )
+            }
+        wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
+        return [memory_of(found[key], self._where) for key in wanted if key in found]
+
+    def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+        """Full memory ids that start with `prefix`, ascending."""
+        digits = prefix.removeprefix("mem_").replace("-", "")
+        if not set(digits) <= set("0123456789abcdef") or len(digits) > 32:
+            return []
+        low, high = (bytes.fromhex(digits.ljust(32, fill)) for fill in "0f")
+        with store_faults(self._where):
+            rows = self._conn.execute(
+                "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND namespace = ? ORDER BY id",
+                (low, high, namespace),
+            )
+            found: list[str] = []
+            for (raw,) in rows:
+                id = id_text("mem", raw)
+                if id.startswith(prefix):
+                    found.append(id)
+                if len(found) == limit:
+                    break
+        return found
+
+    def same_text(
+        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+    ) -> list[Memory]:
+        """Memories with this text: unexpired first, then by newest seq."""
+        return self._select(
+            " WHERE m.content_hash = ? AND m.namespace = ? AND m.scope IS ? AND m.author IS ?"
+            ' ORDER BY m.t_expired_us IS NOT NULL, m.seq DESC, m."row" DESC',
+            (bytes.fromhex(content_hash), namespace, scope, author),
+        )
+
+    def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
+        """id → (model, float32 bytes) for those that have a vector."""
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT m.id, v.model, v.embedding FROM memories m"
+                ' JOIN vectors v ON v.memory = m."row" WHERE m.namespace = ? AND m.id IN (?*)',
+                tuple(keys),
+                (namespace,),
+            )
+            return {keys[id]: (model, embedding) for id, model, embedding in rows}
+
+    def events(self, namespace: str, memory_id: str, limit: int | None = None) -> list[Event]:
+        """Events of a memory, oldest first."""
+        row = self._row("mem", namespace, memory_id)
+        if row is None:
+            return []
+        with store_faults(self._where):
+            rows = self._conn.execute(
+                "SELECT id, event_type, occurred_us, recorded_us, seq, source, actor,"
+                ' artifact_ref, payload FROM events WHERE memory = ? ORDER BY seq, "row" LIMIT ?',
+                (row, -1 if limit is None else limit),
+            )
+            return [event_of(event, memory_id) for event in rows]
+
+    def sources(self, namespace: str, memory_id: str) -> list[Source]:
+        """Sources with an unexpired PRODUCED edge to the memory, oldest first."""
+        row = self._row("mem", namespace, memory_id)
+        if row is None:
+            return []
+        with store_faults(self._where):
+            rows = self._conn.execute(
+                "SELECT s.id, s.source_type, s.created_us, s.ingested_us, s.source_hash, s.path,"
+                " s.agent, s.session_id, s.metadata FROM edges e"
+                ' JOIN sources s ON s."row" = e.from_row'
+                " WHERE e.to_row = ? AND e.edge_type = ? AND e.expired_seq = 0"
+                ' ORDER BY s."row"',
+                (row, EDGE_CODES["PRODUCED"]),
+            )
+            return [source_of(source) for source in rows]
+
+    def edges(self, namespace: str, node_id: str, edge_type: str | None = None) -> list[StoredEdge]:
+        """Unexpired edges that start or end at the node, by weight descending, then id."""
+        prefix = node_id.partition("_")[0]
+        row = self._row(prefix, namespace, node_id)
+        if row is None:
+            return []
+        with store_faults(self._where):
+            return history.edges_of(self._conn, prefix, row, edge_type)
+
+    def supersessions(self, namespace: str, memory_id: str) -> list[SupersessionRecord]:
+        """All records of the chain that this memory belongs to, oldest to newest."""
+        row = self._row("mem", namespace, memory_id)
+        if row is None:
+            return []
+        with store_faults(self._where):
+            return history.supersession_chain(self._conn, row)
+
+    def replaced_by(self, namespace: str, ids: Sequence[str]) -> dict[str, list[str]]:
+        """id → ids of the memories that it directly replaced, ascending."""
+        keys = known_ids(ids, "mem")
+        found: dict[str, list[str]] = {}
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT m.id, o.id FROM memories m"
+                ' JOIN supersessions s ON s.superseding = m."row"'
+                ' JOIN memories o ON o."row" = s.superseded'
+                " WHERE m.namespace = ? AND m.id IN (?*) ORDER BY o.id",
+                tuple(keys),
+                (namespace,),
+            )
+            for id, replaced in rows:
+                found.setdefault(keys[id], []).append(id_text("mem", replaced))
+        return found
+
+    def head_at(self, seq: int) -> bytes | None:
+        """Head of the chain after transaction `seq`; None when there is none."""
+        with store_faults(self._where):
+            rows = self._conn.execute("SELECT h FROM chain WHERE seq = ?", (seq,)).fetchall()
+        return rows[0][0] if rows else None
+
+    def list_memories(self, namespace: str, listing_: Listing) -> list[Memory]:
+        """One page (L-15). Ties by id ascending."""
+        with store_faults(self._where):
+            sql, values = listing.page_sql(namespace, listing_, self._ends(namespace, listing_))
+            rows = self._conn.execute(sql, values).fetchall()
+        return [memory_of(row, self._where) for row in rows]
+
+    def count_memories(self, namespace: str, listing_: Listing) -> int:
+        """How many a full listing would give; offset and limit are ignored."""
+        with store_faults(self._where):
+            sql, values = listing.count_sql(namespace, listing_, self._ends(namespace, listing_))
+            ((count,),) = self._conn.execute(sql, values).fetchall()
+        return int(count)
+
+    def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
+        """Ids whose metadata equals `wanted` in every key given; JSON's types are kept apart."""
+        with store_faults(self._where):
+            rows = self._conn.execute(
+                "SELECT id, metadata FROM memories WHERE namespace = ? ORDER BY id", (namespace,)
+            )
+            return [id_text("mem", id) for id, text in rows if _holds(from_json(text), wanted)]
+
+    def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
+        """id → `t_invalid_us` as known at K, where the end was written after K."""
+        with store_faults(self._where):
+            found = history.ends_before(self._conn, namespace, known_at_us)
+        return {id_text("mem", id): end for (_row, id), end in found.items()}
+
+    def reinforcements_at(
+        self, namespace: str, ids: Sequence[str], known_at_us: int
+    ) -> dict[str, tuple[int, int | None]]:
+        """id → (reinforce_count, last_seen_us) counting events recorded at or before K."""
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT m.id, COUNT(e.seq), MAX(e.occurred_us) FROM memories m"
+                ' LEFT JOIN events e ON e.memory = m."row" AND e.recorded_us <= ?'
+                " AND e.event_type IN ('REINFORCE_EXACT', 'REINFORCE_NEAR')"
+                ' WHERE m.namespace = ? AND m.id IN (?*) GROUP BY m."row"',
+                tuple(keys),
+                (known_at_us, namespace),
+            )
+            return {keys[id]: (count, seen) for id, count, seen in rows}
+
+    def recorded_refs(
+        self, namespace: str, scope: str | None, refs: Sequence[str]
+    ) -> dict[str, str]:
+        """artifact_ref → id of the oldest memory that recorded it in that scope (D-07)."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                'SELECT e.artifact_ref, e."row", m.id FROM events e'
+                ' JOIN memories m ON m."row" = e.memory'
+                " WHERE m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)",
+                list(dict.fromkeys(refs)),
+                (namespace, scope),
+            )
+            found: dict[str, str] = {}
+            for ref, _event, id in sorted(rows, key=lambda row: int(row[1])):
+                found.setdefault(ref, id_text("mem", id))
+            return found
+
+    def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
+        """Whole rows of every memory that a transaction after `after_seq` touched, by seq."""
+        with store_faults(self._where):
+            yield from feed.projection_rows(
+                self._conn, self._where, self._seq, after_seq, self._retired
+            )
+
+    def stats(self, namespace: str) -> dict[str, Any]:
+        """Counts for S-01 `stats()`."""
+        with store_faults(self._where):
+            return statistics.stats(self._conn, namespace, self._seq)
+
+    def _select(self, tail: str, values: tuple[Any, ...]) -> list[Memory]:
+        with store_faults(self._where):
+            rows = self._conn.execute(MEMORY_SELECT + tail, values).fetchall()
+        return [memory_of(row, self._where) for row in rows]
+
+    def _row(self, prefix: str, namespace: str, id: str) -> int | None:
+        table = _NODE_TABLES.get(prefix)
+        if table is None or not known_ids([id], prefix):
+            return None
+        with store_faults(self._where):
+            rows = self._conn.execute(
+                f'SELECT "row" FROM {table} WHERE id = ? AND namespace = ?',
+                (id_bytes(id), namespace),
+            ).fetchall()
+        return int(rows[0][0]) if rows else None
+
+    def _ends(self, namespace: str, listing_: Listing) -> dict[int, int | None]:
+        if listing_.known_at_us is None or listing_.valid_at_us is None:
+            return {}
+        found = history.ends_before(self._conn, namespace, listing_.known_at_us)
+        return {row: end for (row, _id), end in found.items()}
+
+
+def _full(ids: Sequence[str]) -> list[str]:
+    return [id for id in ids if is_full_id(id, "mem")]
+
+
+def _holds(metadata: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    return all(key in metadata and _same(metadata[key], value) for key, value in wanted.items())
+
+
+def _same(left: Any, right: Any) -> bool:
+    """Equality of JSON values: true is not 1, but 1 is 1.0."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(left[k], right[k]) for k in left)
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(map(_same, left, right))
+    return (type(left) is type(right) and left == right) or _same_number(left, right)
+
+
+def _same_number(left: Any, right: Any) -> bool:
+    return isinstance(left, (int, float)) and isinstance(right, (int, float)) and left == right

@@ -1,0 +1,204 @@
+"""Rows of the ledger as values, and values as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from vestig.changes import NewMemory, StoredWindow
+from vestig.errors import StoreDamagedError
+from vestig.ids import id_bytes, id_text
+from vestig.store.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES
+from vestig.times import from_us
+from vestig.types import (
+    Event,
+    EventType,
+    Kind,
+    Memory,
+    OriginType,
+    RetentionPolicy,
+    Role,
+    Source,
+    Stability,
+    Status,
+    TemporalWindow,
+    Trigger,
+)
+
+__all__ = [
+    "MEMORY_SELECT",
+    "event_of",
+    "from_json",
+    "memory_of",
+    "memory_row",
+    "source_of",
+    "to_json",
+]
+
+_encode: Final = msgspec.json.Encoder().encode
+from_json: Final = msgspec.json.Decoder().decode
+_windows: Final = msgspec.json.Decoder(tuple[StoredWindow, ...]).decode
+_words: Final = msgspec.json.Decoder(tuple[str, ...]).decode
+
+_KIND: Final = {m.value: m for m in Kind}
+_ROLE: Final[dict[str | None, Role | None]] = {None: None, **{m.value: m for m in Role}}
+_ORIGIN: Final = {m.value: m for m in OriginType}
+_TRIGGER: Final[dict[str | None, Trigger | None]] = {None: None, **{m.value: m for m in Trigger}}
+_STABILITY: Final = {m.value: m for m in Stability}
+_STATUS: Final = {m.value: m for m in Status}
+_RETENTION: Final = {m.value: m for m in RetentionPolicy}
+_EVENT: Final = {m.value: m for m in EventType}
+
+# A memory with what other tables say of it; the first columns are those of the table.
+_OWN: Final = tuple(c for c in COLUMNS["memories"] if c not in ("salt", "superseded_by", "revives"))
+MEMORY_SELECT: Final = (
+    "SELECT "
+    + ", ".join(f'm."{column}"' for column in _OWN)
+    + ", v.model, IFNULL(a.access_count, 0), a.last_accessed_us, IFNULL(a.processing, 'ready'),"
+    ' (SELECT id FROM memories WHERE "row" = m.superseded_by),'
+    ' (SELECT id FROM memories WHERE "row" = m.revives)'
+    ' FROM memories m LEFT JOIN vectors v ON v.memory = m."row"'
+    ' LEFT JOIN access a ON a.memory = m."row"'
+)
+
+
+def to_json(value: Any) -> str:
+    """JSON text of a stored value."""
+    return _encode(value).decode()
+
+
+def memory_of(row: Sequence[Any], where: str) -> Memory:
+    """A row of `MEMORY_SELECT`.
+
+    Raises:
+        StoreDamagedError: the text is not the one that was hashed, or a word is unknown.
+    """
+    (
+        _row, id, namespace, scope, seq, _wseq, kind, content, content_hash, author, role,
+        session_id, sequence, title, origin_type, origin_derived, keywords, times, trigger,
+        t_valid, t_invalid, t_created, t_expired, stability, last_seen, reinforce_count, status,
+        pinned, pinned_at, pinned_reason, retention, retention_until, version, metadata,
+        model, access_count, last_accessed, processing, superseded_by, revives,
+    ) = row  # fmt: skip
+    if sha256(content.encode()).digest() != content_hash:
+        raise StoreDamagedError(
+            f"{where}: expected the text that was stored under {id_text('mem', id)}, its hash"
+            " differs; run `vestig doctor`"
+        )
+    try:
+        return Memory(
+            id=id_text("mem", id),
+            namespace=namespace,
+            scope=scope,
+            seq=seq,
+            kind=_KIND[kind],
+            content=content,
+            content_hash=content_hash.hex(),
+            author=author,
+            role=_ROLE[role],
+            session_id=session_id,
+            sequence=sequence,
+            title=title,
+            origin_type=_ORIGIN[origin_type],
+            origin_derived=origin_derived == 1,
+            embedding_model=model,
+            keywords=() if keywords == "[]" else _words(keywords),
+            times=() if times == "[]" else tuple(map(_window, _windows(times))),
+            trigger=_TRIGGER[trigger],
+            t_valid=from_us(t_valid),
+            t_invalid=None if t_invalid is None else from_us(t_invalid),
+            t_created=from_us(t_created),
+            t_expired=None if t_expired is None else from_us(t_expired),
+            temporal_stability=_STABILITY[stability],
+            last_seen_at=None if last_seen is None else from_us(last_seen),
+            reinforce_count=reinforce_count,
+            status=_STATUS[status],
+            processing=processing,
+            pinned=pinned == 1,
+            pinned_at=None if pinned_at is None else from_us(pinned_at),
+            pinned_reason=pinned_reason,
+            retention_policy=_RETENTION[retention],
+            retention_until=None if retention_until is None else from_us(retention_until),
+            access_count=access_count,
+            last_accessed_at=None if last_accessed is None else from_us(last_accessed),
+            superseded_by=None if superseded_by is None else id_text("mem", superseded_by),
+            revives=None if revives is None else id_text("mem", revives),
+            version=version,
+            metadata=from_json(metadata),
+        )
+    except (KeyError, OverflowError, msgspec.MsgspecError) as error:
+        raise StoreDamagedError(
+            f"{where}: expected a readable row for {id_text('mem', id)}, found a value that was"
+            " never written; run `vestig doctor`"
+        ) from error
+
+
+def _window(window: StoredWindow) -> TemporalWindow:
+    return TemporalWindow(
+        text=window.text,
+        start=None if window.start_us is None else from_us(window.start_us),
+        end=None if window.end_us is None else from_us(window.end_us),
+        grain=window.grain,
+    )
+
+
+def memory_row(
+    new: NewMemory, row: int, salt: bytes, seq: int, t_created_us: int, revives: int | None
+) -> tuple[Any, ...]:
+    """The columns of a new memory in the order of `COLUMNS`."""
+    return (
+        salt, row, id_bytes(new.id), new.namespace, new.scope, seq, seq, new.kind.value,
+        new.content, bytes.fromhex(new.content_hash), new.author, new.role, new.session_id,
+        new.sequence, new.title, new.origin_type.value, int(new.origin_derived),
+        to_json(new.keywords), to_json(new.times), new.trigger, new.t_valid_us,
+        new.t_invalid_us, t_created_us, None, new.temporal_stability.value, None, 0,
+        new.status.value, int(new.pinned), new.pinned_at_us, new.pinned_reason,
+        new.retention_policy.value, new.retention_until_us, None, revives, 1,
+        to_json(new.metadata),
+    )  # fmt: skip
+
+
+def event_of(row: Sequence[Any], memory_id: str) -> Event:
+    """A row (id, event_type, occurred, recorded, seq, source, actor, artifact_ref, payload)."""
+    id, event_type, occurred, recorded, seq, source, actor, artifact_ref, payload = row
+    return Event(
+        id=id_text("evt", id),
+        memory_id=memory_id,
+        event_type=_EVENT[event_type],
+        occurred_at=from_us(occurred),
+        recorded_at=from_us(recorded),
+        seq=seq,
+        source=source,
+        actor=actor,
+        artifact_ref=artifact_ref,
+        payload=from_json(payload),
+    )
+
+
+def source_of(row: Sequence[Any]) -> Source:
+    """A row (id, source_type, created, ingested, source_hash, path, agent, session_id, metadata)."""
+    id, source_type, created, ingested, source_hash, path, agent, session_id, metadata = row
+    return Source(
+        id=id_text("source", id),
+        source_type=source_type,
+        created_at=from_us(created),
+        ingested_at=from_us(ingested),
+        source_hash=source_hash,
+        path=path,
+        agent=agent,
+        session_id=session_id,
+        metadata=from_json(metadata),
+    )
+
+
+def relation_of(edge_type: int, relation: str) -> str | None:
+    """The stored label; only RELATION edges carry one."""
+    return relation if EDGE_TYPES[edge_type] == "RELATION" else None
+
+
+def end_prefixes(edge_type: int) -> tuple[str, str]:
+    """Id prefixes of both ends."""
+    return EDGE_ENDS[edge_type]

@@ -1,0 +1,194 @@
+"""The tables of the ledger, and which of their columns the chain covers.
+
+A row of a chained table is digested as the MessagePack array of its columns in the order of
+`COLUMNS`, under the table's name (see `chain`). Text tables start with a salt, so that nothing
+about an erased text can be tested against its digest; the others carry a random id.
+Times are integers, microseconds since the epoch (UTC); ids are their 16 bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "APPLICATION_ID",
+    "CHAINED",
+    "COLUMNS",
+    "CREATE",
+    "EDGE_CODES",
+    "EDGE_ENDS",
+    "EDGE_TYPES",
+    "INDEX",
+    "INSERT",
+    "LEDGER_FILE",
+    "TABLE_CODES",
+    "columns_sql",
+]
+
+LEDGER_FILE: Final = "ledger.sqlite"
+APPLICATION_ID: Final = 0x56535447  # "VSTG" in the file header
+
+# Columns under the chain, in digest order. "row" is the integer by which tables refer to rows.
+COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "memories": (
+        "salt", "row", "id", "namespace", "scope", "seq", "wseq", "kind", "content",
+        "content_hash", "author", "role", "session_id", "sequence", "title", "origin_type",
+        "origin_derived", "keywords", "times", "trigger", "t_valid_us", "t_invalid_us",
+        "t_created_us", "t_expired_us", "temporal_stability", "last_seen_us", "reinforce_count",
+        "status", "pinned", "pinned_at_us", "pinned_reason", "retention_policy",
+        "retention_until_us", "superseded_by", "revives", "version", "metadata",
+    ),
+    "vectors": ("salt", "memory", "seq", "model", "embedding"),
+    "events": (
+        "salt", "row", "id", "memory", "seq", "recorded_us", "event_type", "occurred_us",
+        "source", "actor", "artifact_ref", "payload",
+    ),
+    "sources": (
+        "salt", "row", "id", "namespace", "seq", "source_type", "created_us", "ingested_us",
+        "source_hash", "path", "agent", "session_id", "metadata",
+    ),
+    "edges": (
+        "id", "salt", "from_row", "edge_type", "to_row", "relation", "expired_seq", "seq",
+        "weight", "confidence", "evidence", "origin", "t_valid_us", "t_invalid_us",
+        "t_created_us", "t_expired_us",
+    ),
+    "supersessions": (
+        "salt", "row", "superseding", "superseded", "reason", "created_us", "seq",
+    ),
+    "meta": ("salt", "name", "value", "seq"),
+}  # fmt: skip
+
+CHAINED: Final = tuple(COLUMNS)
+TABLE_CODES: Final = {name: code for code, name in enumerate(CHAINED)}
+INDEX: Final = {
+    table: {column: at for at, column in enumerate(columns)} for table, columns in COLUMNS.items()
+}
+
+
+def columns_sql(table: str, alias: str = "") -> str:
+    """The columns of a chained table for a SELECT, quoted, in digest order."""
+    dot = f"{alias}." if alias else ""
+    return ", ".join(f'{dot}"{column}"' for column in COLUMNS[table])
+
+
+INSERT: Final = {
+    table: f"INSERT INTO {table} ({columns_sql(table)}) VALUES ({', '.join('?' * len(columns))})"
+    for table, columns in COLUMNS.items()
+}
+
+# An edge type is stored as its code; codes are never re-used.
+EDGE_TYPES: Final = (
+    "MENTIONS", "RELATED", "SUMMARIZES", "CONTAINS", "SUMMARIZED_BY", "LINKED", "PRODUCED",
+    "HAS_CHUNK", "RELATION",
+)  # fmt: skip
+EDGE_CODES: Final = {name: code for code, name in enumerate(EDGE_TYPES)}
+# Id prefixes of both ends (D-03). `from_row` and `to_row` count rows of these ends' tables.
+EDGE_ENDS: Final = (
+    ("mem", "ent"), ("mem", "mem"), ("mem", "mem"), ("chunk", "mem"), ("chunk", "mem"),
+    ("chunk", "ent"), ("source", "mem"), ("source", "chunk"), ("ent", "ent"),
+)  # fmt: skip
+
+# Text is unique per (namespace, scope, author) among unexpired memories. NULL and "" are two
+# values, so each nullable column stands twice; an expired row is unique by its own number.
+_TEXT_KEY = """content_hash, namespace, (scope IS NULL), IFNULL(scope, ''),
+    (author IS NULL), IFNULL(author, ''), (CASE WHEN t_expired_us IS NULL THEN 0 ELSE "row" END)"""
+
+CREATE: Final = f"""
+CREATE TABLE memories (
+    "row" INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL, id BLOB NOT NULL, namespace TEXT NOT NULL, scope TEXT,
+    seq INTEGER NOT NULL, wseq INTEGER NOT NULL,
+    kind TEXT NOT NULL, content TEXT NOT NULL, content_hash BLOB NOT NULL,
+    author TEXT, role TEXT, session_id TEXT, sequence INTEGER, title TEXT,
+    origin_type TEXT NOT NULL, origin_derived INTEGER NOT NULL,
+    keywords TEXT NOT NULL, times TEXT NOT NULL, "trigger" TEXT,
+    t_valid_us INTEGER NOT NULL, t_invalid_us INTEGER,
+    t_created_us INTEGER NOT NULL, t_expired_us INTEGER,
+    temporal_stability TEXT NOT NULL,
+    last_seen_us INTEGER, reinforce_count INTEGER NOT NULL,
+    status TEXT NOT NULL, pinned INTEGER NOT NULL, pinned_at_us INTEGER, pinned_reason TEXT,
+    retention_policy TEXT NOT NULL, retention_until_us INTEGER,
+    superseded_by INTEGER REFERENCES memories, revives INTEGER REFERENCES memories,
+    version INTEGER NOT NULL, metadata TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX memories_id ON memories (id);
+CREATE UNIQUE INDEX memories_text ON memories ({_TEXT_KEY});
+CREATE INDEX memories_created ON memories (namespace, t_created_us);
+
+CREATE TABLE tags (
+    tag TEXT NOT NULL, memory INTEGER NOT NULL REFERENCES memories,
+    PRIMARY KEY (tag, memory)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE vectors (
+    memory INTEGER PRIMARY KEY REFERENCES memories,
+    salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL, embedding BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE events (
+    "row" INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL, id BLOB NOT NULL, memory INTEGER NOT NULL REFERENCES memories,
+    seq INTEGER NOT NULL, recorded_us INTEGER NOT NULL, event_type TEXT NOT NULL,
+    occurred_us INTEGER NOT NULL, source TEXT NOT NULL, actor TEXT, artifact_ref TEXT,
+    payload TEXT NOT NULL
+) STRICT;
+CREATE INDEX events_memory ON events (memory);
+CREATE INDEX events_ref ON events (artifact_ref) WHERE artifact_ref IS NOT NULL;
+
+CREATE TABLE sources (
+    "row" INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL, id BLOB NOT NULL, namespace TEXT NOT NULL, seq INTEGER NOT NULL,
+    source_type TEXT NOT NULL, created_us INTEGER NOT NULL, ingested_us INTEGER NOT NULL,
+    source_hash TEXT, path TEXT, agent TEXT, session_id TEXT, metadata TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX sources_id ON sources (id);
+CREATE UNIQUE INDEX sources_agentic ON sources (
+    namespace, (agent IS NULL), IFNULL(agent, ''), (session_id IS NULL), IFNULL(session_id, '')
+) WHERE source_type = 'agentic';
+
+-- expired_seq is 0 while the edge is unexpired: the key itself keeps unexpired edges unique.
+CREATE TABLE edges (
+    from_row INTEGER NOT NULL, edge_type INTEGER NOT NULL, to_row INTEGER NOT NULL,
+    relation TEXT NOT NULL, expired_seq INTEGER NOT NULL,
+    id BLOB NOT NULL, salt BLOB, seq INTEGER NOT NULL, weight REAL NOT NULL, confidence REAL,
+    evidence TEXT, origin TEXT NOT NULL, t_valid_us INTEGER, t_invalid_us INTEGER,
+    t_created_us INTEGER NOT NULL, t_expired_us INTEGER,
+    PRIMARY KEY (from_row, edge_type, to_row, relation, expired_seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX edges_to ON edges (to_row, edge_type);
+
+CREATE TABLE supersessions (
+    "row" INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL, superseding INTEGER NOT NULL REFERENCES memories,
+    superseded INTEGER NOT NULL REFERENCES memories, reason TEXT NOT NULL,
+    created_us INTEGER NOT NULL, seq INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX supersessions_pair ON supersessions (superseded, superseding);
+CREATE INDEX supersessions_new ON supersessions (superseding);
+
+-- seq is NULL until the next write transaction takes the row into the chain.
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY, salt BLOB NOT NULL, value BLOB NOT NULL, seq INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE jobs (
+    "row" INTEGER PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE, memory INTEGER NOT NULL REFERENCES memories, kind TEXT NOT NULL,
+    state TEXT NOT NULL, attempts INTEGER NOT NULL, next_attempt_us INTEGER,
+    lease_until_us INTEGER, last_error TEXT, created_us INTEGER NOT NULL,
+    updated_us INTEGER NOT NULL
+) STRICT;
+CREATE INDEX jobs_memory ON jobs (memory);
+CREATE INDEX jobs_open ON jobs (state, "row") WHERE state IN ('pending', 'running', 'failed');
+
+CREATE TABLE access (
+    memory INTEGER PRIMARY KEY REFERENCES memories,
+    access_count INTEGER NOT NULL, last_accessed_us INTEGER, processing TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE chain (
+    seq INTEGER PRIMARY KEY, recorded_us INTEGER NOT NULL, written BLOB NOT NULL, retired BLOB,
+    touched BLOB NOT NULL, counts BLOB NOT NULL, h BLOB NOT NULL
+) STRICT;
+CREATE INDEX chain_retired ON chain (seq) WHERE retired IS NOT NULL;
+"""

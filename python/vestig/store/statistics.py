@@ -1,0 +1,78 @@
+"""Counts of one namespace (S-01)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+from vestig.store.schema import EDGE_ENDS, EDGE_TYPES
+from vestig.times import from_us
+
+__all__ = ["stats"]
+
+
+def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
+    """Counts by plain words; `bytes` is the size of the whole ledger, `seq` that of the store."""
+    kinds = _counts(conn, "SELECT kind, COUNT(*) FROM memories WHERE namespace = ?", namespace)
+    statuses = _counts(conn, "SELECT status, COUNT(*) FROM memories WHERE namespace = ?", namespace)
+    jobs = _counts(
+        conn,
+        'SELECT j.state, COUNT(*) FROM jobs j JOIN memories m ON m."row" = j.memory'
+        " WHERE m.namespace = ?",
+        namespace,
+    )
+    (events, last) = conn.execute(
+        'SELECT COUNT(*), MAX(e.recorded_us) FROM events e JOIN memories m ON m."row" = e.memory'
+        " WHERE m.namespace = ?",
+        (namespace,),
+    ).fetchall()[0]
+    (sources,) = conn.execute(
+        "SELECT COUNT(*) FROM sources WHERE namespace = ?", (namespace,)
+    ).fetchall()[0]
+    return {
+        "memories": sum(kinds.values()),
+        "kinds": kinds,
+        "statuses": statuses,
+        "embedded": conn.execute(
+            'SELECT COUNT(*) FROM vectors v JOIN memories m ON m."row" = v.memory'
+            " WHERE m.namespace = ?",
+            (namespace,),
+        ).fetchall()[0][0],
+        "edges": _edges(conn, namespace),
+        "events": events,
+        "sources": sources,
+        "jobs": jobs,
+        "seq": seq,
+        "last_commit_at": None if last is None else from_us(last),
+        "bytes": _bytes(conn),
+    }
+
+
+def _counts(conn: apsw.Connection, sql: str, namespace: str) -> dict[str, int]:
+    return {
+        word: count for word, count in conn.execute(f"{sql} GROUP BY 1 ORDER BY 1", (namespace,))
+    }
+
+
+def _edges(conn: apsw.Connection, namespace: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for code, (start, end) in enumerate(EDGE_ENDS):
+        # An edge lies in the namespace of its ends; one of them is always a memory here.
+        column = "to_row" if end == "mem" else "from_row" if start == "mem" else None
+        if column is None:
+            continue
+        ((count,),) = conn.execute(
+            f'SELECT COUNT(*) FROM edges e JOIN memories m ON m."row" = e.{column}'
+            " WHERE e.edge_type = ? AND e.expired_seq = 0 AND m.namespace = ?",
+            (code, namespace),
+        ).fetchall()
+        if count:
+            counts[EDGE_TYPES[code]] = count
+    return counts
+
+
+def _bytes(conn: apsw.Connection) -> int:
+    ((pages,),) = conn.execute("PRAGMA page_count").fetchall()
+    ((size,),) = conn.execute("PRAGMA page_size").fetchall()
+    return int(pages) * int(size)

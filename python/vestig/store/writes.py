@@ -1,0 +1,335 @@
+"""One write transaction: the port `WriteTransaction`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import apsw
+
+from vestig.changes import (
+    ChangeSet,
+    MemoryPatch,
+    NewEdge,
+    NewEvent,
+    NewJob,
+    NewMemory,
+    NewSource,
+    NewSupersession,
+    NewVector,
+)
+from vestig.errors import NotFoundError, ValidationError
+from vestig.ids import id_bytes
+from vestig.ports import UniquenessCollision
+from vestig.store import chain, patches
+from vestig.store.faults import store_faults
+from vestig.store.lookups import known_ids, select_in
+from vestig.store.reads import SqliteView
+from vestig.store.rows import from_json, memory_row, to_json
+from vestig.store.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, EDGE_TYPES, INSERT, columns_sql
+
+__all__ = ["SqliteTransaction"]
+
+_KINDS: Final = {"mem": "Memory", "source": "Source", "ent": "Entity", "chunk": "Chunk"}
+_EDGE_INSERT: Final = f"{INSERT['edges']} ON CONFLICT DO NOTHING"
+
+
+class SqliteTransaction(SqliteView):
+    """A view that can write once. Rows are digested as they are written (see `chain`)."""
+
+    def __init__(
+        self, conn: apsw.Connection, where: str, retired: chain.RetiredDigests, now_us: int
+    ) -> None:
+        super().__init__(conn, where, retired)
+        recorded, counts = conn.execute(
+            "SELECT recorded_us, counts FROM chain WHERE seq = ?", (self._seq,)
+        ).fetchall()[0]
+        self.clock_stepped_back = now_us < recorded
+        self.recorded_us = max(now_us, recorded)
+        self.applied: tuple[int, bytes] | None = None
+        self.rows_written = 0
+        self._counts = counts
+        self._salts = chain.Salts()
+        self._new_seq = self._seq + 1
+        self._namespace = ""
+        self._rows: dict[str, int] = {}
+        self._fresh: set[int] = set()
+
+    def apply(self, changes: ChangeSet) -> int:
+        """Writes one change set and returns the new seq. May be called once.
+
+        Raises:
+            UniquenessCollision: another unexpired memory holds the same text.
+            NotFoundError: an id that the namespace does not hold.
+            ValidationError: an edge that cannot be (D-03).
+        """
+        assert self.applied is None, "apply may be called once"
+        self._namespace = changes.namespace
+        link = chain.Link(
+            self._head, self._new_seq, self.recorded_us, chain.unpack_counts(self._counts)
+        )
+        with store_faults(self._where):
+            self._sources(link, changes.sources)
+            self._find_rows(changes)
+            self._memories(link, changes.memories)
+            self._vectors(link, changes.vectors)
+            self._patches(link, changes.patches)
+            self._events(link, changes.events)
+            self._edges(link, changes.edges)
+            self._supersessions(link, changes.supersessions)
+            self._jobs(changes.jobs)
+            self._meta(link)
+            head = link.append(self._conn)
+        self.applied = self._new_seq, head
+        return self._new_seq
+
+    # --- ids ---------------------------------------------------------------------------------
+
+    def _find_rows(self, changes: ChangeSet) -> None:
+        """Rows of all memories and sources that the change set names and that exist."""
+        new = {memory.id for memory in changes.memories}
+        named: dict[str, None] = {}
+        for ids in (
+            (memory.revives for memory in changes.memories if memory.revives is not None),
+            (vector.memory_id for vector in changes.vectors),
+            (patch.memory_id for patch in changes.patches),
+            (event.memory_id for event in changes.events),
+            (end for edge in changes.edges for end in (edge.from_id, edge.to_id)),
+            (
+                id
+                for pair in changes.supersessions
+                for id in (pair.superseding_id, pair.superseded_id)
+            ),
+            (job.memory_id for job in changes.jobs),
+        ):
+            named.update(dict.fromkeys(ids))
+        wanted = [id for id in named if id not in new and id not in self._rows]
+        for prefix, table in (("mem", "memories"), ("source", "sources")):
+            keys = known_ids(wanted, prefix)
+            sql = f'SELECT id, "row" FROM {table} WHERE namespace = ? AND id IN (?*)'
+            for id, row in select_in(self._conn, sql, tuple(keys), (self._namespace,)):
+                self._rows[keys[id]] = row
+
+    def _row_of(self, id: str) -> int:
+        row = self._rows.get(id)
+        if row is None:
+            raise NotFoundError(_KINDS.get(id.partition("_")[0], "Record"), id)
+        return row
+
+    def _next_row(self, table: str) -> int:
+        (last,) = self._conn.execute(f'SELECT IFNULL(MAX("row"), 0) FROM {table}').fetchall()[0]
+        return int(last) + 1
+
+    # --- tables ------------------------------------------------------------------------------
+
+    def _sources(self, link: chain.Link, sources: Sequence[NewSource]) -> None:
+        if not sources:
+            return
+        row = self._next_row("sources")
+        for new in sources:
+            if new.source_type == "agentic":
+                found = self._conn.execute(
+                    'SELECT "row" FROM sources WHERE namespace = ? AND (agent IS NULL) = ?'
+                    " AND IFNULL(agent, '') = ? AND (session_id IS NULL) = ?"
+                    " AND IFNULL(session_id, '') = ? AND source_type = 'agentic'",
+                    (
+                        new.namespace,
+                        int(new.agent is None),
+                        "" if new.agent is None else new.agent,
+                        int(new.session_id is None),
+                        "" if new.session_id is None else new.session_id,
+                    ),
+                ).fetchall()
+                if found:
+                    self._rows[new.id] = found[0][0]
+                    continue
+            values = (
+                self._salts.take(), row, id_bytes(new.id), new.namespace, self._new_seq,
+                new.source_type, new.created_us, self.recorded_us, new.source_hash, new.path,
+                new.agent, new.session_id, to_json(new.metadata),
+            )  # fmt: skip
+            self._conn.execute(INSERT["sources"], values)
+            link.wrote("sources", values)
+            self._rows[new.id] = row
+            row += 1
+
+    def _memories(self, link: chain.Link, memories: Sequence[NewMemory]) -> None:
+        if not memories:
+            return
+        row = self._next_row("memories")
+        for new in memories:
+            revives = None if new.revives is None else self._row_of(new.revives)
+            values = memory_row(
+                new, row, self._salts.take(), self._new_seq, self.recorded_us, revives
+            )
+            self._unique(INSERT["memories"], values)
+            link.wrote("memories", values)
+            link.touched.add(row)
+            patches.write_tags(self._conn, row, (), new.metadata.get("tags", ()))
+            if new.processing != "ready":
+                patches.write_processing(self._conn, row, new.processing)
+            self._rows[new.id] = row
+            self._fresh.add(row)
+            row += 1
+        self.rows_written += len(memories)
+
+    def _vectors(self, link: chain.Link, vectors: Sequence[NewVector]) -> None:
+        for new in vectors:
+            row = self._row_of(new.memory_id)
+            values = (self._salts.take(), row, self._new_seq, new.model, new.embedding)
+            old = None
+            if row not in self._fresh:
+                found = self._conn.execute(
+                    f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory = ?", (row,)
+                ).fetchall()
+                old = found[0] if found else None
+            if old is None:
+                self._conn.execute(INSERT["vectors"], values)
+                link.wrote("vectors", values)
+            else:
+                self._conn.execute(
+                    "UPDATE vectors SET salt = ?, seq = ?, model = ?, embedding = ?"
+                    " WHERE memory = ?",
+                    (values[0], *values[2:], row),
+                )
+                link.replaced("vectors", old, values)
+            link.touched.add(row)
+
+    def _patches(self, link: chain.Link, changes: Sequence[MemoryPatch]) -> None:
+        for patch in changes:
+            row = self._row_of(patch.memory_id)
+            old = self._conn.execute(
+                f'SELECT {columns_sql("memories")} FROM memories WHERE "row" = ?', (row,)
+            ).fetchall()[0]
+            superseded_by = patch.columns.get("superseded_by")
+            if superseded_by is not None and superseded_by not in self._rows:
+                self._rows.update(self._look_up(superseded_by))
+            new = patches.patched(
+                old, patch, seq=self._new_seq, recorded_us=self.recorded_us, row_of=self._row_of
+            )
+            changed = [at for at in range(len(old)) if old[at] is not new[at]]
+            sets = ", ".join(f'"{COLUMNS["memories"][at]}" = ?' for at in changed)
+            self._unique(
+                f'UPDATE memories SET {sets} WHERE "row" = ?', (*(new[at] for at in changed), row)
+            )
+            link.replaced("memories", old, new)
+            link.touched.add(row)
+            if "metadata" in patch.columns:
+                tags_at = COLUMNS["memories"].index("metadata")
+                before = from_json(old[tags_at]).get("tags", ())
+                patches.write_tags(self._conn, row, before, from_json(new[tags_at]).get("tags", ()))
+            if "processing" in patch.columns:
+                patches.write_processing(self._conn, row, patch.columns["processing"])
+
+    def _look_up(self, id: str) -> dict[str, int]:
+        keys = known_ids([id], "mem")
+        sql = 'SELECT id, "row" FROM memories WHERE namespace = ? AND id IN (?*)'
+        rows = select_in(self._conn, sql, tuple(keys), (self._namespace,))
+        return {keys[found]: row for found, row in rows}
+
+    def _events(self, link: chain.Link, events: Sequence[NewEvent]) -> None:
+        if not events:
+            return
+        row = self._next_row("events")
+        for new in events:
+            memory = self._row_of(new.memory_id)
+            values = (
+                self._salts.take(), row, id_bytes(new.id), memory, self._new_seq,
+                self.recorded_us, new.event_type.value, new.occurred_us, new.source, new.actor,
+                new.artifact_ref, to_json(new.payload),
+            )  # fmt: skip
+            self._conn.execute(INSERT["events"], values)
+            link.wrote("events", values)
+            link.touched.add(memory)
+            row += 1
+
+    def _edges(self, link: chain.Link, edges: Sequence[NewEdge]) -> None:
+        """Edges at a memory of this transaction cannot exist yet and go in one statement."""
+        sure: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        for new in edges:
+            values = self._edge(new)
+            key = values[2:6]
+            if key in sure:
+                continue
+            start, end = EDGE_ENDS[values[3]]
+            if (start == "mem" and values[2] in self._fresh) or (
+                end == "mem" and values[4] in self._fresh
+            ):
+                sure[key] = values
+                continue
+            self._conn.execute(_EDGE_INSERT, values)
+            if self._conn.changes():
+                link.wrote("edges", values)
+        if sure:
+            self._conn.executemany(INSERT["edges"], sure.values())
+            for values in sure.values():
+                link.wrote("edges", values)
+
+    def _edge(self, new: NewEdge) -> tuple[Any, ...]:
+        code = EDGE_CODES[new.edge_type.value]
+        _check_edge(new, code)
+        relation = "" if new.relation is None else new.relation
+        return (
+            id_bytes(new.id), None if new.evidence is None else self._salts.take(),
+            self._row_of(new.from_id), code, self._row_of(new.to_id), relation, 0, self._new_seq,
+            # + 0.0 makes -0.0, which SQLite does not keep, a plain zero.
+            float(new.weight) + 0.0, None if new.confidence is None else new.confidence + 0.0,
+            new.evidence, new.origin, None, None, self.recorded_us, None,
+        )  # fmt: skip
+
+    def _supersessions(self, link: chain.Link, pairs: Iterable[NewSupersession]) -> None:
+        for new in pairs:
+            values = (
+                self._salts.take(), self._next_row("supersessions"),
+                self._row_of(new.superseding_id), self._row_of(new.superseded_id), new.reason,
+                self.recorded_us, self._new_seq,
+            )  # fmt: skip
+            self._conn.execute(f"{INSERT['supersessions']} ON CONFLICT DO NOTHING", values)
+            if self._conn.changes():
+                link.wrote("supersessions", values)
+
+    def _jobs(self, jobs: Iterable[NewJob]) -> None:
+        for new in jobs:
+            row = self._row_of(new.memory_id)
+            self._conn.execute(
+                "INSERT INTO jobs (id, memory, kind, state, attempts, created_us, updated_us)"
+                " VALUES (?, ?, ?, 'pending', 0, ?, ?)",
+                (id_bytes(new.id), row, new.kind, self.recorded_us, self.recorded_us),
+            )
+            patches.write_processing(self._conn, row, "pending")
+
+    def _meta(self, link: chain.Link) -> None:
+        """Takes settings of the store that were written since into the chain."""
+        rows = self._conn.execute(
+            f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL"
+        ).fetchall()
+        for salt, name, value, _seq in rows:
+            self._conn.execute("UPDATE meta SET seq = ? WHERE name = ?", (self._new_seq, name))
+            link.wrote("meta", (salt, name, value, self._new_seq))
+
+    def _unique(self, sql: str, values: Sequence[Any]) -> None:
+        try:
+            self._conn.execute(sql, values)
+        except apsw.ConstraintError as error:
+            if "memories_text" in str(error):
+                raise UniquenessCollision(
+                    "an unexpired memory of this namespace, scope and author holds the text"
+                ) from error
+            raise
+
+
+def _check_edge(new: NewEdge, code: int) -> None:
+    """D-03: the right kinds of ends, two of them, and a usable weight."""
+    ends = (new.from_id.partition("_")[0], new.to_id.partition("_")[0])
+    if ends != EDGE_ENDS[code]:
+        wanted = f"{EDGE_TYPES[code]} from {EDGE_ENDS[code][0]}_… to {EDGE_ENDS[code][1]}_…"
+        raise ValidationError("edge", f"{ends[0]}_… to {ends[1]}_…", wanted)
+    if new.from_id == new.to_id:
+        raise ValidationError("edge", new.from_id, "two different ends")
+    if not math.isfinite(new.weight) or new.weight < 0:
+        raise ValidationError("weight", new.weight, "a finite number >= 0")
+    if new.confidence is not None and not 0 <= new.confidence <= 1:
+        raise ValidationError("confidence", new.confidence, "a number from 0 to 1, or null")
+    if (new.relation is not None) != (EDGE_TYPES[code] == "RELATION"):
+        raise ValidationError("relation", new.relation, "a label for RELATION edges only")

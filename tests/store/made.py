@@ -1,0 +1,137 @@
+"""Rows for tests of the store."""
+
+from __future__ import annotations
+
+import struct
+from hashlib import sha256
+from typing import Any
+
+from vestig.changes import (
+    ChangeSet,
+    MemoryPatch,
+    NewEdge,
+    NewEvent,
+    NewJob,
+    NewMemory,
+    NewSource,
+    NewSupersession,
+    NewVector,
+)
+from vestig.ids import new_id
+from vestig.types import EdgeType, EventType, Kind, OriginType, RetentionPolicy, Stability
+
+NOW = 1_774_000_000_000_000
+
+
+def memory(content: str, **fields: Any) -> NewMemory:
+    """A memory with this text; other fields as given."""
+    values: dict[str, Any] = {
+        "id": new_id("mem"),
+        "namespace": "default",
+        "scope": None,
+        "kind": Kind.MEMORY,
+        "content": content,
+        "content_hash": sha256(content.encode()).hexdigest(),
+        "author": None,
+        "role": None,
+        "session_id": None,
+        "sequence": None,
+        "title": None,
+        "origin_type": OriginType.NOTE,
+        "origin_derived": True,
+        "keywords": ("word",),
+        "times": (),
+        "trigger": None,
+        "t_valid_us": NOW,
+        "t_invalid_us": None,
+        "temporal_stability": Stability.UNKNOWN,
+        "retention_policy": RetentionPolicy.STANDARD,
+        "retention_until_us": None,
+        "revives": None,
+        "metadata": {"source": "manual"},
+    }
+    return NewMemory(**(values | fields))
+
+
+def event(memory_id: str, kind: EventType = EventType.ADD, **fields: Any) -> NewEvent:
+    """An event of a memory."""
+    values: dict[str, Any] = {
+        "id": new_id("evt"),
+        "memory_id": memory_id,
+        "event_type": kind,
+        "occurred_us": NOW,
+        "source": "manual",
+    }
+    return NewEvent(**(values | fields))
+
+
+def vector(memory_id: str, dimensions: int = 8, value: float = 0.5) -> NewVector:
+    """A vector of equal numbers."""
+    raw = struct.pack(f"<{dimensions}f", *([value] * dimensions))
+    return NewVector(memory_id=memory_id, model="test-model", embedding=raw)
+
+
+def source(agent: str | None = "cli", session_id: str | None = None, **fields: Any) -> NewSource:
+    """An agentic source."""
+    values: dict[str, Any] = {
+        "id": new_id("source"),
+        "namespace": "default",
+        "source_type": "agentic",
+        "created_us": NOW,
+        "agent": agent,
+        "session_id": session_id,
+    }
+    return NewSource(**(values | fields))
+
+
+def edge(
+    from_id: str, to_id: str, kind: EdgeType = EdgeType.RELATED, **fields: Any
+) -> NewEdge:
+    """An edge."""
+    return NewEdge(id=new_id("edge"), from_id=from_id, to_id=to_id, edge_type=kind, **fields)
+
+
+def added(new: NewMemory, *related: str, **fields: Any) -> ChangeSet:
+    """What a commit of a new memory writes (C-10)."""
+    agent = source(namespace=new.namespace)
+    edges = [edge(agent.id, new.id, EdgeType.PRODUCED)]
+    edges += [edge(new.id, other, weight=0.5) for other in related]
+    values: dict[str, Any] = {
+        "namespace": new.namespace,
+        "sources": (agent,),
+        "memories": (new,),
+        "vectors": (vector(new.id),),
+        "events": (event(new.id),),
+        "edges": tuple(edges),
+    }
+    return ChangeSet(**(values | fields))
+
+
+def reinforced(memory_id: str, at_us: int = NOW, **fields: Any) -> ChangeSet:
+    """What an exact duplicate writes (C-05)."""
+    values: dict[str, Any] = {
+        "namespace": "default",
+        "patches": (MemoryPatch(memory_id=memory_id, reinforce=1, seen_us=at_us),),
+        "events": (event(memory_id, EventType.REINFORCE_EXACT, occurred_us=at_us),),
+    }
+    return ChangeSet(**(values | fields))
+
+
+def job(memory_id: str, kind: str = "embed") -> NewJob:
+    """A job."""
+    return NewJob(id=new_id("job"), memory_id=memory_id, kind=kind)
+
+
+def superseded(old: str, new: str, **columns: Any) -> ChangeSet:
+    """What a supersession writes (L-03)."""
+    patch = MemoryPatch(
+        memory_id=old,
+        columns={"status": "superseded", "superseded_by": new, **columns},
+        expired=True,
+    )
+    return ChangeSet(
+        namespace="default",
+        patches=(patch,),
+        events=(event(old, EventType.SUPERSEDE, payload={"superseded_by": new}),),
+        supersessions=(NewSupersession(superseding_id=new, superseded_id=old, reason="newer"),),
+    )
