@@ -55,9 +55,17 @@ def help_texts() -> list[tuple[str, str]]:
     return found
 
 
+_EVERYWHERE = re.compile(r"^ +--(store|config|namespace|profile|json|help)\b.*\n?", re.MULTILINE)
+
+
 def help_pages() -> str:
-    """Headings and help texts of all commands."""
-    return "\n\n".join(f"## `{path}`\n\n```text\n{text}\n```" for path, text in help_texts())
+    """Headings and help texts of all commands; options that all share are shown once."""
+    pages = []
+    for path, text in help_texts():
+        own = text if path == "vestig" else _EVERYWHERE.sub("", text)
+        own = own.removesuffix("Options:\n").replace("Options:\n\n", "").rstrip()
+        pages.append(f"## `{path}`\n\n```text\n{own}\n```")
+    return "\n\n".join(pages)
 
 
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
