@@ -2,10 +2,25 @@
 //!
 //! Pure code over slices and files: no clock, no log, no environment, no Python. `kernels` are
 //! numbers (slices in, values out), `words` the analyser of texts.
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::float_cmp))]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, clippy::float_cmp)
+)]
 
+pub mod builder;
+pub mod eligible;
 pub mod error;
+pub mod format;
 pub mod kernels;
+pub mod load;
+pub mod map;
+pub mod projection;
+pub mod recall;
+pub mod segment;
+pub mod similar;
+pub mod snapshot;
+pub mod tail;
 pub mod words;
+pub mod writer;
 
 pub use error::{CoreError, Result};

@@ -3,6 +3,8 @@ use pyo3::prelude::*;
 
 mod errors;
 mod numbers;
+mod projection;
+mod query;
 mod words;
 
 /// The native module `vestig._core`.
@@ -11,5 +13,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     errors::register(module)?;
     numbers::register(module)?;
-    words::register(module)
+    words::register(module)?;
+    projection::register(module)
 }

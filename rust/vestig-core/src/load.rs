@@ -1,0 +1,137 @@
+//! From a folder to a snapshot: what the manifest names, checked once.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{CoreError, Result};
+use crate::format::{Damage, Identity, Manifest, header_crc, parse_manifest};
+use crate::map::Region;
+use crate::segment::Segment;
+use crate::snapshot::{Part, Snapshot, Stamp};
+use crate::writer::MANIFEST;
+
+/// How often a manifest is read again because a segment it names was replaced meanwhile.
+const ATTEMPTS: usize = 8;
+
+fn damaged_file(file: &str, damage: Damage) -> CoreError {
+    CoreError::Damaged {
+        file: file.to_owned(),
+        what: damage.0,
+    }
+}
+
+/// The manifest's stamp; None when there is no manifest.
+pub fn stamp(folder: &Path) -> io::Result<Option<Stamp>> {
+    match fs::metadata(folder.join(MANIFEST)) {
+        Ok(metadata) => Ok(Some(stamp_of(&metadata))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn stamp_of(metadata: &fs::Metadata) -> Stamp {
+    #[cfg(unix)]
+    let file = std::os::unix::fs::MetadataExt::ino(metadata);
+    #[cfg(not(unix))]
+    let file = 0;
+    Stamp {
+        length: metadata.len(),
+        file,
+        modified: metadata.modified().ok(),
+    }
+}
+
+fn read_manifest(folder: &Path) -> Result<Option<(Manifest, Stamp)>> {
+    let mut file = match File::open(folder.join(MANIFEST)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let stamp = stamp_of(&file.metadata()?);
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut file, &mut bytes)?;
+    let manifest = parse_manifest(&bytes).map_err(|damage| damaged_file(MANIFEST, damage))?;
+    Ok(Some((manifest, stamp)))
+}
+
+/// Only the manifest; None when there is none.
+pub fn manifest(folder: &Path) -> Result<Option<Manifest>> {
+    Ok(read_manifest(folder)?.map(|(manifest, _)| manifest))
+}
+
+/// The published snapshot; None when there is no manifest. `known` segments are used again.
+pub fn load(folder: &Path, identity: &Arc<Identity>, known: &Snapshot) -> Result<Option<Snapshot>> {
+    let mut missing = None;
+    for _ in 0..ATTEMPTS {
+        let Some((manifest, stamp)) = read_manifest(folder)? else {
+            return Ok(None);
+        };
+        if manifest.store_uuid != identity.store_uuid {
+            let damage = Damage("belongs to another store".into());
+            return Err(damaged_file(MANIFEST, damage));
+        }
+        match bind_all(folder, identity, &manifest, known) {
+            Ok(parts) => return Ok(Some(assemble(identity, &manifest, stamp, parts))),
+            Err(CoreError::Io(error)) if error.kind() == ErrorKind::NotFound => {
+                missing = Some(manifest);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let generation = missing.map_or(0, |manifest| manifest.generation);
+    let damage = Damage(format!("names a missing segment (generation {generation})"));
+    Err(damaged_file(MANIFEST, damage))
+}
+
+fn bind_all(
+    folder: &Path,
+    identity: &Identity,
+    manifest: &Manifest,
+    known: &Snapshot,
+) -> Result<Vec<Part>> {
+    let mut parts = Vec::with_capacity(manifest.segments.len());
+    for entry in &manifest.segments {
+        let old = known
+            .parts
+            .iter()
+            .find(|part| part.segment.name() == Some(&entry.name));
+        let segment = match old {
+            Some(part) => Arc::clone(&part.segment),
+            None => {
+                let damaged = |damage| damaged_file(&entry.name, damage);
+                let region = Region::map(&File::open(folder.join(&entry.name))?)?;
+                let found = region.bytes().len() as u64;
+                if found != entry.bytes {
+                    let text = format!("expected {} bytes, found {found}", entry.bytes);
+                    return Err(damaged(Damage(text)));
+                }
+                if header_crc(region.bytes()).map_err(damaged)? != entry.crc {
+                    return Err(damaged(Damage("header is not the one published".into())));
+                }
+                let segment = Segment::open(region, identity, Some(entry.name.clone()));
+                Arc::new(segment.map_err(damaged)?)
+            }
+        };
+        parts.push(Part::whole(segment));
+    }
+    Ok(parts)
+}
+
+fn assemble(
+    identity: &Arc<Identity>,
+    manifest: &Manifest,
+    stamp: Stamp,
+    parts: Vec<Part>,
+) -> Snapshot {
+    let mut snapshot = Snapshot::empty(Arc::clone(identity));
+    snapshot.published = parts.len();
+    parts.into_iter().for_each(|part| snapshot.push(part));
+    snapshot.generation = manifest.generation;
+    snapshot.upto_seq = manifest.upto_seq;
+    snapshot.applied_seq = manifest.upto_seq;
+    snapshot.chain_head = manifest.head;
+    snapshot.stamp = Some(stamp);
+    snapshot
+}

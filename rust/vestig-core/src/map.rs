@@ -1,0 +1,118 @@
+//! Read-only memory: mapped files and held images as typed slices. Together with the kernel
+//! dispatch the only `unsafe` of the crate.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+
+#[cfg(target_endian = "big")]
+compile_error!("segments are little-endian and are read in place");
+
+/// Numbers without padding or invalid patterns, so that any aligned bytes are values.
+///
+/// # Safety
+/// Every bit pattern must be a valid value, and the type must have no padding.
+pub unsafe trait Plain: Copy + 'static {}
+// SAFETY: integers and floats have no padding and no invalid bit patterns.
+unsafe impl Plain for u8 {}
+// SAFETY: as above.
+unsafe impl Plain for i8 {}
+// SAFETY: as above.
+unsafe impl Plain for u32 {}
+// SAFETY: as above.
+unsafe impl Plain for u64 {}
+// SAFETY: as above.
+unsafe impl Plain for i64 {}
+// SAFETY: as above.
+unsafe impl Plain for f32 {}
+// SAFETY: arrays of bytes are bytes.
+unsafe impl<const N: usize> Plain for [u8; N] {}
+
+/// The bytes as values; None unless they are aligned and a whole number of them.
+#[must_use]
+pub fn cast<T: Plain>(bytes: &[u8]) -> Option<&[T]> {
+    let width = size_of::<T>();
+    if width == 0 || bytes.len() % width != 0 || bytes.as_ptr().align_offset(align_of::<T>()) != 0 {
+        return None;
+    }
+    // SAFETY: aligned and of whole width as just checked, any pattern is valid (`Plain`), and
+    // the lifetime and immutability are those of `bytes`.
+    Some(unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / width) })
+}
+
+/// The values as bytes, as they lie in the file.
+#[must_use]
+pub fn bytes_of<T: Plain>(values: &[T]) -> &[u8] {
+    // SAFETY: `Plain` has no padding, so every byte is initialised; bytes need no alignment.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// Zeroed heap memory that begins at a multiple of 64.
+pub struct Held {
+    lines: Vec<Line>,
+    length: usize,
+}
+
+impl Held {
+    /// `length` zero bytes.
+    #[must_use]
+    pub fn zeroed(length: usize) -> Self {
+        Self {
+            lines: vec![Line([0; 64]); length.div_ceil(64)],
+            length,
+        }
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the lines are initialised, contiguous and at least `length` bytes.
+        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.length) }
+    }
+
+    /// The bytes, to fill in.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and borrowed mutably.
+        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.length) }
+    }
+}
+
+/// One segment image, mapped from a file or held in memory.
+pub enum Region {
+    /// A file that is never changed after its name is known.
+    Mapped(memmap2::Mmap),
+    /// Memory of this process.
+    Held(Held),
+}
+
+impl Region {
+    /// Maps a whole file for reading.
+    pub fn map(file: &File) -> io::Result<Self> {
+        if file.metadata()?.len() == 0 {
+            return Ok(Self::Held(Held::zeroed(0)));
+        }
+        // SAFETY: segment files are written under a name that nobody knows, then made read-only
+        // and never changed, truncated or reused (docs/format.md).
+        Ok(Self::Mapped(unsafe { memmap2::Mmap::map(file)? }))
+    }
+
+    /// The image.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Held(held) => held.bytes(),
+        }
+    }
+
+    /// Whether it is a file.
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        matches!(self, Self::Mapped(_))
+    }
+}

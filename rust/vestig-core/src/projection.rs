@@ -1,0 +1,365 @@
+//! The shared state of one store's projection: many readers, one writer at a time.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+
+use crate::error::{CoreError, Result};
+use crate::format::{Identity, Manifest, SegmentEntry, header_crc};
+use crate::snapshot::{Part, Snapshot, merge};
+use crate::tail::{Analysed, NewRow};
+use crate::{builder, load, writer};
+
+/// More published segments than this are merged.
+const SEGMENTS_MAX: usize = 6;
+/// Longest model name that a header holds.
+const MODEL_MAX: usize = 1024;
+
+/// Segments, manifest and tail of one store. All methods take `&self` and may run in parallel;
+/// a reader keeps the snapshot it began with.
+pub struct Projection {
+    folder: Option<PathBuf>,
+    read_only: bool,
+    identity: Arc<Identity>,
+    current: RwLock<Arc<Snapshot>>,
+    /// Held by whoever makes the next snapshot; true after `reset`, until the next publication.
+    writing: Mutex<bool>,
+    discarded: Option<String>,
+}
+
+impl Projection {
+    /// `folder` None = memory only. Damage is moved aside and reported by `discarded`.
+    pub fn open(folder: Option<PathBuf>, identity: Identity, read_only: bool) -> Result<Self> {
+        if identity.dimensions == 0 || identity.dimensions > 8192 {
+            let found = identity.dimensions;
+            return Err(CoreError::Invalid(format!(
+                "expected 1 to 8192 dimensions, got {found}"
+            )));
+        }
+        if identity.model.len() > MODEL_MAX {
+            return Err(CoreError::Invalid(format!(
+                "expected a model name of at most {MODEL_MAX} bytes"
+            )));
+        }
+        let identity = Arc::new(identity);
+        let (mut snapshot, mut discarded) = (Snapshot::empty(Arc::clone(&identity)), None);
+        if let Some(folder) = &folder {
+            if !read_only {
+                writer::make_folder(folder)?;
+            }
+            (snapshot, discarded) = open_folder(folder, &identity, read_only)?;
+        }
+        let current = RwLock::new(Arc::new(snapshot));
+        Ok(Self {
+            folder,
+            read_only,
+            identity,
+            current,
+            writing: Mutex::new(false),
+            discarded,
+        })
+    }
+
+    /// Why files were not used at open; None when they were, or when there were none.
+    #[must_use]
+    pub fn discarded(&self) -> Option<&str> {
+        self.discarded.as_deref()
+    }
+
+    /// Whose.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The state now; it never changes.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The state now, if it stands at this seq.
+    pub fn snapshot_at(&self, seq: u64) -> Result<Arc<Snapshot>> {
+        let snapshot = self.snapshot();
+        if snapshot.applied_seq == seq {
+            Ok(snapshot)
+        } else {
+            Err(CoreError::Moved)
+        }
+    }
+
+    fn replace(&self, snapshot: Snapshot) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
+    }
+
+    fn writing(&self) -> MutexGuard<'_, bool> {
+        // A panic between two snapshots leaves the former one whole.
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One stat of the manifest; maps a newer set. False when nothing changed, or when another
+    /// thread of this process is just changing it.
+    pub fn refresh(&self) -> Result<bool> {
+        let Some(folder) = &self.folder else {
+            return Ok(false);
+        };
+        if load::stamp(folder)? == self.snapshot().stamp {
+            return Ok(false);
+        }
+        let guard = match self.writing.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+        };
+        // After a reset the files are what was given up; the next publication replaces them.
+        if *guard {
+            return Ok(false);
+        }
+        self.adopt(folder)
+    }
+
+    /// Takes over what is published if it is not older than what is held.
+    fn adopt(&self, folder: &Path) -> Result<bool> {
+        let old = self.snapshot();
+        let Some(mut new) = load::load(folder, &self.identity, &old)? else {
+            return Ok(false);
+        };
+        if new.stamp == old.stamp {
+            return Ok(false);
+        }
+        if new.upto_seq < old.upto_seq {
+            // Going back would forget rows that the caller has already seen.
+            let mut kept = old.as_ref().clone();
+            kept.stamp = new.stamp;
+            self.replace(kept);
+            return Ok(false);
+        }
+        new.adopt_tail(&old);
+        self.replace(new);
+        Ok(true)
+    }
+
+    /// Row versions into the tail, all or none. Of two versions of one id the last one counts.
+    pub fn apply(&self, rows: &[NewRow], upto_seq: u64, chain_head: [u8; 32]) -> Result<()> {
+        let guard = self.writing();
+        let mut snapshot = self.snapshot().as_ref().clone();
+        if upto_seq < snapshot.applied_seq {
+            let stands = snapshot.applied_seq;
+            return Err(CoreError::Invalid(format!(
+                "expected a seq of at least {stands}, got {upto_seq}"
+            )));
+        }
+        let mut last = std::collections::HashMap::new();
+        for (i, row) in rows.iter().enumerate() {
+            last.insert(row.id, i);
+        }
+        let newest = rows
+            .iter()
+            .enumerate()
+            .filter(|(i, row)| last.get(&row.id) == Some(i));
+        let analysed = newest
+            .map(|(_, row)| Analysed::new(row, &self.identity))
+            .collect::<Result<Vec<Analysed<'_>>>>()?;
+        let versions: Vec<_> = analysed.iter().map(Analysed::version).collect();
+        snapshot
+            .append(&versions)
+            .map_err(|damage| CoreError::Invalid(damage.0))?;
+        snapshot.applied_seq = upto_seq;
+        snapshot.chain_head = chain_head;
+        self.replace(snapshot);
+        drop(guard);
+        Ok(())
+    }
+
+    /// Empty; what is on disk is replaced by the next publication.
+    pub fn reset(&self) {
+        let mut replaced = self.writing();
+        let old = self.snapshot();
+        let mut empty = Snapshot::empty(Arc::clone(&self.identity));
+        empty.stamp.clone_from(&old.stamp);
+        empty.generation = old.generation;
+        *replaced = self.folder.is_some() && !self.read_only;
+        self.replace(empty);
+    }
+
+    /// The tail to a segment (`compact`: everything to one) and a manifest, durably. Bytes
+    /// written; 0 when there was nothing to do or another process was newer.
+    pub fn publish(&self, compact: bool) -> Result<u64> {
+        let Some(folder) = self.folder.as_ref().filter(|_| !self.read_only) else {
+            return Ok(0);
+        };
+        let mut replaced = self.writing();
+        let lock = writer::Lock::exclusive(folder)?;
+        // A damaged set is replaced as a whole by what this process holds.
+        let mut whole = *replaced;
+        if !whole {
+            match self.adopt(folder) {
+                Err(CoreError::Damaged { .. }) => {
+                    writer::move_aside(folder)?;
+                    whole = true;
+                }
+                other => drop(other?),
+            }
+        }
+        let held = self.snapshot();
+        let named = match load::manifest(folder) {
+            Ok(manifest) => manifest.map_or_else(Vec::new, |manifest| manifest.segments),
+            Err(CoreError::Damaged { .. }) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        let entries = entries(&held, &named);
+        whole |= entries.is_none();
+        let first = if whole || compact {
+            0
+        } else {
+            first_merged(&held)
+        };
+        let masked = held
+            .parts
+            .iter()
+            .any(|part| part.live_rows < part.segment.rows());
+        let useless = !masked && held.parts.len() <= 1;
+        let unchanged = held.tail_rows() == 0 && held.applied_seq == held.upto_seq;
+        if !whole && unchanged && (!compact || useless) {
+            return Ok(0);
+        }
+        let kept = entries
+            .unwrap_or_default()
+            .into_iter()
+            .take(first)
+            .collect();
+        let bytes = self.write(folder, &held, first, kept)?;
+        *replaced = false;
+        drop(lock);
+        Ok(bytes)
+    }
+
+    /// Writes parts from `first` on as one segment behind the `kept` ones, and the manifest.
+    fn write(
+        &self,
+        folder: &Path,
+        held: &Snapshot,
+        first: usize,
+        kept: Vec<SegmentEntry>,
+    ) -> Result<u64> {
+        let generation = held.generation.max(writer::newest_generation(folder)?) + 1;
+        let mut segments = kept;
+        let mut bytes = 0;
+        if held.parts[first..].iter().any(|part| part.live_rows > 0) {
+            let mut image = merge(&self.identity, &held.parts[first..]);
+            builder::seal(&mut image).map_err(|damage| CoreError::Invalid(damage.0))?;
+            segments.push(writer::write_segment(folder, generation, image.bytes())?);
+            bytes += image.bytes().len() as u64;
+        }
+        let manifest = Manifest {
+            generation,
+            upto_seq: held.applied_seq,
+            head: held.chain_head,
+            store_uuid: self.identity.store_uuid,
+            segments,
+        };
+        bytes += writer::write_manifest(folder, &manifest)?;
+        let loaded = load::load(folder, &self.identity, held)?;
+        writer::sweep(folder, &manifest)?;
+        if let Some(new) = loaded {
+            self.replace(new);
+        }
+        Ok(bytes)
+    }
+
+    /// Checks every checksum of every mapped section again; one line per finding.
+    #[must_use]
+    pub fn verify(&self) -> Vec<String> {
+        let snapshot = self.snapshot();
+        let mut findings = Vec::new();
+        for part in &snapshot.parts[..snapshot.published] {
+            let name = part.segment.name().unwrap_or("memory");
+            for section in part.segment.wrong_sections() {
+                findings.push(format!("{name}: checksum of section {section} differs"));
+            }
+        }
+        if let Some(folder) = &self.folder {
+            if let Err(error) = load::manifest(folder) {
+                findings.push(error.to_string());
+            }
+        }
+        findings
+    }
+
+    /// (section, bytes) over all published segments, then ("tail", bytes).
+    #[must_use]
+    pub fn sizes(&self) -> Vec<(&'static str, u64)> {
+        let snapshot = self.snapshot();
+        let mut sizes: Vec<(&'static str, u64)> = crate::format::SECTION_TABLE
+            .iter()
+            .map(|(name, _)| (*name, 0))
+            .collect();
+        for part in &snapshot.parts[..snapshot.published] {
+            let sections = part.segment.section_sizes();
+            sizes
+                .iter_mut()
+                .zip(sections)
+                .for_each(|(sum, (_, bytes))| sum.1 += bytes);
+        }
+        let tail = snapshot.parts[snapshot.published..].iter();
+        sizes.push((
+            "tail",
+            tail.map(|part| part.segment.image().len() as u64).sum(),
+        ));
+        sizes
+    }
+}
+
+/// Manifest entries of the published parts; None when the manifest on disk lacks one of them.
+fn entries(held: &Snapshot, named: &[SegmentEntry]) -> Option<Vec<SegmentEntry>> {
+    let find = |part: &Part| {
+        let crc = header_crc(part.segment.image()).ok()?;
+        let wanted = |entry: &&SegmentEntry| part.segment.name() == Some(&entry.name);
+        named
+            .iter()
+            .find(wanted)
+            .filter(|entry| entry.crc == crc)
+            .cloned()
+    };
+    held.parts[..held.published].iter().map(find).collect()
+}
+
+/// First part to merge: the tail, or so much that few segments stay and each is larger than all
+/// behind it together, which keeps the cost of merging logarithmic.
+fn first_merged(held: &Snapshot) -> usize {
+    if held.published < SEGMENTS_MAX {
+        return held.published;
+    }
+    let mut behind: usize = held.parts.iter().map(|part| part.live_rows).sum();
+    for (i, part) in held.parts[..held.published].iter().enumerate() {
+        behind -= part.live_rows;
+        if part.live_rows <= behind || i + 1 == SEGMENTS_MAX {
+            return i;
+        }
+    }
+    held.published
+}
+
+fn open_folder(
+    folder: &Path,
+    identity: &Arc<Identity>,
+    read_only: bool,
+) -> Result<(Snapshot, Option<String>)> {
+    let empty = Snapshot::empty(Arc::clone(identity));
+    let first = load::load(folder, identity, &empty);
+    let Err(CoreError::Damaged { .. }) = &first else {
+        return Ok((first?.unwrap_or(empty), None));
+    };
+    if read_only {
+        let reason = first.err().map(|error| error.to_string());
+        return Ok((empty, reason));
+    }
+    // Busy is not damaged: the verdict is given under the lock, where nobody writes.
+    let lock = writer::Lock::exclusive(folder)?;
+    let verdict = load::load(folder, identity, &empty);
+    let Err(CoreError::Damaged { .. }) = &verdict else {
+        return Ok((verdict?.unwrap_or(empty), None));
+    };
+    writer::move_aside(folder)?;
+    drop(lock);
+    Ok((empty, verdict.err().map(|error| error.to_string())))
+}

@@ -1,0 +1,513 @@
+//! One segment bound to typed slices. Every invariant is checked once, in [`Segment::bind`], so
+//! that neither accessors nor kernels check anything again.
+
+use std::ops::Range;
+
+use crate::format::{self, Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
+use crate::map::{Plain, Region, cast};
+
+/// 16 raw bytes of a memory.
+pub type Id = [u8; 16];
+/// Null in string columns.
+pub const NO_STRING: u32 = u32::MAX;
+/// Null in time columns: later than everything.
+pub const NO_TIME: i64 = i64::MAX;
+/// Null in `sequence`.
+pub const NO_SEQUENCE: i64 = i64::MIN;
+/// Number of members of Kind, Status, OriginType, Stability.
+const CODE_LIMITS: [u8; 4] = [2, 4, 4, 4];
+
+/// Small codes of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attributes {
+    /// Position in Kind.
+    pub kind: u8,
+    /// Position in Status.
+    pub status: u8,
+    /// Position in OriginType.
+    pub origin: u8,
+    /// Position in Stability.
+    pub stability: u8,
+    /// Whether it is pinned.
+    pub pinned: bool,
+    /// Whether it has a vector.
+    pub embedded: bool,
+}
+
+impl Attributes {
+    /// As stored.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; 8] {
+        let (pinned, embedded) = (u8::from(self.pinned), u8::from(self.embedded));
+        [
+            self.kind,
+            self.status,
+            self.origin,
+            self.stability,
+            pinned,
+            embedded,
+            0,
+            0,
+        ]
+    }
+
+    fn from_bytes(b: [u8; 8]) -> Self {
+        Self {
+            kind: b[0],
+            status: b[1],
+            origin: b[2],
+            stability: b[3],
+            pinned: b[4] == 1,
+            embedded: b[5] == 1,
+        }
+    }
+}
+
+/// One entry of the event log as ranking needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventRow {
+    /// Position in EventType.
+    pub kind: u8,
+    /// µs since the epoch.
+    pub occurred: i64,
+    /// µs since the epoch.
+    pub recorded: i64,
+    /// Ledger transaction.
+    pub seq: i64,
+    /// Row number inside it.
+    pub row: i64,
+}
+
+/// Row versions of one image, sorted by (seq, id), never changed.
+pub struct Segment {
+    region: Region,
+    header: Header,
+    ranges: [Range<usize>; SECTIONS],
+    lanes: usize,
+    name: Option<String>,
+    embedded: Vec<u64>,
+}
+
+impl Segment {
+    /// Binds an image. `name`: its file name, None when it is held in memory only.
+    pub fn bind(region: Region, identity: &Identity, name: Option<String>) -> Result<Self, Damage> {
+        let header = format::parse_header(region.bytes())?;
+        let found = &header.identity;
+        if found.store_uuid != identity.store_uuid {
+            return damaged("segment belongs to another store");
+        }
+        if found.dimensions != identity.dimensions || found.model != identity.model {
+            return damaged("segment has vectors of another model");
+        }
+        if found.analyser != identity.analyser {
+            return damaged("segment was made by another analyser version");
+        }
+        let ranges = std::array::from_fn(|i| {
+            let extent = header.extents[i];
+            extent.offset as usize..(extent.offset + extent.length) as usize
+        });
+        let lanes = identity.lanes();
+        let mut segment = Self {
+            region,
+            lanes,
+            header,
+            ranges,
+            name,
+            embedded: Vec::new(),
+        };
+        segment.check_lengths()?;
+        segment.check_strings()?;
+        segment.check_rows()?;
+        segment.check_lists()?;
+        segment.check_postings()?;
+        let mut embedded = vec![0; segment.rows().div_ceil(64)];
+        for (row, b) in segment
+            .column::<[u8; 8]>(Section::Attributes)
+            .iter()
+            .enumerate()
+        {
+            embedded[row / 64] |= u64::from(b[5]) << (row % 64);
+        }
+        segment.embedded = embedded;
+        Ok(segment)
+    }
+
+    /// Binds an image that comes from a file: its checksums are compared as well.
+    pub fn open(region: Region, identity: &Identity, name: Option<String>) -> Result<Self, Damage> {
+        let segment = Self::bind(region, identity, name)?;
+        match segment.wrong_sections().first() {
+            Some(section) => damaged(format!("checksum of section {section} differs")),
+            None => Ok(segment),
+        }
+    }
+
+    /// Compares the checksum of every section; the names of those that differ.
+    #[must_use]
+    pub fn wrong_sections(&self) -> Vec<&'static str> {
+        let wrong = |i: &usize| {
+            format::checksum(&self.region.bytes()[self.ranges[*i].clone()])
+                != self.header.extents[*i].crc
+        };
+        (0..SECTIONS)
+            .filter(wrong)
+            .map(|i| SECTION_TABLE[i].0)
+            .collect()
+    }
+
+    /// Number of row versions, masked ones included.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.header.rows as usize
+    }
+
+    /// Stored length of a vector.
+    #[must_use]
+    pub fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// Rows that have a vector, as bits.
+    #[must_use]
+    pub fn embedded(&self) -> &[u64] {
+        &self.embedded
+    }
+
+    /// File name; None = memory only.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The whole image.
+    #[must_use]
+    pub fn image(&self) -> &[u8] {
+        self.region.bytes()
+    }
+
+    /// (section, bytes).
+    pub fn section_sizes(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        SECTION_TABLE
+            .iter()
+            .zip(&self.header.extents)
+            .map(|((name, _), e)| (*name, e.length))
+    }
+
+    /// A column. Width and alignment were checked by `bind`.
+    #[must_use]
+    pub fn column<T: Plain>(&self, section: Section) -> &[T] {
+        let range = self.ranges[section as usize].clone();
+        cast(&self.region.bytes()[range]).unwrap_or_default()
+    }
+
+    /// Ids by row.
+    #[must_use]
+    pub fn ids(&self) -> &[Id] {
+        self.column(Section::Ids)
+    }
+
+    /// Small codes of a row.
+    #[must_use]
+    pub fn attributes(&self, row: usize) -> Attributes {
+        Attributes::from_bytes(self.column::<[u8; 8]>(Section::Attributes)[row])
+    }
+
+    /// Unit vector of a row, zero-padded to whole lanes.
+    #[must_use]
+    pub fn vector(&self, row: usize) -> &[f32] {
+        &self.column::<f32>(Section::Vectors)[row * self.lanes..(row + 1) * self.lanes]
+    }
+
+    /// Row of an id.
+    #[must_use]
+    pub fn find(&self, id: &Id) -> Option<usize> {
+        let ids = self.ids();
+        let order = self.column::<u32>(Section::IdOrder);
+        let at = order
+            .binary_search_by(|row| ids[*row as usize].cmp(id))
+            .ok()?;
+        Some(order[at] as usize)
+    }
+
+    fn text(&self, offsets: Section, bytes: Section, number: usize) -> &str {
+        let offsets = self.column::<u64>(offsets);
+        let range = offsets[number] as usize..offsets[number + 1] as usize;
+        std::str::from_utf8(&self.column::<u8>(bytes)[range]).unwrap_or_default()
+    }
+
+    fn find_text(&self, offsets: Section, bytes: Section, wanted: &str) -> Option<u32> {
+        let (mut low, mut high) = (0, self.column::<u64>(offsets).len() - 1);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.text(offsets, bytes, middle).cmp(wanted) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Some(middle as u32),
+            }
+        }
+        None
+    }
+
+    /// Interned text of a number; None for null.
+    #[must_use]
+    pub fn string(&self, number: u32) -> Option<&str> {
+        (number != NO_STRING).then(|| {
+            self.text(
+                Section::StringOffsets,
+                Section::StringBytes,
+                number as usize,
+            )
+        })
+    }
+
+    /// Number of an interned text.
+    #[must_use]
+    pub fn string_number(&self, wanted: &str) -> Option<u32> {
+        self.find_text(Section::StringOffsets, Section::StringBytes, wanted)
+    }
+
+    /// Number of terms.
+    #[must_use]
+    pub fn term_count(&self) -> usize {
+        self.column::<u64>(Section::TermOffsets).len() - 1
+    }
+
+    /// A term.
+    #[must_use]
+    pub fn term(&self, number: usize) -> &str {
+        self.text(Section::TermOffsets, Section::TermBytes, number)
+    }
+
+    /// Number of a term.
+    #[must_use]
+    pub fn term_number(&self, wanted: &str) -> Option<u32> {
+        self.find_text(Section::TermOffsets, Section::TermBytes, wanted)
+    }
+
+    /// Rows with a term, ascending, and how often each has it.
+    #[must_use]
+    pub fn postings(&self, term: usize) -> (&[u32], &[u32]) {
+        let offsets = self.column::<u64>(Section::PostingOffsets);
+        let range = offsets[term] as usize..offsets[term + 1] as usize;
+        (
+            &self.column::<u32>(Section::PostingRows)[range.clone()],
+            &self.column::<u32>(Section::PostingCounts)[range],
+        )
+    }
+
+    /// String numbers of a list column of a row.
+    #[must_use]
+    pub fn list(&self, offsets: Section, values: Section, row: usize) -> &[u32] {
+        let offsets = self.column::<u32>(offsets);
+        &self.column::<u32>(values)[offsets[row] as usize..offsets[row + 1] as usize]
+    }
+
+    /// Events of a row.
+    pub fn events(&self, row: usize) -> impl Iterator<Item = EventRow> + '_ {
+        let offsets = self.column::<u32>(Section::EventOffsets);
+        (offsets[row] as usize..offsets[row + 1] as usize).map(|i| EventRow {
+            kind: self.column::<u8>(Section::EventTypes)[i],
+            occurred: self.column::<i64>(Section::EventOccurred)[i],
+            recorded: self.column::<i64>(Section::EventRecorded)[i],
+            seq: self.column::<i64>(Section::EventSeq)[i],
+            row: self.column::<i64>(Section::EventRow)[i],
+        })
+    }
+
+    fn count(&self, section: Section) -> Result<usize, Damage> {
+        let (name, width) = SECTION_TABLE[section as usize];
+        let length = self.header.extents[section as usize].length;
+        if length % width != 0 {
+            return damaged(format!("section {name} has a part of a value"));
+        }
+        Ok((length / width) as usize)
+    }
+
+    fn expect(&self, section: Section, expected: usize) -> Result<(), Damage> {
+        let found = self.count(section)?;
+        if found != expected {
+            let name = SECTION_TABLE[section as usize].0;
+            return damaged(format!(
+                "section {name}: expected {expected} values, found {found}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_lengths(&self) -> Result<(), Damage> {
+        use Section as S;
+        let rows = self.rows();
+        let per_row = [
+            S::Ids,
+            S::IdOrder,
+            S::Seq,
+            S::Wseq,
+            S::Scales,
+            S::Bounds,
+            S::Attributes,
+            S::Valid,
+            S::Invalid,
+            S::Created,
+            S::Expired,
+            S::Sequence,
+            S::Namespace,
+            S::Scope,
+            S::Author,
+            S::Role,
+            S::Session,
+            S::Lengths,
+        ];
+        for section in per_row {
+            self.expect(section, rows)?;
+        }
+        let Some(numbers) = rows.checked_mul(self.lanes) else {
+            return damaged("vectors do not fit the address space");
+        };
+        self.expect(S::Vectors, numbers)?;
+        self.expect(S::Codes, numbers)?;
+        for section in [
+            S::TagOffsets,
+            S::SourceOffsets,
+            S::ActorOffsets,
+            S::EventOffsets,
+        ] {
+            self.expect(section, rows + 1)?;
+        }
+        let events = self.count(S::EventTypes)?;
+        for section in [S::EventOccurred, S::EventRecorded, S::EventSeq, S::EventRow] {
+            self.expect(section, events)?;
+        }
+        self.expect(S::PostingCounts, self.count(S::PostingRows)?)?;
+        for section in [
+            S::Tags,
+            S::Sources,
+            S::Actors,
+            S::StringOffsets,
+            S::TermOffsets,
+        ] {
+            self.count(section)?;
+        }
+        self.expect(S::PostingOffsets, self.count(S::TermOffsets)?)
+    }
+
+    fn check_strings(&self) -> Result<(), Damage> {
+        let tables = [
+            (Section::StringOffsets, Section::StringBytes),
+            (Section::TermOffsets, Section::TermBytes),
+        ];
+        for (offsets, bytes) in tables {
+            let name = SECTION_TABLE[bytes as usize].0;
+            let bytes = self.column::<u8>(bytes);
+            let offsets = self.column::<u64>(offsets);
+            check_offsets(offsets.iter().copied(), bytes.len(), name)?;
+            let mut previous: Option<&[u8]> = None;
+            for pair in offsets.windows(2) {
+                let text = &bytes[pair[0] as usize..pair[1] as usize];
+                if std::str::from_utf8(text).is_err() || previous.is_some_and(|p| p >= text) {
+                    return damaged(format!("section {name} is not sorted text"));
+                }
+                previous = Some(text);
+            }
+        }
+        Ok(())
+    }
+
+    fn strings(&self) -> u32 {
+        (self.column::<u64>(Section::StringOffsets).len() - 1) as u32
+    }
+
+    fn check_rows(&self) -> Result<(), Damage> {
+        let ids = self.ids();
+        let mut previous: Option<&Id> = None;
+        for row in self.column::<u32>(Section::IdOrder) {
+            let id = ids.get(*row as usize);
+            if id.is_none() || previous >= id {
+                return damaged("id_order does not sort the ids");
+            }
+            previous = id;
+        }
+        for b in self.column::<[u8; 8]>(Section::Attributes) {
+            let codes = b[..4]
+                .iter()
+                .zip(CODE_LIMITS)
+                .all(|(code, limit)| *code < limit);
+            if !codes || b[4] > 1 || b[5] > 1 {
+                return damaged("attributes hold an unknown code");
+            }
+        }
+        let strings = self.strings();
+        for section in [
+            Section::Namespace,
+            Section::Scope,
+            Section::Author,
+            Section::Role,
+            Section::Session,
+        ] {
+            let nullable = section != Section::Namespace;
+            let known = |n: &u32| *n < strings || (nullable && *n == NO_STRING);
+            if !self.column::<u32>(section).iter().all(known) {
+                return damaged("a text column names an unknown string");
+            }
+        }
+        Ok(())
+    }
+
+    fn check_lists(&self) -> Result<(), Damage> {
+        let strings = self.strings();
+        let lists = [
+            (Section::TagOffsets, Section::Tags),
+            (Section::SourceOffsets, Section::Sources),
+            (Section::ActorOffsets, Section::Actors),
+        ];
+        for (offsets, values) in lists {
+            let name = SECTION_TABLE[values as usize].0;
+            let values = self.column::<u32>(values);
+            let offsets = self.column::<u32>(offsets).iter().map(|o| u64::from(*o));
+            check_offsets(offsets, values.len(), name)?;
+            if values.iter().any(|n| *n >= strings) {
+                return damaged(format!("section {name} names an unknown string"));
+            }
+        }
+        let offsets = self
+            .column::<u32>(Section::EventOffsets)
+            .iter()
+            .map(|o| u64::from(*o));
+        check_offsets(
+            offsets,
+            self.column::<u8>(Section::EventTypes).len(),
+            "events",
+        )
+    }
+
+    fn check_postings(&self) -> Result<(), Damage> {
+        let rows = self.column::<u32>(Section::PostingRows);
+        let offsets = self.column::<u64>(Section::PostingOffsets);
+        check_offsets(offsets.iter().copied(), rows.len(), "postings")?;
+        for pair in offsets.windows(2) {
+            let list = &rows[pair[0] as usize..pair[1] as usize];
+            let ascending = list.windows(2).all(|w| w[0] < w[1]);
+            if !ascending || list.last().is_some_and(|row| *row as usize >= self.rows()) {
+                return damaged("a posting list is not ascending rows");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Offsets begin at 0, never fall and end at the number of values.
+fn check_offsets(
+    offsets: impl Iterator<Item = u64>,
+    values: usize,
+    name: &str,
+) -> Result<(), Damage> {
+    let mut last = None;
+    for offset in offsets {
+        if last.map_or(offset != 0, |l| offset < l) {
+            return damaged(format!("offsets of {name} are not ascending from 0"));
+        }
+        last = Some(offset);
+    }
+    if last != Some(values as u64) {
+        return damaged(format!("offsets of {name} do not end at {values}"));
+    }
+    Ok(())
+}

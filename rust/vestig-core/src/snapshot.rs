@@ -1,0 +1,265 @@
+//! One consistent state: published segments, then the tail, each with the rows that still count.
+//!
+//! The tail is made of segments too, held in memory and merged like a binary counter, so one
+//! scan serves both and a commit costs O(log tail).
+
+use std::sync::Arc;
+
+use crate::builder::{Forward, RowVersion, build, row_version};
+use crate::format::{Damage, Identity};
+use crate::map::{Held, Region};
+use crate::segment::{Id, Segment};
+
+/// Rows as bits, 64 a word.
+pub type Bits = Vec<u64>;
+
+/// Bits 0 … n − 1 set.
+#[must_use]
+pub fn ones(n: usize) -> Bits {
+    let mut bits = vec![u64::MAX; n.div_ceil(64)];
+    if let (Some(last), used @ 1..) = (bits.last_mut(), n % 64) {
+        *last = (1 << used) - 1;
+    }
+    bits
+}
+
+/// Number of set bits.
+#[must_use]
+pub fn count(bits: &[u64]) -> usize {
+    bits.iter().map(|word| word.count_ones() as usize).sum()
+}
+
+/// Whether a bit is set.
+#[must_use]
+pub fn has(bits: &[u64], row: usize) -> bool {
+    bits[row / 64] >> (row % 64) & 1 == 1
+}
+
+/// Set bits, ascending.
+pub fn set_bits(bits: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    bits.iter().enumerate().flat_map(|(i, word)| {
+        let mut rest = *word;
+        std::iter::from_fn(move || {
+            (rest != 0).then(|| {
+                let bit = rest.trailing_zeros() as usize;
+                rest &= rest - 1;
+                i * 64 + bit
+            })
+        })
+    })
+}
+
+/// A segment and its rows that no later version masks.
+#[derive(Clone)]
+pub struct Part {
+    /// Rows.
+    pub segment: Arc<Segment>,
+    /// Those that count.
+    pub live: Arc<Bits>,
+    /// How many count.
+    pub live_rows: usize,
+}
+
+impl Part {
+    /// All rows count.
+    #[must_use]
+    pub fn whole(segment: Arc<Segment>) -> Self {
+        let live_rows = segment.rows();
+        Self {
+            live: Arc::new(ones(live_rows)),
+            live_rows,
+            segment,
+        }
+    }
+
+    fn with_live(&self, live: Bits) -> Self {
+        let live_rows = count(&live);
+        Self {
+            segment: Arc::clone(&self.segment),
+            live: Arc::new(live),
+            live_rows,
+        }
+    }
+
+    /// Without the rows whose memory has a version that counts in `newer`.
+    #[must_use]
+    pub fn masked_by(&self, newer: &Part) -> Self {
+        let mut live: Option<Bits> = None;
+        let mut clear = |row: usize| {
+            let bits = live.get_or_insert_with(|| self.live.as_ref().clone());
+            bits[row / 64] &= !(1 << (row % 64));
+        };
+        if newer.live_rows <= self.live_rows {
+            for row in set_bits(&newer.live) {
+                if let Some(own) = self.segment.find(&newer.segment.ids()[row]) {
+                    clear(own);
+                }
+            }
+        } else {
+            for own in set_bits(&self.live) {
+                let found = newer.segment.find(&self.segment.ids()[own]);
+                if found.is_some_and(|row| has(&newer.live, row)) {
+                    clear(own);
+                }
+            }
+        }
+        live.map_or_else(|| self.clone(), |live| self.with_live(live))
+    }
+
+    /// Only rows written after this transaction.
+    #[must_use]
+    pub fn written_after(&self, seq: u64) -> Self {
+        let wseq = self.segment.column::<i64>(crate::format::Section::Wseq);
+        let mut live = self.live.as_ref().clone();
+        for row in set_bits(&self.live) {
+            if u64::try_from(wseq[row]).is_ok_and(|w| w <= seq) {
+                live[row / 64] &= !(1 << (row % 64));
+            }
+        }
+        self.with_live(live)
+    }
+}
+
+/// Which file of the disk a snapshot was made from; equal stamps mean an unchanged manifest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    /// Bytes.
+    pub length: u64,
+    /// Changes with every rename.
+    pub file: u64,
+    /// Modification time.
+    pub modified: Option<std::time::SystemTime>,
+}
+
+/// A state that never changes; every reader keeps one for the length of its call.
+#[derive(Clone)]
+pub struct Snapshot {
+    /// Whose.
+    pub identity: Arc<Identity>,
+    /// Oldest first; the first `published` are files.
+    pub parts: Vec<Part>,
+    /// Number of parts that are files.
+    pub published: usize,
+    /// Of the manifest; 0 before the first.
+    pub generation: u64,
+    /// Last transaction in the published parts.
+    pub upto_seq: u64,
+    /// Last transaction in all parts.
+    pub applied_seq: u64,
+    /// Chain head at `applied_seq`.
+    pub chain_head: [u8; 32],
+    /// Manifest this was made from; None = there was none.
+    pub stamp: Option<Stamp>,
+}
+
+impl Snapshot {
+    /// No rows.
+    #[must_use]
+    pub fn empty(identity: Arc<Identity>) -> Self {
+        Self {
+            identity,
+            parts: Vec::new(),
+            published: 0,
+            generation: 0,
+            upto_seq: 0,
+            applied_seq: 0,
+            chain_head: [0; 32],
+            stamp: None,
+        }
+    }
+
+    /// Live memories.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.parts.iter().map(|part| part.live_rows).sum()
+    }
+
+    /// Live memories of the tail.
+    #[must_use]
+    pub fn tail_rows(&self) -> usize {
+        self.parts[self.published..]
+            .iter()
+            .map(|part| part.live_rows)
+            .sum()
+    }
+
+    /// Newest version of a memory.
+    #[must_use]
+    pub fn find(&self, id: &Id) -> Option<(&Segment, usize)> {
+        self.parts.iter().rev().find_map(|part| {
+            let row = part.segment.find(id)?;
+            has(&part.live, row).then_some((part.segment.as_ref(), row))
+        })
+    }
+
+    /// Ids of all live memories, ascending.
+    #[must_use]
+    pub fn ids(&self) -> Vec<Id> {
+        let rows = |part: &Part| {
+            set_bits(&part.live)
+                .map(|row| part.segment.ids()[row])
+                .collect::<Vec<Id>>()
+        };
+        let mut ids: Vec<Id> = self.parts.iter().flat_map(rows).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Adds a part whose rows replace older versions.
+    pub fn push(&mut self, part: Part) {
+        for older in &mut self.parts {
+            *older = older.masked_by(&part);
+        }
+        self.parts.push(part);
+    }
+
+    /// Adds rows to the tail and keeps the number of its parts logarithmic.
+    pub fn append(&mut self, rows: &[RowVersion<'_>]) -> Result<(), Damage> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let image = build(&self.identity, rows);
+        self.push(self.hold(image)?);
+        while self.parts.len() >= self.published + 2 {
+            let last = self.parts.len() - 1;
+            if self.parts[last - 1].live_rows > self.parts[last].live_rows {
+                break;
+            }
+            let merged = merge(&self.identity, &self.parts[last - 1..]);
+            self.parts.truncate(last - 1);
+            self.parts.push(self.hold(merged)?);
+        }
+        Ok(())
+    }
+
+    fn hold(&self, image: Held) -> Result<Part, Damage> {
+        let segment = Segment::bind(Region::Held(image), &self.identity, None)?;
+        Ok(Part::whole(Arc::new(segment)))
+    }
+
+    /// The tail of `older` that these published parts do not contain, put on top of them.
+    pub fn adopt_tail(&mut self, older: &Snapshot) {
+        for part in &older.parts[older.published..] {
+            let part = part.written_after(self.upto_seq);
+            if part.live_rows > 0 {
+                self.push(part);
+            }
+        }
+        if older.applied_seq > self.upto_seq {
+            self.applied_seq = older.applied_seq;
+            self.chain_head = older.chain_head;
+        }
+    }
+}
+
+/// One image of the live rows of these parts.
+#[must_use]
+pub fn merge(identity: &Identity, parts: &[Part]) -> Held {
+    let mut rows = Vec::with_capacity(parts.iter().map(|part| part.live_rows).sum());
+    for part in parts {
+        let forward = Forward::of(&part.segment);
+        let live = set_bits(&part.live);
+        rows.extend(live.map(|row| row_version(&part.segment, &forward, row)));
+    }
+    build(identity, &rows)
+}

@@ -1,0 +1,177 @@
+//! Rows from the ledger, checked and analysed, on their way into the tail.
+
+use std::collections::HashMap;
+
+use crate::builder::{RowVersion, Vector};
+use crate::error::{CoreError, Result};
+use crate::format::Identity;
+use crate::kernels::dot::unit;
+use crate::segment::{Attributes, EventRow, Id, NO_TIME};
+use crate::words;
+
+/// Position of chat_agent in OriginType.
+const CHAT_AGENT: u8 = 1;
+/// Words of a chat_agent memory from this code point on are not indexed.
+const AGENT_WORDS_END: usize = 1200;
+
+/// One memory as the ledger gives it (`ports.ProjectionRow`).
+#[derive(Debug, Clone, Default)]
+pub struct NewRow {
+    /// 16 bytes.
+    pub id: Id,
+    /// Inserting transaction.
+    pub seq: i64,
+    /// Transaction of this version.
+    pub wseq: i64,
+    /// Analysed here, not kept.
+    pub content: String,
+    /// Who said it.
+    pub author: Option<String>,
+    /// D-11.
+    pub namespace: String,
+    /// D-11.
+    pub scope: Option<String>,
+    /// Code of Kind.
+    pub kind: u8,
+    /// Code of Status.
+    pub status: u8,
+    ///
+    pub role: Option<String>,
+    ///
+    pub session: Option<String>,
+    ///
+    pub sequence: Option<i64>,
+    /// Code of OriginType.
+    pub origin: u8,
+    /// Code of Stability.
+    pub stability: u8,
+    /// L-06.
+    pub pinned: bool,
+    /// µs.
+    pub t_valid: i64,
+    /// µs.
+    pub t_invalid: Option<i64>,
+    /// µs.
+    pub t_created: i64,
+    /// µs.
+    pub t_expired: Option<i64>,
+    /// As the embedder gave it.
+    pub embedding: Option<Vec<f32>>,
+    /// Tags, sources, actors.
+    pub lists: [Vec<String>; 3],
+    /// Of the memory.
+    pub events: Vec<EventRow>,
+}
+
+/// A row with its words counted and its vector normalised.
+pub struct Analysed<'a> {
+    row: &'a NewRow,
+    unit: Option<Vec<f32>>,
+    terms: HashMap<String, u32>,
+    length: u32,
+}
+
+impl<'a> Analysed<'a> {
+    /// Checks a row against the store and counts its words.
+    pub fn new(row: &'a NewRow, identity: &Identity) -> Result<Self> {
+        check(row, identity)?;
+        let unit_vector = row.embedding.as_ref().map(|given| {
+            let mut out = vec![0.0; identity.lanes()];
+            unit(given, &mut out);
+            out
+        });
+        let mut terms = HashMap::new();
+        let mut length = 0;
+        let until = (row.origin == CHAT_AGENT).then_some(AGENT_WORDS_END);
+        words::visit_terms(&row.content, row.author.as_deref(), until, |term| {
+            length += 1;
+            match terms.get_mut(term) {
+                Some(count) => *count += 1,
+                None => drop(terms.insert(term.to_owned(), 1)),
+            }
+        });
+        Ok(Self {
+            row,
+            unit: unit_vector,
+            terms,
+            length,
+        })
+    }
+
+    /// As the builder takes it.
+    #[must_use]
+    pub fn version(&self) -> RowVersion<'_> {
+        let row = self.row;
+        RowVersion {
+            id: row.id,
+            seq: row.seq,
+            wseq: row.wseq,
+            attributes: Attributes {
+                kind: row.kind,
+                status: row.status,
+                origin: row.origin,
+                stability: row.stability,
+                pinned: row.pinned,
+                embedded: self.unit.is_some(),
+            },
+            namespace: &row.namespace,
+            scope: row.scope.as_deref(),
+            author: row.author.as_deref(),
+            role: row.role.as_deref(),
+            session: row.session.as_deref(),
+            sequence: row.sequence,
+            times: [
+                row.t_valid,
+                row.t_invalid.unwrap_or(NO_TIME),
+                row.t_created,
+                row.t_expired.unwrap_or(NO_TIME),
+            ],
+            vector: self.unit.as_deref().map_or(Vector::None, Vector::Unit),
+            lists: std::array::from_fn(|i| row.lists[i].iter().map(String::as_str).collect()),
+            events: row.events.clone(),
+            terms: self
+                .terms
+                .iter()
+                .map(|(term, count)| (term.as_str(), *count))
+                .collect(),
+            length: self.length,
+        }
+    }
+}
+
+fn check(row: &NewRow, identity: &Identity) -> Result<()> {
+    let codes = [
+        ("kind", row.kind, 2),
+        ("status", row.status, 4),
+        ("origin", row.origin, 4),
+        ("stability", row.stability, 4),
+    ];
+    for (name, code, limit) in codes {
+        if code >= limit {
+            return Err(CoreError::Invalid(format!(
+                "expected a {name} code below {limit}, got {code}"
+            )));
+        }
+    }
+    if row.seq < 0 || row.wseq < row.seq {
+        let (seq, wseq) = (row.seq, row.wseq);
+        return Err(CoreError::Invalid(format!(
+            "expected 0 <= seq <= wseq, got {seq} and {wseq}"
+        )));
+    }
+    if let Some(vector) = &row.embedding {
+        let dimensions = identity.dimensions as usize;
+        if vector.len() != dimensions {
+            let found = vector.len();
+            return Err(CoreError::Invalid(format!(
+                "expected {dimensions} dimensions, got {found}"
+            )));
+        }
+        if vector.iter().any(|x| !x.is_finite()) {
+            return Err(CoreError::Invalid(
+                "expected a finite embedding, got NaN or infinity".into(),
+            ));
+        }
+    }
+    Ok(())
+}

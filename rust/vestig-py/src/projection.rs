@@ -1,0 +1,350 @@
+//! Binding of the projection (D-10): convert, release the interpreter, wrap.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use vestig_core::builder::{Forward, Vector, nullable, row_version};
+use vestig_core::format::Identity;
+use vestig_core::projection::Projection as CoreProjection;
+use vestig_core::recall::{Effort, Query, STAGED_ROWS, recall};
+use vestig_core::segment::EventRow;
+use vestig_core::similar::{self, Limits, Probe};
+use vestig_core::tail::NewRow;
+use vestig_core::words;
+
+use crate::errors::to_python;
+use crate::numbers::{floats, to_bytes};
+use crate::query::{Filter, Ranking, Row, Scan, id_of, ids_of, scan_of};
+
+/// `ports.ProjectionRow`, in its order.
+fn new_row(row: &Bound<'_, PyAny>) -> PyResult<NewRow> {
+    let row = row.cast::<PyTuple>()?;
+    if row.len() != 24 {
+        return Err(PyValueError::new_err(format!(
+            "expected 24 fields a row, got {}",
+            row.len()
+        )));
+    }
+    fn field<'py, T>(row: &Bound<'py, PyTuple>, i: usize) -> PyResult<T>
+    where
+        T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
+    {
+        row.get_item(i)?.extract().map_err(Into::into)
+    }
+    let embedding = row.get_item(19)?;
+    let event = |(kind, occurred, recorded, seq, row)| EventRow {
+        kind,
+        occurred,
+        recorded,
+        seq,
+        row,
+    };
+    let events: Vec<(u8, i64, i64, i64, i64)> = field(row, 23)?;
+    Ok(NewRow {
+        id: id_of(row.get_item(0)?.cast::<PyBytes>()?.as_bytes())?,
+        seq: field(row, 1)?,
+        wseq: field(row, 2)?,
+        content: field(row, 3)?,
+        author: field(row, 4)?,
+        namespace: field(row, 5)?,
+        scope: field(row, 6)?,
+        kind: field(row, 7)?,
+        status: field(row, 8)?,
+        role: field(row, 9)?,
+        session: field(row, 10)?,
+        sequence: field(row, 11)?,
+        origin: field(row, 12)?,
+        stability: field(row, 13)?,
+        pinned: field(row, 14)?,
+        t_valid: field(row, 15)?,
+        t_invalid: field(row, 16)?,
+        t_created: field(row, 17)?,
+        t_expired: field(row, 18)?,
+        embedding: if embedding.is_none() {
+            None
+        } else {
+            Some(floats("embedding", &embedding)?)
+        },
+        lists: [field(row, 20)?, field(row, 21)?, field(row, 22)?],
+        events: events.into_iter().map(event).collect(),
+    })
+}
+
+/// Segments, manifest and tail of one store.
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct Projection(CoreProjection);
+
+impl Projection {
+    fn vector(&self, vector: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<f32>>> {
+        let Some(vector) = vector.map(|v| floats("vector", v)).transpose()? else {
+            return Ok(None);
+        };
+        let dimensions = self.0.identity().dimensions as usize;
+        if vector.len() != dimensions {
+            let found = vector.len();
+            return Err(PyValueError::new_err(format!(
+                "expected {dimensions} dimensions, got {found}"
+            )));
+        }
+        Ok(Some(vector))
+    }
+}
+
+#[pymethods]
+impl Projection {
+    #[staticmethod]
+    #[pyo3(signature = (path, store_uuid, dimensions, model, read_only=false))]
+    fn open(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        store_uuid: &[u8],
+        dimensions: u32,
+        model: String,
+        read_only: bool,
+    ) -> PyResult<Self> {
+        let identity = Identity {
+            store_uuid: id_of(store_uuid)?,
+            dimensions,
+            model,
+            analyser: words::analyser_version(),
+        };
+        let opened = py.detach(|| CoreProjection::open(path, identity, read_only));
+        Ok(Self(opened.map_err(to_python)?))
+    }
+
+    #[getter]
+    fn discarded(&self) -> Option<&str> {
+        self.0.discarded()
+    }
+
+    #[getter]
+    fn applied_seq(&self) -> u64 {
+        self.0.snapshot().applied_seq
+    }
+
+    #[getter]
+    fn chain_head<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.snapshot().chain_head)
+    }
+
+    #[getter]
+    fn rows(&self) -> usize {
+        self.0.snapshot().rows()
+    }
+
+    #[getter]
+    fn tail_rows(&self) -> usize {
+        self.0.snapshot().tail_rows()
+    }
+
+    #[getter]
+    fn segments(&self) -> usize {
+        self.0.snapshot().published
+    }
+
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.0.snapshot().generation
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        self.0.sizes()
+    }
+
+    fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
+        py.detach(|| self.0.refresh()).map_err(to_python)
+    }
+
+    fn apply(
+        &self,
+        py: Python<'_>,
+        rows: Vec<Bound<'_, PyAny>>,
+        upto_seq: u64,
+        chain_head: &[u8],
+    ) -> PyResult<()> {
+        let head = <[u8; 32]>::try_from(chain_head)
+            .map_err(|_| PyValueError::new_err("expected a chain head of 32 bytes"))?;
+        let rows = rows
+            .iter()
+            .map(new_row)
+            .collect::<PyResult<Vec<NewRow>>>()?;
+        py.detach(|| self.0.apply(&rows, upto_seq, head))
+            .map_err(to_python)
+    }
+
+    fn reset(&self, py: Python<'_>) {
+        py.detach(|| self.0.reset());
+    }
+
+    #[pyo3(signature = (compact=false))]
+    fn publish(&self, py: Python<'_>, compact: bool) -> PyResult<u64> {
+        py.detach(|| self.0.publish(compact)).map_err(to_python)
+    }
+
+    fn verify(&self, py: Python<'_>) -> Vec<String> {
+        py.detach(|| self.0.verify())
+    }
+
+    fn row<'py>(&self, py: Python<'py>, id: &[u8]) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let snapshot = self.0.snapshot();
+        let Some((segment, number)) = snapshot.find(&id_of(id)?) else {
+            return Ok(None);
+        };
+        let row = row_version(segment, &Forward::of_row(segment, number), number);
+        let columns = PyDict::new(py);
+        columns.set_item("id", PyBytes::new(py, &row.id))?;
+        columns.set_item("seq", row.seq)?;
+        columns.set_item("wseq", row.wseq)?;
+        columns.set_item("author", row.author)?;
+        columns.set_item("namespace", row.namespace)?;
+        columns.set_item("scope", row.scope)?;
+        columns.set_item("kind", row.attributes.kind)?;
+        columns.set_item("status", row.attributes.status)?;
+        columns.set_item("role", row.role)?;
+        columns.set_item("session_id", row.session)?;
+        columns.set_item("sequence", row.sequence)?;
+        columns.set_item("origin", row.attributes.origin)?;
+        columns.set_item("stability", row.attributes.stability)?;
+        columns.set_item("pinned", row.attributes.pinned)?;
+        let times = ["t_valid_us", "t_invalid_us", "t_created_us", "t_expired_us"];
+        for (name, time) in times.into_iter().zip(row.times) {
+            columns.set_item(name, nullable(time))?;
+        }
+        let unit = match row.vector {
+            Vector::None => None,
+            Vector::Unit(unit) => {
+                let used = &unit[..self.0.identity().dimensions as usize];
+                Some(to_bytes(py, used))
+            }
+        };
+        columns.set_item("unit", unit)?;
+        for (name, list) in ["tags", "sources", "actors"].into_iter().zip(row.lists) {
+            columns.set_item(name, list)?;
+        }
+        let event = |e: &EventRow| (e.kind, e.occurred, e.recorded, e.seq, e.row);
+        columns.set_item("events", row.events.iter().map(event).collect::<Vec<_>>())?;
+        columns.set_item(
+            "terms",
+            row.terms.into_iter().collect::<HashMap<&str, u32>>(),
+        )?;
+        columns.set_item("length", row.length)?;
+        Ok(Some(columns))
+    }
+
+    fn ids<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let ids = py.detach(|| self.0.snapshot().ids());
+        PyBytes::new(py, ids.as_flattened())
+    }
+
+    #[pyo3(signature = (seq, vector, text, filter, ranking, threads=1))]
+    #[allow(clippy::too_many_arguments)]
+    fn recall(
+        &self,
+        py: Python<'_>,
+        seq: u64,
+        vector: Option<&Bound<'_, PyAny>>,
+        text: Option<&str>,
+        filter: &Filter,
+        ranking: &Ranking,
+        threads: usize,
+    ) -> PyResult<Scan> {
+        let vector = self.vector(vector)?;
+        let scan = py.detach(|| {
+            let snapshot = self.0.snapshot_at(seq)?;
+            let query = Query {
+                vector,
+                terms: text.map(|text| words::terms(text, None)),
+            };
+            let effort = Effort {
+                threads,
+                staged_rows: STAGED_ROWS,
+            };
+            Ok(recall(&snapshot, &query, &filter.0, &ranking.0, effort))
+        });
+        scan_of(py, scan.map_err(to_python)?)
+    }
+
+    #[pyo3(signature = (seq, vectors, namespace, scopes, authors, exclude, near_threshold,
+        near_top, related_threshold, related_top, threads=1))]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    fn similar<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        vectors: &Bound<'_, PyAny>,
+        namespace: &str,
+        scopes: Vec<Option<String>>,
+        authors: Vec<Option<String>>,
+        exclude: Vec<Bound<'_, PyBytes>>,
+        near_threshold: f64,
+        near_top: usize,
+        related_threshold: f64,
+        related_top: usize,
+        threads: usize,
+    ) -> PyResult<
+        Vec<(
+            Vec<(Bound<'py, PyBytes>, f64)>,
+            Vec<(Bound<'py, PyBytes>, f64)>,
+        )>,
+    > {
+        let dimensions = self.0.identity().dimensions as usize;
+        let vectors = floats("vectors", vectors)?;
+        let count = vectors.len() / dimensions;
+        let lengths = [scopes.len(), authors.len(), exclude.len()];
+        if lengths != [count; 3] || !vectors.len().is_multiple_of(dimensions) {
+            let text = "expected one vector, scope, author and exclusion each per query";
+            return Err(PyValueError::new_err(text));
+        }
+        let places = scopes.into_iter().zip(authors).zip(exclude);
+        let probes =
+            vectors
+                .chunks_exact(dimensions)
+                .zip(places)
+                .map(|(v, ((scope, author), ids))| {
+                    Ok(Probe {
+                        vector: v.to_vec(),
+                        scope,
+                        author,
+                        exclude: ids_of(ids.as_bytes())?,
+                    })
+                });
+        let probes = probes.collect::<PyResult<Vec<Probe>>>()?;
+        let near = Limits {
+            threshold: near_threshold,
+            top: near_top,
+        };
+        let related = Limits {
+            threshold: related_threshold,
+            top: related_top,
+        };
+        let found = py.detach(|| {
+            let snapshot = self.0.snapshot_at(seq)?;
+            Ok(similar::similar(
+                &snapshot, namespace, &probes, near, related, threads,
+            ))
+        });
+        let wrap = |list: similar::Neighbours| {
+            list.into_iter()
+                .map(|(id, cosine)| (PyBytes::new(py, &id), cosine))
+                .collect()
+        };
+        Ok(found
+            .map_err(to_python)?
+            .into_iter()
+            .map(|(a, b)| (wrap(a), wrap(b)))
+            .collect())
+    }
+}
+
+/// Adds these names to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("FORMAT_VERSION", vestig_core::format::FORMAT_VERSION)?;
+    module.add_class::<Filter>()?;
+    module.add_class::<Ranking>()?;
+    module.add_class::<Row>()?;
+    module.add_class::<Scan>()?;
+    module.add_class::<Projection>()
+}
