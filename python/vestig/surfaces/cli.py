@@ -10,6 +10,7 @@ import click
 
 from vestig.errors import VestigError
 from vestig.surfaces import wire
+from vestig.surfaces.opening import configuration, open_store
 from vestig.surfaces.operations import GROUPS, Call, Operation, Param, operations
 from vestig.surfaces.terminal import Terminal
 
@@ -158,38 +159,6 @@ def _given(
     return args
 
 
-def _config(given: Mapping[str, Any]) -> Any:
-    from vestig.config import load
-
-    overrides = {
-        key: given[name]
-        for name, key in (("store", "store.path"), ("namespace", "namespace"))
-        if name in given
-    }
-    return load(given.get("config"), overrides=overrides, profile=given.get("profile"))
-
-
-def _open(operation: Operation, config: Any) -> Any:
-    from vestig.engine import Vestig
-    from vestig.engine.opening import open_context
-    from vestig.registry import make_embedder
-
-    options: dict[str, Any] = {"read_only": False, **operation.open_options}
-    embedder = make_embedder(config.settings.embedding, one_shot=operation.document == "recall")
-    return Vestig(
-        open_context(
-            None,
-            config=config,
-            profile=None,
-            namespace=None,
-            clock=None,
-            on_commit=None,
-            embedder=embedder,
-            **options,
-        )
-    )
-
-
 def _callback(operation: Operation) -> Callable[..., int]:
     def command(**values: Any) -> int:
         given = click.get_current_context().meta.get(_GLOBALS, {})
@@ -202,22 +171,29 @@ def _callback(operation: Operation) -> Callable[..., int]:
             say=terminal.say,
         )
         shown = dict(call.args)
-        call.config = _config(given) if operation.name != "demo" else None
+        call.config = configuration(given) if operation.name != "demo" else None
         try:
             if operation.needs_store:
-                with _open(operation, call.config) as store:
+                with open_store(
+                    call.config, one_shot=_asks_once(operation), **operation.open_options
+                ) as store:
                     call.store = store
                     value = operation.run(call)
             else:
                 value = operation.run(call)
         finally:
-            terminal.end_progress()
+            terminal.finish_work()
         if operation.document == "recall" and "format" not in shown and call.config is not None:
             _choose_layout(operation, shown, call.config)
         terminal.show(operation, value, shown)
         return operation.exit_code(value)
 
     return command
+
+
+def _asks_once(operation: Operation) -> bool:
+    """Whether the command embeds one query and ends."""
+    return operation.document == "recall"
 
 
 def _choose_layout(operation: Operation, shown: dict[str, Any], config: Any) -> None:

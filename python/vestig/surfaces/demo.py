@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from vestig.surfaces.opening import open_store, plain_configuration
+
 __all__ = ["Say", "tour"]
 
 Say = Callable[[str, str], None]
@@ -35,8 +37,9 @@ _END: Final = "2026-03-30T09:00:00Z"
 
 # A process that stores one memory, says so, and dies at once without a chance to tidy up.
 _KILLED: Final = """
-import os, signal, sys, vestig
-store = vestig.open(sys.argv[1])
+import os, pathlib, signal, sys
+from vestig.surfaces.opening import open_store, plain_configuration
+store = open_store(plain_configuration(pathlib.Path(sys.argv[1])), one_shot=True)
 print(store.commit("The incident channel is called red-phone").memory_id, flush=True)
 os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 """
@@ -55,9 +58,7 @@ class _Tour:
         self.store = self.open()
 
     def open(self) -> Any:
-        import vestig
-
-        return vestig.open(self.folder, config={"namespace": "default"}, clock=self.clock)
+        return open_store(plain_configuration(self.folder), clock=self.clock)
 
     def title(self, text: str) -> None:
         self.steps.append({"step": text, "lines": []})
@@ -161,7 +162,9 @@ def tour(say: Callable[..., None] | None, *, keep: bool = False) -> dict[str, An
     """
     started = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="vestig-demo-"))
-    steps = _Tour(folder / "store", say or (lambda _line, _style: None))
+    # the nearest project file, so that none above the folder counts
+    (folder / "vestig.yaml").touch()
+    steps = _Tour(folder, say or (lambda _line, _style: None))
     try:
         old = steps.life()
         new = steps.gates()

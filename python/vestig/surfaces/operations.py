@@ -7,12 +7,13 @@ JSON from it, and servers their routes and tools.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from functools import cache
 from typing import IO, Any, Literal
 
 import msgspec
 
-__all__ = ["Call", "Operation", "Param", "operation", "operations"]
+__all__ = ["Call", "Operation", "Param", "operation", "operations", "words"]
 
 ParamKind = Literal[
     "text",  # one text; `-` reads standard input where `stdin` is set
@@ -44,6 +45,17 @@ class Param(msgspec.Struct, frozen=True, kw_only=True):
     many: bool = False
     required: bool = True
     stdin: bool = False
+
+
+def words(kind: type[StrEnum]) -> tuple[str, ...]:
+    """The literal words of an enum.
+
+    Example:
+        >>> from vestig.types import Kind
+        >>> words(Kind)
+        ('MEMORY', 'SUMMARY')
+    """
+    return tuple(member.value for member in kind)
 
 
 class Call(msgspec.Struct, kw_only=True):

@@ -37,6 +37,7 @@ class Terminal:
         self.as_json = as_json
         self._progress: Any = None
         self._console: Any = None
+        self._borrowed: list[io.TextIOWrapper] = []
         self._streamed = False
 
     def read_all(self) -> str:
@@ -61,11 +62,18 @@ class Terminal:
             raise ValidationError("file", "-", "the name of a file beside --json")
         self._streamed = True
         sys.stdout.flush()
-        return io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
+        return self._borrow(
+            io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", newline="", write_through=True)
+        )
 
     def input(self) -> IO[str]:
         """Standard input as UTF-8 text."""
-        return io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig")
+        return self._borrow(io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig"))
+
+    def _borrow(self, stream: io.TextIOWrapper) -> IO[str]:
+        """A wrapper that must not close the process's own stream when it is dropped."""
+        self._borrowed.append(stream)
+        return stream
 
     def show(self, operation: Operation, value: Any, args: Mapping[str, Any]) -> None:
         """The result, as text or as one JSON document."""
@@ -119,8 +127,12 @@ class Terminal:
             self._progress.add_task("", total=total)
         self._progress.update(self._progress.tasks[0].id, completed=done, total=total)
 
-    def end_progress(self) -> None:
-        """Takes the bar away."""
+    def finish_work(self) -> None:
+        """Takes the bar away and gives borrowed streams back."""
+        while self._borrowed:
+            stream = self._borrowed.pop()
+            if not stream.closed:
+                stream.detach()
         if self._progress is not None:
             self._progress.stop()
             self._progress = None

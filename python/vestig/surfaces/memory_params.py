@@ -1,0 +1,131 @@
+"""Arguments that several operations on memories share (S-03, R-02)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from vestig.surfaces.operations import Param, words
+from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger
+
+FORMATS: Final = ("text", "compact", "explain", "list", "json")
+ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")
+CLEARABLE: Final = (
+    "metadata",
+    "tags",
+    "scope",
+    "retention_policy",
+    "retention_until",
+    "t_invalid",
+    "temporal_stability",
+    "trigger",
+)
+
+ID: Final = Param(name="id", help="Id of the memory, or at least 8 characters of it.")
+REASON: Final = Param(name="reason", flag="--reason", help="Why; kept in the event.")
+T_INVALID: Final = Param(
+    name="t_invalid", flag="--t-invalid", help="When the fact ended; absent: it is withdrawn."
+)
+STABILITY: Final = Param(
+    name="temporal_stability",
+    kind="choice",
+    flag="--stability",
+    choices=words(Stability),
+    help="How long such a fact holds.",
+)
+RETENTION: Final = Param(
+    name="retention_policy",
+    kind="choice",
+    flag="--retention",
+    choices=words(RetentionPolicy),
+    help="How long it is worth keeping.",
+)
+TRIGGER: Final = Param(
+    name="trigger",
+    kind="choice",
+    flag="--trigger",
+    choices=words(Trigger),
+    help="Why it is worth remembering.",
+)
+SCOPE: Final = Param(name="scope", flag="--scope", help="Label inside the namespace.")
+INCLUDE_EXPIRED: Final = Param(
+    name="include_expired",
+    kind="switch",
+    flag="--include-expired",
+    help="Superseded and deprecated memories too.",
+)
+TIME_TRAVEL: Final = (
+    Param(name="as_of", flag="--as-of", help="Both times below at once."),
+    Param(name="known_at", flag="--known-at", help="Only what was recorded by this time."),
+    Param(name="valid_at", flag="--valid-at", help="Only facts that hold at this time."),
+)
+SCOPES: Final = (
+    Param(name="scope", kind="texts", flag="--scope", help="Only this scope; repeatable."),
+    Param(name="unscoped", kind="flag", flag="--unscoped", help="Memories without a scope."),
+)
+FILTERS: Final = (
+    *SCOPES,
+    Param(name="kinds", kind="words", flag="--kinds", choices=words(Kind), help="Kinds of memory."),
+    Param(name="tags", kind="words", flag="--tags", help="Tags, a,b,c."),
+    Param(
+        name="tags_mode",
+        kind="choice",
+        flag="--tags-mode",
+        choices=("any", "all"),
+        help="Whether any of the tags is enough.",
+        default_text="any",
+    ),
+    Param(name="sources", kind="texts", flag="--source", help="Source word; repeatable."),
+    Param(name="actors", kind="texts", flag="--actor", help="Who stored it; repeatable."),
+    Param(name="authors", kind="texts", flag="--author", help="Who said it; repeatable."),
+    Param(name="roles", kind="words", flag="--roles", choices=words(Role), help="Roles."),
+    Param(name="session_ids", kind="texts", flag="--session-id", help="Session; repeatable."),
+    Param(
+        name="origin_types",
+        kind="words",
+        flag="--origin-types",
+        choices=words(OriginType),
+        help="Kinds of text.",
+    ),
+    Param(
+        name="metadata",
+        kind="pairs",
+        flag="--metadata",
+        help="NAME=VALUE that must be equal; repeatable.",
+    ),
+    Param(name="since", flag="--since", help="Facts that began at or after this time."),
+    Param(name="until", flag="--until", help="Facts that began before this time."),
+    Param(name="created_since", flag="--created-since", help="Stored at or after this time."),
+    Param(name="created_until", flag="--created-until", help="Stored before this time."),
+    INCLUDE_EXPIRED,
+    Param(
+        name="include_archived", kind="flag", flag="--include-archived", help="Archived ones too."
+    ),
+    Param(name="ids", kind="words", flag="--ids", help="Only these ids."),
+    Param(name="exclude_ids", kind="words", flag="--exclude-ids", help="Not these ids."),
+    Param(
+        name="min_similarity",
+        kind="number",
+        flag="--min-similarity",
+        help="Least plain cosine, -1 to 1.",
+    ),
+)
+RECALL: Final = (
+    Param(name="query", help="Question or words; - reads standard input.", stdin=True),
+    Param(
+        name="limit",
+        kind="integer",
+        flag="--limit",
+        help="Most results.",
+        default_text="recall.default_limit, 5",
+    ),
+    Param(name="explain", kind="flag", flag="--explain", help="Say why each memory came."),
+    Param(
+        name="timing", kind="flag", flag="--timing", help="Print the time of each stage on stderr."
+    ),
+    Param(name="format", kind="choice", flag="--format", choices=FORMATS, help="Layout."),
+    *TIME_TRAVEL,
+    *FILTERS,
+    Param(
+        name="touch", kind="flag", flag="--touch", help="Count this as an access of each result."
+    ),
+)
