@@ -1,0 +1,220 @@
+"""What each kernel means, in a few slow lines: the definition the core is tested against."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+
+DAY_US = 86_400_000_000
+LANES = 64
+Window = tuple[int | None, int | None]
+
+
+def dot(x: np.ndarray, y: np.ndarray) -> np.float32:
+    """B-16: 64 lanes, multiplied, then added, folded by halves; every step in float32."""
+    size = -(-len(x) // LANES) * LANES
+    left, right = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    left[: len(x)], right[: len(y)] = x, y
+    lanes = np.zeros(LANES, np.float32)
+    for block in (left * right).reshape(-1, LANES):
+        lanes = lanes + block
+    while len(lanes) > 1:
+        half = len(lanes) // 2
+        lanes = lanes[:half] + lanes[half:]
+    return lanes[0]
+
+
+def dot_error(x: np.ndarray, y: np.ndarray) -> float:
+    """Largest distance of `dot` from the real number."""
+    steps = -(-len(x) // LANES) + 7
+    size = float(np.sum(np.abs(x.astype(np.float64) * y.astype(np.float64))))
+    return steps * 2.0**-24 * 1.0001 * size + 1e-37
+
+
+def unit(v: np.ndarray) -> np.ndarray:
+    """B-16: f32(f64(v) / sqrt(s)), s the float64 sum of squares in index order."""
+    squares = 0.0
+    for value in v:
+        squares += float(value) * float(value)
+    if squares == 0.0:
+        return np.zeros(len(v), np.float32)
+    return (v.astype(np.float64) / math.sqrt(squares)).astype(np.float32)
+
+
+def tracerank(
+    events: Sequence[tuple[int, int, int, int]],
+    query_us: int,
+    valid_us: int,
+    stability: int,
+    *,
+    event_weights: Sequence[float],
+    connectivity_n: int = 0,
+    **settings: float | bool | None,
+) -> tuple[float, float, float, float, float, float, int]:
+    """T-07 … T-11."""
+    s: dict[str, float | bool | None] = {
+        "enabled": True,
+        "tau_days": 21.0,
+        "cooldown_hours": 24.0,
+        "burst_discount": 0.2,
+        "k": 0.35,
+        "temporal_decay_enabled": True,
+        "dynamic_tau_days": 90.0,
+        "ephemeral_tau_days": None,
+        "static_boost": 1.0,
+        "clip_min": 0.25,
+        "clip_max": 2.0,
+        "spacing_enabled": False,
+        "spacing_bonus": 0.25,
+        "spacing_days": 14.0,
+        "connectivity_enabled": False,
+        "graph_k": 0.15,
+    } | settings
+    if not s["enabled"]:
+        return 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0
+    counted = [e for e in events if e[0] < len(event_weights) and event_weights[e[0]] > 0]
+    counted.sort(key=lambda e: (e[1], e[2], e[3]), reverse=True)
+    trace = 0.0
+    for i, (kind, at, _, _) in enumerate(counted):
+        recency = math.exp(-max(0, query_us - at) / DAY_US / s["tau_days"])
+        burst = spacing = 1.0
+        if i > 0 and counted[i - 1][1] - at < s["cooldown_hours"] * 3_600_000_000:
+            burst = s["burst_discount"]
+        if s["spacing_enabled"] and i + 1 < len(counted):
+            gap_days = (at - counted[i + 1][1]) / DAY_US
+            spacing = 1 + s["spacing_bonus"] * min(1.0, gap_days / s["spacing_days"])
+        trace += event_weights[kind] * recency * burst * spacing
+    basic = 1 + s["k"] * math.log(1 + trace)
+    connectivity = 1.0
+    if s["connectivity_enabled"]:
+        connectivity = 1 + s["graph_k"] * math.log(1 + connectivity_n)
+    age = (query_us - valid_us) / DAY_US
+    ephemeral = s["ephemeral_tau_days"]
+    if ephemeral is None:
+        ephemeral = max(3.0, min(7.0, s["dynamic_tau_days"] / 4))
+    confidence = 1.0
+    if s["temporal_decay_enabled"] and age > 0:
+        confidence = (
+            s["static_boost"],
+            max(0.01, math.exp(-age / s["dynamic_tau_days"])),
+            max(0.01, math.exp(-age / ephemeral)),
+            1.0,
+        )[stability]
+    unclipped = basic * connectivity * confidence
+    clipped = min(max(unclipped, s["clip_min"]), s["clip_max"])
+    return trace, basic, connectivity, confidence, unclipped, clipped, len(counted)
+
+
+def temporal_match(
+    instants: Sequence[int],
+    windows: Sequence[Window],
+    query: Sequence[Window],
+    open_scale_days: float = 30.0,
+) -> float:
+    """T-06."""
+    best = 0.0
+    for start, end in query:
+        low, high = _ends((start, end))
+        bounded = start is not None and end is not None
+        width = max(1.0, (end - start) / DAY_US) if bounded else open_scale_days
+        for own_low, own_high in [(t, t) for t in instants] + [_ends(w) for w in windows]:
+            distance = max(0, low - own_high, own_low - high) / DAY_US
+            best = max(best, math.exp(-distance / width))
+    return best
+
+
+def _ends(window: Window) -> tuple[float, float]:
+    start, end = window
+    return (-math.inf if start is None else start, math.inf if end is None else end)
+
+
+_MARK = "M"
+_CIRCLED = "[\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]"
+_CJK = re.compile(
+    "[\u2e80-\u2fd5\u3005-\u3007\u3021-\u3029\u3038-\u303b\u3041-\u3096\u309d-\u309f"
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\uff66-\uff9d\U00016fe2-\U00016fe3\U00016ff0-\U00016ff1\U0001aff0-\U0001b16f"
+    "\U00020000-\U0003ffff]"
+)
+_THAI = re.compile("[\u0e01-\u0e3a\u0e40-\u0e5b]")
+
+
+def is_mark(c: str) -> bool:
+    return unicodedata.category(c)[0] == _MARK
+
+
+def is_letter(c: str) -> bool:
+    """Alphabetic or numeric. Marks that count as letters (vowel signs) begin a run too."""
+    return unicodedata.category(c)[0] in "LN" or bool(re.match(_CIRCLED, c))
+
+
+def _script(c: str) -> str:
+    return "cjk" if _CJK.match(c) else "thai" if _THAI.match(c) else "word"
+
+
+def _is_identifier(chain: str) -> bool:
+    parts = re.split(r"[-_./:@#+]", chain)
+    if len(parts) == 1:
+        return False
+    mixed = any(
+        any(c.islower() for c in part) and any(c.isupper() for c in part[1:]) for part in parts
+    )
+    numeric = any(unicodedata.category(c)[0] == "N" for c in chain)
+    return mixed or numeric or any(c in "_/@." for c in chain)
+
+
+def _pieces(run: str, start: int) -> list[tuple[str, int, int, bool]]:
+    groups: list[tuple[str, int, str]] = []
+    for i, c in enumerate(run):
+        if groups and (is_mark(c) or groups[-1][2] == _script(c)):
+            text, at, script = groups[-1]
+            groups[-1] = (text + c, at, script)
+        else:
+            groups.append((c, start + i, _script(c)))
+    found = []
+    for text, at, script in groups:
+        if script == "word":
+            if len(text) > 1:
+                found.append((text.lower(), at, at + len(text), False))
+        elif len(text) == 1:
+            found.append((text, at, at + 1, False))
+        else:
+            pairs = [
+                (text[i : i + 2].lower(), at + i, at + i + 2, False) for i in range(len(text) - 1)
+            ]
+            found += pairs
+    return found
+
+
+def tokens(text: str) -> list[tuple[str, int, int, bool]]:
+    """C-09, for texts without marks that stand alone."""
+    runs: list[tuple[int, int]] = []
+    i = 0
+    while i < len(text):
+        begin = i
+        while i < len(text) and (is_letter(text[i]) or (i > begin and is_mark(text[i]))):
+            i += 1
+        if i > begin:
+            runs.append((begin, i))
+        else:
+            i += 1
+    chains: list[list[tuple[int, int]]] = []
+    for begin, end in runs:
+        joined = chains and begin - chains[-1][-1][1] == 1 and text[begin - 1] in "-_./:@#+"
+        if joined:
+            chains[-1].append((begin, end))
+        else:
+            chains.append([(begin, end)])
+    found = []
+    for chain in chains:
+        start, end = chain[0][0], chain[-1][1]
+        if _is_identifier(text[start:end]):
+            found.append((text[start:end].lower(), start, end, True))
+        else:
+            for begin, stop in chain:
+                found += _pieces(text[begin:stop], begin)
+    return found

@@ -1,0 +1,115 @@
+"""Words (C-09, Q-10): tokens against `oracle`, terms, stems, any text."""
+
+from __future__ import annotations
+
+import oracle
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vestig import _core
+
+ALPHABET = st.characters(exclude_categories=["Cs", "Cn", "Co"])
+PROSE = st.text(
+    st.sampled_from("aZé\u0301ßİΣ9²٣ -_./:@#+'’,東京あァー々กแ่\u1100\U0001d400\U00020000Ⅳ")
+    | ALPHABET,
+    max_size=40,
+)
+
+
+def texts(text: str) -> list[str]:
+    return [token for token, *_ in _core.tokens(text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["jira-9988", "v1.2", "src/main.rs", "user_name", "ada@example.org", "camelCase-x", "10:30"],
+)
+def test_c09_identifiers_stay_whole(text: str) -> None:
+    found = _core.tokens(f"see {text}, please")
+    assert (text.lower(), 4, 4 + len(text), True) in found
+    assert texts(f"see {text}, please") == ["see", text.lower(), "please"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Well-known state-of-the-art", ["well", "known", "state", "of", "the", "art"]),
+        ("NATO-led Spider-Man", ["nato", "led", "spider", "man"]),
+        ("a b I ok", ["ok"]),
+        ("one--two three..four five/ six", ["one", "two", "three", "four", "five", "six"]),
+        ("Anna's don’t", ["anna", "don"]),
+        ("東京都 山 tower東京", ["東京", "京都", "山", "tower", "東京"]),
+        ("コーヒー", ["コー", "ーヒ", "ヒー"]),
+        ("กาแฟ", ["กา", "าแ", "แฟ"]),
+        ("ΟΔΟΣ STRASSE Straße", ["οδος", "strasse", "straße"]),
+        ("", []),
+        ("... -- !", []),
+    ],
+)
+def test_c09_tokens(text: str, wanted: list[str]) -> None:
+    assert texts(text) == wanted
+
+
+def test_offsets_are_code_points() -> None:
+    assert _core.tokens("🙂 Über 🙂 x cafe\u0301s") == [
+        ("über", 2, 6, False),
+        ("cafe\u0301s", 11, 17, False),
+    ]
+
+
+@given(PROSE)
+def test_c09_tokens_equal_the_definition(text: str) -> None:
+    lonely = any(
+        oracle.is_mark(c) and not (oracle.is_letter(before) or oracle.is_mark(before))
+        for before, c in zip(" " + text, text, strict=False)
+    )
+    if not lonely:
+        assert _core.tokens(text) == oracle.tokens(text)
+
+
+@given(PROSE, st.none() | PROSE)
+def test_any_text_has_terms_and_its_author_comes_first(text: str, author: str | None) -> None:
+    own = _core.terms(text)
+    assert all(own)
+    assert _core.terms(text, author) == (_core.terms(author) if author is not None else []) + own
+
+
+def test_q10_terms_stems_identifiers_whole_and_in_parts_author_first() -> None:
+    text = "Anna's caches were flushed twice, see src/parsers.rs and JIRA-9988; caches"
+    assert _core.terms(text, "Bob Stone") == [
+        *("bob", "stone", "anna", "cach", "were", "flush", "twice", "see"),
+        *("src/parsers.rs", "src", "parser", "rs", "and", "jira-9988", "jira", "9988", "cach"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "stem"),
+    [
+        ("connect connected connecting connection connections", "connect"),
+        ("generously generous", "generous"),
+        ("deploy deploys deployed deploying", "deploy"),
+        ("happiness happy", "happi"),
+        ("skies sky", "sky"),
+    ],
+)
+def test_q10_snowball_english(words: str, stem: str) -> None:
+    assert set(_core.terms(words)) == {stem}
+
+
+def test_q10_possessive_is_cut_and_stop_words_stay() -> None:
+    assert _core.terms("the dog's bowl") == _core.terms("the dog bowl") == ["the", "dog", "bowl"]
+    assert _core.terms("the dog’s") == ["the", "dog"]
+
+
+def test_a_lone_surrogate_is_no_text() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        _core.tokens("a\ud800b")
+
+
+def test_analyser_version_names_rules_stemmer_and_unicode() -> None:
+    rules, stemmer, letters, marks = _core.ANALYSER_VERSION.split("/")
+    assert rules.startswith("en-")
+    assert stemmer.startswith("rust-stemmers-")
+    assert letters.startswith("unicode-")
+    assert marks.startswith("marks-")
