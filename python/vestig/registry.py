@@ -65,7 +65,24 @@ def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Emb
             f" dimensions, fingerprint, embed, truncated), got {type(inner).__name__};"
             " correct the package that offers it"
         )
-    return CheckedEmbedder(inner, max_length=settings.max_length, batch_size=settings.batch_size)
+    return checked(inner, settings)
+
+
+def checked(embedder: Embedder, settings: EmbeddingSettings) -> Embedder:
+    """Any embedder, held to what every provider is held to (X-D15); a checked one as it is.
+
+    Example:
+        >>> from vestig.config.schema import EmbeddingSettings
+        >>> from vestig.testing import FailingEmbedder
+        >>> checked(FailingEmbedder("nan"), EmbeddingSettings()).embed(["text"])
+        Traceback (most recent call last):
+            ...
+        vestig.errors.ProviderError: embedder "failing": expected finite numbers, vector 0 of \
+the call holds NaN or infinity; check the provider
+    """
+    if isinstance(embedder, CheckedEmbedder):
+        return embedder
+    return CheckedEmbedder(embedder, max_length=settings.max_length, batch_size=settings.batch_size)
 
 
 def known_providers() -> list[str]:

@@ -136,25 +136,30 @@ class RecordFile:
             else:
                 yield Unreadable(number, f"expected a JSON object, got {_kind(value)}")
 
+    def raw_lines(self) -> Iterator[bytes]:
+        """Unpacked lines from the start, with their ends; a byte order mark is taken off.
+
+        Raises:
+            ValidationError: a damaged gzip file.
+        """
+        stream = self._stream()
+        first = True
+        while line := _guarded_line(stream):
+            yield line.removeprefix(_BOM) if first else line
+            first = False
+
     def _lines(self) -> Iterator[Record | Unreadable]:
         self.replaced_lines = 0
-        stream = self._stream()
-        number = 0
-        while raw := _guarded_line(stream):
-            number += 1
-            line = raw.removeprefix(_BOM) if number == 1 else raw
-            if not line.strip():
-                continue
-            yield self._line(number, line)
+        for number, line in enumerate(self.raw_lines(), start=1):
+            if line.strip():
+                yield self._line(number, line)
 
     def _line(self, number: int, line: bytes) -> Record | Unreadable:
-        try:
-            line.decode("utf-8")
-        except UnicodeDecodeError:
+        text = line.decode("utf-8", "replace")
+        if "\ufffd" in text and text.encode("utf-8") != line:
             self.replaced_lines += 1
-            line = line.decode("utf-8", "replace").encode("utf-8")
         try:
-            value = msgspec.json.decode(line)
+            value = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError):
             return Unreadable(number, "expected a JSON object, got unreadable JSON")
         if not isinstance(value, dict):
@@ -177,20 +182,16 @@ class RecordFile:
         while block := _guarded(stream, _SPOOL_BYTES):
             whole += block
         try:
-            value = msgspec.json.decode(bytes(whole).removeprefix(_BOM))
+            value = msgspec.json.decode(whole.decode("utf-8", "replace").removeprefix("\ufeff"))
         except (msgspec.DecodeError, RecursionError):
             return None
         if isinstance(value, dict):
             return _with_scope(value)
         return value if isinstance(value, list) else None
 
-    def _first_line(self) -> bytes | None:
-        stream = self._stream()
-        while raw := _guarded_line(stream):
-            line = raw.removeprefix(_BOM).strip()
-            if line:
-                return line
-        return None
+    def _first_line(self) -> str | None:
+        lines = (line.decode("utf-8", "replace") for line in self.raw_lines())
+        return next((line for line in lines if line.strip()), None)
 
     def _stream(self) -> BinaryIO:
         """The unpacked bytes from the start."""

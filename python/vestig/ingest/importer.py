@@ -106,6 +106,10 @@ class ImportFile:
         """Idempotent."""
         self._file.close()
 
+    def raw_lines(self) -> Iterator[bytes]:
+        """The unpacked lines from the start, as they stand, for restoring an export."""
+        return self._file.raw_lines()
+
     def warnings(self) -> list[str]:
         """What was noticed; complete once `items` is exhausted."""
         found = []

@@ -1,0 +1,375 @@
+"""Files of `vestig import` (I-02)."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vestig.errors import ValidationError
+from vestig.ingest.formats import Format
+from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
+from vestig.types import ItemError
+
+
+def lines(*records: Any) -> bytes:
+    return b"".join(
+        (record if isinstance(record, bytes) else json.dumps(record).encode()) + b"\n"
+        for record in records
+    )
+
+
+def read(content: bytes, **options: Any) -> tuple[ImportFile, list[ImportItem | ItemError]]:
+    file = ImportFile(io.BytesIO(content), ImportOptions(**options))
+    return file, list(file.items())
+
+
+def items(content: bytes, **options: Any) -> list[ImportItem]:
+    found = read(content, **options)[1]
+    assert found
+    assert all(isinstance(item, ImportItem) for item in found), found
+    return found  # type: ignore[return-value]
+
+
+# --- format --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("first", "format"),
+    [
+        ({"schema": "vestig/export/1", "timestamp": "x"}, Format.EXPORT),
+        ({"timestamp": "2026-01-01", "content": "x"}, Format.MESSAGES),
+        ({"message_id": "1", "content": "x"}, Format.MESSAGES),
+        ({"turn": 0, "text": "x"}, Format.MESSAGES),
+        ({"speaker": None, "text": "x"}, Format.MESSAGES),
+        ({"content": "x", "tags": ["a"]}, Format.MEMORIES),
+    ],
+)
+def test_auto_by_the_first_object(first: dict[str, Any], format: Format) -> None:
+    assert ImportFile(io.BytesIO(lines(b"", b"not json", first))).format is format
+
+
+def test_auto_refuses_with_the_keys() -> None:
+    with pytest.raises(ValidationError, match="body, subject"):
+        ImportFile(io.BytesIO(lines({"subject": "secret", "body": "secret"})))
+    with pytest.raises(ValidationError) as caught:
+        ImportFile(io.BytesIO(lines({"subject": "secret"})))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"plain words\n", b"[]", b"3\n"])
+def test_auto_without_any_object(content: bytes) -> None:
+    with pytest.raises(ValidationError, match="JSON object"):
+        ImportFile(io.BytesIO(content))
+
+
+def test_x_i05_unknown_format_lists_the_formats() -> None:
+    with pytest.raises(ValidationError, match="auto, export, messages, memories"):
+        ImportFile(io.BytesIO(b"{}"), ImportOptions(format="csv"))
+
+
+def test_x_i05_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        ImportFile(tmp_path / "absent.jsonl")
+
+
+def test_folder_binary_and_damaged_gzip(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="folder"):
+        ImportFile(tmp_path)
+    with pytest.raises(ValidationError, match="binary"):
+        ImportFile(io.BytesIO(b"\x7fELF\x00\x00"))
+    cut = gzip.compress(lines(*({"turn": n, "text": "x" * 99} for n in range(500))))[:-20]
+    with pytest.raises(ValidationError, match="damaged gzip"):
+        list(ImportFile(io.BytesIO(cut)).items())
+
+
+def test_an_export_is_not_committed() -> None:
+    content = lines({"schema": "vestig/export/1"}, {"x": 1})
+    file = ImportFile(io.BytesIO(gzip.compress(content)))
+    with pytest.raises(ValidationError, match="export"):
+        list(file.items())
+    assert b"".join(file.raw_lines()) == content
+
+
+# --- messages ------------------------------------------------------------------------------
+
+
+def test_keys_of_messages() -> None:
+    (item,) = items(
+        lines(
+            {
+                "content": "Hello there",
+                "text": "not this",
+                "author": "Ada",
+                "speaker": "not this",
+                "timestamp": "2026-01-05T10:00:00",
+                "date": "not this",
+                "session_id": "s1",
+                "turn": 7,
+                "message_id": 12,
+                "conversation": "c1",
+                "title": "Greeting",
+                "origin_type": "chat_peer",
+            }
+        )
+    )
+    assert item.parts == ("Hello there",)
+    assert item.transcript
+    assert (item.line, item.artifact_ref, item.scope) == (1, "12", "c1")
+    assert item.arguments == {
+        "source": "import",
+        "author": "Ada",
+        "t_ref": "2026-01-05T10:00:00",
+        "session_id": "s1",
+        "sequence": 7,
+        "artifact_ref": "12",
+        "scope": "c1",
+        "title": "Greeting",
+        "origin_type": "chat_peer",
+    }
+    assert item.commits() == [{"content": "Hello there", **item.arguments}]
+
+
+@pytest.mark.parametrize(
+    ("argument", "keys"),
+    [
+        ("author", ("author", "author_name", "speaker")),
+        ("t_ref", ("timestamp", "date", "created_at")),
+        ("session_id", ("session_id", "session")),
+        ("sequence", ("sequence", "turn")),
+        ("artifact_ref", ("message_id", "id")),
+        ("scope", ("scope", "channel_id", "conversation")),
+    ],
+)
+def test_first_present_key_wins_and_null_counts_as_absent(
+    argument: str, keys: tuple[str, ...]
+) -> None:
+    values = {key: f"2026-01-0{n + 1}" for n, key in enumerate(keys)}
+    for number, key in enumerate(keys):
+        given = {k: (v if k in keys[number:] else None) for k, v in values.items()}
+        (item,) = items(lines({"text": "x", **given}), format="messages")
+        assert item.arguments[argument] == values[key]
+
+
+def test_text_when_content_is_null() -> None:
+    (item,) = items(lines({"content": None, "text": "x", "turn": 0}))
+    assert item.parts == ("x",)
+
+
+def test_zero_is_a_sequence_and_empty_is_a_text() -> None:
+    (item,) = items(lines({"content": "", "text": "other", "sequence": 0, "turn": 5}))
+    assert item.parts == ("",)
+    assert item.arguments["sequence"] == 0
+
+
+@pytest.mark.parametrize("name", ["user", "Assistant", "SYSTEM", "tool"])
+def test_role_from_an_author_named_like_one(name: str) -> None:
+    (item,) = items(lines({"speaker": name, "text": "x"}))
+    assert item.arguments["role"] == name.lower()
+    assert item.arguments["author"] == name
+
+
+def test_role_given_wins_and_names_are_no_roles() -> None:
+    one, two = items(
+        lines(
+            {"speaker": "user", "role": "assistant", "text": "x"}, {"speaker": "Ada", "text": "x"}
+        )
+    )
+    assert one.arguments["role"] == "assistant"
+    assert "role" not in two.arguments
+
+
+def test_title_is_the_session_of_a_record_without_author() -> None:
+    one, two, three = items(
+        lines(
+            {"turn": None, "session": "Oslo", "text": "x"},
+            {"session": "Oslo", "text": "x", "title": "Own"},
+            {"session": "Oslo", "text": "x", "author": "Ada"},
+        )
+    )
+    assert one.arguments["title"] == "Oslo"
+    assert two.arguments["title"] == "Own"
+    assert "title" not in three.arguments
+
+
+def test_order_in_the_file_when_no_sequence() -> None:
+    found = items(lines({"speaker": "a", "text": "x"}, b"", {"text": "y"}, {"text": "z"}))
+    assert [item.arguments["sequence"] for item in found] == [0, 1, 2]
+    assert [item.line for item in found] == [1, 3, 4]
+
+
+def test_reference_is_file_hash_and_line_without_an_id() -> None:
+    content = lines({"speaker": "a", "text": "x"}, {"text": "y", "id": "own"}, {"text": "z"})
+    digest = hashlib.sha256(content).hexdigest()[:32]
+    expected = [f"file:{digest}:1", "own", f"file:{digest}:3"]
+    assert [item.artifact_ref for item in items(content)] == expected
+    # packing the file does not make it another one
+    assert [item.artifact_ref for item in items(gzip.compress(content))] == expected
+
+
+def test_other_keys_become_metadata_named_in_one_warning() -> None:
+    file, found = read(
+        lines(
+            {"turn": 0, "text": "x", "mood": "good", "raw": None, "metadata": {"own": 1}},
+            {"turn": 1, "text": "y", "mood": "bad", "source": "irc", "tags": ["a", "b"]},
+            {"turn": 2, "text": "z", "tags": "a,b"},
+        )
+    )
+    arguments = [item.arguments for item in found if isinstance(item, ImportItem)]
+    assert arguments[0]["metadata"] == {"own": 1, "mood": "good"}
+    assert arguments[1]["metadata"] == {"mood": "bad", "original_source": "irc"}
+    assert arguments[1]["tags"] == ["a", "b"]
+    assert arguments[2]["metadata"] == {"original_tags": "a,b"}
+    assert arguments[1]["source"] == "import"
+    assert file.warnings() == ["other keys are kept in metadata: mood, raw, source"]
+
+
+def test_scope_of_the_call_is_for_records_without_one() -> None:
+    one, two = items(lines({"turn": 0, "text": "x", "scope": "own"}, {"text": "y"}), scope="given")
+    assert (one.scope, two.scope) == ("own", "given")
+
+
+@pytest.mark.parametrize(
+    ("record", "fact"),
+    [
+        ({"turn": 0}, "content: expected text under one of the keys content, text"),
+        ({"text": 3, "turn": 0}, "content: expected text"),
+        ({"text": "x", "author": {"name": "Ada"}, "turn": 0}, "author: expected text, got 'dict'"),
+        ({"text": "x", "session": True}, "session_id: expected text"),
+        (b"{broken", "expected a JSON object, got unreadable JSON"),
+        (b'"words"', "expected a JSON object, got text"),
+        (b"[1]", "expected a JSON object, got an array"),
+        (b"[" * 5000, "expected a JSON object, got unreadable JSON"),
+        (b'{"text": "\\ud800"}', "expected a JSON object, got unreadable JSON"),
+    ],
+)
+def test_a_bad_line_costs_one_line(record: Any, fact: str) -> None:
+    good = {"turn": 0, "text": "fine"}
+    _, found = read(lines(good, record, good))
+    before, error, after = found
+    assert isinstance(before, ImportItem)
+    assert isinstance(after, ImportItem)
+    assert isinstance(error, ItemError)
+    assert error.index == 1
+    assert error.code == "validation"
+    assert error.message.startswith("line 2: ")
+    assert fact in error.message
+
+
+def test_bytes_that_are_not_utf8_are_replaced_and_counted() -> None:
+    file, found = read(b'\xef\xbb\xbf{"turn": 0, "text": "caf\xe9"}\n{"text": "fine"}\n')
+    assert [item.parts for item in found if isinstance(item, ImportItem)] == [
+        ("caf\ufffd",),
+        ("fine",),
+    ]
+    assert file.warnings() == ["1 lines hold bytes that are not UTF-8"]
+
+
+def test_json_array_and_object_with_messages() -> None:
+    records = [{"speaker": "a", "text": "x"}, 3, {"speaker": "b", "text": "y"}]
+    for content in (
+        json.dumps(records).encode(),
+        json.dumps(records, indent=2).encode(),
+        b"\xef\xbb\xbf" + json.dumps({"messages": records}).encode(),
+        json.dumps({"messages": records, "channel_id": "c"}, indent=2).encode(),
+    ):
+        _, (first, bad, last) = read(content)
+        assert isinstance(first, ImportItem)
+        assert isinstance(bad, ItemError)
+        assert isinstance(last, ImportItem)
+        assert (first.line, bad.index, last.line) == (1, 1, 3)
+        assert first.scope == ("c" if b"channel_id" in content else None)
+
+
+# --- long texts ----------------------------------------------------------------------------
+
+
+def test_long_text_is_split_into_parts_of_one_reference() -> None:
+    text = ("word " * 30).strip()
+    (item,) = items(lines({"turn": 0, "text": text, "id": "m1"}), max_chars=40)
+    assert len(item.parts) > 1
+    assert "".join(item.parts) == text
+    assert all(len(part) <= 40 for part in item.parts)
+    assert {commit["artifact_ref"] for commit in item.commits()} == {"m1"}
+    assert {commit["sequence"] for commit in item.commits()} == {0}
+
+
+def test_length_is_measured_after_normalisation_and_split_before_it() -> None:
+    spaced = "a" + " " * 100 + "b"
+    (whole,) = items(lines({"turn": 0, "text": spaced}), max_chars=40)
+    assert whole.parts == (spaced,)
+    (split,) = items(lines({"turn": 0, "text": spaced}), max_chars=40, normalise=lambda text: text)
+    assert "".join(split.parts) == spaced
+    blank = "a" * 39 + " " * 80 + "b" * 39
+    (item,) = items(lines({"turn": 0, "text": blank}), max_chars=40)
+    assert [part.strip() for part in item.parts] == ["a" * 39, "b" * 39]
+
+
+def test_a_text_of_exactly_max_chars_is_whole() -> None:
+    one, two = items(lines({"turn": 0, "text": "x" * 40}, {"text": "x" * 41}), max_chars=40)
+    assert [len(one.parts), len(two.parts)] == [1, 2]
+
+
+# --- memories ------------------------------------------------------------------------------
+
+
+def test_memories_are_commit_arguments() -> None:
+    content = lines(
+        {"content": "A fact", "tags": ["a"], "t_valid": None, "source": "manual"},
+        {"content": "x" * 99, "artifact_ref": "own", "scope": "s"},
+    )
+    digest = hashlib.sha256(content).hexdigest()[:32]
+    one, two = items(content, max_chars=40, scope="given")
+    assert one.arguments == {
+        "tags": ["a"],
+        "source": "manual",
+        "scope": "given",
+        "artifact_ref": f"file:{digest}:1",
+    }
+    assert not one.transcript
+    assert two.parts == ("x" * 99,)
+    assert (two.scope, two.artifact_ref, two.arguments["source"]) == ("s", "own", "import")
+
+
+def test_memories_without_text() -> None:
+    _, found = read(lines({"content": None}, {"content": "fine"}), format="memories")
+    assert isinstance(found[0], ItemError)
+    assert isinstance(found[1], ImportItem)
+
+
+# --- reading -------------------------------------------------------------------------------
+
+
+def test_paths_gzip_and_streams_read_alike(tmp_path: Path) -> None:
+    content = lines(*({"turn": n, "text": f"text {n}"} for n in range(50)))
+    plain, packed = tmp_path / "a.jsonl", tmp_path / "a.jsonl.gz"
+    plain.write_bytes(content)
+    packed.write_bytes(gzip.compress(content))
+
+    class Pipe(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+    sources: list[Any] = [plain, str(packed), Pipe(content)]
+    found = []
+    for source in sources:
+        file = ImportFile(source)
+        found.append(list(file.items()))
+        assert 0 < file.bytes_done <= file.bytes_total
+        file.close()
+        file.close()
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) == 50
+
+
+def test_items_are_read_one_by_one(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    path.write_bytes(lines(*({"turn": n, "text": "text " * 50} for n in range(2000))))
+    file = ImportFile(path)
+    next(file.items())
+    assert file.bytes_done < file.bytes_total
