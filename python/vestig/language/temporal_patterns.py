@@ -58,7 +58,7 @@ COUNTS: Final = {
     **{
         word: number
         for number, word in enumerate(
-            "one two three four five six seven eight nine ten eleven twelve".split(), 1
+            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
         )
     },
     "a": 1,
@@ -143,7 +143,7 @@ DIGIT_TRIGGER: Final = re.compile(r"[0-9](?:[0-9]{3}|:[0-9]{2}|\s?[ap]\.?\s?m\b)
 CUE: Final = re.compile(
     r"(?<!\w)(before|until|after|since|between|on|in|by|of|during|last|next|this)\s+(the\s+)?$"
 )
-LIST_GAP: Final = re.compile(r"\s*(?:,?\s*(?:and|or|to)\s|[,&–—]|\s-\s)\s*")  # noqa: RUF001
+LIST_GAP: Final = re.compile(r"\s*(?:,?\s*(?:and|or|to)\s|[,&–—]|\s-\s)\s*")
 FUTURE_CUE: Final = re.compile(
     r"\b(?:will|won't|going\s+to|plan(?:s|ning)?\s+to|about\s+to)\b|\w'll\b"
 )

@@ -1,0 +1,166 @@
+"""Word lists of the fact guard: asides, contractions, negation cues, ignorable words (C-08)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["IGNORABLE", "expanded", "is_article", "negation_cue", "without_asides"]
+
+IGNORABLE: Final = frozenset(
+    ["a", "an", "the", "this", "that", "these", "those", "is", "are", "am", "be", "been", "being", "also", "really", "very", "please", "it", "its", "of"]
+)
+
+_LEAD_IN: Final = re.compile(
+    r"\s*(?:note\s+that|remember\s+that|just\s+so\s+you\s+know|by\s+the\s+way|fyi"
+    r"|for\s+the\s+record)\b(?:\s*[,:;–—-]+)?\s+",
+    re.IGNORECASE,
+)
+# Behind a sentence these words are an aside only after a break: "he ran for the record" is none.
+_TAIL: Final = re.compile(
+    r"(?:\s*[,;:.!?(–—-]\s*(?:just\s+so\s+you\s+know|by\s+the\s+way|for\s+the\s+record|fyi)"
+    r"|\s+fyi)\s*[.!?)…]*\s*$",
+    re.IGNORECASE,
+)
+
+
+def without_asides(text: str) -> str:
+    """The text without listed lead-ins and tails.
+
+    Example:
+        >>> without_asides("By the way, note that Dana leads, fyi.")
+        'Dana leads'
+    """
+    while (match := _LEAD_IN.match(text)) is not None and match.end() < len(text):
+        text = text[match.end() :]
+    while (match := _TAIL.search(text)) is not None and match.start() > 0:
+        text = text[: match.start()]
+    return text
+
+
+# --- contractions --------------------------------------------------------------------------
+
+_FUSED_NOT: Final = {
+    "cannot": ("can", "not"),
+    "can't": ("can", "not"),
+    "won't": ("will", "not"),
+    "shan't": ("shall", "not"),
+    "ain't": ("is", "not"),
+    **{
+        f"{word}nt": (word, "not")
+        for word in (
+            *("do", "does", "did", "is", "are", "was", "were", "has", "have", "had"),
+            *("would", "should", "could", "must", "need"),
+        )
+    },
+    "cant": ("can", "not"),
+    "let's": ("let", "us"),
+}
+_TAILS: Final = {"'re": "are", "'m": "am", "'ve": "have", "'ll": "will"}
+# After these words `'s` is "is", never a possessive.
+_SUBJECTS: Final = frozenset(
+    ["he", "she", "it", "that", "this", "there", "here", "what", "who", "where", "when", "how", "why", "everything", "everyone", "everybody", "something", "someone", "somebody", "nothing", "nobody"]
+)
+# Before these words `'s` is "is": a possessive is followed by a noun.
+_BEFORE_PREDICATE: Final = frozenset(
+    ["a", "an", "the", "not", "been", "being", "going", "also", "really", "very", "in", "on", "at", "from", "with", "to", "for", "now", "currently", "still", "already", "always", "never", "no", "just", "only"]
+)
+_ING_NOUNS: Final = frozenset(
+    ["thing", "king", "ring", "spring", "string", "wing", "morning", "evening", "sibling", "ceiling", "darling", "wedding"]
+)
+_HAD_BEFORE: Final = frozenset(("been", "better", "gone", "had"))
+
+
+def expanded(word: str, following: str) -> tuple[str, ...]:
+    """A token with its contraction written out.
+
+    Args:
+        word: lower-cased token with plain apostrophes.
+        following: the next token, "" at the end.
+
+    Example:
+        >>> expanded("dana's", "leading"), expanded("dana's", "laptop"), expanded("won't", "go")
+        (('dana', 'is'), ('dana', "'s"), ('will', 'not'))
+    """
+    fused = _FUSED_NOT.get(word)
+    if fused is not None:
+        return fused
+    at = word.find("'")
+    if at < 0:
+        return (word,)
+    if word.endswith("n't") and len(word) > 3:
+        return (word[:-3], "not")
+    stem, tail = word[:at], word[at:]
+    head = (stem,) if stem else ()
+    if tail == "'s":
+        return (*head, "is" if _is_verb(stem, following) else "'s")
+    if tail == "'d":
+        had = following in _HAD_BEFORE or following.endswith("ed")
+        return (*head, "had" if had else "would")
+    return (*head, _TAILS.get(tail, tail))
+
+
+def _is_verb(stem: str, following: str) -> bool:
+    if stem in _SUBJECTS or following in _BEFORE_PREDICATE:
+        return True
+    return following.endswith("ing") and len(following) > 4 and following not in _ING_NOUNS
+
+
+_AFTER_LETTER_A: Final = frozenset(
+    ["is", "was", "are", "were", "and", "or", "to", "vs", "versus", "has", "had", "will", "can", "must", "of", "in", "on", "at", "with", "does", "did"]
+)
+
+
+def is_article(initial: bool, following: str) -> bool:
+    """Whether a lone capital "A" is the article: only as the first word, before a noun."""
+    return initial and bool(following) and following not in _AFTER_LETTER_A
+
+
+# --- negation, tense, modality, opposites ---------------------------------------------------
+
+
+def _forms(verb: str) -> tuple[str, ...]:
+    """A verb with its regular endings."""
+    if verb.endswith("e"):
+        return (verb, f"{verb}s", f"{verb}d", f"{verb[:-1]}ing")
+    if verb.endswith("y"):
+        plural = f"{verb}s" if verb[-2] in "aeiou" else f"{verb[:-1]}ies"
+        past = f"{verb}ed" if verb[-2] in "aeiou" else f"{verb[:-1]}ied"
+        return (verb, plural, past, f"{verb}ing")
+    return (verb, f"{verb}s", f"{verb}ed", f"{verb}ing")
+
+
+_CUES: Final = frozenset(
+    (
+        *["not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "hardly", "ex"],
+        *["was", "were", "had", "did", "former", "formerly", "previously"],
+        *["will", "would", "may", "might", "could", "should", "must"],
+        *["stop", "stops", "stopped", "stopping", "start", "starts", "started", "starting"],
+        *["before", "after", "more", "less", "above", "below", "left", "right", "in", "out", "on", "off", "up", "down"],
+        *["first", "last", "min", "max", "true", "false"],
+        *(
+            form
+            for verb in (
+                *("cease", "fail", "like", "dislike", "enable", "disable", "allow", "deny"),
+                *("accept", "reject", "increase", "decrease", "open", "close", "add", "remove"),
+            )
+            for form in _forms(verb)
+        ),
+    )
+)
+
+
+def negation_cue(word: str, following: str) -> tuple[str | None, int]:
+    """The cue that a word is, or None; and how many following words belong to it.
+
+    Example:
+        >>> negation_cue("no", "longer"), negation_cue("no", "way"), negation_cue("way", "")
+        (('no longer', 1), ('no', 0), (None, 0))
+    """
+    if word == "no" and following == "longer":
+        return "no longer", 1
+    if word == "used" and following == "to":
+        return "used to", 1
+    if word in _CUES:
+        return word, 0
+    return None, 0

@@ -1,0 +1,335 @@
+"""Names in a text, found by rules that need no store (G-03), and their normal form (D-02)."""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from vestig.errors import ValidationError
+from vestig.language.stopwords import NAME_STOPWORDS
+
+__all__ = ["Name", "find_names", "norm_key", "norm_name"]
+
+
+class Name(msgspec.Struct, frozen=True, kw_only=True):
+    """A name as written (G-03).
+
+    Attributes:
+        name: the words, without a final `'s`.
+        start, end: code point offsets, half-open; both -1 for a title given beside the text.
+        type: an entity type of G-01, or `UNTYPED`.
+        confidence: 0-1, that of the pattern.
+    """
+
+    name: str
+    start: int
+    end: int
+    type: str
+    confidence: float
+
+
+_UPPER: Final = "".join(chr(code) for code in range(0x530) if chr(code).isupper())
+_PUNCTUATION: Final = frozenset(string.punctuation)
+
+_EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+_URL: Final = re.compile(r"\b[a-z][a-z0-9+.-]*://([\w.-]*\w)(?::\d+)?(?:[/?#][^\s\"<>]*)?", re.I)
+_HOST: Final = re.compile(
+    r"(?<![\w@./-])(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\b"
+    r"(?![\w/]|\.\w)",
+    re.I,
+)
+_PATH: Final = re.compile(
+    r"(?<![\w./~-])(?:~?/|\.{1,2}/|[A-Za-z]:\\)?(?:[\w.@+-]+[/\\])+[\w.@+-]*\w"
+    r"|(?<![\w./])/(?:[\w.@+-]+/)*[\w.@+-]*\w"
+)
+_FILE: Final = re.compile(
+    r"(?<![\w./@-])[\w-]+(?:\.[\w-]+)*\."
+    r"(?:py|pyi|rs|js|ts|tsx|jsx|json|jsonl|ya?ml|toml|md|rst|txt|csv|tsv|html?|css|scss|sh|bash"
+    r"|c|h|cc|cpp|hpp|java|kt|go|rb|php|sql|xml|ini|cfg|conf|env|lock|log|pdf|docx?|xlsx?|pptx?"
+    r"|png|jpe?g|gif|svg|zip|tar|gz|whl|so|dll|exe|db|sqlite|parquet|proto|ipynb|swift|vue)\b"
+    r"(?!\.\w)"
+)
+_INNER_DOT: Final = re.compile(r"\.[a-z]", re.I)
+_INNER_CAPITAL: Final = re.compile(rf"[a-z0-9][{_UPPER}]")
+_DIGIT: Final = re.compile(r"[0-9]")
+_HANDLE: Final = re.compile(r"(?<![\w@.])@([A-Za-z_][\w-]*)")
+_TAG: Final = re.compile(r"(?<![\w#&/])#([A-Za-z_][\w-]*)")
+_IDENTIFIER: Final = re.compile(
+    r"(?<![\w-])(?:[A-Z][A-Z0-9]*-\d+(?:-\d+)*"
+    rf"|[^\W\d_]*[a-z0-9][{_UPPER}]\w*"
+    r"|[A-Z]{2,}[a-z]+[A-Z]\w*"
+    r"|_*[^\W_]+(?:_+[^\W_]+)+_*|__?[^\W_]+__?"
+    r"|v\d+(?:\.\d+)*(?:-[\w.]+)?|\d+(?:\.\d+){2,}(?:-[\w.]+)?)(?![\w])"
+)
+_VERSIONED: Final = re.compile(rf"(?<![\w-])[{_UPPER}][\w+#]*\s+v?(?:\d+(?:\.\d+)+|(?<=v)\d+)\b")
+_CAPITAL_REST = r"(?:[\w&]|['’.-](?=[^\W_]))*"
+_CAPITAL_WORD = rf"[{_UPPER}]{_CAPITAL_REST}"
+_RUN: Final = re.compile(
+    # the letter first, then what may not stand before it: so the search skips to capitals
+    rf"[{_UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}(?:\.(?=\s[{_UPPER}]))?"
+    rf"(?:\s+(?:(?:of|the|de|van|von)\s+){{0,2}}{_CAPITAL_WORD}(?:\.(?=\s[{_UPPER}]))?)*"
+)
+_WORD: Final = re.compile(r"\S+")
+_QUOTED: Final = re.compile(
+    r"\"([^\"]{1,80})\"|“([^”]{1,80})”|«([^»]{1,80})»|`([^`]{1,80})`"
+    r"|(?<!\w)'([^']{1,80})'(?!\w)|(?<!\w)‘([^’]{1,80})’(?!\w)"  # noqa: RUF001
+)
+_QUOTES: Final = frozenset("\"“«`'‘")  # noqa: RUF001
+_POSSESSIVE: Final = re.compile(r"['’]s?$")
+_SENTENCE_END: Final = frozenset(".!?…:")
+_OPENERS: Final = " \t\n\"'“‘«([{*-–—>•"  # noqa: RUF001
+_INNER: Final = frozenset(("of", "the", "de", "van", "von"))
+_TITLES: Final = frozenset(("dr", "mr", "ms", "mrs", "prof", "professor"))
+_LEGAL: Final = frozenset(
+    ("ltd", "limited", "inc", "incorporated", "corp", "corporation", "llc", "gmbh")
+)
+_BODIES: Final = frozenset(("university", "institute", "ministry"))
+_PLACES: Final = frozenset(
+    ["airport", "avenue", "bay", "beach", "boulevard", "bridge", "castle", "city", "coast", "county", "creek", "district", "falls", "forest", "garden", "gardens", "harbor", "harbour", "hill", "hills", "island", "islands", "lake", "lane", "mountain", "mountains", "park", "peninsula", "plaza", "province", "river", "road", "square", "station", "street", "valley", "village"]
+)
+_PLACE_CUES: Final = frozenset(("in", "at", "from", "to"))
+_RUN_WORDS_MAX: Final = 6
+_QUOTED_WORDS_MAX: Final = 5
+_SINGLE_LETTERS_MIN: Final = 3
+
+
+def norm_name(name: str) -> str:
+    """The part of a `norm_key` behind the type (D-02).
+
+    Raises:
+        ValidationError: no text but whitespace.
+
+    Example:
+        >>> norm_name("PostgreSQL."), norm_name('"C++"'), norm_name(".NET")
+        ('postgresql', 'c++', '.net')
+    """
+    whole = " ".join(name.lower().split())
+    if not whole:
+        raise ValidationError("name", name, "a name with at least one visible character")
+    start, end = 0, len(whole)
+    while start < end and whole[start] in _PUNCTUATION:
+        if whole[start] == "." and start + 1 < end and whole[start + 1].isalpha():
+            break
+        start += 1
+    # outer quotes first, so that the run of a name like "C++" is seen at its end
+    while end > start and whole[end - 1] in _PUNCTUATION:
+        kept = end
+        while kept > start and whole[kept - 1] in "+#":
+            kept -= 1
+        if kept < end and kept > start and whole[kept - 1].isalpha():
+            break
+        end -= 1
+    return whole[start:end] if start < end else whole
+
+
+def norm_key(name: str, type: str) -> str:
+    """What makes two entities one (D-02).
+
+    Raises:
+        ValidationError: an empty name.
+
+    Example:
+        >>> norm_key("  Dr. Lovelace  ", "person"), norm_key("C#", "SKILL")
+        ('PERSON:dr. lovelace', 'SKILL:c#')
+    """
+    return f"{type.strip().upper()}:{norm_name(name)}"
+
+
+def _name(text: str, start: int, end: int, type: str, confidence: float) -> Name:
+    return Name(name=text[start:end], start=start, end=end, type=type, confidence=confidence)
+
+
+def _starts_sentence(text: str, start: int) -> bool:
+    before = text[:start].rstrip(_OPENERS)
+    return not before or before[-1] in _SENTENCE_END
+
+
+def _addresses(text: str) -> Iterator[Name]:
+    """E-mails, hosts, handles, tags, paths and files."""
+    if "@" in text:
+        for match in _EMAIL.finditer(text):
+            yield _name(text, *match.span(), "PERSON", 0.95)
+        for match in _HANDLE.finditer(text):
+            yield _name(text, *match.span(), "PERSON", 0.90)
+    if "#" in text:
+        for match in _TAG.finditer(text):
+            yield _name(text, *match.span(), "CONCEPT", 0.90)
+    slashed = "/" in text or "\\" in text
+    if slashed:
+        if "://" in text:
+            for match in _URL.finditer(text):
+                host = Name(
+                    name=match[1], start=match.start(), end=match.end(), type="ORG", confidence=0.95
+                )
+                yield host
+        for match in _PATH.finditer(text):
+            if _is_path(match[0]):
+                yield _name(text, *match.span(), "FILE", 0.95)
+    if _INNER_DOT.search(text) is not None:
+        for match in _FILE.finditer(text):
+            yield _name(text, *match.span(), "FILE", 0.95)
+        for match in _HOST.finditer(text):
+            yield _name(text, *match.span(), "ORG", 0.95)
+
+
+def _is_path(found: str) -> bool:
+    """`and/or` and `3/4` are no paths: a path is rooted, deep, or ends in an extension."""
+    if found[0] in "/~." or "\\" in found:
+        return any(char.isalpha() for char in found)
+    last = found.rsplit("/", 1)[-1]
+    deep = found.count("/") > 1 and any(char.isalpha() for char in found)
+    return deep or ("." in last and last[-1].isalpha() and not last[0].isdigit())
+
+
+def _identifiers(text: str) -> Iterator[Name]:
+    numbered = _DIGIT.search(text) is not None
+    if numbered or "_" in text or _INNER_CAPITAL.search(text) is not None:
+        for match in _IDENTIFIER.finditer(text):
+            yield _name(text, *match.span(), "SYSTEM", 0.90)
+    if not numbered:
+        return
+    for match in _VERSIONED.finditer(text):
+        first = match[0].split(maxsplit=1)[0]
+        if first.lower() not in NAME_STOPWORDS:
+            yield _name(text, *match.span(), "SYSTEM", 0.90)
+
+
+def _quoted(text: str) -> Iterator[Name]:
+    for match in _QUOTED.finditer(text):
+        inner = match[match.lastindex or 0]
+        if 1 <= len(inner.split()) <= _QUOTED_WORDS_MAX and any(map(str.isalnum, inner)):
+            start = match.start(match.lastindex or 0)
+            yield _name(text, start, start + len(inner), "UNTYPED", 0.75)
+
+
+def _runs(text: str) -> Iterator[Name]:
+    """Adjacent capitalised words, one such word, and acronyms."""
+    for match in _RUN.finditer(text):
+        words = [
+            (match.start() + word.start(), match.start() + word.end(), word[0])
+            for word in _WORD.finditer(match[0])
+        ]
+        initial = _starts_sentence(text, match.start())
+        while words and _bare(words[0][2]) in NAME_STOPWORDS:
+            words.pop(0)
+            initial = False
+        while words and words[0][2] in _INNER:
+            words.pop(0)
+        while words:
+            part, words = _cut(words)
+            if part:
+                yield from _run(text, part, initial)
+            initial = False
+
+
+def _bare(word: str) -> str:
+    return _POSSESSIVE.sub("", word).rstrip(".").lower()
+
+
+_Spans = list[tuple[int, int, str]]
+
+
+def _cut(words: _Spans) -> tuple[_Spans, _Spans]:
+    """The first name of a run: at most six capitalised words, ended by a possessive or a stop
+    word; and what is left."""
+    taken: _Spans = []
+    count = 0
+    for index, word in enumerate(words):
+        inner = word[2] in _INNER
+        # a lone "A" inside a run is a letter ("Plan A"), not the article
+        stop = word[2] != "A" and not inner and _bare(word[2]) in NAME_STOPWORDS
+        if not inner and (count == _RUN_WORDS_MAX or stop):
+            skip = index + stop
+            return _without_tail(taken), words[skip:]
+        taken.append(word)
+        count += not inner
+        if _POSSESSIVE.search(word[2]):
+            return taken, words[index + 1 :]
+    return _without_tail(taken), []
+
+
+def _without_tail(words: _Spans) -> _Spans:
+    while words and words[-1][2] in _INNER:
+        words.pop()
+    while words and words[0][2] in _INNER:
+        words.pop(0)
+    return words
+
+
+def _run(text: str, words: _Spans, initial: bool) -> Iterator[Name]:
+    start, end = words[0][0], words[-1][1]
+    end -= len(text[start:end]) - len(_POSSESSIVE.sub("", text[start:end]))
+    if text[end - 1] == "." and words[-1][2].rstrip(".").lower() not in _LEGAL | _TITLES:
+        end -= 1
+    first, last = _bare(words[0][2]), _bare(words[-1][2])
+    if len(words) > 1:
+        if first in _TITLES:
+            yield _name(text, start, end, "PERSON", 0.90)
+        elif last in _LEGAL or last in _BODIES or (first in _BODIES and words[1][2] == "of"):
+            yield _name(text, start, end, "ORG", 0.90)
+        elif last in _PLACES and _word_before(text, start) in _PLACE_CUES:
+            yield _name(text, start, end, "PLACE", 0.90)
+        else:
+            yield _name(text, start, end, "UNTYPED", 0.80)
+        return
+    word = text[start:end]
+    letters = sum(map(str.isalpha, word))
+    acronym = len(word) >= 2 and word.isalnum() and sum(map(str.isupper, word)) >= 2 and (
+        word.upper() == word or word[:-1].isupper()
+    )
+    if acronym or (not initial and letters >= _SINGLE_LETTERS_MIN):
+        yield _name(text, start, end, "UNTYPED", 0.75)
+
+
+def _word_before(text: str, start: int) -> str:
+    before = text[max(0, start - 12) : start].split()
+    return before[-1].lower() if before else ""
+
+
+def _chosen(found: list[Name]) -> list[Name]:
+    """Overlaps: the longer span, then the higher confidence, then the earlier one (G-03)."""
+    if len(found) < 2:
+        return found
+    found.sort(key=lambda name: (name.start - name.end, -name.confidence, name.start))
+    kept: list[Name] = []
+    for name in found:
+        if all(name.end <= other.start or name.start >= other.end for other in kept):
+            kept.append(name)
+    kept.sort(key=lambda name: name.start)
+    return kept
+
+
+def find_names(text: str, *, title: str | None = None) -> list[Name]:
+    """Names in order of position, without overlaps (G-03, the patterns that need no store).
+
+    Args:
+        text: any text.
+        title: the note's or document's title (Q-01); it is a name too, without a final
+            parenthesis.
+
+    Example:
+        >>> [name.name for name in find_names("Ticket ABC-123 is with Ada Lovelace at NATO")]
+        ['ABC-123', 'Ada Lovelace', 'NATO']
+    """
+    found = list(_addresses(text))
+    found += _identifiers(text)
+    found += _runs(text)
+    if not _QUOTES.isdisjoint(text):
+        found += _quoted(text)
+    names = [name for name in _chosen(found) if _specific(name.name)]
+    if title is not None:
+        stripped = re.sub(r"\s*\([^()]*\)\s*$", "", title).strip()
+        if _specific(stripped):
+            names.append(Name(name=stripped, start=-1, end=-1, type="UNTYPED", confidence=0.95))
+    return names
+
+
+def _specific(name: str) -> bool:
+    """Names under two characters, all punctuation or all digits are dropped (G-02)."""
+    return (len(name) >= 2 and any(map(str.isalpha, name))) or (any(
+        char == "." for char in name[1:-1]
+    ) and any(map(str.isdigit, name)))

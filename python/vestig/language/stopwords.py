@@ -1,0 +1,54 @@
+"""Function words (C-09) and words that are never part of a name (G-03)."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import Final
+
+from vestig.language.temporal_patterns import MONTHS, WEEKDAYS
+
+__all__ = ["NAME_STOPWORDS", "STOPWORDS"]
+
+
+def _read() -> frozenset[str]:
+    text = resources.files("vestig").joinpath("data/stopwords.txt").read_text(encoding="utf-8")
+    return frozenset(
+        word for line in text.splitlines() if not line.startswith("#") for word in line.split()
+    )
+
+
+STOPWORDS: Final = _read()
+
+_GREETINGS: Final = frozenset(("hey", "hi", "hello", "thanks", "dear"))
+_CONTRACTED: Final = frozenset(
+    f"{word}{tail}"
+    for word, tails in (
+        ("i", ("m", "ve", "ll", "d")),
+        ("you", ("re", "ve", "ll", "d")),
+        ("he", ("s", "ll", "d")),
+        ("she", ("s", "ll", "d")),
+        ("it", ("s", "ll", "d")),
+        ("we", ("re", "ve", "ll", "d")),
+        ("they", ("re", "ve", "ll", "d")),
+        ("that", ("s", "ll", "d")),
+        ("there", ("s", "ll", "d")),
+        ("what", ("s", "re", "ll", "d")),
+        ("who", ("s", "re", "ll", "d")),
+        ("where", ("s", "d")),
+        ("how", ("s", "d")),
+        ("when", ("s",)),
+        ("why", ("s",)),
+        ("here", ("s",)),
+        ("let", ("s",)),
+    )
+    for tail in (f"{apostrophe}{tail}" for tail in tails for apostrophe in "'’")
+) | frozenset(
+    f"{word}n{apostrophe}t"
+    for word in (
+        *("do", "does", "did", "is", "are", "was", "were", "has", "have", "had", "ca", "could"),
+        *("would", "should", "wo", "must", "need", "ai", "might", "sha"),
+    )
+    for apostrophe in "'’"
+)
+
+NAME_STOPWORDS: Final = STOPWORDS | _GREETINGS | _CONTRACTED | frozenset(MONTHS) | frozenset(WEEKDAYS)
