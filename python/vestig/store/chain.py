@@ -17,6 +17,7 @@ import apsw
 import msgspec
 
 from vestig.store.faults import damaged
+from vestig.store.lookups import each, fetch
 from vestig.store.schema import CHAINED, TABLE_CODES
 
 __all__ = ["DIGEST_BYTES", "Link", "RetiredDigests", "Salts", "digest", "digests_of", "genesis"]
@@ -138,7 +139,8 @@ class RetiredDigests:
         """Complete up to `seq`; later entries may be present, so compare the value."""
         with self._lock:
             if self._upto < seq:
-                rows = conn.execute(
+                rows = each(
+                    conn,
                     "SELECT seq, retired FROM chain"
                     " WHERE retired IS NOT NULL AND seq > ? AND seq <= ?",
                     (self._upto, seq),
@@ -156,10 +158,11 @@ def check_head(conn: apsw.Connection, where: str, store_uuid: bytes) -> tuple[in
     Raises:
         StoreDamagedError: the newest link does not close.
     """
-    rows = conn.execute(
+    rows = fetch(
+        conn,
         "SELECT h, seq, recorded_us, written, retired, touched, counts FROM chain"
-        " ORDER BY seq DESC LIMIT 2"
-    ).fetchall()
+        " ORDER BY seq DESC LIMIT 2",
+    )
     if not rows:
         raise damaged(where, "no chain")
     previous = rows[1][0] if len(rows) == 2 else genesis(store_uuid)

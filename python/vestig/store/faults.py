@@ -47,7 +47,7 @@ def store_faults(where: str) -> Iterator[None]:
     except (apsw.IOError, apsw.CantOpenError) as error:
         raise VestigError(
             f"{where}: expected a working disk, the system refused a file operation"
-            f" ({type(error).__name__} {error.extendedresult}); nothing was changed"
+            f" ({type(error).__name__}); nothing was changed"
         ) from error
     except apsw.NoMemError as error:
         raise VestigError(f"{where}: expected enough memory, none was left") from error

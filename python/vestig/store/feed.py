@@ -14,7 +14,7 @@ from vestig.ids import id_text
 from vestig.ports import ProjectionRow
 from vestig.store import chain
 from vestig.store.faults import damaged
-from vestig.store.lookups import select_in
+from vestig.store.lookups import each, fetch, select_in
 from vestig.store.rows import from_json
 from vestig.store.schema import INDEX, columns_sql
 from vestig.types import EventType, Kind, OriginType, Stability, Status
@@ -68,8 +68,9 @@ class _Proof:
             del self._written[old]
         wanted = sorted(missing)
         if wanted and wanted[-1] - wanted[0] < 2 * len(wanted):
-            rows: Iterator[tuple[Any, ...]] = iter(
-                self._conn.execute(
+            rows: Iterator[Any] = iter(
+                each(
+                    self._conn,
                     "SELECT seq, written FROM chain WHERE seq BETWEEN ? AND ?",
                     (wanted[0], wanted[-1]),
                 )
@@ -93,7 +94,7 @@ class _Proof:
         if written is None or digest not in written:
             raise damaged(
                 self._where,
-                f"a row of table {table} of {id_text('mem', id)} that differs from what was written",
+                f"a row of table {table} of {id_text('mem', id)} that was never written so",
             )
         if self._retired.get(digest, self._seq + 1) <= self._seq:
             raise damaged(
@@ -111,7 +112,7 @@ def projection_rows(
     """`LedgerView.projection_rows`; reads in batches, so memory use does not grow."""
     proof = _Proof(conn, where, seq, retired)
     for selection in _selections(conn, after_seq):
-        yield from _batch(conn, selection, proof, where)
+        yield from _batch(conn, selection, proof)
 
 
 _Selection = tuple[int, int] | list[int]
@@ -120,12 +121,12 @@ _Selection = tuple[int, int] | list[int]
 def _selections(conn: apsw.Connection, after_seq: int) -> Iterator[_Selection]:
     """Half-open ranges of rows, or lists of rows."""
     if after_seq <= 0:
-        (last,) = conn.execute('SELECT IFNULL(MAX("row"), 0) FROM memories').fetchall()[0]
+        (last,) = fetch(conn, 'SELECT IFNULL(MAX("row"), 0) FROM memories')[0]
         for start in range(1, last + 1, _BATCH):
             yield start, start + _BATCH
         return
     touched: set[int] = set()
-    for (packed,) in conn.execute("SELECT touched FROM chain WHERE seq > ?", (after_seq,)):
+    for (packed,) in each(conn, "SELECT touched FROM chain WHERE seq > ?", (after_seq,)):
         touched.update(chain.unpack_rows(packed))
     rows = sorted(touched)
     for start in range(0, len(rows), _BATCH):
@@ -136,7 +137,7 @@ def _selections(conn: apsw.Connection, after_seq: int) -> Iterator[_Selection]:
 
 def _select(conn: apsw.Connection, sql: str, selection: _Selection) -> Iterator[tuple[Any, ...]]:
     if isinstance(selection, tuple):
-        return iter(conn.execute(f"{sql}>= ?1 AND {_column(sql)} < ?2{_ORDERS[sql]}", selection))
+        return each(conn, f"{sql}>= ?1 AND {_column(sql)} < ?2{_ORDERS[sql]}", selection)
     return select_in(conn, f"{sql}IN (?*){_ORDERS[sql]}", selection)
 
 
@@ -144,9 +145,7 @@ def _column(sql: str) -> str:
     return sql.rsplit("WHERE ", 1)[1]
 
 
-def _batch(
-    conn: apsw.Connection, selection: _Selection, proof: _Proof, where: str
-) -> Iterator[ProjectionRow]:
+def _batch(conn: apsw.Connection, selection: _Selection, proof: _Proof) -> Iterator[ProjectionRow]:
     memories = list(_select(conn, _MEMORIES, selection))
     vectors = {row[1]: row for row in _select(conn, _VECTORS, selection)}
     memory_at, seq_at, wseq_at = _E["memory"], _E["seq"], _M["wseq"]
@@ -159,7 +158,7 @@ def _batch(
     seqs.update(event[seq_at] for rows in events.values() for event in rows)
     proof.load(seqs)
     for memory in memories:
-        yield _row(memory, vectors.get(memory[1]), events.get(memory[1], []), proof, where)
+        yield _row(memory, vectors.get(memory[1]), events.get(memory[1], []), proof)
 
 
 def _row(
@@ -167,7 +166,6 @@ def _row(
     vector: tuple[Any, ...] | None,
     events: list[tuple[Any, ...]],
     proof: _Proof,
-    where: str,
 ) -> ProjectionRow:
     (
         _number, id, seq, wseq, content, author, namespace, scope, kind, status, role,

@@ -9,6 +9,7 @@ import apsw
 from vestig.errors import ValidationError
 from vestig.ids import id_text
 from vestig.ports import StoredEdge
+from vestig.store.lookups import each, fetch
 from vestig.store.rows import from_json, relation_of
 from vestig.store.schema import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
 from vestig.times import from_us, parse_time
@@ -37,7 +38,7 @@ def edges_of(
             continue
         for mine, column in ((start, "from_row"), (end, "to_row")):
             if mine == prefix:
-                for edge in conn.execute(_edge_sql(start, end, column), (row, code)):
+                for edge in each(conn, _edge_sql(start, end, column), (row, code)):
                     found[edge[0]] = _edge_of(edge, code)
     return sorted(found.values(), key=lambda edge: (-edge.weight, edge.id))
 
@@ -76,20 +77,22 @@ def supersession_chain(conn: apsw.Connection, row: int) -> list[SupersessionReco
     open_ends = [row]
     while open_ends:
         member = open_ends.pop()
-        for record in conn.execute(
+        for record in fetch(
+            conn,
             'SELECT "row", superseding, superseded, reason, created_us FROM supersessions'
             " WHERE superseded = ?1 OR superseding = ?1",
             (member,),
-        ).fetchall():
+        ):
             records[record[0]] = record
             for other in record[1:3]:
                 if other not in seen:
                     seen.add(other)
                     open_ends.append(other)
     ids = {
-        number: id_text("mem", conn.execute(
-            'SELECT id FROM memories WHERE "row" = ?', (number,)
-        ).fetchall()[0][0])
+        number: id_text("mem", fetch(
+conn,
+'SELECT id FROM memories WHERE "row" = ?', (number,)
+        )[0][0])
         for number in seen
     }  # fmt: skip
     return [
@@ -111,7 +114,8 @@ def ends_before(
     """(row, id) → `t_invalid` as known at K, from the first event after K that wrote an end."""
     # Newest first: the entry of the earliest event after K is the one that stays.
     found: dict[tuple[int, bytes], int | None] = {}
-    for event_type, payload, row, id in conn.execute(
+    for event_type, payload, row, id in each(
+        conn,
         'SELECT e.event_type, e.payload, m."row", m.id FROM events e'
         ' JOIN memories m ON m."row" = e.memory'
         " WHERE e.event_type IN ('DEPRECATE', 'SUPERSEDE', 'UPDATE') AND e.recorded_us > ?"

@@ -10,10 +10,10 @@ import msgspec
 
 from vestig.ids import id_bytes, id_text
 from vestig.ports import Job
-from vestig.store.lookups import known_ids, select_in
+from vestig.store.lookups import each, fetch, known_ids, select_in
 from vestig.store.patches import write_processing
 
-__all__ = ["JobRules", "finish", "find", "retry_failed", "take_due", "touch"]
+__all__ = ["JobRules", "find", "finish", "retry_failed", "take_due", "touch"]
 
 _ERROR_CHARS_MAX: Final = 500
 _SECOND_US: Final = 1_000_000
@@ -34,20 +34,22 @@ class JobRules(msgspec.Struct, frozen=True, kw_only=True):
 def take_due(
     conn: apsw.Connection,
     namespace: str,
-    now_us: int,
     kinds: Sequence[str],
+    *,
+    now_us: int,
     limit: int,
     rules: JobRules,
 ) -> list[Job]:
     """Due jobs, oldest first, now running under a lease; expired leases are due again."""
     marks = ",".join("?" * len(kinds))
-    rows = conn.execute(
+    rows = fetch(
+        conn,
         f'SELECT j."row", {_COLUMNS} FROM jobs j JOIN memories m ON m."row" = j.memory'
         " WHERE ((j.state = 'pending' AND IFNULL(j.next_attempt_us, ?1) <= ?1)"
         " OR (j.state = 'running' AND IFNULL(j.lease_until_us, ?1) <= ?1))"
         f' AND m.namespace = ?2 AND j.kind IN ({marks}) ORDER BY j."row" LIMIT ?',
         (now_us, namespace, *kinds, limit),
-    ).fetchall()
+    )
     lease = now_us + round(rules.lease_s * _SECOND_US)
     conn.executemany(
         "UPDATE jobs SET state = 'running', lease_until_us = ?, updated_us = ? WHERE \"row\" = ?",
@@ -59,9 +61,10 @@ def take_due(
 def find(conn: apsw.Connection, job_id: str) -> tuple[int, int, str, int] | None:
     """(row, memory row, state, attempts) of a job."""
     keys = list(known_ids([job_id], "job"))
-    rows = conn.execute(
-        'SELECT "row", memory, state, attempts FROM jobs WHERE id = ?', keys
-    ).fetchall() if keys else []  # fmt: skip
+    rows = fetch(
+conn,
+'SELECT "row", memory, state, attempts FROM jobs WHERE id = ?', keys
+    ) if keys else []  # fmt: skip
     return rows[0] if rows else None
 
 
@@ -100,11 +103,12 @@ def finish(
 def retry_failed(conn: apsw.Connection, namespace: str, kinds: Sequence[str], now_us: int) -> int:
     """Makes failed jobs pending with fresh attempts; how many."""
     marks = ",".join("?" * len(kinds))
-    rows = conn.execute(
+    rows = fetch(
+        conn,
         'SELECT j."row", j.memory FROM jobs j JOIN memories m ON m."row" = j.memory'
         f" WHERE j.state = 'failed' AND m.namespace = ? AND j.kind IN ({marks})",
         (namespace, *kinds),
-    ).fetchall()
+    )
     for row, memory in rows:
         conn.execute(
             "UPDATE jobs SET state = 'pending', attempts = 0, next_attempt_us = NULL,"
@@ -120,15 +124,14 @@ def touch(
 ) -> str | None:
     """One access of each memory; an unknown id, before anything was written, or None."""
     keys = known_ids(ids, "mem")
-    rows = {
-        id: row
-        for id, row in select_in(
+    rows = dict(
+        select_in(
             conn,
             'SELECT id, "row" FROM memories WHERE namespace = ? AND id IN (?*)',
             tuple(keys),
             (namespace,),
         )
-    }
+    )
     for id in ids:
         if id not in keys.values() or id_bytes(id) not in rows:
             return id
@@ -142,7 +145,7 @@ def touch(
 
 def _sum_up(conn: apsw.Connection, memory: int) -> None:
     states: set[Any] = {
-        state for (state,) in conn.execute("SELECT state FROM jobs WHERE memory = ?", (memory,))
+        state for (state,) in each(conn, "SELECT state FROM jobs WHERE memory = ?", (memory,))
     }
     open_ = states & {"pending", "running", "submitted"}
     write_processing(

@@ -19,6 +19,7 @@ from vestig.ports import EmbeddingIdentity, Job
 from vestig.store import chain, files, jobs, migrations
 from vestig.store.connections import Busy, Connections, ReadPlan, abandon, open_writer
 from vestig.store.faults import damaged, store_faults
+from vestig.store.lookups import fetch
 from vestig.store.reads import SqliteView
 from vestig.store.verify import Finding, verify
 from vestig.store.witness import Witness, WitnessFiles
@@ -63,7 +64,7 @@ class SqliteLedger:
             assert self._writer is not None
             migrations.create_tables(self._writer)
         with self._connection() as conn, store_faults(self._where):
-            rows = conn.execute("SELECT value FROM meta WHERE name = 'uuid'").fetchall()
+            rows = fetch(conn, "SELECT value FROM meta WHERE name = 'uuid'")
         if not rows:
             raise damaged(self._where, "no store identity")
         self._uuid: bytes = rows[0][0]
@@ -148,7 +149,7 @@ class SqliteLedger:
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
         with self._connection() as conn, store_faults(self._where):
-            rows = conn.execute("SELECT value FROM meta WHERE name = ?", (_IDENTITY,)).fetchall()
+            rows = fetch(conn, "SELECT value FROM meta WHERE name = ?", (_IDENTITY,))
         if not rows:
             return None
         try:
@@ -272,7 +273,9 @@ class SqliteLedger:
         if not kinds:
             return []
         with self._writing() as conn, store_faults(self._where):
-            taken = jobs.take_due(conn, namespace, now_us, kinds, limit, self._options.jobs)
+            taken = jobs.take_due(
+                conn, namespace, kinds, now_us=now_us, limit=limit, rules=self._options.jobs
+            )
             conn.execute("COMMIT")
         return taken
 

@@ -106,7 +106,7 @@ def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
     words = [status.value for status in listing.statuses]
     wanted = f"IN ({_marks(len(words))})"
     if known is None:
-        status, values = f"m.status {wanted}", words
+        status, values = f"m.status {wanted}", list[Any](words)
     else:
         # The state as of K: whatever expired later was still active or archived.
         status = (

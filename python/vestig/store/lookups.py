@@ -1,4 +1,4 @@
-"""Finding rows by many ids in one statement."""
+"""Statements and their rows; finding rows by many ids in one statement."""
 
 from __future__ import annotations
 
@@ -9,20 +9,30 @@ import apsw
 
 from vestig.ids import id_bytes, is_full_id
 
-__all__ = ["known_ids", "select_in"]
+__all__ = ["each", "fetch", "known_ids", "select_in"]
 
 _CHUNK_MAX: Final = 512
 
 
+def fetch(conn: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+    """All rows of a statement, as tuples."""
+    return conn.execute(sql, values).fetchall()
+
+
+def each(conn: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+    """The rows of a statement one by one, as tuples."""
+    return iter(conn.execute(sql, values))
+
+
 def select_in(
     conn: apsw.Connection, sql: str, keys: Sequence[Any], first: tuple[Any, ...] = ()
-) -> Iterator[tuple[Any, ...]]:
+) -> Iterator[Any]:
     """Rows of `sql`, whose last `IN (?*)` takes the keys, in chunks.
 
     Chunks are padded to powers of two by repeating a key, so that few statements are prepared.
     """
     for start in range(0, len(keys), _CHUNK_MAX):
-        chunk = keys[start : start + _CHUNK_MAX]
+        chunk = tuple(keys[start : start + _CHUNK_MAX])
         size = 1 << (len(chunk) - 1).bit_length()
         filled = (*first, *chunk, *(chunk[-1:] * (size - len(chunk))))
         yield from conn.execute(sql.replace("?*", "?" + ",?" * (size - 1)), filled)

@@ -11,6 +11,7 @@ import apsw
 
 from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store import chain, files
+from vestig.store.lookups import fetch
 from vestig.store.schema import APPLICATION_ID, CHAINED, CREATE, INSERT
 
 __all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]
@@ -79,7 +80,7 @@ def create_file(ledger: Path, migrations: Sequence[Migration]) -> None:
 
 def version_of(conn: apsw.Connection) -> int:
     """The schema version stored in the file."""
-    (version,) = conn.execute("PRAGMA user_version").fetchall()[0]
+    (version,) = fetch(conn, "PRAGMA user_version")[0]
     return int(version)
 
 

@@ -13,6 +13,7 @@ from vestig.store.connections import open_reader, open_writer, plan_reading, req
 from vestig.store.faults import damaged, store_faults
 from vestig.store.jobs import JobRules
 from vestig.store.ledger import LedgerOptions, SqliteLedger
+from vestig.store.lookups import fetch
 from vestig.store.migrations import Migration
 from vestig.store.witness import Witness, WitnessFiles, check_witness, witness_files
 
@@ -156,7 +157,7 @@ def _examine(
 ) -> WitnessFiles:
     """Checks the head of the chain and compares it with the witness."""
     where = str(ledger)
-    rows = conn.execute("SELECT value FROM meta WHERE name = 'uuid'").fetchall()
+    rows = fetch(conn, "SELECT value FROM meta WHERE name = 'uuid'")
     if not rows:
         raise damaged(where, "no store identity")
     files_ = WitnessFiles(witness_files(ledger.parent, rows[0][0], state_dir))

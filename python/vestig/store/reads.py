@@ -11,7 +11,7 @@ from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import Listing, ProjectionRow, StoredEdge
 from vestig.store import chain, feed, history, listing, statistics
 from vestig.store.faults import store_faults
-from vestig.store.lookups import known_ids, select_in
+from vestig.store.lookups import each, fetch, known_ids, select_in
 from vestig.store.rows import MEMORY_SELECT, event_of, from_json, memory_of, source_of
 from vestig.store.schema import EDGE_CODES
 from vestig.types import Event, Memory, Source, SupersessionRecord
@@ -28,7 +28,7 @@ class SqliteView:
         self._conn = conn
         self._where = where
         self._retired = retired
-        rows = conn.execute("SELECT seq, h FROM chain ORDER BY seq DESC LIMIT 1").fetchall()
+        rows = fetch(conn, "SELECT seq, h FROM chain ORDER BY seq DESC LIMIT 1")
         self._seq: int
         self._head: bytes
         ((self._seq, self._head),) = rows
@@ -71,7 +71,8 @@ class SqliteView:
             return []
         low, high = (bytes.fromhex(digits.ljust(32, fill)) for fill in "0f")
         with store_faults(self._where):
-            rows = self._conn.execute(
+            rows = each(
+                self._conn,
                 "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND namespace = ? ORDER BY id",
                 (low, high, namespace),
             )
@@ -113,7 +114,8 @@ class SqliteView:
         if row is None:
             return []
         with store_faults(self._where):
-            rows = self._conn.execute(
+            rows = each(
+                self._conn,
                 "SELECT id, event_type, occurred_us, recorded_us, seq, source, actor,"
                 ' artifact_ref, payload FROM events WHERE memory = ? ORDER BY seq, "row" LIMIT ?',
                 (row, -1 if limit is None else limit),
@@ -126,7 +128,8 @@ class SqliteView:
         if row is None:
             return []
         with store_faults(self._where):
-            rows = self._conn.execute(
+            rows = each(
+                self._conn,
                 "SELECT s.id, s.source_type, s.created_us, s.ingested_us, s.source_hash, s.path,"
                 " s.agent, s.session_id, s.metadata FROM edges e"
                 ' JOIN sources s ON s."row" = e.from_row'
@@ -174,28 +177,30 @@ class SqliteView:
     def head_at(self, seq: int) -> bytes | None:
         """Head of the chain after transaction `seq`; None when there is none."""
         with store_faults(self._where):
-            rows = self._conn.execute("SELECT h FROM chain WHERE seq = ?", (seq,)).fetchall()
+            rows = fetch(self._conn, "SELECT h FROM chain WHERE seq = ?", (seq,))
         return rows[0][0] if rows else None
 
     def list_memories(self, namespace: str, listing_: Listing) -> list[Memory]:
         """One page (L-15). Ties by id ascending."""
         with store_faults(self._where):
             sql, values = listing.page_sql(namespace, listing_, self._ends(namespace, listing_))
-            rows = self._conn.execute(sql, values).fetchall()
+            rows = fetch(self._conn, sql, values)
         return [memory_of(row, self._where) for row in rows]
 
     def count_memories(self, namespace: str, listing_: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
         with store_faults(self._where):
             sql, values = listing.count_sql(namespace, listing_, self._ends(namespace, listing_))
-            ((count,),) = self._conn.execute(sql, values).fetchall()
+            ((count,),) = fetch(self._conn, sql, values)
         return int(count)
 
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
         """Ids whose metadata equals `wanted` in every key given; JSON's types are kept apart."""
         with store_faults(self._where):
-            rows = self._conn.execute(
-                "SELECT id, metadata FROM memories WHERE namespace = ? ORDER BY id", (namespace,)
+            rows = each(
+                self._conn,
+                "SELECT id, metadata FROM memories WHERE namespace = ? ORDER BY id",
+                (namespace,),
             )
             return [id_text("mem", id) for id, text in rows if _holds(from_json(text), wanted)]
 
@@ -254,7 +259,7 @@ class SqliteView:
 
     def _select(self, tail: str, values: tuple[Any, ...]) -> list[Memory]:
         with store_faults(self._where):
-            rows = self._conn.execute(MEMORY_SELECT + tail, values).fetchall()
+            rows = fetch(self._conn, MEMORY_SELECT + tail, values)
         return [memory_of(row, self._where) for row in rows]
 
     def _row(self, prefix: str, namespace: str, id: str) -> int | None:
@@ -262,10 +267,11 @@ class SqliteView:
         if table is None or not known_ids([id], prefix):
             return None
         with store_faults(self._where):
-            rows = self._conn.execute(
+            rows = fetch(
+                self._conn,
                 f'SELECT "row" FROM {table} WHERE id = ? AND namespace = ?',
                 (id_bytes(id), namespace),
-            ).fetchall()
+            )
         return int(rows[0][0]) if rows else None
 
     def _ends(self, namespace: str, listing_: Listing) -> dict[int, int | None]:

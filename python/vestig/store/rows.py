@@ -146,7 +146,7 @@ def _window(window: StoredWindow) -> TemporalWindow:
 
 
 def memory_row(
-    new: NewMemory, row: int, salt: bytes, seq: int, t_created_us: int, revives: int | None
+    new: NewMemory, *, row: int, salt: bytes, seq: int, t_created_us: int, revives: int | None
 ) -> tuple[Any, ...]:
     """The columns of a new memory in the order of `COLUMNS`."""
     return (
@@ -179,7 +179,7 @@ def event_of(row: Sequence[Any], memory_id: str) -> Event:
 
 
 def source_of(row: Sequence[Any]) -> Source:
-    """A row (id, source_type, created, ingested, source_hash, path, agent, session_id, metadata)."""
+    """A row (id, type, created, ingested, source_hash, path, agent, session_id, metadata)."""
     id, source_type, created, ingested, source_hash, path, agent, session_id, metadata = row
     return Source(
         id=id_text("source", id),

@@ -6,6 +6,7 @@ from typing import Any
 
 import apsw
 
+from vestig.store.lookups import each, fetch
 from vestig.store.schema import EDGE_ENDS, EDGE_TYPES
 from vestig.times import from_us
 
@@ -22,23 +23,23 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
         " WHERE m.namespace = ?",
         namespace,
     )
-    (events, last) = conn.execute(
+    (events, last) = fetch(
+        conn,
         'SELECT COUNT(*), MAX(e.recorded_us) FROM events e JOIN memories m ON m."row" = e.memory'
         " WHERE m.namespace = ?",
         (namespace,),
-    ).fetchall()[0]
-    (sources,) = conn.execute(
-        "SELECT COUNT(*) FROM sources WHERE namespace = ?", (namespace,)
-    ).fetchall()[0]
+    )[0]
+    (sources,) = fetch(conn, "SELECT COUNT(*) FROM sources WHERE namespace = ?", (namespace,))[0]
     return {
         "memories": sum(kinds.values()),
         "kinds": kinds,
         "statuses": statuses,
-        "embedded": conn.execute(
+        "embedded": fetch(
+            conn,
             'SELECT COUNT(*) FROM vectors v JOIN memories m ON m."row" = v.memory'
             " WHERE m.namespace = ?",
             (namespace,),
-        ).fetchall()[0][0],
+        )[0][0],
         "edges": _edges(conn, namespace),
         "events": events,
         "sources": sources,
@@ -50,9 +51,7 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
 
 
 def _counts(conn: apsw.Connection, sql: str, namespace: str) -> dict[str, int]:
-    return {
-        word: count for word, count in conn.execute(f"{sql} GROUP BY 1 ORDER BY 1", (namespace,))
-    }
+    return dict(each(conn, f"{sql} GROUP BY 1 ORDER BY 1", (namespace,)))
 
 
 def _edges(conn: apsw.Connection, namespace: str) -> dict[str, int]:
@@ -62,17 +61,18 @@ def _edges(conn: apsw.Connection, namespace: str) -> dict[str, int]:
         column = "to_row" if end == "mem" else "from_row" if start == "mem" else None
         if column is None:
             continue
-        ((count,),) = conn.execute(
+        ((count,),) = fetch(
+            conn,
             f'SELECT COUNT(*) FROM edges e JOIN memories m ON m."row" = e.{column}'
             " WHERE e.edge_type = ? AND e.expired_seq = 0 AND m.namespace = ?",
             (code, namespace),
-        ).fetchall()
+        )
         if count:
             counts[EDGE_TYPES[code]] = count
     return counts
 
 
 def _bytes(conn: apsw.Connection) -> int:
-    ((pages,),) = conn.execute("PRAGMA page_count").fetchall()
-    ((size,),) = conn.execute("PRAGMA page_size").fetchall()
+    ((pages,),) = fetch(conn, "PRAGMA page_count")
+    ((size,),) = fetch(conn, "PRAGMA page_size")
     return int(pages) * int(size)

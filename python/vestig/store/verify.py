@@ -9,6 +9,7 @@ import msgspec
 
 from vestig.ids import id_text
 from vestig.store import chain
+from vestig.store.lookups import each, fetch
 from vestig.store.rows import from_json
 from vestig.store.schema import (
     CHAINED,
@@ -66,7 +67,7 @@ def verify(conn: apsw.Connection, store_uuid: bytes) -> list[Finding]:
 def _pages(conn: apsw.Connection) -> list[Finding]:
     findings = [
         Finding(check="integrity", message=str(text))
-        for (text,) in conn.execute(f"PRAGMA integrity_check({_MOST_SHOWN})")
+        for (text,) in each(conn, f"PRAGMA integrity_check({_MOST_SHOWN})")
         if text != "ok"
     ]
     findings += [
@@ -76,7 +77,7 @@ def _pages(conn: apsw.Connection) -> list[Finding]:
             table=table,
             row=str(row),
         )
-        for table, row, parent, _key in conn.execute("PRAGMA foreign_key_check")
+        for table, row, parent, _key in each(conn, "PRAGMA foreign_key_check")
     ]
     return findings
 
@@ -86,8 +87,9 @@ def _links(conn: apsw.Connection, store_uuid: bytes) -> _Chain:
     result = _Chain()
     previous = chain.genesis(store_uuid)
     expected = 0
-    for seq, recorded, written, retired, touched, counts, head in conn.execute(
-        "SELECT seq, recorded_us, written, retired, touched, counts, h FROM chain ORDER BY seq"
+    for seq, recorded, written, retired, touched, counts, head in each(
+        conn,
+        "SELECT seq, recorded_us, written, retired, touched, counts, h FROM chain ORDER BY seq",
     ):
         if seq != expected:
             result.findings.append(
@@ -117,7 +119,7 @@ def _rows(conn: apsw.Connection, table: str, links: _Chain) -> list[Finding]:
     live = links.live[table]
     found = 0
     condition = " WHERE seq IS NOT NULL" if table == "meta" else ""
-    for row in conn.execute(f"SELECT {columns_sql(table)} FROM {table}{condition}"):
+    for row in each(conn, f"SELECT {columns_sql(table)} FROM {table}{condition}"):
         found += 1
         digest = chain.digest(table, row)
         if digest in live:
@@ -162,14 +164,14 @@ def _name(table: str, row: tuple[object, ...]) -> str:
 def _tags(conn: apsw.Connection) -> list[Finding]:
     """The index of tags against the metadata it was made from."""
     wanted: Counter[tuple[str, int]] = Counter()
-    for row, metadata in conn.execute(
-        'SELECT "row", metadata FROM memories WHERE instr(metadata, \'"tags"\') > 0'
+    for row, metadata in each(
+        conn, 'SELECT "row", metadata FROM memories WHERE instr(metadata, \'"tags"\') > 0'
     ):
         try:
             wanted.update((tag, row) for tag in set(from_json(metadata).get("tags", ())))
         except (msgspec.MsgspecError, AttributeError, TypeError):
             continue  # the row itself is reported by its digest
-    stored = Counter(conn.execute("SELECT tag, memory FROM tags").fetchall())
+    stored: Counter[tuple[str, int]] = Counter(fetch(conn, "SELECT tag, memory FROM tags"))
     different = len((wanted - stored) + (stored - wanted))
     if not different:
         return []
@@ -186,7 +188,8 @@ def _ends(conn: apsw.Connection) -> list[Finding]:
             exists = (
                 "0" if table is None else f'EXISTS (SELECT 1 FROM {table} WHERE "row" = {column})'
             )
-            for (id,) in conn.execute(
+            for (id,) in each(
+                conn,
                 f"SELECT id FROM edges WHERE edge_type = ? AND NOT {exists} LIMIT {_MOST_SHOWN}",
                 (code,),
             ):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import apsw
@@ -24,7 +25,7 @@ from vestig.ids import id_bytes
 from vestig.ports import UniquenessCollision
 from vestig.store import chain, patches
 from vestig.store.faults import store_faults
-from vestig.store.lookups import known_ids, select_in
+from vestig.store.lookups import fetch, select_in
 from vestig.store.reads import SqliteView
 from vestig.store.rows import from_json, memory_row, to_json
 from vestig.store.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, EDGE_TYPES, INSERT, columns_sql
@@ -42,9 +43,9 @@ class SqliteTransaction(SqliteView):
         self, conn: apsw.Connection, where: str, retired: chain.RetiredDigests, now_us: int
     ) -> None:
         super().__init__(conn, where, retired)
-        recorded, counts = conn.execute(
-            "SELECT recorded_us, counts FROM chain WHERE seq = ?", (self._seq,)
-        ).fetchall()[0]
+        recorded, counts = fetch(
+            conn, "SELECT recorded_us, counts FROM chain WHERE seq = ?", (self._seq,)
+        )[0]
         self.clock_stepped_back = now_us < recorded
         self.recorded_us = max(now_us, recorded)
         self.applied: tuple[int, bytes] | None = None
@@ -105,8 +106,10 @@ class SqliteTransaction(SqliteView):
         ):
             named.update(dict.fromkeys(ids))
         wanted = [id for id in named if id not in new and id not in self._rows]
-        for prefix, table in (("mem", "memories"), ("source", "sources")):
-            keys = known_ids(wanted, prefix)
+        for prefix, table in (("mem_", "memories"), ("source_", "sources")):
+            keys = _keys(wanted, prefix)
+            if not keys:
+                continue
             sql = f'SELECT id, "row" FROM {table} WHERE namespace = ? AND id IN (?*)'
             for id, row in select_in(self._conn, sql, tuple(keys), (self._namespace,)):
                 self._rows[keys[id]] = row
@@ -118,7 +121,7 @@ class SqliteTransaction(SqliteView):
         return row
 
     def _next_row(self, table: str) -> int:
-        (last,) = self._conn.execute(f'SELECT IFNULL(MAX("row"), 0) FROM {table}').fetchall()[0]
+        (last,) = fetch(self._conn, f'SELECT IFNULL(MAX("row"), 0) FROM {table}')[0]
         return int(last) + 1
 
     # --- tables ------------------------------------------------------------------------------
@@ -129,7 +132,8 @@ class SqliteTransaction(SqliteView):
         row = self._next_row("sources")
         for new in sources:
             if new.source_type == "agentic":
-                found = self._conn.execute(
+                found = fetch(
+                    self._conn,
                     'SELECT "row" FROM sources WHERE namespace = ? AND (agent IS NULL) = ?'
                     " AND IFNULL(agent, '') = ? AND (session_id IS NULL) = ?"
                     " AND IFNULL(session_id, '') = ? AND source_type = 'agentic'",
@@ -140,7 +144,7 @@ class SqliteTransaction(SqliteView):
                         int(new.session_id is None),
                         "" if new.session_id is None else new.session_id,
                     ),
-                ).fetchall()
+                )
                 if found:
                     self._rows[new.id] = found[0][0]
                     continue
@@ -161,7 +165,12 @@ class SqliteTransaction(SqliteView):
         for new in memories:
             revives = None if new.revives is None else self._row_of(new.revives)
             values = memory_row(
-                new, row, self._salts.take(), self._new_seq, self.recorded_us, revives
+                new,
+                row=row,
+                salt=self._salts.take(),
+                seq=self._new_seq,
+                t_created_us=self.recorded_us,
+                revives=revives,
             )
             self._unique(INSERT["memories"], values)
             link.wrote("memories", values)
@@ -180,9 +189,11 @@ class SqliteTransaction(SqliteView):
             values = (self._salts.take(), row, self._new_seq, new.model, new.embedding)
             old = None
             if row not in self._fresh:
-                found = self._conn.execute(
-                    f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory = ?", (row,)
-                ).fetchall()
+                found = fetch(
+                    self._conn,
+                    f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory = ?",
+                    (row,),
+                )
                 old = found[0] if found else None
             if old is None:
                 self._conn.execute(INSERT["vectors"], values)
@@ -199,9 +210,11 @@ class SqliteTransaction(SqliteView):
     def _patches(self, link: chain.Link, changes: Sequence[MemoryPatch]) -> None:
         for patch in changes:
             row = self._row_of(patch.memory_id)
-            old = self._conn.execute(
-                f'SELECT {columns_sql("memories")} FROM memories WHERE "row" = ?', (row,)
-            ).fetchall()[0]
+            old = fetch(
+                self._conn,
+                f'SELECT {columns_sql("memories")} FROM memories WHERE "row" = ?',
+                (row,),
+            )[0]
             superseded_by = patch.columns.get("superseded_by")
             if superseded_by is not None and superseded_by not in self._rows:
                 self._rows.update(self._look_up(superseded_by))
@@ -223,7 +236,7 @@ class SqliteTransaction(SqliteView):
                 patches.write_processing(self._conn, row, patch.columns["processing"])
 
     def _look_up(self, id: str) -> dict[str, int]:
-        keys = known_ids([id], "mem")
+        keys = _keys([id], "mem_")
         sql = 'SELECT id, "row" FROM memories WHERE namespace = ? AND id IN (?*)'
         rows = select_in(self._conn, sql, tuple(keys), (self._namespace,))
         return {keys[found]: row for found, row in rows}
@@ -301,9 +314,7 @@ class SqliteTransaction(SqliteView):
 
     def _meta(self, link: chain.Link) -> None:
         """Takes settings of the store that were written since into the chain."""
-        rows = self._conn.execute(
-            f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL"
-        ).fetchall()
+        rows = fetch(self._conn, f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL")
         for salt, name, value, _seq in rows:
             self._conn.execute("UPDATE meta SET seq = ? WHERE name = ?", (self._new_seq, name))
             link.wrote("meta", (salt, name, value, self._new_seq))
@@ -317,6 +328,16 @@ class SqliteTransaction(SqliteView):
                     "an unexpired memory of this namespace, scope and author holds the text"
                 ) from error
             raise
+
+
+def _keys(ids: Iterable[str], prefix: str) -> dict[bytes, str]:
+    """16 bytes → id. A malformed id finds no row, and `_row_of` refuses it."""
+    keys = {}
+    for id in ids:
+        if id.startswith(prefix):
+            with suppress(ValueError):
+                keys[id_bytes(id)] = id
+    return keys
 
 
 def _check_edge(new: NewEdge, code: int) -> None:
