@@ -96,9 +96,7 @@ def _gap_tokens(tokens: list[Token], spans: list[_Claim], lower: str) -> Iterato
     yield from tokens[index:]
 
 
-def _words(
-    text: str, parts: list[Token | str], initial: int | None
-) -> tuple[list[str], list[str]]:
+def _words(text: str, parts: list[Token | str], initial: int | None) -> tuple[list[str], list[str]]:
     """(words, negation cues) of what is left when the other classes have claimed theirs."""
     words: list[str] = []
     cues: list[str] = []
@@ -166,9 +164,7 @@ def prepare(text: str, t_ref_us: int, zone: str = "UTC") -> GuardText:
         for name in find_names(claims.masked(text))
         if claims.add(name.start, name.end, "entity")
     ]
-    numbers = [
-        amount.value for amount in amounts if claims.add(amount.start, amount.end, "number")
-    ]
+    numbers = [amount.value for amount in amounts if claims.add(amount.start, amount.end, "number")]
     claims.spans.sort(key=lambda span: span.start)
     initial = tokens[0].start if tokens else None
     parts = list(_gap_tokens(tokens, claims.spans, lower))

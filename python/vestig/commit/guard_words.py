@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from vestig.language.listed import listed
+
 __all__ = ["IGNORABLE", "expanded", "is_article", "negation_cue", "without_asides"]
 
 IGNORABLE: Final = frozenset(
-    ["a", "an", "the", "this", "that", "these", "those", "is", "are", "am", "be", "been", "being", "also", "really", "very", "please", "it", "its", "of"]
+    listed(
+        "a an the this that these those is are am be been being also really very please it its of"
+    )
 )
 
 _LEAD_IN: Final = re.compile(
@@ -59,14 +63,20 @@ _FUSED_NOT: Final = {
 _TAILS: Final = {"'re": "are", "'m": "am", "'ve": "have", "'ll": "will"}
 # After these words `'s` is "is", never a possessive.
 _SUBJECTS: Final = frozenset(
-    ["he", "she", "it", "that", "this", "there", "here", "what", "who", "where", "when", "how", "why", "everything", "everyone", "everybody", "something", "someone", "somebody", "nothing", "nobody"]
+    listed(
+        "he she it that this there here what who where when how why everything everyone"
+        " everybody something someone somebody nothing nobody"
+    )
 )
 # Before these words `'s` is "is": a possessive is followed by a noun.
 _BEFORE_PREDICATE: Final = frozenset(
-    ["a", "an", "the", "not", "been", "being", "going", "also", "really", "very", "in", "on", "at", "from", "with", "to", "for", "now", "currently", "still", "already", "always", "never", "no", "just", "only"]
+    listed(
+        "a an the not been being going also really very in on at from with to for now"
+        " currently still already always never no just only"
+    )
 )
 _ING_NOUNS: Final = frozenset(
-    ["thing", "king", "ring", "spring", "string", "wing", "morning", "evening", "sibling", "ceiling", "darling", "wedding"]
+    listed("thing king ring spring string wing morning evening sibling ceiling darling wedding")
 )
 _HAD_BEFORE: Final = frozenset(("been", "better", "gone", "had"))
 
@@ -107,7 +117,7 @@ def _is_verb(stem: str, following: str) -> bool:
 
 
 _AFTER_LETTER_A: Final = frozenset(
-    ["is", "was", "are", "were", "and", "or", "to", "vs", "versus", "has", "had", "will", "can", "must", "of", "in", "on", "at", "with", "does", "did"]
+    listed("is was are were and or to vs versus has had will can must of in on at with does did")
 )
 
 
@@ -132,12 +142,12 @@ def _forms(verb: str) -> tuple[str, ...]:
 
 _CUES: Final = frozenset(
     (
-        *["not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "hardly", "ex"],
-        *["was", "were", "had", "did", "former", "formerly", "previously"],
-        *["will", "would", "may", "might", "could", "should", "must"],
-        *["stop", "stops", "stopped", "stopping", "start", "starts", "started", "starting"],
-        *["before", "after", "more", "less", "above", "below", "left", "right", "in", "out", "on", "off", "up", "down"],
-        *["first", "last", "min", "max", "true", "false"],
+        *listed("not no never none nobody nothing neither nor without hardly ex"),
+        *listed("was were had did former formerly previously"),
+        *listed("will would may might could should must"),
+        *listed("stop stops stopped stopping start starts started starting"),
+        *listed("before after more less above below left right in out on off up down"),
+        *listed("first last min max true false"),
         *(
             form
             for verb in (

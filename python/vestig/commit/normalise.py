@@ -12,8 +12,10 @@ __all__ = ["HygieneSettings", "content_hash", "normalise"]
 
 # The code points with the property White_Space. `str.split` also cuts at U+001C-U+001F,
 # which do not have it.
-_WHITE: Final = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + (
-    "\u2028\u2029\u202f\u205f\u3000"
+_WHITE: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680"
+    + "".join(map(chr, range(0x2000, 0x200B)))
+    + ("\u2028\u2029\u202f\u205f\u3000")
 )
 _RUN: Final = re.compile(f"[{_WHITE}]+")
 _SEPARATORS: Final = re.compile("[\x1c-\x1f]")

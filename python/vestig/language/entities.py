@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from vestig.errors import ValidationError
+from vestig.language.listed import listed
 from vestig.language.stopwords import NAME_STOPWORDS
 
 __all__ = ["Name", "find_names", "norm_key", "norm_name"]
@@ -89,7 +90,12 @@ _LEGAL: Final = frozenset(
 )
 _BODIES: Final = frozenset(("university", "institute", "ministry"))
 _PLACES: Final = frozenset(
-    ["airport", "avenue", "bay", "beach", "boulevard", "bridge", "castle", "city", "coast", "county", "creek", "district", "falls", "forest", "garden", "gardens", "harbor", "harbour", "hill", "hills", "island", "islands", "lake", "lane", "mountain", "mountains", "park", "peninsula", "plaza", "province", "river", "road", "square", "station", "street", "valley", "village"]
+    listed(
+        "airport avenue bay beach boulevard bridge castle city coast county creek district"
+        " falls forest garden gardens harbor harbour hill hills island islands lake lane"
+        " mountain mountains park peninsula plaza province river road square station street"
+        " valley village"
+    )
 )
 _PLACE_CUES: Final = frozenset(("in", "at", "from", "to"))
 _RUN_WORDS_MAX: Final = 6
@@ -278,8 +284,11 @@ def _run(text: str, words: _Spans, initial: bool) -> Iterator[Name]:
         return
     word = text[start:end]
     letters = sum(map(str.isalpha, word))
-    acronym = len(word) >= 2 and word.isalnum() and sum(map(str.isupper, word)) >= 2 and (
-        word.upper() == word or word[:-1].isupper()
+    acronym = (
+        len(word) >= 2
+        and word.isalnum()
+        and sum(map(str.isupper, word)) >= 2
+        and (word.upper() == word or word[:-1].isupper())
     )
     if acronym or (not initial and letters >= _SINGLE_LETTERS_MIN):
         yield _name(text, start, end, "UNTYPED", 0.75)
@@ -330,6 +339,6 @@ def find_names(text: str, *, title: str | None = None) -> list[Name]:
 
 def _specific(name: str) -> bool:
     """Names under two characters, all punctuation or all digits are dropped (G-02)."""
-    return (len(name) >= 2 and any(map(str.isalpha, name))) or (any(
-        char == "." for char in name[1:-1]
-    ) and any(map(str.isdigit, name)))
+    return (len(name) >= 2 and any(map(str.isalpha, name))) or (
+        any(char == "." for char in name[1:-1]) and any(map(str.isdigit, name))
+    )

@@ -7,9 +7,17 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final, NamedTuple
 
+from vestig.language.listed import listed
 from vestig.language.units import CURRENCY_SIGNS, STANDALONE_CODES, code_of, unit_of
 
-__all__ = ["Amount", "Quantity", "Token", "find_amounts", "find_quantities", "tokenise"]
+__all__ = [
+    "Amount",
+    "Quantity",
+    "Token",
+    "find_amounts",
+    "find_quantities",
+    "tokenise",
+]
 
 
 class Token(NamedTuple):
@@ -45,7 +53,9 @@ _TOKEN: Final = re.compile(
     r"\d+(?:[.,'_]\d+)*|\.\d+|[^\W\d_]\w*(?:'[^\W\d_]+)*"
     r"|[^\w\s.,;:!?()\[\]{}\"“”„«»‘’'`…—–-]"  # noqa: RUF001
 )
-_GROUPED: Final = re.compile(r"(\d{1,3}(?:,\d{2,3})*,\d{3}|\d{1,3}(?:'\d{3})+|\d+(?:_\d+)+)(\.\d+)?")
+_GROUPED: Final = re.compile(
+    r"(\d{1,3}(?:,\d{2,3})*,\d{3}|\d{1,3}(?:'\d{3})+|\d+(?:_\d+)+)(\.\d+)?"
+)
 _DECIMAL: Final = re.compile(r"-?\d+(?:\.\d+)?")
 _SIGNS: Final = frozenset("-−")
 _BEFORE_SIGN: Final = frozenset("([{=<>~:\"'“‘$€£¥,/")  # noqa: RUF001
@@ -54,25 +64,32 @@ _RANKS: Final = frozenset(("st", "nd", "rd", "th"))
 _SMALL: Final = {
     word: value
     for value, word in enumerate(
-        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+        listed(
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen"
+            " fourteen fifteen sixteen seventeen eighteen nineteen"
+        )
     )
 }
 _TENS: Final = {
     word: 10 * value
-    for value, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
+    for value, word in enumerate(listed("twenty thirty forty fifty sixty seventy eighty ninety"), 2)
 }
 _SCALES: Final = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1_000_000}
 _FIXED: Final = {
     **{
         word: f"{value}th"
         for value, word in enumerate(
-            ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth"],
+            listed(
+                "first second third fourth fifth sixth seventh eighth ninth tenth eleventh"
+                " twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth"
+                " nineteenth twentieth"
+            ),
             1,
         )
     },
     **{
         word: word
-        for word in ["all", "every", "each", "both", "most", "some", "few", "many", "several", "only", "half", "double"]
+        for word in listed("all every each both most some few many several only half double")
     },
 }
 _CARDINALS: Final = {**_SMALL, **_TENS, **_SCALES}
@@ -212,9 +229,9 @@ def _unit_after(text: str, tokens: Sequence[Token], amount: Amount) -> tuple[int
         return end, "%"
     if word in ("km", "°", "per"):
         joined = text[start : start + 8].lower()
-        for spelled, unit in (("km/h", "km/h"), ("°c", "°C"), ("°f", "°F"), ("per cent", "%")):
+        for spelled, symbol in (("km/h", "km/h"), ("°c", "°C"), ("°f", "°F"), ("per cent", "%")):
             if joined.startswith(spelled) and not joined[len(spelled) :][:1].isalnum():
-                return start + len(spelled), unit
+                return start + len(spelled), symbol
     unit = unit_of(text[start:end])
     return None if unit is None else (end, unit)
 

@@ -51,4 +51,6 @@ _CONTRACTED: Final = frozenset(
     for apostrophe in "'’"
 )
 
-NAME_STOPWORDS: Final = STOPWORDS | _GREETINGS | _CONTRACTED | frozenset(MONTHS) | frozenset(WEEKDAYS)
+NAME_STOPWORDS: Final = (
+    STOPWORDS | _GREETINGS | _CONTRACTED | frozenset(MONTHS) | frozenset(WEEKDAYS)
+)

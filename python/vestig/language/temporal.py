@@ -88,9 +88,7 @@ def _may_hold(lower: str) -> bool:
         return True
     if DIGIT.search(lower) is None:
         return False
-    return DIGIT_TRIGGER.search(lower) is not None or any(
-        word in lower for word in MONTH_TRIGGERS
-    )
+    return DIGIT_TRIGGER.search(lower) is not None or any(word in lower for word in MONTH_TRIGGERS)
 
 
 def _cue_before(lower: str, start: int) -> tuple[str, int]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from vestig.language.listed import listed
+
 __all__ = [
     "AMBIGUOUS_MONTHS",
     "CLOCK",
@@ -58,7 +60,7 @@ COUNTS: Final = {
     **{
         word: number
         for number, word in enumerate(
-            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+            listed("one two three four five six seven eight nine ten eleven twelve"), 1
         )
     },
     "a": 1,
@@ -80,9 +82,7 @@ _NO_NUMBER = r"(?!\w|[.:]\d|,\d{3}(?!\d)|%)"
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _YEAR = rf"[12]\d{{3}}{_NO_NUMBER}"
 _AGO = r"\s+(?:ago|from\s+now)\b"
-_NO_QUANTITY = (
-    r"(?!-\d)(?!\s?(?:[€£¥°%]|(?:eur|usd|gbp|km|kg|mb|gb|kb|ms|bytes|px|rpm|hz|mhz)\b))"
-)
+_NO_QUANTITY = r"(?!-\d)(?!\s?(?:[€£¥°%]|(?:eur|usd|gbp|km|kg|mb|gb|kb|ms|bytes|px|rpm|hz|mhz)\b))"
 
 ISO: Final = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})(?:[t ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"

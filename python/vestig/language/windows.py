@@ -346,11 +346,15 @@ def _clock(frame: Frame, start: int) -> Window | None:
     return Window(None, None, "clock", clock=clock, length=match.end() - start)
 
 
-def _placed(make: Callable[[Frame, int], Window | None]) -> Callable[[Frame, str, int], Window | None]:
+def _placed(
+    make: Callable[[Frame, int], Window | None],
+) -> Callable[[Frame, str, int], Window | None]:
     return lambda frame, _found, start: make(frame, start)
 
 
-def _worded(make: Callable[[Frame, str], Window | None]) -> Callable[[Frame, str, int], Window | None]:
+def _worded(
+    make: Callable[[Frame, str], Window | None],
+) -> Callable[[Frame, str, int], Window | None]:
     return lambda frame, found, _start: make(frame, found)
 
 
