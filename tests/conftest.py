@@ -6,7 +6,6 @@ sets (tests that need one are skipped without it).
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import random
 import shutil
@@ -20,24 +19,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-ZONES = (
-    "UTC",
-    "America/Los_Angeles",
-    "America/St_Johns",
-    "Asia/Kathmandu",
-    "Asia/Tokyo",
-    "Europe/Berlin",
-    "Pacific/Chatham",
-    "Pacific/Kiritimati",
-)
-_FOLDERS = {
-    "HOME": "",
-    "XDG_CONFIG_HOME": "config",
-    "XDG_DATA_HOME": "data",
-    "XDG_STATE_HOME": "state",
-    "XDG_CACHE_HOME": "cache",
-    "XDG_RUNTIME_DIR": "run",
-}
+from fences import ZONES, is_local, isolated_environment
+
 _HOME_KEY = pytest.StashKey[Path]()
 
 # No test may depend on how fast the machine is.
@@ -47,29 +30,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("vestig")
-
-
-def isolated_environment(home: Path) -> dict[str, str]:
-    """Variables that keep a process inside `home`."""
-    return {name: str(home / folder) for name, folder in _FOLDERS.items()}
-
-
-def is_local(address: object) -> bool:
-    """Whether a socket address stays on this machine.
-
-    Names are judged without looking them up: only `localhost` is local.
-    """
-    if isinstance(address, (str, bytes)):  # AF_UNIX
-        return True
-    if not isinstance(address, tuple) or not address:
-        return False
-    host = str(address[0]).partition("%")[0]
-    if host in ("", "localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,0 +1,48 @@
+"""What keeps a test inside: which addresses are this machine, which folders are the test's own."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+
+ZONES = (
+    "UTC",
+    "America/Los_Angeles",
+    "America/St_Johns",
+    "Asia/Kathmandu",
+    "Asia/Tokyo",
+    "Europe/Berlin",
+    "Pacific/Chatham",
+    "Pacific/Kiritimati",
+)
+_FOLDERS = {
+    "HOME": "",
+    "XDG_CONFIG_HOME": "config",
+    "XDG_DATA_HOME": "data",
+    "XDG_STATE_HOME": "state",
+    "XDG_CACHE_HOME": "cache",
+    "XDG_RUNTIME_DIR": "run",
+}
+
+
+def isolated_environment(home: Path) -> dict[str, str]:
+    """Variables that keep a process inside `home`."""
+    return {name: str(home / folder) for name, folder in _FOLDERS.items()}
+
+
+def is_local(address: object) -> bool:
+    """Whether a socket address stays on this machine.
+
+    Names are judged without looking them up: only `localhost` is local.
+    """
+    if isinstance(address, (str, bytes)):  # AF_UNIX
+        return True
+    if not isinstance(address, tuple) or not address:
+        return False
+    host = str(address[0]).partition("%")[0]
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
