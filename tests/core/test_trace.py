@@ -30,6 +30,7 @@ EVENTS = st.lists(
         st.integers(0, 100),
     ),
     max_size=12,
+    unique_by=lambda event: event[3],
 )
 
 
