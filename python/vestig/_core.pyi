@@ -6,9 +6,36 @@ enums of `vestig.types`. Nothing here reads a clock, a file name of the ledger o
 """
 
 from collections.abc import Sequence
-from typing import final
+from typing import Self, final
 
-from typing_extensions import Buffer  # noqa
+from typing_extensions import Buffer
+
+__all__ = [
+    "ANALYSER_VERSION",
+    "FORMAT_VERSION",
+    "VERSION",
+    "Filter",
+    "Projection",
+    "ProjectionDamaged",
+    "Ranking",
+    "Row",
+    "Scan",
+    "SnapshotMoved",
+    "TraceParams",
+    "dot",
+    "dot_with",
+    "exp",
+    "levels",
+    "ln",
+    "logistic",
+    "pow",
+    "similar_within",
+    "temporal_match",
+    "terms",
+    "tokens",
+    "tracerank",
+    "unit",
+]
 
 VERSION: str
 FORMAT_VERSION: int
@@ -63,8 +90,8 @@ def temporal_match(
 
 @final
 class TraceParams:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         enabled: bool = True,
         event_weights: Sequence[float],
@@ -83,7 +110,7 @@ class TraceParams:
         spacing_days: float = 14.0,
         connectivity_enabled: bool = False,
         graph_k: float = 0.15,
-    ) -> None:
+    ) -> Self:
         """event_weights: one weight per code of `EventType`."""
 
 # --- words (C-09, Q-10) --------------------------------------------------------------------
@@ -103,8 +130,8 @@ def terms(text: str, author: str | None = None) -> list[str]:
 class Filter:
     """Eligibility (R-02, T-13); everything absent = no restriction but the defaults named."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         namespace: str,
         known_at_us: int,
@@ -129,8 +156,8 @@ class Filter:
         ids: bytes | None = None,
         exclude_ids: bytes | None = None,
         min_similarity: float | None = None,
-        ends: Sequence[tuple[bytes, int | None]] = (),
-    ) -> None:
+        ends: Sequence[tuple[bytes, int | None]] = ...,
+    ) -> Self:
         """known_at_us: K of T-13. past: K was given, so events recorded after K are ignored.
         ids: only these (16 bytes each; metadata equality comes this way). ends: `t_invalid` as
         known at K for memories whose end was written later."""
@@ -139,8 +166,8 @@ class Filter:
 class Ranking:
     """How scores are made (R-12, R-15, Q-03)."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         base: str,
         weights: Sequence[tuple[float, float | None, float | None]],
@@ -150,7 +177,7 @@ class Ranking:
         limit: int,
         min_score: float | None,
         query_time_us: int,
-    ) -> None:
+    ) -> Self:
         """base: "semantic", "linear" or "cosine". weights: (bias, cosine, lexical) per code of
         `OriginType`; None = switched off. pool: direct candidates, None = all."""
 
@@ -229,9 +256,7 @@ class Projection:
         """One stat of the manifest; maps a newer set. True when something changed. Raises
         ProjectionDamaged."""
 
-    def apply(
-        self, rows: Sequence[tuple[object, ...]], upto_seq: int, chain_head: bytes
-    ) -> None:
+    def apply(self, rows: Sequence[tuple[object, ...]], upto_seq: int, chain_head: bytes) -> None:
         """Row versions (`ports.ProjectionRow`) into the tail; a known id is masked by its new
         version. Nothing changes when any row is refused (ValueError)."""
 
@@ -281,5 +306,7 @@ class Projection:
         `exclude` (16 bytes each) left out (C-07); related = active MEMORY rows of the namespace
         with cosine >= related_threshold (G-07). Both best first, ties by id. top 0 = none."""
 
-def similar_within(vectors: Buffer, dimensions: int, threshold: float) -> list[list[tuple[int, float]]]:
+def similar_within(
+    vectors: Buffer, dimensions: int, threshold: float
+) -> list[list[tuple[int, float]]]:
     """For each vector i of a batch, the earlier j < i with cosine >= threshold, j ascending."""
