@@ -1,0 +1,343 @@
+"""The rows that a decided commit writes (C-05, C-07, C-10, D-04). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from vestig.changes import (
+    ChangeSet,
+    MemoryPatch,
+    NewEdge,
+    NewEvent,
+    NewJob,
+    NewMemory,
+    NewSource,
+    NewVector,
+    StoredWindow,
+)
+from vestig.ids import new_id
+from vestig.times import format_us, from_us, to_us
+from vestig.types import (
+    EdgeType,
+    EventType,
+    Memory,
+    PossibleUpdate,
+    Role,
+    Status,
+    TemporalWindow,
+    Trigger,
+)
+
+__all__ = [
+    "Arrival",
+    "Found",
+    "Rows",
+    "insert",
+    "memory_of",
+    "merged",
+    "reinforce",
+    "related_edge",
+]
+
+
+class Arrival(msgspec.Struct, frozen=True, kw_only=True):
+    """What came: the checked request of one commit and what was found in its text."""
+
+    request: Any  # a commit.request.ValidRequest
+    text: str
+    content_hash: str
+    occurred_us: int
+    now_us: int
+    windows: tuple[StoredWindow, ...] = ()
+    keywords: tuple[str, ...] = ()
+    vector: bytes | None = None
+    model: str = ""
+    embed_later: bool = False
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store knows that concerns it."""
+
+    related: tuple[tuple[str, float], ...] = ()
+    possible_update: PossibleUpdate | None = None
+    revives: str | None = None
+
+
+class Rows(msgspec.Struct, kw_only=True):
+    """Rows of one transaction, gathered in order."""
+
+    sources: list[NewSource] = msgspec.field(default_factory=list)
+    memories: list[NewMemory] = msgspec.field(default_factory=list)
+    vectors: list[NewVector] = msgspec.field(default_factory=list)
+    patches: list[MemoryPatch] = msgspec.field(default_factory=list)
+    events: list[NewEvent] = msgspec.field(default_factory=list)
+    edges: list[NewEdge] = msgspec.field(default_factory=list)
+    supersessions: list[Any] = msgspec.field(default_factory=list)
+    jobs: list[NewJob] = msgspec.field(default_factory=list)
+    # (agent, session_id) → the agentic source of this transaction
+    agents: dict[tuple[str, str | None, str | None], str] = msgspec.field(default_factory=dict)
+
+    def change_set(self, namespace: str) -> ChangeSet:
+        """All of it as the value that the store writes."""
+        return ChangeSet(
+            namespace=namespace,
+            sources=tuple(self.sources),
+            memories=tuple(self.memories),
+            vectors=tuple(self.vectors),
+            patches=tuple(self.patches),
+            events=tuple(self.events),
+            edges=tuple(self.edges),
+            supersessions=tuple(self.supersessions),
+            jobs=tuple(self.jobs),
+        )
+
+
+def related_edge(from_id: str, to_id: str, score: float, origin: str = "computed") -> NewEdge:
+    """A RELATED edge, new → old, weight = confidence = cosine (G-07)."""
+    return NewEdge(
+        id=new_id("edge"),
+        from_id=from_id,
+        to_id=to_id,
+        edge_type=EdgeType.RELATED,
+        weight=max(0.0, score),
+        confidence=min(1.0, max(0.0, score)),
+        evidence=f"semantic_similarity={score:.3f}",
+        origin=origin,
+    )
+
+
+def _produced(rows: Rows, came: Arrival, memory_id: str) -> None:
+    """The agentic source, shared by (agent, session_id), and its PRODUCED edge (D-05)."""
+    request = came.request
+    key = (request.namespace, request.agent, request.session_id)
+    source_id = rows.agents.get(key)
+    if source_id is None:
+        source_id = rows.agents[key] = new_id("source")
+        rows.sources.append(
+            NewSource(
+                id=source_id,
+                namespace=request.namespace,
+                source_type="agentic",
+                created_us=came.now_us,
+                agent=request.agent,
+                session_id=request.session_id,
+            )
+        )
+    rows.edges.append(
+        NewEdge(id=new_id("edge"), from_id=source_id, to_id=memory_id, edge_type=EdgeType.PRODUCED)
+    )
+
+
+def _event(came: Arrival, memory_id: str, kind: EventType, payload: Mapping[str, Any]) -> NewEvent:
+    request = came.request
+    base: dict[str, Any] = {
+        "content_hash": came.content_hash,
+        "tags": list(request.tags),
+        "artifact_ref": request.artifact_ref,
+    }
+    return NewEvent(
+        id=new_id("evt"),
+        memory_id=memory_id,
+        event_type=kind,
+        occurred_us=came.occurred_us,
+        source=request.source,
+        actor=request.actor,
+        artifact_ref=request.artifact_ref,
+        payload=base | dict(payload),
+    )
+
+
+def insert(rows: Rows, came: Arrival, found: Found) -> NewMemory:
+    """INSERTED_NEW (C-10)."""
+    request = came.request
+    metadata: dict[str, Any] = {"source": request.source}
+    if request.tags_given:
+        metadata["tags"] = list(request.tags)
+    memory = NewMemory(
+        id=new_id("mem"),
+        namespace=request.namespace,
+        scope=request.scope,
+        kind=request.kind,
+        content=came.text,
+        content_hash=came.content_hash,
+        author=request.author,
+        role=request.role,
+        session_id=request.session_id,
+        sequence=request.sequence,
+        title=request.title,
+        origin_type=request.origin_type,
+        origin_derived=request.origin_derived,
+        keywords=came.keywords,
+        times=came.windows,
+        trigger=request.trigger,
+        t_valid_us=request.t_valid_us if request.t_valid_us is not None else came.occurred_us,
+        t_invalid_us=request.t_invalid_us,
+        temporal_stability=request.temporal_stability,
+        retention_policy=request.retention_policy,
+        retention_until_us=request.retention_until_us,
+        revives=found.revives,
+        metadata=metadata | request.metadata,
+        processing="pending" if came.embed_later else "ready",
+        pinned=request.pinned,
+        pinned_at_us=came.now_us if request.pinned else None,
+    )
+    rows.memories.append(memory)
+    if came.vector is not None:
+        rows.vectors.append(NewVector(memory_id=memory.id, model=came.model, embedding=came.vector))
+    if came.embed_later:
+        rows.jobs.append(NewJob(id=new_id("job"), memory_id=memory.id, kind="embed"))
+    hint = found.possible_update
+    payload: dict[str, Any] = {
+        "revives": found.revives,
+        "possible_update_of": None if hint is None else hint.to_dict(),
+        "structured": False,
+    }
+    kind = EventType.IMPORT if request.source == "import" else EventType.ADD
+    rows.events.append(_event(came, memory.id, kind, payload))
+    _produced(rows, came, memory.id)
+    rows.edges.extend(related_edge(memory.id, id, score) for id, score in found.related)
+    return memory
+
+
+def link_possible_update(rows: Rows, memory_id: str, hint: PossibleUpdate) -> None:
+    """The RELATED edge to the best candidate, even when G-07 is off or full (C-07)."""
+    linked = any(edge.from_id == memory_id and edge.to_id == hint.memory_id for edge in rows.edges)
+    if not linked:
+        rows.edges.append(related_edge(memory_id, hint.memory_id, hint.score, "guard"))
+
+
+def united_windows(
+    known: Sequence[TemporalWindow], new: Sequence[StoredWindow]
+) -> tuple[StoredWindow, ...] | None:
+    """Windows of this occurrence joined to those known; None when nothing is added (C-05)."""
+    have = {(window.start, window.end) for window in known}
+    fresh = [window for window in new if _ends(window) not in have]
+    return tuple(_stored(window) for window in known) + tuple(fresh) if fresh else None
+
+
+def _ends(window: StoredWindow) -> tuple[Any, Any]:
+    return (
+        None if window.start_us is None else from_us(window.start_us),
+        None if window.end_us is None else from_us(window.end_us),
+    )
+
+
+def _stored(window: TemporalWindow) -> StoredWindow:
+    return StoredWindow(
+        text=window.text,
+        start_us=None if window.start is None else to_us(window.start),
+        end_us=None if window.end is None else to_us(window.end),
+        grain=window.grain,
+    )
+
+
+def reinforce(
+    rows: Rows, came: Arrival, known: Memory, *, near_score: float | None
+) -> tuple[NewEvent, dict[str, Any]]:
+    """EXACT_DUPE, or NEAR_DUPE with its score: event, counters, tags, provenance (C-05, C-07).
+
+    Returns the event and the columns that change, for later items of the same batch.
+    """
+    request, columns = came.request, dict[str, Any]()
+    payload: dict[str, Any] = {"matched_memory_id": known.id}
+    added = [tag for tag in request.tags if tag not in known.tags]
+    if added:
+        columns["metadata"] = known.metadata | {"tags": [*known.tags, *added]}
+    payload["added_tags"] = added
+    other = {k: v for k, v in request.metadata.items() if k not in known.metadata
+             or known.metadata[k] != v}  # fmt: skip
+    payload["metadata"] = other
+    windows = united_windows(known.times, came.windows)
+    if windows is not None:
+        columns["times"] = windows
+    if came.windows:
+        payload["times"] = [
+            {
+                "text": window.text,
+                "start": None if window.start_us is None else format_us(window.start_us),
+                "end": None if window.end_us is None else format_us(window.end_us),
+            }
+            for window in came.windows
+        ]
+    if near_score is not None:
+        payload |= {"query_score": near_score, "variant": came.text}
+    kind = EventType.REINFORCE_EXACT if near_score is None else EventType.REINFORCE_NEAR
+    event = _event(came, known.id, kind, payload)
+    rows.events.append(event)
+    if known.status is Status.ARCHIVED:
+        columns["status"] = Status.ACTIVE.value
+        why = {"reason": "said again"}
+        rows.events.append(_event(came, known.id, EventType.RESTORE, why))
+    rows.patches.append(
+        MemoryPatch(memory_id=known.id, columns=columns, reinforce=1, seen_us=came.occurred_us)
+    )
+    _produced(rows, came, known.id)
+    return event, columns
+
+
+def merged(known: Memory, columns: Mapping[str, Any], came: Arrival) -> Memory:
+    """The memory as later items of the batch see it."""
+    seen = from_us(came.occurred_us)
+    changed: dict[str, Any] = {
+        "reinforce_count": known.reinforce_count + 1,
+        "last_seen_at": seen if known.last_seen_at is None else max(seen, known.last_seen_at),
+    }
+    if "metadata" in columns:
+        changed["metadata"] = columns["metadata"]
+    if "times" in columns:
+        changed["times"] = tuple(_window(window) for window in columns["times"])
+    if "status" in columns:
+        changed["status"] = Status(columns["status"])
+    return msgspec.structs.replace(known, **changed)
+
+
+def _window(window: StoredWindow) -> TemporalWindow:
+    start, end = _ends(window)
+    return TemporalWindow(text=window.text, start=start, end=end, grain=window.grain)
+
+
+def memory_of(new: NewMemory, now_us: int) -> Memory:
+    """A memory that is about to be written, as later items of the batch see it."""
+    return Memory(
+        id=new.id,
+        namespace=new.namespace,
+        scope=new.scope,
+        seq=0,
+        kind=new.kind,
+        content=new.content,
+        content_hash=new.content_hash,
+        author=new.author,
+        role=None if new.role is None else Role(new.role),
+        session_id=new.session_id,
+        sequence=new.sequence,
+        title=new.title,
+        origin_type=new.origin_type,
+        origin_derived=new.origin_derived,
+        embedding_model=None,
+        keywords=new.keywords,
+        times=tuple(_window(window) for window in new.times),
+        trigger=None if new.trigger is None else Trigger(new.trigger),
+        t_valid=from_us(new.t_valid_us),
+        t_invalid=None if new.t_invalid_us is None else from_us(new.t_invalid_us),
+        t_created=from_us(now_us),
+        t_expired=None,
+        temporal_stability=new.temporal_stability,
+        last_seen_at=None,
+        reinforce_count=0,
+        status=new.status,
+        processing=new.processing,
+        pinned=new.pinned,
+        pinned_at=None,
+        pinned_reason=new.pinned_reason,
+        retention_policy=new.retention_policy,
+        retention_until=None,
+        access_count=0,
+        last_accessed_at=None,
+        superseded_by=None,
+        revives=new.revives,
+        version=1,
+        metadata=new.metadata,
+    )
