@@ -294,7 +294,7 @@ pub fn encode_header(header: &Header) -> Vec<u8> {
 }
 
 /// Parses and checks the header of a whole file. Sections are inside the file, aligned, in
-/// order and do not overlap; their contents are not looked at.
+/// order and do not overlap, bytes between them are zero; their contents are not looked at.
 pub fn parse_header(file: &[u8]) -> Result<Header, Damage> {
     let mut r = Reader(file);
     if r.take(8)? != SEGMENT_MAGIC {
@@ -307,7 +307,7 @@ pub fn parse_header(file: &[u8]) -> Result<Header, Damage> {
         ));
     }
     let length = r.u32()? as usize;
-    if length < FIXED + 4 || length > HEADER_MAX || length > file.len() {
+    if !(FIXED + 4..=HEADER_MAX.min(file.len())).contains(&length) {
         return damaged(format!(
             "header of {length} bytes in a file of {}",
             file.len()
@@ -346,16 +346,17 @@ pub fn parse_header(file: &[u8]) -> Result<Header, Damage> {
         };
         r.take(4)?;
         let stop = extent.offset.checked_add(extent.length);
-        match stop {
-            Some(stop)
-                if extent.offset % ALIGNMENT == 0
-                    && extent.offset >= end
-                    && stop <= file.len() as u64 =>
-            {
-                end = stop;
-            }
-            _ => return damaged(format!("section {name} lies outside the file")),
+        let aligned = extent.offset.is_multiple_of(ALIGNMENT) && extent.offset >= end;
+        let Some(stop) = stop.filter(|stop| aligned && *stop <= file.len() as u64) else {
+            return damaged(format!("section {name} lies outside the file"));
+        };
+        if file[end as usize..extent.offset as usize]
+            .iter()
+            .any(|byte| *byte != 0)
+        {
+            return damaged(format!("bytes before section {name} are not zero"));
         }
+        end = stop;
     }
     if !r.0.is_empty() {
         return damaged("header is longer than its table");

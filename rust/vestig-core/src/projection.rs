@@ -277,10 +277,8 @@ impl Projection {
                 findings.push(format!("{name}: checksum of section {section} differs"));
             }
         }
-        if let Some(folder) = &self.folder {
-            if let Err(error) = load::manifest(folder) {
-                findings.push(error.to_string());
-            }
+        if let Some(Err(error)) = self.folder.as_deref().map(load::manifest) {
+            findings.push(error.to_string());
         }
         findings
     }
@@ -344,7 +342,7 @@ fn open_folder(
     identity: &Arc<Identity>,
     read_only: bool,
 ) -> Result<(Snapshot, Option<String>)> {
-    let empty = Snapshot::empty(Arc::clone(identity));
+    let mut empty = Snapshot::empty(Arc::clone(identity));
     let first = load::load(folder, identity, &empty);
     let Err(CoreError::Damaged { .. }) = &first else {
         return Ok((first?.unwrap_or(empty), None));
@@ -359,6 +357,9 @@ fn open_folder(
     let Err(CoreError::Damaged { .. }) = &verdict else {
         return Ok((verdict?.unwrap_or(empty), None));
     };
+    if let Ok(Some(manifest)) = load::manifest(folder) {
+        empty.generation = manifest.generation;
+    }
     writer::move_aside(folder)?;
     drop(lock);
     Ok((empty, verdict.err().map(|error| error.to_string())))

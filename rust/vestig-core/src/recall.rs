@@ -140,6 +140,20 @@ pub struct Effort {
     pub threads: usize,
     /// Eligible rows from which bounds are used.
     pub staged_rows: usize,
+    /// Fewest rows of a segment that a thread is started for.
+    pub thread_rows: usize,
+}
+
+impl Effort {
+    /// What pays on today's processors.
+    #[must_use]
+    pub fn threads(threads: usize) -> Self {
+        Self {
+            threads,
+            staged_rows: STAGED_ROWS,
+            thread_rows: THREAD_ROWS,
+        }
+    }
 }
 
 /// Cosines of a part's rows: exact dots, or approximations with the query that made them.
@@ -288,7 +302,7 @@ pub fn recall(
     let quantised = staged.then(|| QuantisedQuery::new(&vector));
     if !vector.is_empty() {
         for field in &mut fields {
-            measure(field, &vector, quantised.as_ref(), effort.threads);
+            measure(field, &vector, quantised.as_ref(), effort);
         }
     }
     if let Some(least) = filter.min_similarity {
@@ -349,7 +363,7 @@ fn measure<'a>(
     field: &mut Field<'a>,
     vector: &[f32],
     quantised: Option<&'a QuantisedQuery>,
-    threads: usize,
+    effort: Effort,
 ) {
     let segment = field.segment;
     let (rows, lanes) = (segment.rows(), segment.lanes());
@@ -363,7 +377,9 @@ fn measure<'a>(
         Some(query) => approx_rows(query, &codes[first * lanes..], &scales[first..], out),
         None => dot_rows(vector, &vectors[first * lanes..], lanes, out),
     };
-    let share = rows.div_ceil(threads.max(1)).max(THREAD_ROWS);
+    let share = rows
+        .div_ceil(effort.threads.max(1))
+        .max(effort.thread_rows.max(1));
     if share >= rows {
         part(0, &mut values);
     } else {

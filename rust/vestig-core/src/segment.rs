@@ -316,7 +316,7 @@ impl Segment {
     fn count(&self, section: Section) -> Result<usize, Damage> {
         let (name, width) = SECTION_TABLE[section as usize];
         let length = self.header.extents[section as usize].length;
-        if length % width != 0 {
+        if !length.is_multiple_of(width) {
             return damaged(format!("section {name} has a part of a value"));
         }
         Ok((length / width) as usize)

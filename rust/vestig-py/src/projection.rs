@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use vestig_core::builder::{Forward, Vector, nullable, row_version};
 use vestig_core::format::Identity;
 use vestig_core::projection::Projection as CoreProjection;
-use vestig_core::recall::{Effort, Query, STAGED_ROWS, recall};
+use vestig_core::recall::{Effort, Query, recall};
 use vestig_core::segment::EventRow;
 use vestig_core::similar::{self, Limits, Probe};
 use vestig_core::tail::NewRow;
@@ -258,11 +258,14 @@ impl Projection {
                 vector,
                 terms: text.map(|text| words::terms(text, None)),
             };
-            let effort = Effort {
-                threads,
-                staged_rows: STAGED_ROWS,
-            };
-            Ok(recall(&snapshot, &query, &filter.0, &ranking.0, effort))
+
+            Ok(recall(
+                &snapshot,
+                &query,
+                &filter.0,
+                &ranking.0,
+                Effort::threads(threads),
+            ))
         });
         scan_of(py, scan.map_err(to_python)?)
     }

@@ -1,0 +1,324 @@
+//! The projection as a whole: every layout, every effort and every rebuild give the same bits.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+use std::path::Path;
+
+use proptest::prelude::*;
+use vestig_core::eligible::Filter;
+use vestig_core::format::Identity;
+use vestig_core::kernels::trace::TraceParams;
+use vestig_core::projection::Projection;
+use vestig_core::recall::{Base, Effort, Query, Ranking, Weights, recall};
+use vestig_core::segment::EventRow;
+use vestig_core::similar::{Limits, Probe, similar};
+use vestig_core::tail::NewRow;
+use vestig_core::words;
+
+const WORDS: [&str; 12] = [
+    "cache", "token", "the", "deploy", "server", "paris", "berlin", "coffee", "v2.1", "auth",
+    "night", "river",
+];
+
+/// Numbers for tests: a fixed linear congruence.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) % n
+    }
+
+    fn vector(&mut self, dimensions: usize, coarse: bool) -> Vec<f32> {
+        let value = |dice: &mut Self| match coarse {
+            true => dice.below(3) as f32 - 1.0,
+            false => dice.below(2001) as f32 / 1000.0 - 1.0,
+        };
+        (0..dimensions).map(|_| value(self)).collect()
+    }
+
+    fn text(&mut self) -> String {
+        let count = self.below(12) + 1;
+        let words: Vec<&str> = (0..count).map(|_| WORDS[self.below(12) as usize]).collect();
+        words.join(" ")
+    }
+
+    fn maybe(&mut self, texts: &[&str]) -> Option<String> {
+        let at = self.below(texts.len() as u64 + 1) as usize;
+        texts.get(at).map(|text| (*text).to_owned())
+    }
+
+    fn row(&mut self, number: u64, seq: i64, dimensions: usize, coarse: bool) -> NewRow {
+        let mut id = [0; 16];
+        // Ids in another order than rows.
+        id[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+        let embedded = self.below(10) > 0;
+        let events = (0..self.below(4)).map(|row| EventRow {
+            kind: [0, 2, 3][self.below(3) as usize],
+            occurred: self.below(10_000_000_000_000) as i64,
+            recorded: seq,
+            seq,
+            row: row as i64,
+        });
+        let events = events.collect();
+        NewRow {
+            id,
+            seq,
+            wseq: seq,
+            content: self.text(),
+            author: self.maybe(&["Anna", "Bob"]),
+            namespace: if self.below(8) == 0 {
+                "other".into()
+            } else {
+                "default".into()
+            },
+            scope: self.maybe(&["work"]),
+            kind: u8::from(self.below(9) == 0),
+            status: [0, 0, 0, 0, 1, 3][self.below(6) as usize],
+            role: self.maybe(&["user", "assistant"]),
+            session: self.maybe(&["s1", "s2"]),
+            sequence: Some(number as i64),
+            origin: self.below(4) as u8,
+            stability: self.below(4) as u8,
+            pinned: false,
+            t_valid: seq * 1000,
+            t_invalid: None,
+            t_created: seq * 1000,
+            t_expired: None,
+            embedding: embedded.then(|| self.vector(dimensions, coarse)),
+            lists: [
+                self.maybe(&["x", "y"]).into_iter().collect(),
+                vec!["manual".into()],
+                vec![],
+            ],
+            events,
+        }
+    }
+}
+
+fn identity(dimensions: usize) -> Identity {
+    Identity {
+        store_uuid: *b"0123456789abcdef",
+        dimensions: dimensions as u32,
+        model: "test".into(),
+        analyser: words::analyser_version(),
+    }
+}
+
+fn open(folder: Option<&Path>, dimensions: usize) -> Projection {
+    Projection::open(folder.map(Path::to_path_buf), identity(dimensions), false).unwrap()
+}
+
+fn filter() -> Filter {
+    Filter {
+        namespace: "default".into(),
+        known_at: i64::MAX - 1,
+        ..Filter::default()
+    }
+}
+
+fn ranking(base: Base, pool: Option<usize>, limit: usize, power: f64) -> Ranking {
+    let weights = |bias: f64| Weights {
+        bias,
+        cosine: Some(2.0),
+        lexical: Some(1.5),
+    };
+    let mut event_weights = vec![0.0; 13];
+    event_weights[2] = 1.0;
+    event_weights[3] = 1.0;
+    Ranking {
+        base,
+        weights: [weights(0.1), weights(-0.3), weights(0.0), weights(0.0)],
+        trace: TraceParams::new(event_weights),
+        tracerank_power: power,
+        pool,
+        limit,
+        min_score: None,
+        query_time: 10_000_000_000_000,
+    }
+}
+
+fn effort(threads: usize, staged_rows: usize) -> Effort {
+    Effort {
+        threads,
+        staged_rows,
+        thread_rows: 7,
+    }
+}
+
+/// Every number of a result, with all its bits.
+fn bits(
+    projection: &Projection,
+    query: &Query,
+    filter: &Filter,
+    ranking: &Ranking,
+    effort: Effort,
+) -> String {
+    format!(
+        "{:?}",
+        recall(&projection.snapshot(), query, filter, ranking, effort)
+    )
+}
+
+/// Rows in transactions; some replace an earlier version of a memory.
+fn history(dice: &mut Dice, count: u64, dimensions: usize, coarse: bool) -> Vec<NewRow> {
+    let mut rows: Vec<NewRow> = Vec::new();
+    for i in 0..count {
+        let seq = i as i64 + 1;
+        if i > 3 && dice.below(5) == 0 {
+            let mut changed = rows[dice.below(i) as usize].clone();
+            changed.wseq = seq;
+            changed.lists[0].push("changed".into());
+            changed.status = [0, 1, 3][dice.below(3) as usize];
+            rows.push(changed);
+        } else {
+            rows.push(dice.row(i, seq, dimensions, coarse));
+        }
+    }
+    rows
+}
+
+fn queries(dice: &mut Dice, dimensions: usize, coarse: bool) -> Vec<Query> {
+    let terms = |text: &str| Some(words::terms(text, None));
+    vec![
+        Query {
+            vector: Some(dice.vector(dimensions, coarse)),
+            terms: terms("cache the night"),
+        },
+        Query {
+            vector: Some(dice.vector(dimensions, coarse)),
+            terms: None,
+        },
+        Query {
+            vector: None,
+            terms: terms("Paris deploy deploy v2.1"),
+        },
+        Query {
+            vector: Some(vec![0.0; dimensions]),
+            terms: terms("unheard"),
+        },
+    ]
+}
+
+fn rankings() -> Vec<Ranking> {
+    let mut odd = ranking(Base::Linear, Some(3), 9, 1.0);
+    odd.weights[1].cosine = Some(-1.0);
+    odd.weights[2].cosine = None;
+    odd.weights[3].lexical = None;
+    vec![
+        ranking(Base::Linear, Some(20), 7, 0.5),
+        ranking(Base::Semantic, Some(5), 5, 1.0),
+        ranking(Base::Cosine, None, 6, 0.0),
+        ranking(Base::Linear, None, 8, 0.5),
+        odd,
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_layout_and_effort_gives_the_same_bits_b09_b16_r20(
+        seed in any::<u64>(),
+        count in 1_u64..160,
+        dimensions in prop::sample::select(vec![3_usize, 64, 70]),
+        coarse in any::<bool>(),
+    ) {
+        let mut dice = Dice(seed);
+        let rows = history(&mut dice, count, dimensions, coarse);
+        let queries = queries(&mut dice, dimensions, coarse);
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, spread) = (open(None, dimensions), open(Some(folder.path()), dimensions));
+        plain.apply(&rows, count, [1; 32]).unwrap();
+        let mut done = 0;
+        while done < rows.len() {
+            let next = (done + 1 + dice.below(40) as usize).min(rows.len());
+            spread.apply(&rows[done..next], next as u64, [1; 32]).unwrap();
+            done = next;
+            match dice.below(4) {
+                0 => drop(spread.publish(true).unwrap()),
+                1 | 2 => drop(spread.publish(false).unwrap()),
+                _ => {}
+            }
+        }
+        prop_assert_eq!(plain.snapshot().ids(), spread.snapshot().ids());
+        let similar_filter = Filter { min_similarity: Some(0.25), ..filter() };
+        for query in &queries {
+            for ranking in rankings() {
+                for filter in [filter(), similar_filter.clone()] {
+                    let exact = bits(&plain, query, &filter, &ranking, effort(1, usize::MAX));
+                    for (projection, effort) in [
+                        (&plain, effort(1, 0)),
+                        (&plain, effort(8, 0)),
+                        (&spread, effort(1, usize::MAX)),
+                        (&spread, effort(3, 0)),
+                    ] {
+                        let found = bits(projection, query, &filter, &ranking, effort);
+                        prop_assert_eq!(&exact, &found);
+                    }
+                }
+            }
+        }
+        let before = bits(&spread, &queries[0], &filter(), &rankings()[0], effort(1, 0));
+        spread.publish(true).unwrap();
+        let again = open(Some(folder.path()), dimensions);
+        prop_assert_eq!(again.discarded(), None);
+        prop_assert_eq!(again.snapshot().applied_seq, count);
+        prop_assert_eq!(again.snapshot().tail_rows(), 0);
+        prop_assert!(again.verify().is_empty());
+        let after = bits(&again, &queries[0], &filter(), &rankings()[0], effort(1, 0));
+        prop_assert_eq!(before, after);
+    }
+
+    #[test]
+    fn similar_finds_what_a_full_comparison_finds_c07_g07(
+        seed in any::<u64>(),
+        count in 1_u64..700,
+    ) {
+        let mut dice = Dice(seed);
+        let rows = history(&mut dice, count, 6, true);
+        let projection = open(None, 6);
+        projection.apply(&rows, count, [0; 32]).unwrap();
+        let exclude = vec![rows[0].id];
+        let probe = Probe {
+            vector: dice.vector(6, true),
+            scope: Some("work".into()),
+            author: None,
+            exclude: exclude.clone(),
+        };
+        let near = Limits { threshold: 0.5, top: 7 };
+        let related = Limits { threshold: 0.3, top: 11 };
+        let snapshot = projection.snapshot();
+        let found = similar(&snapshot, "default", std::slice::from_ref(&probe), near, related, 1);
+        let mut ranked = Vec::new();
+        for id in snapshot.ids() {
+            let row = rows.iter().rev().find(|row| row.id == id).unwrap();
+            let (Some(vector), 0) = (&row.embedding, row.kind) else { continue };
+            let (mut x, mut y) = ([0.0; 64], [0.0; 64]);
+            vestig_core::kernels::dot::unit(&probe.vector, &mut x);
+            vestig_core::kernels::dot::unit(vector, &mut y);
+            let cosine = vestig_core::kernels::dot::dot(&x, &y);
+            if row.namespace == "default" {
+                ranked.push((row, cosine));
+            }
+        }
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.id.cmp(&b.0.id)));
+        let ids = |passes: &dyn Fn(&NewRow, f32) -> bool, top| -> Vec<_> {
+            let kept = ranked.iter().filter(|(row, cosine)| passes(row, *cosine));
+            kept.map(|(row, _)| row.id).take(top).collect()
+        };
+        let near_ids = ids(&|row, cosine| {
+            let place = row.scope.as_deref() == Some("work") && row.author.is_none();
+            cosine >= 0.5 && place && [0, 3].contains(&row.status) && !exclude.contains(&row.id)
+        }, 7);
+        let related_ids = ids(&|row, cosine| cosine >= 0.3_f32 && row.status == 0, 11);
+        let only_ids = |list: &[([u8; 16], f64)]| list.iter().map(|(id, _)| *id).collect::<Vec<_>>();
+        prop_assert_eq!(only_ids(&found[0].0), near_ids);
+        prop_assert_eq!(only_ids(&found[0].1), related_ids);
+        let twice = similar(&snapshot, "default", &[probe.clone(), probe], near, related, 2);
+        prop_assert_eq!(&twice[0], &found[0]);
+        prop_assert_eq!(&twice[1], &found[0]);
+    }
+}
