@@ -1,0 +1,394 @@
+"""The command line: documents, problems, exit codes, streams (S-02 to S-06; X-S01, X-S03)."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_answers import FACTS, Vestig
+
+from vestig.errors import (
+    ConfigError,
+    ConflictError,
+    EmbeddingMismatchError,
+    NotFoundError,
+    ProviderError,
+    ProviderTimeout,
+    StoreDamagedError,
+    StoreLockedError,
+    ValidationError,
+    VestigError,
+)
+from vestig.surfaces import cli, wire
+from vestig.surfaces.operations import operations
+
+UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
+
+
+def commands(tmp_path: Path, ids: list[str]) -> dict[str, tuple[str, ...]]:
+    """One line for each operation, in an order in which all of them succeed."""
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text('{"content": "The nightly backup writes to the bucket vault-eu"}\n')
+    return {
+        "memory add": ("memory", "add", "Kofi owns the search cluster this month"),
+        "memory search": ("memory", "search", "which port"),
+        "memory recall": ("memory", "recall", "which port", "--explain", "--timing"),
+        "memory show": ("memory", "show", ids[0]),
+        "memory list": ("memory", "list"),
+        "memory events": ("memory", "events", ids[0]),
+        "memory pin": ("memory", "pin", ids[0]),
+        "memory unpin": ("memory", "unpin", ids[0]),
+        "memory archive": ("memory", "archive", ids[0]),
+        "memory restore": ("memory", "restore", ids[0]),
+        "memory update": ("memory", "update", ids[0], "--tags", "a,b"),
+        "memory supersede": ("memory", "supersede", ids[0], ids[1]),
+        "memory deprecate": ("memory", "deprecate", ids[2]),
+        "housekeeping enrich": ("housekeeping", "enrich"),
+        "export": ("export", str(tmp_path / "out.jsonl")),
+        "import": ("import", str(lines)),
+        "backup": ("backup", str(tmp_path / "copy")),
+        "rebuild": ("rebuild",),
+        "doctor": ("doctor",),
+        "demo": ("demo",),
+        "config show": ("config", "show"),
+        "config explain": ("config", "explain", "hygiene.min_chars"),
+    }
+
+
+DOCUMENTS = {
+    "memory add": "outcome",
+    "memory search": "recall",
+    "memory recall": "recall",
+    "memory show": "memory",
+    "memory list": "memories",
+    "memory events": "events",
+    "memory supersede": "supersession",
+    "memory update": "update",
+    "housekeeping enrich": "enrichment",
+    "config show": "config",
+    "config explain": "explanations",
+}
+
+
+def test_x_s01_every_command_gives_one_document(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    lines = commands(tmp_path, ids)
+    assert set(lines) == {op.name for op in operations()}
+    for name, words in lines.items():
+        answer = vestig(*words, "--json")
+        assert answer.code == 0, (name, answer.err)
+        type_name = DOCUMENTS.get(name, name if " " not in name else "state")
+        assert answer.document["schema"] == f"vestig/{type_name}/1", name
+
+
+def test_x_s01_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+    for name, words in commands(tmp_path, ids).items():
+        answer = vestig(*words)
+        assert answer.code == 0, (name, answer.err)
+        assert answer.out.strip(), name
+        assert "<vestig." not in answer.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "problem"),
+    [
+        (("memory", "show", UNKNOWN), 1, "not-found"),
+        (("memory", "show", "nonsense"), 2, "validation"),
+        (("memory", "recall", "  "), 2, "validation"),
+        (("memory", "recall", "x", "--limit", "0"), 2, "validation"),
+        (("memory", "recall", "x", "--as-of", "soon"), 2, "validation"),
+        (("memory", "recall", "x", "--tags-mode", "most"), 2, "validation"),
+        (("memory", "recall", "x", "--kinds", "DREAM"), 2, "validation"),
+        (("memory", "add", "ok"), 1, "hygiene-rejected"),
+        (("memory", "list", "--limit", "many"), 2, "validation"),
+        (("memory", "update", UNKNOWN), 2, "validation"),
+        (("memory", "frobnicate"), 2, "validation"),
+        (("memory",), 2, "validation"),
+        (("frobnicate",), 2, "validation"),
+        (("memory", "add"), 2, "validation"),
+        (("memory", "add", "x", "--nope"), 2, "validation"),
+        (("config", "explain", "hygene.min_chars"), 2, "config"),
+        (("memory", "list", "--profile", "nope"), 2, "config"),
+        (("memory", "list", "--namespace", "Not Good"), 2, "config"),
+        (("export", "-"), 2, "validation"),
+        (("import", "gone.jsonl"), 2, "validation"),
+    ],
+)
+def test_x_s01_problems_and_exit_codes(
+    vestig: Vestig, words: tuple[str, ...], code: int, problem: str
+) -> None:
+    answer = vestig(*words, "--json")
+    assert answer.code == code, answer
+    found = answer.problem
+    assert found["type"] == f"urn:vestig:problem:{problem}"
+    assert set(found) >= {"type", "title", "status", "detail", "instance", "errors"}
+    assert found["instance"].startswith("req_")
+    if problem != "hygiene-rejected" and words != ("export", "-"):
+        text = vestig(*words)
+        assert text.code == code
+        assert text.out == ""
+        assert text.err.strip()
+
+
+def test_rejected_text_carries_its_outcome_and_reason(vestig: Vestig) -> None:
+    found = vestig("memory", "add", "ok", "--json").problem
+    assert found["outcome"]["outcome"] == "REJECTED_HYGIENE"
+    answer = vestig("memory", "add", "ok")
+    assert (answer.code, answer.out) == (1, "")
+    assert "Content too short: 2 chars (minimum: 12)" in answer.err
+
+
+def test_conflicts_exit_1(vestig: Vestig, ids: list[str]) -> None:
+    assert vestig("memory", "deprecate", ids[0]).out == (
+        f"Memory {ids[0]} deprecated successfully\n"
+    )
+    answer = vestig("memory", "deprecate", ids[0], "--json")
+    assert answer.code == 1
+    assert answer.problem["type"] == "urn:vestig:problem:conflict"
+
+
+ERRORS: list[tuple[VestigError, int, int]] = [
+    (ValidationError("x", 0, "y"), 2, 422),
+    (NotFoundError("Memory", "mem_x"), 1, 404),
+    (ConflictError("x"), 1, 409),
+    (ConfigError("x"), 2, 500),
+    (EmbeddingMismatchError("x"), 2, 500),
+    (StoreLockedError("x"), 3, 503),
+    (StoreDamagedError("x"), 3, 500),
+    (ProviderError("x"), 4, 502),
+    (ProviderTimeout("x"), 4, 504),
+]
+
+
+@pytest.mark.parametrize(("error", "code", "status"), ERRORS, ids=lambda v: type(v).__name__)
+def test_each_error_has_its_exit_code_and_problem(
+    error: VestigError,
+    code: int,
+    status: int,
+    vestig: Vestig,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "configuration", fail)
+    answer = vestig("memory", "list", "--json")
+    assert answer.code == code
+    assert answer.problem["type"] == f"urn:vestig:problem:{error.code}"
+    assert answer.problem["status"] == status
+    assert vestig("memory", "list").err == f"Error: {error}\n"
+
+
+def test_a_defect_tells_its_place_and_no_text(
+    vestig: Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("the secret text of a memory")
+
+    monkeypatch.setattr(cli, "configuration", fail)
+    answer = vestig("memory", "list", "--json")
+    assert answer.code == 1
+    assert answer.problem["type"] == "urn:vestig:problem:internal"
+    assert "secret" not in answer.err
+    answer = vestig("memory", "list")
+    assert "RuntimeError" in answer.err
+    assert "secret" not in answer.err
+
+
+def test_interruption_is_130(vestig: Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "configuration", stop)
+    assert vestig("memory", "list").code == 130
+
+
+def test_x_s03_group_alone_prints_help_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    for words in (["memory"], ["config"], ["housekeeping"], ["--namespace", "a", "memory"]):
+        assert cli.run(words) == 2
+        out, err = capfd.readouterr()
+        assert out == ""
+        assert err.startswith("Usage: vestig")
+        assert "Commands:" in err
+
+
+def test_x_s03_show_has_no_expansion_yet(vestig: Vestig, ids: list[str]) -> None:
+    assert vestig("memory", "show", ids[0], "--expand", "2").code == 2
+
+
+def test_bare_command_prints_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.run([]) == 0
+    out, err = capfd.readouterr()
+    assert out.startswith("vestig ")
+    assert "Commands:" in out
+    assert err == ""
+
+
+def test_unknown_names_get_the_nearest(vestig: Vestig) -> None:
+    assert "'recall'" in vestig("memory", "recal", "x").err
+    assert "--limit" in vestig("memory", "recall", "x", "--limt", "3").err
+
+
+def test_global_options_stand_before_or_after(tmp_path: Path, vestig: Vestig) -> None:
+    for words in (
+        ("--namespace", "work", "memory", "list"),
+        ("memory", "--namespace", "work", "list"),
+        ("memory", "list", "--namespace", "work"),
+    ):
+        vestig("memory", "add", "A fact of the namespace work", "--namespace", "work")
+        assert "A fact of the namespace work" in vestig(*words).out
+    assert vestig("memory", "list").out == "No memories found.\n"
+    other = str(tmp_path / "elsewhere")
+    vestig("--store", other, "memory", "add", "Another store holds this fact")
+    assert (tmp_path / "elsewhere").is_dir()
+    shown = {
+        e["key"]: e for e in vestig("config", "show", "--json", "--store", other).document["config"]
+    }
+    assert shown["store.path"] == {
+        "key": "store.path",
+        "value": other,
+        "layer": "call",
+        "file": None,
+        "secret": None,
+    }
+
+
+def test_text_from_standard_input(vestig: Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def feed(data: bytes) -> None:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    feed("The café opens at nine\n".encode())
+    assert vestig("memory", "add", "-").code == 0
+    assert "The café opens at nine" in vestig("memory", "list").out
+    feed(b"caf\xe9 opens at nine o'clock")
+    answer = vestig("memory", "add", "-")
+    assert answer.code == 2
+    assert "UTF-8" in answer.err
+
+
+def test_what_add_says(vestig: Vestig) -> None:
+    first = vestig("memory", "add", FACTS[0])
+    memory_id = first.out.removeprefix("Memory stored: ").strip()
+    assert memory_id.startswith("mem_")
+    again = vestig("memory", "add", FACTS[0])
+    assert again.out == f"Memory stored: {memory_id} (exact duplicate detected)\n"
+    near = vestig("memory", "add", f"Note that {FACTS[0].lower()}.")
+    assert near.code == 0
+    listed = vestig("memory", "list", "--json").document
+    before = listed["total"]
+    dry = vestig("memory", "add", "A wholly other statement about ships", "--dry-run")
+    assert dry.code == 0
+    assert vestig("memory", "list", "--json").document["total"] == before
+
+
+def test_defaults_of_this_surface(vestig: Vestig, ids: list[str]) -> None:
+    shown = vestig("memory", "show", ids[0], "--json").document
+    assert shown["metadata"]["source"] == "manual"
+    assert shown["sources"][0]["agent"] == "cli"
+    assert shown["events"][0]["source"] == "manual"
+
+
+def test_list_layout(vestig: Vestig, ids: list[str]) -> None:
+    lines = vestig("memory", "list", "--snippet-len", "11", "--ascending").out.splitlines()
+    assert len(lines) == len(ids)
+    cells = lines[0].split(" | ")
+    assert cells[0] == ids[0]
+    assert cells[1].endswith(" UTC")
+    assert cells[2:] == ["manual", "active", "The staging..."]
+
+
+def test_recall_layouts_and_timing(vestig: Vestig, ids: list[str]) -> None:
+    recall = vestig("memory", "recall", "staging database port", "--limit", "1")
+    assert recall.out.startswith(f"[{ids[0]}] (score=")
+    assert "Reason:" not in recall.out
+    assert "Reason:" in vestig("memory", "recall", "staging database port", "--explain").out
+    search = vestig("memory", "search", "staging database port", "--limit", "1")
+    assert search.out.startswith(f"ID: {ids[0]}\nScore: ")
+    timed = vestig("memory", "search", "staging", "--timing", "--json")
+    assert "total" in timed.err
+    assert timed.document["results"]
+    same = vestig("memory", "search", "staging", "--format", "json")
+    assert same.document["schema"] == "vestig/recall/1"
+
+
+def test_no_results_is_exit_0(vestig: Vestig) -> None:
+    answer = vestig("memory", "recall", "anything")
+    assert (answer.code, answer.out) == (0, "No memories found.\n")
+    assert vestig("memory", "recall", "anything", "--json").document["results"] == []
+
+
+def test_filters_reach_the_engine(vestig: Vestig, ids: list[str]) -> None:
+    vestig("memory", "add", "The tagged fact of the scope red", "--tags", "x,y", "--scope", "red")
+
+    def found(*words: str) -> int:
+        return len(vestig("memory", "recall", "fact", "--json", *words).document["results"])
+
+    assert found() == 4
+    assert found("--tags", "x") == 1
+    assert found("--tags", "x,z", "--tags-mode", "all") == 0
+    assert found("--scope", "red") == 1
+    assert found("--unscoped") == 3
+    assert found("--scope", "red", "--unscoped") == 4
+    assert found("--sources", "manual") == 4
+    assert found("--sources", "other") == 0
+    assert found("--ids", ",".join(ids[:2])) == 2
+    assert found("--exclude-ids", ids[0]) == 3
+    assert found("--as-of", "1999-01-01") == 0
+
+
+def test_update_sets_and_clears(vestig: Vestig, ids: list[str]) -> None:
+    vestig("memory", "update", ids[0], "--tags", "a,b", "--metadata", "n=3", "--metadata", "w=x")
+    shown = vestig("memory", "show", ids[0], "--json").document
+    assert shown["metadata"]["tags"] == ["a", "b"]
+    assert (shown["metadata"]["n"], shown["metadata"]["w"]) == (3, "x")
+    vestig("memory", "update", ids[0], "--clear", "tags")
+    assert "tags" not in vestig("memory", "show", ids[0], "--json").document["metadata"]
+    both = vestig("memory", "update", ids[0], "--clear", "tags", "--tags", "c", "--json")
+    assert both.code == 2
+
+
+def test_export_to_standard_output_and_back(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+    whole = vestig("export", "-")
+    lines = [json.loads(line) for line in whole.out.splitlines()]
+    assert len(lines) > len(ids)
+    assert whole.err
+    (tmp_path / "all.jsonl").write_text(whole.out)
+    report = vestig(
+        "import", str(tmp_path / "all.jsonl"), "--store", str(tmp_path / "two"), "--json"
+    )
+    assert report.code == 0
+    two = vestig("memory", "list", "--store", str(tmp_path / "two"), "--json").document
+    assert {m["id"] for m in two["memories"]} == set(ids)
+
+
+def test_a_reader_that_goes_away_ends_quietly(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    config = tmp_path / "vestig.yaml"
+    script = "from vestig.surfaces.cli import main; main()"
+    words = ["memory", "list", "--config", str(config)]
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    _, err = process.communicate(timeout=60)
+    assert b"Traceback" not in err
+    assert b"BrokenPipe" not in err
+    assert ids
+
+
+def test_control_characters_of_stored_text_do_not_reach_a_terminal() -> None:
+    from vestig.surfaces.terminal import _harmless
+
+    assert _harmless("a\x1b]0;title\x07b\n\tc\x9b") == "a\\x1b]0;title\\x07b\n\tc\\x9b"
+
+
+def test_documents_never_hold_nan() -> None:
+    assert wire.encode({"a": [float("nan"), float("inf")]}) == b'{"a":[null,null]}'

@@ -1,0 +1,111 @@
+"""The table of operations: complete, reachable, named in help, accepted by the engine (B-03)."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, get_type_hints
+
+import click
+import pytest
+
+from vestig.engine import Vestig
+from vestig.fields import CommitFields, RecallFields, UpdateFields
+from vestig.surfaces.cli import cli
+from vestig.surfaces.operations import GROUPS, Operation, operations
+
+VERBS = ("add", "search", "recall", "show", "list", "events", "deprecate", "supersede")
+STATES = ("pin", "unpin", "archive", "restore", "update")
+COMMANDS = {
+    *(f"memory {name}" for name in (*VERBS, *STATES)),
+    "housekeeping enrich",
+    "export",
+    "import",
+    "backup",
+    "rebuild",
+    "doctor",
+    "demo",
+    "config show",
+    "config explain",
+}
+# Arguments that only shape what this surface prints, or stand for another one.
+SURFACE_ONLY = {
+    "memory search": {"explain", "timing", "format", "unscoped"},
+    "memory recall": {"explain", "timing", "format", "unscoped"},
+    "memory list": {"snippet_len", "ascending", "unscoped"},
+    "memory update": {"clear"},
+    "demo": {"keep"},
+    "config explain": {"key"},
+}
+METHODS = {
+    "memory add": "commit",
+    "memory search": "recall",
+    "housekeeping enrich": "enrich",
+    "import": "import_",
+}
+FIELDS: dict[str, Any] = {
+    "commit": CommitFields,
+    "recall": RecallFields,
+    "update": UpdateFields,
+}
+RENAMED = {"file": {"export": "target", "import_": "source"}}
+
+
+def command_of(name: str) -> tuple[click.Command, click.Context]:
+    command: click.Command = cli
+    context = click.Context(cli, info_name="vestig")
+    for word in name.split():
+        assert isinstance(command, click.Group)
+        command = command.commands[word]
+        context = click.Context(command, info_name=word, parent=context, terminal_width=100)
+    return command, context
+
+
+def test_the_table_holds_every_command_of_this_version() -> None:
+    assert {op.name for op in operations()} == COMMANDS
+
+
+def test_every_command_of_the_cli_comes_from_the_table() -> None:
+    found = set()
+    for name, command in cli.commands.items():
+        if isinstance(command, click.Group):
+            assert name in GROUPS
+            found |= {f"{name} {child}" for child in command.commands}
+        else:
+            found.add(name)
+    assert found == COMMANDS
+
+
+@pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
+def test_help_names_every_parameter(operation: Operation) -> None:
+    command, context = command_of(operation.name)
+    text = command.get_help(context)
+    for param in operation.params:
+        assert (param.flag or param.name.upper()) in text, param.name
+        assert param.help
+    for flag in ("--store", "--config", "--namespace", "--profile", "--json"):
+        assert flag in text
+
+
+@pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
+def test_every_argument_is_one_that_the_engine_takes(operation: Operation) -> None:
+    method = METHODS.get(operation.name, operation.name.rpartition(" ")[2])
+    if not hasattr(Vestig, method):
+        assert {p.name for p in operation.params} <= SURFACE_ONLY.get(operation.name, set())
+        return
+    accepted = set(inspect.signature(getattr(Vestig, method)).parameters)
+    if method in FIELDS:
+        accepted |= set(get_type_hints(FIELDS[method]))
+    for param in operation.params:
+        if param.name in SURFACE_ONLY.get(operation.name, set()):
+            continue
+        assert RENAMED.get(param.name, {}).get(method, param.name) in accepted, param.name
+
+
+@pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
+def test_flags_are_unique_and_choices_are_words(operation: Operation) -> None:
+    flags = [p.flag for p in operation.params if p.flag]
+    assert len(flags) == len(set(flags))
+    names = [p.name for p in operation.params]
+    assert len(names) == len(set(names))
+    for param in operation.params:
+        assert (param.kind == "choice") <= bool(param.choices)
