@@ -1,0 +1,145 @@
+"""Benches: one core, default durability, a yardstick of the same run beside every figure.
+
+`VESTIG_TEST_BENCH` chooses the sizes: `small` (1k; what CI runs), `full` (1k, 10k, 100k), else
+1k and 10k. Figures are medians with the 99th percentile beside them; a bench never fails for
+being slow. Bars were set where the yardstick N took 0.02, 0.17 and 4.5 ms at 1k, 10k and 100k
+memories; on a slower machine a bar is multiplied by N of this run ÷ that N.
+"""
+
+# ruff: noqa: E402 - the number of threads must be set before numpy is imported
+from __future__ import annotations
+
+import os
+
+# The yardstick runs on one core too.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import vestig
+from generator import batches, embedded_text, questions, records, vectors
+from vestig.testing import FrozenClock, ScriptedEmbedder
+
+SIZES = {"small": (1_000,), "full": (1_000, 10_000, 100_000)}.get(
+    os.environ.get("VESTIG_TEST_BENCH", ""), (1_000, 10_000)
+)
+YARDSTICK_MS = {1_000: 0.02, 10_000: 0.17, 100_000: 4.5}
+DIMENSIONS = 384
+QUESTIONS = 64
+NO_PASSES = {
+    "hygiene": {"near_duplicate": {"enabled": False}},
+    "m4": {"edge_creation": {"related": {"enabled": False}}},
+}
+_LINES: list[str] = []
+
+
+@dataclass(frozen=True)
+class World:
+    """A filled store and what was put in."""
+
+    path: Path
+    size: int
+    records: list[dict[str, Any]]
+    questions: list[str]
+    matrix: NDArray[np.float32]
+    asked: NDArray[np.float32]
+    embedder: ScriptedEmbedder
+
+    def open(self, **options: Any) -> Any:
+        """The store, opened again."""
+        return vestig.open(
+            self.path, embedder=self.embedder, config=NO_PASSES, clock=FrozenClock(), **options
+        )
+
+
+def scripted(
+    items: list[dict[str, Any]], matrix: NDArray[np.float32], asked: list[str] | None = None
+) -> ScriptedEmbedder:
+    """Precomputed vectors for records and, from another seed, for questions."""
+    script = {embedded_text(item): matrix[row].tobytes() for row, item in enumerate(items)}
+    for text, vector in zip(asked or [], vectors(QUESTIONS, seed=1), strict=False):
+        script[text] = vector.tobytes()
+    return ScriptedEmbedder(script)
+
+
+@pytest.fixture(scope="session", params=SIZES, ids=lambda size: f"{size // 1000}k")
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A store of the size asked for, filled by batches."""
+    size: int = request.param
+    items, asked = records(size), questions(QUESTIONS)
+    matrix = vectors(size)
+    embedder = scripted(items, matrix, asked)
+    made = World(
+        tmp_path_factory.mktemp("world") / "store",
+        size,
+        items,
+        asked,
+        matrix,
+        vectors(QUESTIONS, seed=1),
+        embedder,
+    )
+    with made.open() as store:
+        for batch in batches(items):
+            store.commit_many(batch)
+        assert store.count() == size
+    return made
+
+
+def median_ms(call: Callable[[], Any], rounds: int = 60, warm: int = 5) -> float:
+    """Median wall time of a call."""
+    for _ in range(warm):
+        call()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return 1000 * float(np.median(times))
+
+
+def yardstick_ms(world: World) -> float:
+    """N: numpy float32 matmul and argpartition for the best 10, over the same vectors."""
+    query = world.asked[0]
+
+    def best() -> Any:
+        scores = world.matrix @ query
+        top = np.argpartition(scores, -10)[-10:]
+        return top[np.argsort(-scores[top])]
+
+    return median_ms(best)
+
+
+def report(name: str, benchmark: Any, *, yardstick: float, bar: float | None, note: str) -> None:
+    """A line of the summary. `yardstick` and `bar` in ms; bar already scaled."""
+    stats = benchmark.stats.stats
+    median = 1000 * stats.median
+    p99 = 1000 * float(np.percentile(stats.sorted_data, 99))
+    benchmark.extra_info.update(yardstick_ms=yardstick, ratio=median / yardstick, bar_ms=bar)
+    verdict = "" if bar is None else f" · bar {bar:.3g} ms {'met' if median <= bar else 'MISSED'}"
+    _LINES.append(
+        f"{name}: median {median:.3f} ms, p99 {p99:.3f} ms ·"
+        f" {median / yardstick:.2f} × yardstick {yardstick:.3f} ms{verdict} · {note}"
+    )
+
+
+def note_line(line: str) -> None:
+    """A free line of the summary."""
+    _LINES.append(line)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None] | None:
+    if _LINES:
+        terminalreporter.section("figures beside their yardsticks")
+        for line in _LINES:
+            terminalreporter.write_line(line)
+    return None
