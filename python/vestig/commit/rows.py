@@ -26,6 +26,7 @@ from vestig.types import (
     Memory,
     PossibleUpdate,
     Role,
+    Stability,
     Status,
     TemporalWindow,
     Trigger,
@@ -51,6 +52,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     content_hash: str
     occurred_us: int
     now_us: int
+    stability: Stability = Stability.UNKNOWN
     windows: tuple[StoredWindow, ...] = ()
     keywords: tuple[str, ...] = ()
     vector: bytes | None = None
@@ -175,7 +177,7 @@ def insert(rows: Rows, came: Arrival, found: Found) -> NewMemory:
         trigger=request.trigger,
         t_valid_us=request.t_valid_us if request.t_valid_us is not None else came.occurred_us,
         t_invalid_us=request.t_invalid_us,
-        temporal_stability=request.temporal_stability,
+        temporal_stability=came.stability,
         retention_policy=request.retention_policy,
         retention_until_us=request.retention_until_us,
         revives=found.revives,
