@@ -56,10 +56,11 @@ class ReadPlan:
         self.ledger = ledger
         self.parameters = parameters
         self._temporary = temporary
+        self._pid = os.getpid()
 
     def close(self) -> None:
-        """Removes the private copy, if one was made."""
-        if self._temporary is not None:
+        """Removes the private copy, if this process made one."""
+        if self._temporary is not None and self._pid == os.getpid():
             shutil.rmtree(self._temporary, ignore_errors=True)
 
 

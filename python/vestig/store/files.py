@@ -38,11 +38,16 @@ def ledger_path(folder: Path) -> Path:
     return path
 
 
-def make_folder(folder: Path) -> None:
-    """The folder with owner-only permissions; a folder that exists is tightened.
+def writable(ledger: Path) -> bool:
+    """Whether this process may change the ledger and make files beside it."""
+    return os.access(ledger, os.W_OK) and os.access(ledger.parent, os.W_OK | os.X_OK)
+
+
+def check_disk(folder: Path) -> None:
+    """Refuses a network file system where the system names it.
 
     Raises:
-        StoreLockedError: a network file system, or not permitted.
+        StoreLockedError: names the kind.
     """
     kind = network_kind(folder)
     if kind is not None:
@@ -50,6 +55,14 @@ def make_folder(folder: Path) -> None:
             f"{folder}: expected a local disk, found a network file system ({kind});"
             " its locks and syncs cannot be relied on, choose a local folder"
         )
+
+
+def make_folder(folder: Path) -> None:
+    """The folder with owner-only permissions; a folder that exists is tightened.
+
+    Raises:
+        StoreLockedError: not permitted.
+    """
     missing = [p for p in (folder, *folder.parents) if not p.exists()]
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -116,7 +116,7 @@ def ends_before(
     found: dict[tuple[int, bytes], int | None] = {}
     for event_type, payload, row, id in each(
         conn,
-        'SELECT e.event_type, e.payload, m."row", m.id FROM events e'
+        'SELECT e.event_type, e.payload, m."row", m.id FROM events e INDEXED BY events_ends'
         ' JOIN memories m ON m."row" = e.memory'
         " WHERE e.event_type IN ('DEPRECATE', 'SUPERSEDE', 'UPDATE') AND e.recorded_us > ?"
         " AND m.namespace = ? AND instr(e.payload, 't_invalid') > 0"

@@ -127,7 +127,7 @@ def touch(
     rows = dict(
         select_in(
             conn,
-            'SELECT id, "row" FROM memories WHERE namespace = ? AND id IN (?*)',
+            'SELECT id, "row" FROM memories WHERE +namespace = ? AND id IN (?*)',
             tuple(keys),
             (namespace,),
         )

@@ -31,7 +31,7 @@ __all__ = ["SqliteLedger"]
 _CHECKPOINT_PAGES: Final = 1_000
 _BATCH_CHECKPOINT_PAGES: Final = 16_384
 _BATCH_ROWS: Final = 100
-_IDENTITY: Final = "embedding"
+IDENTITY: Final = "embedding"
 
 
 class LedgerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +108,11 @@ class SqliteLedger:
         return self._path
 
     @property
+    def read_only(self) -> bool:
+        """Whether writes are refused: asked for, or the folder cannot be written."""
+        return self._options.read_only
+
+    @property
     def unwritten_witnesses(self) -> tuple[Path, ...]:
         """Copies of the witness that cannot be written; a line of `doctor`."""
         return () if self._witness is None else tuple(self._witness.missing)
@@ -149,7 +154,7 @@ class SqliteLedger:
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
         with self._connection() as conn, store_faults(self._where):
-            rows = fetch(conn, "SELECT value FROM meta WHERE name = ?", (_IDENTITY,))
+            rows = fetch(conn, "SELECT value FROM meta WHERE name = ?", (IDENTITY,))
         if not rows:
             return None
         try:
@@ -189,7 +194,6 @@ class SqliteLedger:
                 txn = SqliteTransaction(conn, self._where, self._retired, now_us)
             yield txn
             if txn.applied is None:
-                conn.execute("ROLLBACK")
                 return
             with store_faults(self._where):
                 self._commit(conn, txn.rows_written)
@@ -203,7 +207,8 @@ class SqliteLedger:
         self._check_process()
         if self._options.read_only:
             raise StoreLockedError(
-                f"{self._where}: expected a store opened for writing, it was opened read-only"
+                f"{self._where}: expected a writable store, this one is open read-only"
+                " (asked for, or its folder cannot be written); open it again for writing"
             )
         started = time.monotonic()
         deadline = started + self._options.lock_timeout_s
@@ -311,7 +316,7 @@ class SqliteLedger:
         with self._writing() as conn, store_faults(self._where):
             conn.execute(
                 "INSERT INTO meta VALUES (?, ?, ?, NULL) ON CONFLICT (name) DO NOTHING",
-                (_IDENTITY, chain.Salts().take(), raw),
+                (IDENTITY, chain.Salts().take(), raw),
             )
             conn.execute("COMMIT")
 

@@ -75,7 +75,7 @@ def create_file(ledger: Path, migrations: Sequence[Migration]) -> None:
             return
         files.sync_folder(ledger.parent)
     finally:
-        fresh.unlink()
+        fresh.unlink(missing_ok=True)
 
 
 def version_of(conn: apsw.Connection) -> int:

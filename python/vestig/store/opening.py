@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store import chain, files, migrations
@@ -33,9 +34,10 @@ def open_ledger(
 ) -> SqliteLedger:
     """The ledger of the store in folder `path`, made when there is none; None = in memory.
 
-    `state_dir` takes a second copy of the witness. `accept` takes a ledger that is older than
-    its witness as it stands (`vestig rebuild --accept-ledger`). `schema` replaces the list of
-    migrations.
+    A store that cannot be written is opened read-only: it reads, and writes raise
+    `StoreLockedError`. `state_dir` takes a second copy of the witness. `accept` takes a ledger
+    that is older than its witness as it stands (`vestig rebuild --accept-ledger`). `schema`
+    replaces the list of migrations.
 
     Raises:
         ValidationError: a folder name that is too long, or a bad option.
@@ -63,8 +65,17 @@ def open_ledger(
     if path is None:
         return SqliteLedger(None, None, None, options)
     ledger = files.ledger_path(path)
-    _find(ledger, steps, read_only=read_only)
+    if ledger.exists():
+        files.check_disk(ledger.parent)
+        if ledger.stat().st_size == 0:
+            raise damaged(str(ledger), "an empty file where a ledger was")
+        if not read_only and not files.writable(ledger):
+            options = msgspec.structs.replace(options, read_only=True)
+    else:
+        _create(ledger, steps, read_only=read_only)
     _refuse_newer(ledger, steps)
+    if not options.read_only:
+        files.make_folder(ledger.parent)
     return _open(ledger, options, steps, state_dir, accept=accept)
 
 
@@ -77,16 +88,9 @@ def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
     open_ledger(path, state_dir=state_dir, accept=True).close()
 
 
-def _find(ledger: Path, steps: Sequence[Migration], *, read_only: bool) -> None:
+def _create(ledger: Path, steps: Sequence[Migration], *, read_only: bool) -> None:
     """Makes the ledger when nothing says that there was one."""
     folder = ledger.parent
-    if ledger.exists():
-        kind = files.network_kind(folder)
-        if kind is not None or not read_only:
-            files.make_folder(folder)
-        if ledger.stat().st_size == 0:
-            raise damaged(str(ledger), "an empty file where a ledger was")
-        return
     left = files.leftovers(folder)
     if left is not None:
         raise StoreDamagedError(
@@ -97,6 +101,7 @@ def _find(ledger: Path, steps: Sequence[Migration], *, read_only: bool) -> None:
         raise StoreLockedError(
             f"{ledger}: expected a store to read, there is none; open it for writing once"
         )
+    files.check_disk(folder)
     files.make_folder(folder)
     with store_faults(str(ledger)):
         try:

@@ -56,7 +56,7 @@ class SqliteView:
                 row[1]: row
                 for row in select_in(
                     self._conn,
-                    f"{MEMORY_SELECT} WHERE m.namespace = ? AND m.id IN (?*)",
+                    f"{MEMORY_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)",
                     tuple(keys),
                     (namespace,),
                 )
@@ -73,7 +73,7 @@ class SqliteView:
         with store_faults(self._where):
             rows = each(
                 self._conn,
-                "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND namespace = ? ORDER BY id",
+                "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id",
                 (low, high, namespace),
             )
             found: list[str] = []
@@ -102,7 +102,7 @@ class SqliteView:
             rows = select_in(
                 self._conn,
                 "SELECT m.id, v.model, v.embedding FROM memories m"
-                ' JOIN vectors v ON v.memory = m."row" WHERE m.namespace = ? AND m.id IN (?*)',
+                ' JOIN vectors v ON v.memory = m."row" WHERE +m.namespace = ? AND m.id IN (?*)',
                 tuple(keys),
                 (namespace,),
             )
@@ -166,7 +166,7 @@ class SqliteView:
                 "SELECT m.id, o.id FROM memories m"
                 ' JOIN supersessions s ON s.superseding = m."row"'
                 ' JOIN memories o ON o."row" = s.superseded'
-                " WHERE m.namespace = ? AND m.id IN (?*) ORDER BY o.id",
+                " WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY o.id",
                 tuple(keys),
                 (namespace,),
             )
@@ -221,7 +221,7 @@ class SqliteView:
                 "SELECT m.id, COUNT(e.seq), MAX(e.occurred_us) FROM memories m"
                 ' LEFT JOIN events e ON e.memory = m."row" AND e.recorded_us <= ?'
                 " AND e.event_type IN ('REINFORCE_EXACT', 'REINFORCE_NEAR')"
-                ' WHERE m.namespace = ? AND m.id IN (?*) GROUP BY m."row"',
+                ' WHERE +m.namespace = ? AND m.id IN (?*) GROUP BY m."row"',
                 tuple(keys),
                 (known_at_us, namespace),
             )

@@ -133,6 +133,8 @@ CREATE TABLE events (
     payload TEXT NOT NULL
 ) STRICT;
 CREATE INDEX events_memory ON events (memory);
+CREATE INDEX events_ends ON events (recorded_us)
+    WHERE event_type IN ('DEPRECATE', 'SUPERSEDE', 'UPDATE');
 CREATE INDEX events_ref ON events (artifact_ref) WHERE artifact_ref IS NOT NULL;
 
 CREATE TABLE sources (

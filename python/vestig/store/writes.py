@@ -33,6 +33,9 @@ from vestig.store.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, EDGE_TYPES, INSE
 __all__ = ["SqliteTransaction"]
 
 _KINDS: Final = {"mem": "Memory", "source": "Source", "ent": "Entity", "chunk": "Chunk"}
+_START: Final = tuple(f"{start}_" for start, _end in EDGE_ENDS)
+_END: Final = tuple(f"{end}_" for _start, end in EDGE_ENDS)
+_RELATION: Final = EDGE_CODES["RELATION"]
 _EDGE_INSERT: Final = f"{INSERT['edges']} ON CONFLICT DO NOTHING"
 
 
@@ -110,7 +113,7 @@ class SqliteTransaction(SqliteView):
             keys = _keys(wanted, prefix)
             if not keys:
                 continue
-            sql = f'SELECT id, "row" FROM {table} WHERE namespace = ? AND id IN (?*)'
+            sql = f'SELECT id, "row" FROM {table} WHERE +namespace = ? AND id IN (?*)'
             for id, row in select_in(self._conn, sql, tuple(keys), (self._namespace,)):
                 self._rows[keys[id]] = row
 
@@ -237,7 +240,7 @@ class SqliteTransaction(SqliteView):
 
     def _look_up(self, id: str) -> dict[str, int]:
         keys = _keys([id], "mem_")
-        sql = 'SELECT id, "row" FROM memories WHERE namespace = ? AND id IN (?*)'
+        sql = 'SELECT id, "row" FROM memories WHERE +namespace = ? AND id IN (?*)'
         rows = select_in(self._conn, sql, tuple(keys), (self._namespace,))
         return {keys[found]: row for found, row in rows}
 
@@ -280,14 +283,23 @@ class SqliteTransaction(SqliteView):
                 link.wrote("edges", values)
 
     def _edge(self, new: NewEdge) -> tuple[Any, ...]:
-        code = EDGE_CODES[new.edge_type.value]
-        _check_edge(new, code)
-        relation = "" if new.relation is None else new.relation
+        code = EDGE_CODES[new.edge_type]
+        if (
+            new.relation is not None
+            or new.confidence is not None
+            or not 0.0 <= new.weight < math.inf
+            or not new.from_id.startswith(_START[code])
+            or not new.to_id.startswith(_END[code])
+            or new.from_id == new.to_id
+            or code == _RELATION
+        ):
+            _check_edge(new, code)
         return (
             id_bytes(new.id), None if new.evidence is None else self._salts.take(),
-            self._row_of(new.from_id), code, self._row_of(new.to_id), relation, 0, self._new_seq,
+            self._row_of(new.from_id), code, self._row_of(new.to_id),
+            "" if new.relation is None else new.relation, 0, self._new_seq,
             # + 0.0 makes -0.0, which SQLite does not keep, a plain zero.
-            float(new.weight) + 0.0, None if new.confidence is None else new.confidence + 0.0,
+            new.weight + 0.0, None if new.confidence is None else new.confidence + 0.0,
             new.evidence, new.origin, None, None, self.recorded_us, None,
         )  # fmt: skip
 
