@@ -5,18 +5,29 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec import UNSET
 
 from vestig.commit.metadata import plain_metadata
-from vestig.commit.normalise import check_unicode
 from vestig.commit.origin import derive_origin
+from vestig.commit.values import (
+    SCOPE_CHARS_MAX,
+    check_validity,
+    choice,
+    flag,
+    label,
+    memory_ids,
+    namespace_text,
+    required_choice,
+    sequence_number,
+    source_text,
+    texts,
+    time_us,
+)
 from vestig.errors import ValidationError
-from vestig.ids import check_id_prefix
-from vestig.times import format_us, parse_time
-from vestig.types import OriginType, RetentionPolicy, Role, Stability, Trigger
+from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger
 
 __all__ = [
     "CommitRequest",
@@ -27,14 +38,6 @@ __all__ = [
     "validate",
     "validate_update",
 ]
-
-NAMESPACE_CHARS_MAX: Final = 64
-SCOPE_CHARS_MAX: Final = 200
-SOURCE_CHARS_MAX: Final = 64
-LABEL_CHARS_MAX: Final = 2_000
-LIST_ITEMS_MAX: Final = 1_000
-_NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
-_SEQUENCE_MAX: Final = 2**63 - 1
 
 
 class OnNearDup(StrEnum):
@@ -121,6 +124,7 @@ class ValidRequest(msgspec.Struct, frozen=True, kw_only=True):
     strict: bool
     dry_run: bool
     on_commit: Callable[[Any], None] | None
+    kind: Kind = Kind.MEMORY
 
 
 class _NearDuplicate(Protocol):
@@ -177,116 +181,6 @@ def from_fields(fields: Mapping[str, Any]) -> CommitRequest:
     return CommitRequest(**given)
 
 
-# --- single values -------------------------------------------------------------------------
-
-
-def _label(field: str, value: object, chars_max: int = LABEL_CHARS_MAX) -> str | None:
-    """A text that names something: no NUL, no lone surrogate, bounded."""
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise ValidationError(field, type(value).__name__, "text")
-    text = str(value)
-    if len(text) > chars_max:
-        raise ValidationError(field, f"{len(text)} characters", f"at most {chars_max} characters")
-    if "\0" in text:
-        raise ValidationError(field, "text with U+0000", "text without NUL characters")
-    return check_unicode(field, text)
-
-
-def _namespace(value: object, default: str) -> str:
-    if value is None:
-        return default
-    if (
-        not isinstance(value, str)
-        or not 1 <= len(value) <= NAMESPACE_CHARS_MAX
-        or not _NAMESPACE_ALPHABET.issuperset(value)
-    ):
-        raise ValidationError(
-            "namespace", value, f"1 to {NAMESPACE_CHARS_MAX} characters of a-z 0-9 . _ -"
-        )
-    return str(value)
-
-
-def _source(value: object) -> str:
-    text = _label("source", value, SOURCE_CHARS_MAX)
-    if not text:
-        raise ValidationError("source", value, f"text of 1 to {SOURCE_CHARS_MAX} characters")
-    return text
-
-
-def _texts(field: str, value: object) -> tuple[str, ...]:
-    """A list of non-empty texts, without repeats, in the order given."""
-    if isinstance(value, str) or not isinstance(value, (list, tuple)):
-        raise ValidationError(field, type(value).__name__, "a list of texts")
-    if len(value) > LIST_ITEMS_MAX:
-        raise ValidationError(field, f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items")
-    texts: dict[str, None] = {}
-    for at, item in enumerate(value):
-        text = _label(f"{field}[{at}]", item, SCOPE_CHARS_MAX)
-        if text is None or not text.strip():
-            raise ValidationError(f"{field}[{at}]", item, "text that is not blank")
-        texts[text] = None
-    return tuple(texts)
-
-
-_E = TypeVar("_E", bound=StrEnum)
-
-
-def _choice(field: str, value: object, choices: type[_E]) -> _E | None:
-    if value is None:
-        return None
-    if isinstance(value, str):
-        for choice in choices:
-            if value == choice.value:
-                return choice
-    allowed = ", ".join(choice.value for choice in choices)
-    near = difflib.get_close_matches(str(value)[:60], [choice.value for choice in choices], 1)
-    hint = f"did you mean {near[0]}?" if near else ""
-    raise ValidationError(field, value, f"one of {allowed}", hint)
-
-
-def _flag(field: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise ValidationError(field, value, "true or false")
-    return value
-
-
-def _time(field: str, value: object) -> int | None:
-    return None if value is None else parse_time(value, field)
-
-
-def _sequence(value: object) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _SEQUENCE_MAX:
-        raise ValidationError("sequence", value, "an integer from 0 on")
-    return int(value)
-
-
-def _ids(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if isinstance(value, str) or not isinstance(value, (list, tuple)):
-        raise ValidationError("supersedes", type(value).__name__, "a list of memory ids")
-    if len(value) > LIST_ITEMS_MAX:
-        raise ValidationError("supersedes", f"{len(value)} ids", f"at most {LIST_ITEMS_MAX} ids")
-    ids = (check_id_prefix(f"supersedes[{at}]", item, "mem") for at, item in enumerate(value))
-    return tuple(dict.fromkeys(ids))
-
-
-def check_validity(t_valid_us: int, t_invalid_us: int | None) -> None:
-    """A fact cannot end before it begins (D-01).
-
-    Example:
-        >>> check_validity(0, 0)
-    """
-    if t_invalid_us is not None and t_invalid_us < t_valid_us:
-        raise ValidationError(
-            "t_invalid", format_us(t_invalid_us), f"a time from t_valid {format_us(t_valid_us)} on"
-        )
-
-
 # --- whole requests ------------------------------------------------------------------------
 
 
@@ -304,51 +198,51 @@ def validate(
     Raises:
         ValidationError: the first bad argument, with field, value and what is allowed.
     """
-    role = _choice("role", request.role, Role)
-    author, session_id = _label("author", request.author), _label("session_id", request.session_id)
-    origin = _choice("origin_type", request.origin_type, OriginType)
+    role = choice("role", request.role, Role)
+    author, session_id = label("author", request.author), label("session_id", request.session_id)
+    origin = choice("origin_type", request.origin_type, OriginType)
     derived = derive_origin(role=role, author=author, session_id=session_id)
-    trigger = _choice("trigger", request.trigger, Trigger)
+    trigger = choice("trigger", request.trigger, Trigger)
     near = settings.hygiene.near_duplicate.on_near_dup if request.on_near_dup is None else None
     policy = settings.lifecycle.default_policy if request.retention_policy is None else None
     if request.on_commit is not None and not callable(request.on_commit):
         raise ValidationError("on_commit", type(request.on_commit).__name__, "a function")
     valid = ValidRequest(
         content=request.content,
-        source=_source(request.source),
-        namespace=_namespace(request.namespace, namespace),
-        scope=_label("scope", request.scope, SCOPE_CHARS_MAX),
-        tags=() if request.tags is None else _texts("tags", request.tags),
+        source=source_text(request.source),
+        namespace=namespace_text(request.namespace, namespace),
+        scope=label("scope", request.scope, SCOPE_CHARS_MAX),
+        tags=() if request.tags is None else texts("tags", request.tags),
         tags_given=request.tags is not None,
         metadata={} if request.metadata is None else plain_metadata(request.metadata),
-        actor=_label("actor", request.actor),
-        agent=_label("agent", request.agent),
+        actor=label("actor", request.actor),
+        agent=label("agent", request.agent),
         author=author,
         role=None if role is None else role.value,
         session_id=session_id,
-        sequence=_sequence(request.sequence),
-        title=_label("title", request.title),
+        sequence=sequence_number(request.sequence),
+        title=label("title", request.title),
         origin_type=derived if origin is None else origin,
         origin_derived=origin is None,
-        artifact_ref=_label("artifact_ref", request.artifact_ref),
-        t_valid_us=_time("t_valid", request.t_valid),
-        t_invalid_us=_time("t_invalid", request.t_invalid),
-        t_ref_us=_time("t_ref", request.t_ref),
-        temporal_stability=_choice("temporal_stability", request.temporal_stability, Stability),
+        artifact_ref=label("artifact_ref", request.artifact_ref),
+        t_valid_us=time_us("t_valid", request.t_valid),
+        t_invalid_us=time_us("t_invalid", request.t_invalid),
+        t_ref_us=time_us("t_ref", request.t_ref),
+        temporal_stability=choice("temporal_stability", request.temporal_stability, Stability),
         trigger=None if trigger is None else trigger.value,
-        keywords=() if request.keywords is None else _texts("keywords", request.keywords),
+        keywords=() if request.keywords is None else texts("keywords", request.keywords),
         retention_policy=RetentionPolicy(policy)
         if policy is not None
-        else _required("retention_policy", request.retention_policy, RetentionPolicy),
-        retention_until_us=_time("retention_until", request.retention_until),
-        pinned=_flag("pinned", request.pinned),
-        supersedes=_ids(request.supersedes),
+        else required_choice("retention_policy", request.retention_policy, RetentionPolicy),
+        retention_until_us=time_us("retention_until", request.retention_until),
+        pinned=flag("pinned", request.pinned),
+        supersedes=memory_ids(request.supersedes),
         on_near_dup=OnNearDup(near)
         if near is not None
-        else _required("on_near_dup", request.on_near_dup, OnNearDup),
-        enrich=None if request.enrich is None else _flag("enrich", request.enrich),
-        strict=_flag("strict", request.strict),
-        dry_run=_flag("dry_run", request.dry_run),
+        else required_choice("on_near_dup", request.on_near_dup, OnNearDup),
+        enrich=None if request.enrich is None else flag("enrich", request.enrich),
+        strict=flag("strict", request.strict),
+        dry_run=flag("dry_run", request.dry_run),
         on_commit=request.on_commit,
     )
     begins = valid.t_valid_us if valid.t_valid_us is not None else valid.t_ref_us
@@ -357,28 +251,22 @@ def validate(
     return valid
 
 
-def _required(field: str, value: object, choices: type[_E]) -> _E:
-    chosen = _choice(field, value, choices)
-    assert chosen is not None, "only called with a value"
-    return chosen
-
-
 _UPDATES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
     "metadata": ("metadata", plain_metadata),
-    "tags": ("tags", lambda value: _texts("tags", value)),
-    "scope": ("scope", lambda value: _label("scope", value, SCOPE_CHARS_MAX)),
+    "tags": ("tags", lambda value: texts("tags", value)),
+    "scope": ("scope", lambda value: label("scope", value, SCOPE_CHARS_MAX)),
     "retention_policy": (
         "retention_policy",
-        lambda value: _required("retention_policy", value, RetentionPolicy).value,
+        lambda value: required_choice("retention_policy", value, RetentionPolicy).value,
     ),
-    "retention_until": ("retention_until_us", lambda value: _time("retention_until", value)),
-    "t_valid": ("t_valid_us", lambda value: _time("t_valid", value)),
-    "t_invalid": ("t_invalid_us", lambda value: _time("t_invalid", value)),
+    "retention_until": ("retention_until_us", lambda value: time_us("retention_until", value)),
+    "t_valid": ("t_valid_us", lambda value: time_us("t_valid", value)),
+    "t_invalid": ("t_invalid_us", lambda value: time_us("t_invalid", value)),
     "temporal_stability": (
         "temporal_stability",
-        lambda value: _required("temporal_stability", value, Stability).value,
+        lambda value: required_choice("temporal_stability", value, Stability).value,
     ),
-    "trigger": ("trigger", lambda value: _required("trigger", value, Trigger).value),
+    "trigger": ("trigger", lambda value: required_choice("trigger", value, Trigger).value),
 }
 
 

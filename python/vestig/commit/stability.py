@@ -15,14 +15,21 @@ __all__ = ["derive"]
 _NEAR_DAYS: Final = 2
 
 
-def derive(text: str, expressions: Sequence[TemporalExpression], t_ref_us: int) -> Stability:
-    """`ephemeral` when the text's only time is within two days of its reference and it speaks of
-    the present or the future; else `unknown` (T-04).
+def derive(
+    text: str,
+    expressions: Sequence[TemporalExpression],
+    t_ref_us: int,
+    *,
+    given: Stability | None = None,
+) -> Stability:
+    """The caller's value, else `ephemeral` when the text's only time is within two days of its
+    reference and it speaks of the present or the future; else `unknown` (T-04).
 
     Args:
         text: the memory's text.
         expressions: its windows, as `find_windows` gave them for the same reference.
         t_ref_us: the reference, microseconds since the epoch.
+        given: what the caller said, None = nothing.
 
     Example:
         >>> from vestig.language.temporal import find_windows
@@ -31,6 +38,8 @@ def derive(text: str, expressions: Sequence[TemporalExpression], t_ref_us: int) 
         >>> derive("I am from Oslo", [], 0).value
         'unknown'
     """
+    if given is not None:
+        return given
     windows = [item for item in expressions if item.resolved]
     if len(windows) != 1:
         return Stability.UNKNOWN

@@ -1,0 +1,148 @@
+"""Single values of a request, each checked with its field's name (B-21)."""
+
+from __future__ import annotations
+
+import difflib
+from enum import StrEnum
+from typing import Final, TypeVar
+
+from vestig.commit.normalise import check_unicode
+from vestig.errors import ValidationError
+from vestig.ids import check_id_prefix
+from vestig.times import format_us, parse_time
+
+__all__ = [
+    "SCOPE_CHARS_MAX",
+    "check_validity",
+    "choice",
+    "flag",
+    "label",
+    "memory_ids",
+    "namespace_text",
+    "required_choice",
+    "sequence_number",
+    "source_text",
+    "texts",
+    "time_us",
+]
+
+NAMESPACE_CHARS_MAX: Final = 64
+SCOPE_CHARS_MAX: Final = 200
+SOURCE_CHARS_MAX: Final = 64
+LABEL_CHARS_MAX: Final = 2_000
+LIST_ITEMS_MAX: Final = 1_000
+_NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+_SEQUENCE_MAX: Final = 2**63 - 1
+
+
+def label(field: str, value: object, chars_max: int = LABEL_CHARS_MAX) -> str | None:
+    """A text that names something: no NUL, no lone surrogate, bounded."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValidationError(field, type(value).__name__, "text")
+    text = str(value)
+    if len(text) > chars_max:
+        raise ValidationError(field, f"{len(text)} characters", f"at most {chars_max} characters")
+    if "\0" in text:
+        raise ValidationError(field, "text with U+0000", "text without NUL characters")
+    return check_unicode(field, text)
+
+
+def namespace_text(value: object, default: str) -> str:
+    if value is None:
+        return default
+    if (
+        not isinstance(value, str)
+        or not 1 <= len(value) <= NAMESPACE_CHARS_MAX
+        or not _NAMESPACE_ALPHABET.issuperset(value)
+    ):
+        raise ValidationError(
+            "namespace", value, f"1 to {NAMESPACE_CHARS_MAX} characters of a-z 0-9 . _ -"
+        )
+    return str(value)
+
+
+def source_text(value: object) -> str:
+    text = label("source", value, SOURCE_CHARS_MAX)
+    if not text:
+        raise ValidationError("source", value, f"text of 1 to {SOURCE_CHARS_MAX} characters")
+    return text
+
+
+def texts(field: str, value: object) -> tuple[str, ...]:
+    """A list of non-empty texts, without repeats, in the order given."""
+    if isinstance(value, str) or not isinstance(value, (list, tuple)):
+        raise ValidationError(field, type(value).__name__, "a list of texts")
+    if len(value) > LIST_ITEMS_MAX:
+        raise ValidationError(field, f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items")
+    texts: dict[str, None] = {}
+    for at, item in enumerate(value):
+        text = label(f"{field}[{at}]", item, SCOPE_CHARS_MAX)
+        if text is None or not text.strip():
+            raise ValidationError(f"{field}[{at}]", item, "text that is not blank")
+        texts[text] = None
+    return tuple(texts)
+
+
+_E = TypeVar("_E", bound=StrEnum)
+
+
+def choice(field: str, value: object, choices: type[_E]) -> _E | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        for choice in choices:
+            if value == choice.value:
+                return choice
+    allowed = ", ".join(choice.value for choice in choices)
+    near = difflib.get_close_matches(str(value)[:60], [choice.value for choice in choices], 1)
+    hint = f"did you mean {near[0]}?" if near else ""
+    raise ValidationError(field, value, f"one of {allowed}", hint)
+
+
+def flag(field: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValidationError(field, value, "true or false")
+    return value
+
+
+def time_us(field: str, value: object) -> int | None:
+    return None if value is None else parse_time(value, field)
+
+
+def sequence_number(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _SEQUENCE_MAX:
+        raise ValidationError("sequence", value, "an integer from 0 on")
+    return int(value)
+
+
+def memory_ids(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str) or not isinstance(value, (list, tuple)):
+        raise ValidationError("supersedes", type(value).__name__, "a list of memory ids")
+    if len(value) > LIST_ITEMS_MAX:
+        raise ValidationError("supersedes", f"{len(value)} ids", f"at most {LIST_ITEMS_MAX} ids")
+    ids = (check_id_prefix(f"supersedes[{at}]", item, "mem") for at, item in enumerate(value))
+    return tuple(dict.fromkeys(ids))
+
+
+def check_validity(t_valid_us: int, t_invalid_us: int | None) -> None:
+    """A fact cannot end before it begins (D-01).
+
+    Example:
+        >>> check_validity(0, 0)
+    """
+    if t_invalid_us is not None and t_invalid_us < t_valid_us:
+        raise ValidationError(
+            "t_invalid", format_us(t_invalid_us), f"a time from t_valid {format_us(t_valid_us)} on"
+        )
+
+
+def required_choice(field: str, value: object, choices: type[_E]) -> _E:
+    chosen = choice(field, value, choices)
+    assert chosen is not None, "only called with a value"
+    return chosen
