@@ -84,9 +84,7 @@ def source(agent: str | None = "cli", session_id: str | None = None, **fields: A
     return NewSource(**(values | fields))
 
 
-def edge(
-    from_id: str, to_id: str, kind: EdgeType = EdgeType.RELATED, **fields: Any
-) -> NewEdge:
+def edge(from_id: str, to_id: str, kind: EdgeType = EdgeType.RELATED, **fields: Any) -> NewEdge:
     """An edge."""
     return NewEdge(id=new_id("edge"), from_id=from_id, to_id=to_id, edge_type=kind, **fields)
 
