@@ -1,0 +1,208 @@
+"""Keys that act when something is stored, each with what can be seen of it (X-K01)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from world import CALLS, REQUESTS, Act, HttpCall, World
+
+from vestig.errors import ConfigError, ProviderError, StoreLockedError, VestigError
+
+__all__ = ["WRITING"]
+
+OSLO = "The new office is in Oslo"
+NOTED = "Note that the new office is in Oslo"
+PORT = "The database listens on port 5433"
+OTHER_PORT = "The database listens on port 5434"
+SAME = {OSLO: 1.0, NOTED: 1.0}
+
+
+def outcome(store: Any, text: str, **fields: Any) -> str:
+    return str(store.commit(text, **fields).outcome.value)
+
+
+def memory(store: Any, text: str, **fields: Any) -> Any:
+    return store.show(store.commit(text, **fields).memory_id).memory
+
+
+def places(world: World) -> Any:
+    world.open().commit(OSLO)
+    return sorted(path.name for path in world.folder.iterdir())
+
+
+def lock_wait(world: World) -> Any:
+    first, second = world.open(), world.open()
+    with first._context.ledger.write(first._context.now_us()):
+        try:
+            second.commit(OSLO)
+        except StoreLockedError as error:
+            return str(error).partition("within ")[2].partition(" s")[0]
+    return "no lock"
+
+
+def durability(world: World) -> Any:
+    store = world.open()
+    store.commit(OSLO)
+    found = store.doctor().findings
+    return [f.detail for f in found if "durab" in f.check + f.detail]
+
+
+def times(world: World) -> Any:
+    world.clock.set("2026-03-18T23:30Z")
+    return [w.start for w in memory(world.open(), "We meet tomorrow in the big room").times]
+
+
+def dimensions(world: World) -> Any:
+    store = world.open()
+    shown = store.show(store.commit(OSLO).memory_id)
+    return shown.embedding_dimensions, shown.embedding_head
+
+
+def model(world: World) -> Any:
+    return memory(world.open(), OSLO).embedding_model
+
+
+def batches(world: World) -> Any:
+    world.open().commit_many(["The first of some facts", "The second of some facts"])
+    return [len(call) for call in CALLS if any("facts" in text for text in call)]
+
+
+def requests(world: World) -> Any:
+    world.monkeypatch.setattr("vestig.embedders.openai._Call", HttpCall)
+    world.monkeypatch.setenv("SOME_KEY", "one")
+    world.open().commit(OSLO)
+    return REQUESTS[-1]
+
+
+def when_embedding_fails(world: World) -> Any:
+    try:
+        found = world.open().commit(OSLO)
+    except ProviderError:
+        return "raised"
+    return [entry.code for entry in found.degraded]
+
+
+def queued(world: World) -> Any:
+    return len(world.open().commit(OSLO).jobs)
+
+
+def worked(world: World) -> Any:
+    store = world.open()
+    store.commit(OSLO)
+    report = store.enrich()
+    world.clock.move(seconds=30)
+    return report.failed, store.enrich().taken
+
+
+def lost_lease(world: World) -> Any:
+    store = world.open()
+    store.commit(OSLO)
+    ledger, now = store._context.ledger, store._context.now_us()
+    assert ledger.due_jobs("default", now, ("embed",), 1)
+    world.clock.move(seconds=30)
+    return store.enrich().taken
+
+
+def restated(world: World, **fields: Any) -> Any:
+    store = world.open(SAME)
+    store.commit(OSLO, **fields)
+    return outcome(store, NOTED, **fields)
+
+
+def near_but_not_equal(world: World) -> Any:
+    store = world.open({OSLO: 1.0, NOTED: 0.95})
+    store.commit(OSLO)
+    return outcome(store, NOTED)
+
+
+def second_candidate(world: World) -> Any:
+    best = "The new office is in Bergen"
+    store = world.open({NOTED: 1.0, best: 0.99, OSLO: 0.95})
+    store.commit(best)
+    store.commit(OSLO)
+    return outcome(store, NOTED)
+
+
+def other_number(world: World) -> Any:
+    store = world.open({PORT: 1.0, OTHER_PORT: 1.0})
+    store.commit(PORT)
+    return outcome(store, OTHER_PORT)
+
+
+def strict_hook(world: World) -> Any:
+    def hook(_: Any) -> None:
+        raise RuntimeError("hook")
+
+    try:
+        return outcome(world.open(on_commit=hook), OSLO)
+    except (RuntimeError, VestigError) as error:
+        return type(error).__name__
+
+
+def links(world: World) -> Any:
+    texts = {"The centre of all these": 1.0, "A text on its left": 0.7, "A text on its right": 0.8}
+    store = world.open(texts)
+    ids = [store.commit(text).memory_id for text in reversed(texts)]
+    with store._context.ledger.read() as view:
+        return len(view.edges("default", ids[-1], "RELATED"))
+
+
+def loaded(world: World) -> Any:
+    try:
+        return world.open().commit(OSLO).outcome.value
+    except ConfigError as error:
+        return type(error).__name__
+
+
+HASHING: Final = {"embedding.provider": "vestig.testing:hashing_embedder"}
+RECORDED: Final = {"embedding.provider": "world:recorded"}
+BUILTIN: Final = {"embedding.provider": "builtin"}
+OPENAI: Final = {"embedding.provider": "openai", "embedding.model": "m", "embedding.dimension": 2}
+DEFERRED: Final = {"embedding.provider": "world:failing", "embedding.on_failure": "defer"}
+NEAR: Final = "hygiene.near_duplicate"
+RELATED: Final = "m4.edge_creation.related"
+
+WRITING: Final[dict[str, Act]] = {
+    "store.path": Act("other", places),
+    "store.lock_timeout_s": Act(0.02, lock_wait, {"store.lock_timeout_s": 0.01}),
+    "store.durability": Act("normal", durability),
+    "namespace": Act("work", lambda w: w.open().commit(OSLO).namespace),
+    "time.zone": Act("Pacific/Kiritimati", times),
+    "embedding.provider": Act("world:recorded", model, HASHING),
+    "embedding.model": Act("mine", model, RECORDED),
+    "embedding.dimension": Act(16, dimensions, HASHING),
+    "embedding.normalize": Act(False, dimensions, BUILTIN),
+    "embedding.max_length": Act(8, dimensions, HASHING),
+    "embedding.timeout_s": Act(7, requests, OPENAI),
+    "embedding.batch_size": Act(1, batches, RECORDED),
+    "embedding.on_failure": Act(
+        "defer", when_embedding_fails, {"embedding.provider": "world:failing"}
+    ),
+    "embedding.base_url": Act("http://localhost:1/other", requests, OPENAI),
+    "embedding.api_key_env": Act("SOME_KEY", requests, OPENAI),
+    "hygiene.min_chars": Act(3, lambda w: outcome(w.open(), "tiny")),
+    "hygiene.max_chars": Act(20, lambda w: outcome(w.open(), OSLO)),
+    "hygiene.normalize_whitespace": Act(
+        False, lambda w: memory(w.open(), "Two  spaces  between  words").content
+    ),
+    f"{NEAR}.enabled": Act(False, restated),
+    f"{NEAR}.threshold": Act(0.99, near_but_not_equal),
+    f"{NEAR}.skip_manual_source": Act(True, restated),
+    f"{NEAR}.max_candidates": Act(1, second_candidate),
+    f"{NEAR}.guard": Act(["words"], other_number),
+    f"{NEAR}.on_near_dup": Act("insert", restated),
+    "keywords.max_per_memory": Act(1, lambda w: memory(w.open(), OSLO).keywords),
+    "keywords.stopwords": Act(["oslo"], lambda w: memory(w.open(), OSLO).keywords),
+    "enrichment.mode": Act("off", queued, DEFERRED),
+    "enrichment.max_attempts": Act(1, worked, DEFERRED),
+    "enrichment.lease_s": Act(5, lost_lease, DEFERRED),
+    "enrichment.backoff_base_s": Act(1, worked, DEFERRED),
+    "enrichment.backoff_cap_s": Act(1, worked, DEFERRED),
+    "hooks.strict": Act(True, strict_hook),
+    f"{RELATED}.enabled": Act(False, links),
+    f"{RELATED}.similarity_threshold": Act(0.75, links),
+    f"{RELATED}.max_edges_per_memory": Act(1, links),
+    "lifecycle.default_policy": Act(
+        "session", lambda w: memory(w.open(), OSLO).retention_policy.value
+    ),
+}

@@ -1,0 +1,40 @@
+"""Every configuration key changes something that can be observed (X-K01)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from acts_of_recall import RECALL
+from acts_of_writing import WRITING
+from world import Act, World
+
+from vestig.config import KEYS
+
+ACTS: dict[str, Act] = {**WRITING, **RECALL}
+
+
+def test_x_k01_every_key_has_an_observation() -> None:
+    assert set(ACTS) == set(KEYS)
+
+
+@pytest.mark.parametrize("key", sorted(ACTS))
+def test_x_k01_key_acts(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    act = ACTS[key]
+
+    def observed(name: str, overrides: dict[str, Any]) -> Any:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "vestig.yaml").touch()
+        with monkeypatch.context() as patch:
+            world = World(folder, overrides, patch)
+            try:
+                return act.observe(world)
+            finally:
+                world.close()
+
+    base = dict(act.base)
+    first = observed("first", base)
+    assert observed("again", base) == first, "an observation must not vary by itself"
+    assert observed("changed", {**base, key: act.changed}) != first

@@ -1,0 +1,57 @@
+"""The tour runs offline on a temporary store and says what happens (X-S10)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from vestig.surfaces.cli import run
+
+
+def test_x_s10_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> None:
+    """The suite refuses every connection that would leave the machine."""
+    assert run(["demo"]) == 0
+    out, err = capfd.readouterr()
+    assert err == ""
+    assert "\x1b" not in out, "colours only on a terminal"
+    for part in (
+        "(exact duplicate detected)",
+        "(near-duplicate of mem_",
+        "(possible update of mem_",
+        ": numbers)",
+        "refused: Content too short: 6 chars (minimum: 12)",
+        "because the database moved",
+        "found after opening again: “The incident channel is called red-phone”",
+        "Done in ",
+    ):
+        assert part in out, part
+    now, past = out.split("? Which port does the staging database use?")[1:3]
+    assert "port 5434" in now.splitlines()[1]
+    assert "port 5433" in past.splitlines()[1]
+
+
+def test_demo_ignores_settings_from_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "vestig.yaml").write_text("embedding: {provider: openai, model: m}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VESTIG_EMBEDDING__PROVIDER", "openai")
+    assert run(["demo", "--json"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert document["schema"] == "vestig/demo/1"
+    assert len(document["steps"]) == 8
+    assert document["kept"] is None
+    assert [p.name for p in tmp_path.iterdir()] == ["vestig.yaml"]
+
+
+def test_demo_keeps_its_store_when_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--keep", "--json"]) == 0
+    kept = json.loads(capfd.readouterr().out)["kept"]
+    try:
+        assert run(["memory", "list", "--store", kept, "--json"]) == 0
+        assert json.loads(capfd.readouterr().out)["total"] > 10
+    finally:
+        shutil.rmtree(Path(kept).parent)
