@@ -355,7 +355,9 @@ def test_paths_gzip_and_streams_read_alike(tmp_path: Path) -> None:
         def seekable(self) -> bool:
             return False
 
-    sources: list[Any] = [plain, str(packed), Pipe(content)]
+    text = content.decode()
+    wrapped = io.TextIOWrapper(io.BytesIO(content), encoding="ascii")
+    sources: list[Any] = [plain, str(packed), Pipe(content), io.StringIO(text), wrapped]
     found = []
     for source in sources:
         file = ImportFile(source)
@@ -363,7 +365,7 @@ def test_paths_gzip_and_streams_read_alike(tmp_path: Path) -> None:
         assert 0 < file.bytes_done <= file.bytes_total
         file.close()
         file.close()
-    assert found[0] == found[1] == found[2]
+    assert all(other == found[0] for other in found)
     assert len(found[0]) == 50
 
 

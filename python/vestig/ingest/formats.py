@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, BinaryIO, Final, cast
+from typing import IO, Any, BinaryIO, Final, cast
 
 import msgspec
 
@@ -79,14 +79,14 @@ class RecordFile:
     """A file of records that can be read more than once.
 
     Args:
-        source: a path, or a binary stream (copied to a temporary file unless it can seek).
+        source: a path, or a stream (one that cannot seek is copied to a temporary file).
 
     Raises:
         FileNotFoundError: no such file.
         ValidationError: a folder, a damaged gzip file, or binary content.
     """
 
-    def __init__(self, source: str | Path | BinaryIO) -> None:
+    def __init__(self, source: str | Path | IO[Any]) -> None:
         self._raw = _opened(source)
         self._raw.seek(0, io.SEEK_END)
         self.bytes_total = self._raw.tell()
@@ -205,17 +205,19 @@ class RecordFile:
         return _guarded(self._stream(), count)
 
 
-def _opened(source: str | Path | BinaryIO) -> BinaryIO:
+def _opened(source: str | Path | IO[Any]) -> BinaryIO:
     if isinstance(source, (str, Path)):
         path = Path(source).expanduser()
         if path.is_dir():
             raise ValidationError("path", str(path), "a file, this is a folder")
         return path.open("rb")
-    if source.seekable():
-        return source
+    if isinstance(source, io.TextIOWrapper):
+        return _opened(cast("BinaryIO", source.buffer))
+    if not isinstance(source, io.TextIOBase) and source.seekable():
+        return cast("BinaryIO", source)
     spool = tempfile.SpooledTemporaryFile(max_size=_SPOOL_BYTES)  # noqa: SIM115 - kept open
     while block := source.read(_SPOOL_BYTES):
-        spool.write(block)
+        spool.write(block.encode("utf-8", "replace") if isinstance(block, str) else block)
     return cast("BinaryIO", spool)
 
 

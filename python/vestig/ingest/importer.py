@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -83,7 +83,7 @@ class ImportFile:
         (('Hello',), 'Ada', True)
     """
 
-    def __init__(self, source: str | Path | BinaryIO, options: ImportOptions | None = None) -> None:
+    def __init__(self, source: str | Path | IO[Any], options: ImportOptions | None = None) -> None:
         self._options = ImportOptions() if options is None else options
         asked = self._options.format
         if asked not in tuple(Format):
