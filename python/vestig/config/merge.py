@@ -86,7 +86,8 @@ def check_layers(layers: Sequence[Layer], problems: Problems) -> None:
                     f" are {', '.join(_keys_below(item.key))}",
                 )
             else:
-                problems.add(place, "", unknown_key_text(item.key))
+                near = nearest(item.key, specs)
+                problems.add(place, item.key, f"unknown key; the nearest valid key is {near}")
 
 
 def _keys_below(section: str) -> list[str]:
