@@ -175,7 +175,9 @@ impl Projection {
         let mut replaced = self.writing();
         let old = self.snapshot();
         let mut empty = Snapshot::empty(Arc::clone(&self.identity));
-        empty.stamp.clone_from(&old.stamp);
+        // What lies there now was given up: only a newer manifest is looked at again.
+        let folder = self.folder.as_deref();
+        empty.stamp = folder.and_then(|folder| load::stamp(folder).ok().flatten());
         empty.generation = old.generation;
         *replaced = self.folder.is_some() && !self.read_only;
         self.replace(empty);
@@ -201,11 +203,13 @@ impl Projection {
             }
         }
         let held = self.snapshot();
-        let named = match load::manifest(folder) {
-            Ok(manifest) => manifest.map_or_else(Vec::new, |manifest| manifest.segments),
-            Err(CoreError::Damaged { .. }) => Vec::new(),
-            Err(error) => return Err(error),
+        let manifest = match load::manifest(folder) {
+            Err(CoreError::Damaged { .. }) => None,
+            other => other?,
         };
+        // A folder has a manifest from its first publication on, also of an empty store.
+        whole |= manifest.is_none();
+        let named = manifest.map_or_else(Vec::new, |manifest| manifest.segments);
         let entries = entries(&held, &named);
         whole |= entries.is_none();
         let first = if whole || compact {
@@ -349,6 +353,7 @@ fn open_folder(
     };
     if read_only {
         let reason = first.err().map(|error| error.to_string());
+        empty.stamp = load::stamp(folder)?;
         return Ok((empty, reason));
     }
     // Busy is not damaged: the verdict is given under the lock, where nobody writes.

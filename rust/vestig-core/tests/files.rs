@@ -286,7 +286,8 @@ fn damage_is_moved_aside_and_the_store_opens_empty_d10() {
 
 #[test]
 fn files_of_another_store_model_or_analyser_are_discarded_d10() {
-    let changes: [(&str, fn(&mut Identity)); 4] = [
+    type Change = fn(&mut Identity);
+    let changes: [(&str, Change); 4] = [
         ("store", |i| i.store_uuid = [8; 16]),
         ("dimensions", |i| i.dimensions = 5),
         ("model", |i| i.model = "other".into()),
@@ -405,10 +406,49 @@ fn refresh_tells_damage_and_a_reset_replaces_it() {
 }
 
 #[test]
+fn a_reader_tells_one_damage_once() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(filled(folder.path()));
+    let open_reader = || Projection::open(Some(folder.path().into()), identity(), true).unwrap();
+    let reader = open_reader();
+    overwrite(&folder.path().join("manifest"), b"no manifest");
+    assert!(reader.refresh().is_err());
+    reader.reset();
+    reader.apply(&[row(1, 1)], 1, [1; 32]).unwrap();
+    assert!(!reader.refresh().unwrap());
+    let late = open_reader();
+    assert!(late.discarded().is_some());
+    assert!(!late.refresh().unwrap());
+    assert_eq!(late.publish(true).unwrap(), 0);
+    // A writer repairs; both see it.
+    let writer = open(folder.path());
+    writer.apply(&[row(1, 1), row(2, 2)], 2, [2; 32]).unwrap();
+    writer.publish(false).unwrap();
+    for reader in [reader, late] {
+        assert!(reader.refresh().unwrap());
+        assert_eq!((reader.snapshot().rows(), reader.snapshot().applied_seq), (2, 2));
+    }
+}
+
+#[test]
+fn an_empty_store_gets_a_manifest() {
+    let folder = tempfile::tempdir().unwrap();
+    let projection = open(folder.path());
+    assert!(projection.publish(true).unwrap() > 0);
+    assert_eq!(projection.publish(true).unwrap(), 0);
+    assert_eq!(open(folder.path()).snapshot().generation, 1);
+    fs::remove_file(folder.path().join("manifest")).unwrap();
+    assert!(!projection.refresh().unwrap());
+    assert!(projection.publish(false).unwrap() > 0);
+    assert_eq!(open(folder.path()).snapshot().generation, 2);
+}
+
+#[test]
 fn refused_rows_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let projection = filled(folder.path());
-    let changes: [(&str, fn(&mut NewRow)); 5] = [
+    type Change = fn(&mut NewRow);
+    let changes: [(&str, Change); 5] = [
         ("kind", |r| r.kind = 2),
         ("status", |r| r.status = 4),
         ("length", |r| r.embedding = Some(vec![1.0; 3])),
