@@ -16,7 +16,7 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +61,9 @@ class World:
         )
 
 
+_WORLDS: dict[int, World] = {}
+
+
 def scripted(
     items: list[dict[str, Any]], matrix: NDArray[np.float32], asked: list[str] | None = None
 ) -> ScriptedEmbedder:
@@ -73,8 +76,10 @@ def scripted(
 
 @pytest.fixture(scope="session", params=SIZES, ids=lambda size: f"{size // 1000}k")
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A store of the size asked for, filled by batches."""
+    """A store of the size asked for, filled by batches; one of each size in a session."""
     size: int = request.param
+    if size in _WORLDS:
+        return _WORLDS[size]
     items, asked = records(size), questions(QUESTIONS)
     matrix = vectors(size)
     embedder = scripted(items, matrix, asked)
@@ -91,6 +96,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         for batch in batches(items):
             store.commit_many(batch)
         assert store.count() == size
+    _WORLDS[size] = made
     return made
 
 
@@ -137,9 +143,9 @@ def note_line(line: str) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: Any) -> Iterator[None] | None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The figures, after the table of pytest-benchmark."""
     if _LINES:
         terminalreporter.section("figures beside their yardsticks")
-        for line in _LINES:
+        for line in sorted(_LINES):
             terminalreporter.write_line(line)
-    return None

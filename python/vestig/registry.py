@@ -68,13 +68,14 @@ def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Emb
     return checked(inner, settings)
 
 
-def checked(embedder: Embedder, settings: EmbeddingSettings) -> Embedder:
+def checked(embedder: Embedder, settings: EmbeddingSettings | None = None) -> Embedder:
     """Any embedder, held to what every provider is held to (X-D15); a checked one as it is.
 
+    With `settings`, texts are cut to `embedding.max_length` and batches to `batch_size`.
+
     Example:
-        >>> from vestig.config.schema import EmbeddingSettings
         >>> from vestig.testing import FailingEmbedder
-        >>> checked(FailingEmbedder("nan"), EmbeddingSettings()).embed(["text"])
+        >>> checked(FailingEmbedder("nan")).embed(["text"])
         Traceback (most recent call last):
             ...
         vestig.errors.ProviderError: embedder "failing": expected finite numbers, vector 0 of \
@@ -82,6 +83,8 @@ the call holds NaN or infinity; check the provider
     """
     if isinstance(embedder, CheckedEmbedder):
         return embedder
+    if settings is None:
+        return CheckedEmbedder(embedder)
     return CheckedEmbedder(embedder, max_length=settings.max_length, batch_size=settings.batch_size)
 
 
