@@ -6,16 +6,18 @@ claimed token only as its class. The verdict depends on the two texts alone, nev
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
 
 from vestig.commit.guard_words import (
+    CUE_PAIRS,
+    CUES,
     IGNORABLE,
+    SPECIAL,
     expanded,
     is_article,
-    negation_cue,
     without_asides,
 )
 from vestig.language.entities import find_names, norm_name
@@ -76,58 +78,60 @@ def _date_key(found: TemporalExpression) -> tuple[object, ...]:
     return (" ".join(found.text.lower().split()),)
 
 
-def _gap_tokens(tokens: list[Token], spans: list[_Claim], lower: str) -> Iterator[Token | str]:
-    """Tokens in order; a claimed span stands as its class, once."""
-    index = 0
+def _with_classes(tokens: list[Token], spans: list[_Claim], lower: str) -> list[Token]:
+    """Tokens in order; a claimed span stands once, as its class, with negative offsets."""
+    items: list[Token] = []
+    index, count = 0, len(tokens)
     for span in spans:
-        while index < len(tokens) and tokens[index].start < span.start:
-            token = tokens[index]
+        while index < count and tokens[index][0] < span.start:
+            start, end, word = tokens[index]
+            items.append((start, end, word) if end <= span.start else
+                         (start, span.start, lower[start : span.start]))  # fmt: skip
             index += 1
-            if token.end > span.start:
-                token = Token(token.start, span.start, lower[token.start : span.start])
-            yield token
-        yield f"<{span.kind}>"
-        while index < len(tokens) and tokens[index].start < span.end:
-            if tokens[index].end > span.end:
-                rest = Token(span.end, tokens[index].end, lower[span.end : tokens[index].end])
-                if rest.text != "'":
-                    yield rest
+        items.append((-1, -1, f"<{span.kind}>"))
+        while index < count and tokens[index][0] < span.end:
+            end = tokens[index][1]
+            if end > span.end and (rest := lower[span.end : end]) != "'":
+                items.append((span.end, end, rest))
             index += 1
-    yield from tokens[index:]
+    items.extend(tokens[index:])
+    return items
 
 
-def _words(text: str, parts: list[Token | str], initial: int | None) -> tuple[list[str], list[str]]:
-    """(words, negation cues) of what is left when the other classes have claimed theirs."""
+def _words(text: str, items: list[Token], first: int) -> tuple[list[str], list[str]]:
+    """(words, negation cues) of what is left when the other classes have claimed theirs.
+
+    `first` is the offset of the first token.
+    """
     words: list[str] = []
     cues: list[str] = []
-    flat: list[tuple[str, Token | None]] = []
-    for index, part in enumerate(parts):
-        if isinstance(part, str):
-            flat.append((part, None))
+    skip = False
+    for index, (start, end, word) in enumerate(items):
+        if skip:
+            skip = False
             continue
-        following = parts[index + 1] if index + 1 < len(parts) else ""
-        after = following if isinstance(following, str) else following.text
-        flat.extend((word, part) for word in expanded(part.text, after))
-    index = 0
-    while index < len(flat):
-        word, token = flat[index]
-        after = flat[index + 1][0] if index + 1 < len(flat) else ""
-        index += 1
-        if token is None:
-            words.append(word)
+        if word not in SPECIAL:
+            if "'" not in word:
+                words.append(word)
+                continue
+        elif word in IGNORABLE and not (word == "a" and end - start == 1 and text[start] == "A"):
             continue
-        cue, taken = negation_cue(word, after)
-        if cue is not None:
-            cues.append(cue)
+        after = items[index + 1][2] if index + 1 < len(items) else ""
+        pair = f"{word} {after}"
+        if pair in CUE_PAIRS:
+            cues.append(pair)
             words.append("<negation>")
-            index += taken
-        elif word not in IGNORABLE or (
-            word == "a"
-            and text[token.start] == "A"
-            and token.end - token.start == 1
-            and not is_article(token.start == initial, after)
-        ):
-            words.append(word)
+            skip = True
+        elif word == "a":
+            if not is_article(start == first, after):
+                words.append(word)
+        else:
+            for part in expanded(word, after):
+                if part in CUES:
+                    cues.append(part)
+                    words.append("<negation>")
+                elif part not in IGNORABLE:
+                    words.append(part)
     return words, cues
 
 
@@ -166,9 +170,8 @@ def prepare(text: str, t_ref_us: int, zone: str = "UTC") -> GuardText:
     ]
     numbers = [amount.value for amount in amounts if claims.add(amount.start, amount.end, "number")]
     claims.spans.sort(key=lambda span: span.start)
-    initial = tokens[0].start if tokens else None
-    parts = list(_gap_tokens(tokens, claims.spans, lower))
-    words, cues = _words(text, parts, initial)
+    items = _with_classes(tokens, claims.spans, lower) if claims.spans else tokens
+    words, cues = _words(text, items, tokens[0][0] if tokens else 0)
     return GuardText(
         numbers=tuple(numbers),
         dates=tuple(map(_date_key, dates)),

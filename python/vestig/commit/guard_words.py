@@ -7,7 +7,15 @@ from typing import Final
 
 from vestig.language.listed import listed
 
-__all__ = ["IGNORABLE", "expanded", "is_article", "negation_cue", "without_asides"]
+__all__ = [
+    "CUES",
+    "CUE_PAIRS",
+    "IGNORABLE",
+    "SPECIAL",
+    "expanded",
+    "is_article",
+    "without_asides",
+]
 
 IGNORABLE: Final = frozenset(
     listed(
@@ -28,6 +36,10 @@ _TAIL: Final = re.compile(
 )
 
 
+# The longest tail with its punctuation and single spaces, with room to spare.
+_TAIL_CHARS_MAX: Final = 48
+
+
 def without_asides(text: str) -> str:
     """The text without listed lead-ins and tails.
 
@@ -37,7 +49,7 @@ def without_asides(text: str) -> str:
     """
     while (match := _LEAD_IN.match(text)) is not None and match.end() < len(text):
         text = text[match.end() :]
-    while (match := _TAIL.search(text)) is not None and match.start() > 0:
+    while (match := _TAIL.search(text, max(1, len(text) - _TAIL_CHARS_MAX))) is not None:
         text = text[: match.start()]
     return text
 
@@ -140,7 +152,7 @@ def _forms(verb: str) -> tuple[str, ...]:
     return (verb, f"{verb}s", f"{verb}ed", f"{verb}ing")
 
 
-_CUES: Final = frozenset(
+CUES: Final = frozenset(
     (
         *listed("not no never none nobody nothing neither nor without hardly ex"),
         *listed("was were had did former formerly previously"),
@@ -160,17 +172,8 @@ _CUES: Final = frozenset(
 )
 
 
-def negation_cue(word: str, following: str) -> tuple[str | None, int]:
-    """The cue that a word is, or None; and how many following words belong to it.
-
-    Example:
-        >>> negation_cue("no", "longer"), negation_cue("no", "way"), negation_cue("way", "")
-        (('no longer', 1), ('no', 0), (None, 0))
-    """
-    if word == "no" and following == "longer":
-        return "no longer", 1
-    if word == "used" and following == "to":
-        return "used to", 1
-    if word in _CUES:
-        return word, 0
-    return None, 0
+CUE_PAIRS: Final = frozenset(("no longer", "used to"))
+# Words that `prepare` looks at twice; all others go straight to `words`.
+SPECIAL: Final = (
+    IGNORABLE | CUES | frozenset(_FUSED_NOT) | frozenset(pair.split()[0] for pair in CUE_PAIRS)
+)

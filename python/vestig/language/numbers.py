@@ -20,12 +20,9 @@ __all__ = [
 ]
 
 
-class Token(NamedTuple):
-    """A token: offsets in code points and the lower-cased text."""
-
-    start: int
-    end: int
-    text: str
+# A token: start and end in code points, and the lower-cased text. A plain tuple, because there
+# is one for every word of every text.
+Token = tuple[int, int, str]
 
 
 class Amount(NamedTuple):
@@ -93,16 +90,23 @@ _FIXED: Final = {
     },
 }
 _CARDINALS: Final = {**_SMALL, **_TENS, **_SCALES}
+_STARTERS: Final = frozenset((*_CARDINALS, *_FIXED))
 
 
 def tokenise(lower: str) -> list[Token]:
     """The tokens of a lower-cased text.
 
     Example:
-        >>> [token.text for token in tokenise("it's 1,000 x-rays, no?")]
+        >>> [word for _, _, word in tokenise("it's 1,000 x-rays, no?")]
         ["it's", '1,000', 'x', 'rays', 'no']
     """
-    return [Token(*match.span(), match[0]) for match in _TOKEN.finditer(lower)]
+    tokens: list[Token] = []
+    find, end = lower.find, 0
+    for word in _TOKEN.findall(lower):
+        start = find(word, end)
+        end = start + len(word)
+        tokens.append((start, end, word))
+    return tokens
 
 
 def _signed(lower: str, start: int) -> bool:
@@ -134,7 +138,7 @@ def _trimmed(value: str) -> str:
 
 
 def _adjacent(lower: str, left: Token, right: Token) -> bool:
-    gap = lower[left.end : right.start]
+    gap = lower[left[1] : right[0]]
     return gap.isspace() or gap == "-"
 
 
@@ -143,11 +147,11 @@ def _spelled(lower: str, tokens: Sequence[Token], first: int) -> tuple[int, str]
     total = current = 0
     last, index, previous = first, first, 0
     while index < len(tokens):
-        word = tokens[index].text
+        word = tokens[index][2]
         if index > first and not _adjacent(lower, tokens[index - 1], tokens[index]):
             break
         if word == "and" and previous >= 100 and index + 1 < len(tokens):
-            if tokens[index + 1].text not in _SMALL and tokens[index + 1].text not in _TENS:
+            if tokens[index + 1][2] not in _SMALL and tokens[index + 1][2] not in _TENS:
                 break
             index += 1
             continue
@@ -172,7 +176,7 @@ def _scaled(lower: str, tokens: Sequence[Token], index: int, value: str) -> tupl
     scale = 1
     while (
         index + 1 < len(tokens)
-        and (factor := _SCALES.get(tokens[index + 1].text)) is not None
+        and (factor := _SCALES.get(tokens[index + 1][2])) is not None
         and _adjacent(lower, tokens[index], tokens[index + 1])
         and _DECIMAL.fullmatch(value) is not None
     ):
@@ -190,27 +194,31 @@ def find_amounts(lower: str, tokens: Sequence[Token]) -> list[Amount]:
         ['200', '1000', '3th', 'all']
     """
     found: list[Amount] = []
-    index, count = 0, len(tokens)
-    while index < count:
-        start, end, word = tokens[index]
-        first = index
+    done = -1
+    for first in [
+        at for at, token in enumerate(tokens) if token[2] in _STARTERS or not token[2][0].isalpha()
+    ]:
+        if first <= done:
+            continue
+        start, end, word = tokens[first]
+        done = first
         if word[0].isdecimal() or (word[0] == "." and len(word) > 1):
-            glued = index + 1 < count and tokens[index + 1].start == end
             value = _plain(word)
-            if glued and tokens[index + 1].text in _RANKS and value.isdigit():
-                index += 1
+            after = tokens[first + 1] if first + 1 < len(tokens) else None
+            if after is not None and after[0] == end and after[2] in _RANKS and value.isdigit():
+                done = first + 1
                 value = f"{int(value)}th"
             else:
                 if _signed(lower, start):
                     start, value = start - 1, f"-{value}"
-                index, value = _scaled(lower, tokens, index, value)
-            found.append(Amount(first, index, start, tokens[index].end, value))
+                done, value = _scaled(lower, tokens, first, value)
         elif word in _CARDINALS:
-            index, value = _spelled(lower, tokens, index)
-            found.append(Amount(first, index, start, tokens[index].end, value))
-        elif (fixed := _FIXED.get(word)) is not None:
-            found.append(Amount(first, index, start, end, fixed))
-        index += 1
+            done, value = _spelled(lower, tokens, first)
+        elif word in _FIXED:
+            value = _FIXED[word]
+        else:
+            continue
+        found.append(Amount(first, done, start, tokens[done][1], value))
     return found
 
 
@@ -276,13 +284,16 @@ def find_quantities(
             if value[0] != "-" and _signed(lower, start):
                 start, value = start - 1, f"-{value}"
             found.append(Quantity(start, amount.end, value, unit))
-    claimed = {quantity.start for quantity in found} | {quantity.end for quantity in found}
-    for start, end, word in tokens:
-        if start in claimed or end in claimed:
-            continue
-        if word in CURRENCY_SIGNS:
-            found.append(Quantity(start, end, "", CURRENCY_SIGNS[word]))
-        elif end - start == 3 and text[start:end] in STANDALONE_CODES:
-            found.append(Quantity(start, end, "", text[start:end]))
+    alone = [
+        (start, end, word)
+        for start, end, word in tokens
+        if word in CURRENCY_SIGNS or (end - start == 3 and text[start:end] in STANDALONE_CODES)
+    ]
+    if alone:
+        claimed = {quantity.start for quantity in found} | {quantity.end for quantity in found}
+        for start, end, word in alone:
+            if start not in claimed and end not in claimed:
+                unit = CURRENCY_SIGNS.get(word) or text[start:end]
+                found.append(Quantity(start, end, "", unit))
     found.sort()
     return found
