@@ -1,0 +1,293 @@
+"""What opening a store does to its folder, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import apsw
+import pytest
+
+import ledger_rows as made
+from vestig.errors import (
+    ConflictError,
+    StoreDamagedError,
+    StoreLockedError,
+    ValidationError,
+    VestigError,
+)
+from vestig.ports import Listing
+from vestig.store import Migration, SqliteLedger, connections, files, open_ledger
+
+NOW = made.NOW
+
+
+def add(ledger: SqliteLedger, text: str) -> str:
+    new = made.memory(text)
+    with ledger.write(NOW) as txn:
+        txn.apply(made.added(new))
+    return str(new.id)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def crashed_copy(source: Path, target: Path) -> Path:
+    """The folder as a kill would leave it, with its WAL."""
+    target.mkdir()
+    for path in source.iterdir():
+        (target / path.name).write_bytes(path.read_bytes())
+    return target
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "a" / "store"
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o277])
+def test_d09_files_are_private_whatever_the_umask(store: Path, mask: int) -> None:
+    old = os.umask(mask)
+    try:
+        with open_ledger(store, state_dir=store.parent / "state") as ledger:
+            add(ledger, "one")
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in store.iterdir()}
+            folder = stat.S_IMODE(store.stat().st_mode)
+            state = [stat.S_IMODE(p.stat().st_mode) for p in (store.parent / "state").iterdir()]
+    finally:
+        os.umask(old)
+    assert set(modes) == {"ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "witness"}
+    assert set(modes.values()) == {0o600}
+    assert folder == 0o700
+    assert state == [0o600]
+
+
+def test_d09_an_open_folder_is_tightened(store: Path) -> None:
+    store.mkdir(parents=True)
+    store.chmod(0o755)
+    open_ledger(store).close()
+    assert stat.S_IMODE(store.stat().st_mode) == 0o700
+
+
+def test_d09_pragmas(store: Path) -> None:
+    for durability, level in (("full", 2), ("normal", 1)):
+        with open_ledger(store, durability=durability) as ledger, ledger.write(NOW) as txn:
+            values = {
+                name: txn.connection.execute(f"PRAGMA {name}").fetchall()[0][0]
+                for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
+            }
+        assert values == {
+            "journal_mode": "wal",
+            "synchronous": level,
+            "foreign_keys": 1,
+            "secure_delete": 1,
+        }
+    with pytest.raises(ValidationError, match="full or normal"):
+        open_ledger(store, durability="none")
+
+
+def test_memory_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_ledger(None, state_dir=tmp_path / "state") as ledger:
+        add(ledger, "one")
+        assert ledger.path is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_closing_leaves_one_file_and_the_witness(store: Path) -> None:
+    ledger = open_ledger(store)
+    add(ledger, "one")
+    with ledger.read() as view:
+        assert view.seq == 1
+    ledger.close()
+    ledger.close()
+    assert sorted(path.name for path in store.iterdir()) == ["ledger.sqlite", "witness"]
+    with pytest.raises(ConflictError, match="closed"), ledger.read():
+        pass
+    with pytest.raises(ConflictError, match="closed"), ledger.write(NOW):
+        pass
+
+
+def test_read_only_changes_no_file(store: Path) -> None:
+    with open_ledger(store) as ledger:
+        id = add(ledger, "one")
+    before = contents(store)
+    with open_ledger(store, read_only=True) as ledger:
+        assert ledger.read_only
+        with ledger.read() as view:
+            assert [m.id for m in view.list_memories("default", Listing())] == [id]
+            assert len(list(view.projection_rows(0))) == 1
+        with pytest.raises(StoreLockedError, match="read-only"), ledger.write(NOW):
+            pass
+    after = contents(store)
+    assert {name: raw for name, raw in after.items() if name in before} == before
+    assert not any(after[name] for name in after.keys() - before.keys() if "-wal" in name)
+
+
+def test_read_only_makes_no_store(store: Path) -> None:
+    with pytest.raises(StoreLockedError, match="there is none"):
+        open_ledger(store, read_only=True)
+    assert not store.exists()
+
+
+def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a read-only mount: the superuser of a test run may write anywhere else."""
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode: mode & os.W_OK == 0 and real(path, mode))
+
+
+def test_d12_an_unwritable_folder_is_read_without_a_file(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(store) as ledger:
+        id = add(ledger, "one")
+    unwritable(monkeypatch)
+    before = contents(store)
+    with open_ledger(store) as ledger:
+        assert ledger.read_only
+        with ledger.read() as view:
+            assert [m.id for m in view.memories("default", [id])] == [id]
+        with pytest.raises(StoreLockedError, match="cannot be written"), ledger.write(NOW):
+            pass
+    assert contents(store) == before
+
+
+def test_d12_a_wal_in_an_unwritable_folder_is_not_ignored(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`immutable=1` would show the store without the commits that are still in the WAL."""
+    with open_ledger(store) as ledger:
+        id = add(ledger, "one")
+        copy = crashed_copy(store, tmp_path / "copy")
+    assert (copy / "ledger.sqlite-wal").stat().st_size > 0
+    unwritable(monkeypatch)
+    monkeypatch.setattr(connections.tempfile, "tempdir", str(tmp_path))
+    before = contents(copy)
+    with open_ledger(copy) as ledger:
+        private = [p for p in tmp_path.iterdir() if p.name.startswith("vestig-")]
+        assert [stat.S_IMODE(p.stat().st_mode) for p in private] == [0o700]
+        with ledger.read() as view:
+            assert [m.id for m in view.memories("default", [id])] == [id]
+    assert contents(copy) == before
+    assert not any(p.name.startswith("vestig-") for p in tmp_path.iterdir())
+
+
+def test_a_path_that_sqlite_cannot_open_is_refused_with_the_limit(tmp_path: Path) -> None:
+    long = tmp_path
+    while len(os.fsencode(long)) < 480:
+        long = long / ("d" * min(200, 480 - len(os.fsencode(long))))
+    with pytest.raises(ValidationError, match="at most 490 bytes"):
+        open_ledger(long)
+    assert not long.exists()
+    longest = Path(os.fsdecode(os.fsencode(long)[: 490 - len("/ledger.sqlite")]))
+    with open_ledger(longest) as ledger:
+        add(ledger, "one")
+        assert len(os.fsencode(ledger.path)) == 490  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["with space", "ünï 漢字", "a?b=c&d#e%20f", "'\"", "-x", ";"])
+def test_odd_names(tmp_path: Path, name: str) -> None:
+    with open_ledger(tmp_path / name) as ledger:
+        id = add(ledger, "one")
+    with open_ledger(tmp_path / name, read_only=True) as ledger, ledger.read() as view:
+        assert len(view.memories("default", [id])) == 1
+    assert (tmp_path / name / "ledger.sqlite").exists()
+
+
+def test_a_network_file_system_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "network_kind", lambda folder: "nfs4")
+    with pytest.raises(StoreLockedError, match="nfs4"):
+        open_ledger(store)
+    assert not store.exists()
+
+
+def test_mounts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mounts = f"disk / ext4 rw 0 0\nhost:/x {tmp_path}/net nfs4 rw 0 0\n"
+    monkeypatch.setattr(Path, "read_text", lambda *_args, **_options: mounts)
+    assert files.network_kind(tmp_path / "net" / "store") == "nfs4"
+    assert files.network_kind(tmp_path / "network") is None
+
+
+def test_an_old_sqlite_is_refused(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.51.2")
+    with pytest.raises(VestigError, match=r"3\.51\.3"):
+        open_ledger(store)
+
+
+# --- schema versions -------------------------------------------------------------------------
+
+
+def add_table(conn: apsw.Connection) -> None:
+    conn.execute("CREATE TABLE extra (x INTEGER) STRICT")
+
+
+def fail(conn: apsw.Connection) -> None:
+    conn.execute("CREATE TABLE half (x INTEGER) STRICT")
+    raise RuntimeError
+
+
+NEXT = (Migration(2, add_table),)
+
+
+def test_x_d16_an_older_store_is_migrated_after_a_copy(store: Path) -> None:
+    with open_ledger(store) as ledger:
+        id = add(ledger, "one")
+    with open_ledger(store, schema=NEXT) as ledger:
+        with ledger.read() as view:
+            assert len(view.memories("default", [id])) == 1
+            assert view.connection.execute("SELECT COUNT(*) FROM extra").fetchall() == [(0,)]
+        add(ledger, "two")
+        assert ledger.verify_all() == []
+    backup = store / "ledger.bak-1"
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    old = apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)
+    assert old.execute("PRAGMA user_version").fetchall() == [(1,)]
+    assert old.execute("SELECT COUNT(*) FROM memories").fetchall() == [(1,)]
+    old.close()
+
+
+def test_x_d16_a_new_store_has_the_newest_schema_and_no_copy(store: Path) -> None:
+    with open_ledger(store, schema=NEXT) as ledger, ledger.read() as view:
+        assert view.connection.execute("PRAGMA user_version").fetchall() == [(2,)]
+    assert not (store / "ledger.bak-1").exists()
+
+
+@pytest.mark.parametrize("with_wal", [False, True])
+def test_x_d16_a_newer_store_is_refused_and_untouched(
+    store: Path, tmp_path: Path, with_wal: bool
+) -> None:
+    ledger = open_ledger(store, schema=NEXT)
+    add(ledger, "one")
+    copy = crashed_copy(store, tmp_path / "copy") if with_wal else store
+    ledger.close()
+    before = contents(copy)
+    with pytest.raises(StoreDamagedError, match=r"version 1 or older, found version 2"):
+        open_ledger(copy)
+    after = contents(copy)
+    before.pop("ledger.sqlite-shm", None)  # marks of readers, no data
+    after.pop("ledger.sqlite-shm", None)
+    assert after == before
+
+
+def test_x_d16_a_failed_migration_changes_nothing(store: Path) -> None:
+    with open_ledger(store) as ledger:
+        add(ledger, "one")
+    with pytest.raises(RuntimeError):
+        open_ledger(store, schema=(Migration(2, fail),))
+    with open_ledger(store) as ledger:
+        assert ledger.verify_all() == []
+        with ledger.read() as view:
+            names = view.connection.execute("SELECT name FROM sqlite_schema").fetchall()
+    assert ("half",) not in names
+
+
+def test_x_d16_an_older_store_is_not_migrated_read_only(store: Path) -> None:
+    open_ledger(store).close()
+    with pytest.raises(StoreLockedError, match="expected schema version 2, found 1"):
+        open_ledger(store, schema=NEXT, read_only=True)
