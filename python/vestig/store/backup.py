@@ -1,0 +1,121 @@
+"""A copy of a whole store while it is in use (D-14)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from vestig.errors import ConflictError, VestigError
+from vestig.store import files
+from vestig.store import witness as witnesses
+from vestig.store.connections import open_reader
+from vestig.store.ledger import SqliteLedger
+from vestig.store.lookups import fetch
+from vestig.store.schema import LEDGER_FILE
+
+__all__ = ["backup"]
+
+_MANIFEST = "manifest"
+_PROJECTION = "projection"
+_ATTEMPTS = 3
+
+
+def backup(ledger: SqliteLedger, projection_dir: Path | None, dest: Path) -> dict[str, int | str]:
+    """Copies ledger and projection to `dest`, which appears whole or not at all.
+
+    The copy is a store of its own: it can be opened, passes `doctor` and is written to without
+    a thought of the original. Files are synced and for the owner alone.
+
+    Returns:
+        `path`, `ledger_bytes`, `projection_bytes`, `files`, `seq` (the state that was copied).
+
+    Raises:
+        ConflictError: `dest` holds something already.
+        VestigError: `dest` cannot be written.
+    """
+    target = Path(os.path.realpath(dest))
+    files.ledger_path(target)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ConflictError(
+            f"{dest}: expected no file, or an empty folder, to copy to, it holds something;"
+            " nothing was changed, choose another place"
+        )
+    fresh = target.with_name(f".{target.name[:80]}.new-{os.urandom(4).hex()}")
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files.make_folder(fresh)
+        # First the projection: it may be behind the ledger, and never ahead of it.
+        projection = 0
+        if projection_dir is not None and projection_dir.is_dir():
+            projection = _copy_projection(projection_dir, fresh / _PROJECTION)
+        ledger.copy_to(fresh / LEDGER_FILE)
+        seq = _write_witness(fresh)
+        copied = sum(1 for path in fresh.rglob("*") if path.is_file())
+        size = (fresh / LEDGER_FILE).stat().st_size
+        files.sync_folder(fresh)
+        os.rename(fresh, target)
+        files.sync_folder(target.parent)
+    except OSError as error:
+        raise VestigError(
+            f"{dest}: expected a place to write a copy, got {error.strerror}; nothing was left"
+            " there"
+        ) from error
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return {
+        "path": str(target),
+        "ledger_bytes": size,
+        "projection_bytes": projection,
+        "files": copied,
+        "seq": seq,
+    }
+
+
+def _write_witness(folder: Path) -> int:
+    """The copy's own witness, from its own chain."""
+    conn = open_reader(folder / LEDGER_FILE, "immutable=1", 1.0)
+    try:
+        ((seq, head),) = fetch(conn, "SELECT seq, h FROM chain ORDER BY seq DESC LIMIT 1")
+    finally:
+        conn.close()
+    witness = folder / files.WITNESS_FILE
+    files.make_private(witness)
+    witness.write_bytes(witnesses.encode(witnesses.Witness(seq + 1, head)))
+    return int(seq)
+
+
+def _copy_projection(source: Path, target: Path) -> int:
+    """The published files of one generation; 0 when none holds still, for a copy without a
+    projection only has to make its own."""
+    for _ in range(_ATTEMPTS):
+        target.mkdir(mode=0o700)
+        try:
+            before = (source / _MANIFEST).read_bytes()
+            names = [p.name for p in source.iterdir() if _is_segment(p.name)]
+            copied = sum(_copy(source / name, target / name) for name in names)
+            if (source / _MANIFEST).read_bytes() == before:
+                # Segments never change and go only after a newer manifest has come.
+                copied += _copy(source / _MANIFEST, target / _MANIFEST)
+                files.sync_folder(target)
+                return copied
+        except FileNotFoundError:
+            pass
+        shutil.rmtree(target)
+    return 0
+
+
+def _is_segment(name: str) -> bool:
+    return name.startswith("seg-") and ".damaged-" not in name
+
+
+def _copy(source: Path, target: Path) -> int:
+    mode = source.stat().st_mode & 0o700
+    files.make_private(target)
+    with source.open("rb") as read, target.open("r+b") as write:
+        shutil.copyfileobj(read, write, 1 << 20)
+        size = write.tell()
+        write.flush()
+        os.fchmod(write.fileno(), mode & 0o600)
+        os.fsync(write.fileno())
+    return size

@@ -1,0 +1,136 @@
+"""The projection against the ledger, row by row (D-10)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from vestig import _core
+from vestig.ids import id_text
+from vestig.ports import EmbeddingIdentity, ProjectionRow
+from vestig.store.ledger import SqliteLedger
+from vestig.store.projection import ProjectionKeeper
+from vestig.store.reads import SqliteView
+
+__all__ = ["Comparison", "compare_projection"]
+
+_CHUNK: Final = 4_096
+_ID_BYTES: Final = 16
+_MOST: Final = 100
+_PLAIN: Final = (
+    "id", "seq", "wseq", "content", "author", "namespace", "scope", "kind", "status", "role",
+    "session_id", "sequence", "origin", "stability", "pinned", "t_valid_us", "t_invalid_us",
+    "t_created_us", "t_expired_us",
+)  # fmt: skip
+
+
+class Comparison(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows compared, and what differs. `stale`: why there was nothing to compare."""
+
+    rows: int
+    differences: list[str]
+    stale: str | None = None
+
+
+def compare_projection(
+    ledger: SqliteLedger,
+    keeper: ProjectionKeeper,
+    view: SqliteView,
+    identity: EmbeddingIdentity | None,
+) -> Comparison:
+    """Compares what lies on disk, brought up to the view in memory only.
+
+    In memory there is one projection, the keeper's; it is compared as it stands.
+    """
+    if ledger.path is None or identity is None:
+        core = keeper.core
+        if core.applied_seq != view.seq:
+            return Comparison(rows=0, differences=[], stale="is not at the ledger's seq yet")
+        return _compare(core, view)
+    folder = ledger.path.parent / "projection"
+    core = _core.Projection.open(
+        str(folder), ledger.store_uuid, identity.dimensions, identity.model, read_only=True
+    )
+    if core.discarded is not None:
+        stale = f"cannot be used and is made again at the next opening: {core.discarded}"
+        return Comparison(rows=0, differences=[], stale=stale)
+    if core.generation == 0:
+        stale = "no projection lies beside the ledger; the next opening makes it"
+        return Comparison(rows=0, differences=[], stale=stale)
+    broken = core.verify()
+    if broken:
+        stale = f"{broken[0]}; it is made again when it is read"
+        return Comparison(rows=0, differences=[], stale=stale)
+    history = _history(core, view)
+    if history is not None:
+        return Comparison(rows=0, differences=[history])
+    if core.applied_seq < view.seq:
+        _catch_up(core, view)
+    return _compare(core, view)
+
+
+def _history(core: _core.Projection, view: SqliteView) -> str | None:
+    applied = core.applied_seq
+    if applied > view.seq:
+        return f"{applied - view.seq} transactions that it has seen are missing in the ledger"
+    if applied and view.head_at(applied) != core.chain_head:
+        return f"it was made from another ledger (transaction {applied} differs)"
+    return None
+
+
+def _catch_up(core: _core.Projection, view: SqliteView) -> None:
+    applied = core.applied_seq
+    for chunk in _chunks(view.projection_rows(applied)):
+        core.apply(chunk, applied, core.chain_head)
+    core.apply([], view.seq, view.head)
+
+
+def _chunks(rows: Iterator[ProjectionRow]) -> Iterator[list[ProjectionRow]]:
+    chunk: list[ProjectionRow] = []
+    for row in rows:
+        chunk.append(row)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _compare(core: _core.Projection, view: SqliteView) -> Comparison:
+    """Every row of the ledger in the projection, and no row more."""
+    differences: list[str] = []
+    stored = core.ids()
+    left = {stored[at : at + _ID_BYTES] for at in range(0, len(stored), _ID_BYTES)}
+    rows = 0
+    for row in view.projection_rows(0):
+        rows += 1
+        id = row[0]
+        left.discard(id)
+        if len(differences) >= _MOST:
+            continue
+        found = core.row(id)
+        if found is None:
+            differences.append(f"{id_text('mem', id)} is missing")
+            continue
+        wrong = sorted(name for name, want in _expected(row).items() if found[name] != want)
+        if wrong:
+            differences.append(f"{id_text('mem', id)} differs in {', '.join(wrong)}")
+    differences += [f"{id_text('mem', id)} is not in the ledger" for id in sorted(left)]
+    return Comparison(rows=rows, differences=differences)
+
+
+def _expected(row: ProjectionRow) -> dict[str, Any]:
+    """What `_core.Projection.row` has to answer for this row of the ledger."""
+    wanted: dict[str, Any] = dict(zip(_PLAIN, row, strict=False))
+    content, author = wanted.pop("content"), wanted["author"]
+    embedding, tags, sources, actors, events = row[19:]
+    terms = _core.terms(content, author)
+    wanted["unit"] = None if embedding is None else _core.unit(embedding)
+    wanted["tags"], wanted["sources"], wanted["actors"] = tags, sources, actors
+    wanted["events"] = events
+    wanted["terms"] = dict(Counter(terms))
+    wanted["length"] = len(terms)
+    return wanted

@@ -1,0 +1,316 @@
+"""Every check of a store; nothing is changed by any of them (S-08)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import apsw
+
+from vestig.results import Finding
+from vestig.store import witness as witnesses
+from vestig.store.comparison import compare_projection
+from vestig.store.faults import store_faults
+from vestig.store.ledger import SqliteLedger
+from vestig.store.lookups import fetch
+from vestig.store.projection import ProjectionKeeper
+from vestig.store.reads import SqliteView
+from vestig.store.reembedding import pending_rows
+from vestig.store.schema import LEDGER_FILE
+from vestig.store.verify import Finding as LedgerFinding
+from vestig.store.verify import verify
+from vestig.times import format_us
+
+__all__ = ["checks"]
+
+OK: Final = "ok"
+FINDING: Final = "finding"
+DAMAGE: Final = "damage"
+
+_SHOWN: Final = 5
+_ERROR_CHARS: Final = 120
+_FREE_BYTES_MIN: Final = 64 * 1024 * 1024
+# Checks of the ledger by the names of `verify`, in the order they are shown.
+_LEDGER_CHECKS: Final = (
+    ("integrity", ("integrity",), "every page is whole"),
+    ("chain", ("chain", "digest", "counts"), "every row is as it was written"),
+    ("foreign_keys", ("foreign_keys",), "every reference has its row"),
+    ("dangling_ends", ("ends",), "every edge has both ends"),
+    ("tags", ("tags",), "the index of tags agrees with the memories"),
+)
+_KNOWN_FILES: Final = frozenset(
+    (LEDGER_FILE, f"{LEDGER_FILE}-wal", f"{LEDGER_FILE}-shm", "witness", "projection")
+)
+
+
+def checks(ledger: SqliteLedger, keeper: ProjectionKeeper, *, now_us: int) -> list[Finding]:
+    """One finding for each check, `ok` ones too, in a fixed order.
+
+    `damage` means that something stored is lost or altered; `finding` that somebody should look.
+    `now_us` is the clock the store is used with.
+    """
+    where = ":memory:" if ledger.path is None else str(ledger.path)
+    folder = None if ledger.path is None else ledger.path.parent
+    # Copies of the witness before the chain: a commit in between must not look like a loss.
+    seen = [] if folder is None else _witness_copies(ledger, folder)
+    found: list[Finding] = []
+    with ledger.read() as view, store_faults(where):
+        found += _ledger(verify(view.connection, ledger.store_uuid))
+        broken = any(finding.level == DAMAGE for finding in found)
+        steps: tuple[Callable[[], Finding], ...] = (
+            lambda: _uniqueness(view.connection),
+            lambda: _vector_shapes(ledger, view),
+            lambda: _identity(ledger, view),
+            lambda: _projection(ledger, keeper, view),
+            lambda: _jobs(view.connection),
+            lambda: _leases(view.connection, now_us),
+            lambda: _clock(view.connection, now_us),
+            lambda: _residues(folder, view.connection),
+        )
+        for step in steps:
+            found.append(_guarded(step, broken=broken))
+        found.append(_witness(seen, ledger.unwritten_witnesses, view))
+    found.append(_durability(ledger))
+    if folder is not None:
+        found += [_disk(folder), _permissions(folder)]
+    return found
+
+
+def _guarded(step: Callable[[], Finding], *, broken: bool) -> Finding:
+    """On damaged pages a check may find nothing to stand on; that is damage too."""
+    try:
+        return step()
+    except (apsw.Error, ValueError, TypeError, LookupError) as error:
+        if not broken and isinstance(error, apsw.Error):
+            raise
+        return Finding(
+            check="reading",
+            level=DAMAGE,
+            detail=f"a check could not be finished on this ledger ({type(error).__name__})",
+        )
+
+
+def _verdict(check: str, problems: list[str], good: str, level: str = DAMAGE) -> Finding:
+    if not problems:
+        return Finding(check=check, level=OK, detail=good)
+    more = len(problems) - _SHOWN
+    shown = "; ".join(problems[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+    return Finding(check=check, level=level, detail=shown)
+
+
+# --- the ledger ------------------------------------------------------------------------------
+
+
+def _ledger(found: list[LedgerFinding]) -> Iterator[Finding]:
+    named = {name for _check, names, _good in _LEDGER_CHECKS for name in names}
+    for check, names, good in _LEDGER_CHECKS:
+        mine = [f for f in found if f.check in names or (check == "chain" and f.check not in named)]
+        problems = [f.message + (f" ({f.row})" if f.row else "") for f in mine]
+        yield _verdict(check, problems, good)
+
+
+def _uniqueness(conn: apsw.Connection) -> Finding:
+    """Counted from the tables themselves: a damaged index must not vouch for itself."""
+    problems = []
+    for table in ("memories", "events", "sources", "edges"):
+        ((rows, ids),) = fetch(
+            conn, f"SELECT COUNT(*), COUNT(DISTINCT id) FROM {table} NOT INDEXED"
+        )
+        if rows != ids:
+            problems.append(f"{rows - ids} rows of {table} carry the id of another")
+    ((twice,),) = fetch(
+        conn,
+        "SELECT COUNT(*) FROM (SELECT 1 FROM memories NOT INDEXED WHERE t_expired_us IS NULL"
+        " GROUP BY content_hash, namespace, scope, author HAVING COUNT(*) > 1)",
+    )
+    if twice:
+        problems.append(f"{twice} texts are held by more than one unexpired memory")
+    return _verdict("uniqueness", problems, "ids and texts are unique")
+
+
+def _vector_shapes(ledger: SqliteLedger, view: SqliteView) -> Finding:
+    identity = ledger.embedding_identity()
+    if identity is None:
+        return Finding(check="vector_shapes", level=OK, detail="no vectors are expected yet")
+    ((wrong,),) = fetch(
+        view.connection,
+        "SELECT COUNT(*) FROM vectors WHERE length(embedding) <> ? OR model <> ?",
+        (4 * identity.dimensions, identity.model),
+    )
+    problems = [f"{wrong} vectors are not of {identity.model}, {identity.dimensions} dimensions"]
+    good = f"all vectors have {identity.dimensions} dimensions"
+    return _verdict("vector_shapes", problems if wrong else [], good)
+
+
+def _identity(ledger: SqliteLedger, view: SqliteView) -> Finding:
+    identity = ledger.embedding_identity()
+    ((vectors, without),) = fetch(
+        view.connection,
+        "SELECT (SELECT COUNT(*) FROM vectors),"
+        " (SELECT COUNT(*) FROM memories m WHERE NOT EXISTS"
+        ' (SELECT 1 FROM vectors WHERE memory = m."row"))',
+    )
+    if identity is None:
+        problems = [f"{vectors} vectors and no record of the model that made them"]
+        return _verdict("embedding_identity", problems if vectors else [], "no vectors yet")
+    good = f"{identity.model}, {identity.dimensions} dimensions, {vectors} vectors"
+    if without:
+        good += f", {without} memories wait for theirs"
+    return Finding(check="embedding_identity", level=OK, detail=good)
+
+
+# --- what belongs to it ----------------------------------------------------------------------
+
+
+def _projection(ledger: SqliteLedger, keeper: ProjectionKeeper, view: SqliteView) -> Finding:
+    identity = ledger.embedding_identity()
+    result = compare_projection(ledger, keeper, view, identity)
+    if result.stale is not None:
+        return Finding(check="projection", level=FINDING, detail=result.stale)
+    good = f"{result.rows} rows equal the ledger's at seq {view.seq}"
+    return _verdict("projection", result.differences, good)
+
+
+def _jobs(conn: apsw.Connection) -> Finding:
+    counts = dict(fetch(conn, "SELECT state, COUNT(*) FROM jobs GROUP BY state"))
+    shown = ", ".join(f"{counts[state]} {state}" for state in sorted(counts)) or "none"
+    if not counts.get("failed"):
+        return Finding(check="jobs", level=OK, detail=shown)
+    ((error,),) = fetch(
+        conn, "SELECT last_error FROM jobs WHERE state = 'failed' ORDER BY updated_us DESC LIMIT 1"
+    )
+    last = "unknown" if error is None else error[:_ERROR_CHARS]
+    detail = f"{shown}; last error: {last}; repeat with `vestig housekeeping enrich`"
+    return Finding(check="jobs", level=FINDING, detail=detail)
+
+
+def _leases(conn: apsw.Connection, now_us: int) -> Finding:
+    ((expired,),) = fetch(
+        conn, "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND lease_until_us < ?", (now_us,)
+    )
+    problems = [f"{expired} jobs were left by a worker that is gone; the next one takes them"]
+    return _verdict("leases", problems if expired else [], "no lease has run out", FINDING)
+
+
+def _clock(conn: apsw.Connection, now_us: int) -> Finding:
+    ((last,),) = fetch(conn, "SELECT MAX(recorded_us) FROM chain")
+    good = "the clock is not behind the ledger"
+    if last <= now_us:
+        return Finding(check="clock", level=OK, detail=good)
+    detail = (
+        f"the last transaction was recorded at {format_us(last)}, the clock shows"
+        f" {format_us(now_us)}; until then new times stand still"
+    )
+    return Finding(check="clock", level=FINDING, detail=detail)
+
+
+def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
+    problems = []
+    pending = pending_rows(conn)
+    if pending is not None:
+        problems.append(
+            f"a re-embedding stopped after {pending} vectors; finish it with"
+            " `vestig rebuild --embeddings`"
+        )
+    if folder is not None:
+        problems += [f"leftover {name}" for name in _leftovers(folder)]
+    return _verdict("residues", problems, "no leftover files or unfinished work", FINDING)
+
+
+def _leftovers(folder: Path) -> Iterable[str]:
+    for name in sorted(os.listdir(folder)):
+        if name not in _KNOWN_FILES and not name.startswith("ledger.bak-"):
+            yield name
+    inner = folder / "projection"
+    if inner.is_dir():
+        for name in sorted(os.listdir(inner)):
+            plain = name in ("manifest", "lock") or (name.startswith("seg-") and "." not in name)
+            if not plain:
+                yield f"projection/{name}"
+
+
+# --- witness, durability, disk, permissions --------------------------------------------------
+
+
+def _witness_copies(ledger: SqliteLedger, folder: Path) -> list[tuple[Path, bytes | None]]:
+    # A read-only store writes no witness, but there may be one to compare with.
+    own = ledger._witness
+    paths = witnesses.witness_files(folder, ledger.store_uuid, None) if own is None else own._paths
+    found: list[tuple[Path, bytes | None]] = []
+    for path in paths:
+        try:
+            found.append((path, path.read_bytes()))
+        except OSError:
+            found.append((path, None))
+    return found
+
+
+def _witness(
+    seen: list[tuple[Path, bytes | None]], unwritten: Sequence[Path], view: SqliteView
+) -> Finding:
+    """Only the copy in the store must be there once something was committed: the other one
+    comes with the next commit on this machine."""
+    damage: list[str] = []
+    problems = [f"{path} cannot be written" for path in unwritten]
+    agreeing = 0
+    for place, (path, raw) in enumerate(seen):
+        if raw is None:
+            if view.seq > 0 and place == 0:
+                problems.append(f"no copy at {path}; the next commit writes one if it can")
+            continue
+        whole = witnesses.decode(raw)
+        if whole is None:
+            problems.append(f"a torn copy at {path}; the next commit writes it anew")
+            continue
+        missing = whole.rows - (view.seq + 1)
+        if missing > 0:
+            damage.append(f"{missing} transactions that {path} has seen are missing")
+        elif view.head_at(whole.rows - 1) != whole.head:
+            damage.append(f"transaction {whole.rows - 1} is not the one that {path} has seen")
+        else:
+            agreeing += 1
+    if damage:
+        return _verdict("witness", damage, "")
+    return _verdict(
+        "witness", problems, f"{agreeing} of {len(seen)} copies agree with the chain", FINDING
+    )
+
+
+def _durability(ledger: SqliteLedger) -> Finding:
+    if ledger.path is None:
+        detail = "kept in memory only: everything is lost when the process ends"
+        return Finding(check="durability", level=OK, detail=detail)
+    if ledger._options.durability == "full":
+        return Finding(check="durability", level=OK, detail="commits survive the loss of power")
+    detail = (
+        "store.durability is normal: commits survive the death of the process, not the loss of"
+        " power"
+    )
+    return Finding(check="durability", level=FINDING, detail=detail)
+
+
+def _disk(folder: Path) -> Finding:
+    free = shutil.disk_usage(folder).free
+    needed = max(_FREE_BYTES_MIN, 2 * (folder / LEDGER_FILE).stat().st_size)
+    detail = f"{free // (1024 * 1024)} MiB free"
+    if free >= needed:
+        return Finding(check="disk_space", level=OK, detail=detail)
+    wanted = f"{detail}; a backup or a rebuild may need {needed // (1024 * 1024)} MiB"
+    return Finding(check="disk_space", level=FINDING, detail=wanted)
+
+
+def _permissions(folder: Path) -> Finding:
+    problems = []
+    for path in (folder, *sorted(folder.rglob("*"))):
+        try:
+            mode = stat.S_IMODE(path.lstat().st_mode)
+        except FileNotFoundError:
+            continue  # removed by another process since it was listed
+        if mode & 0o077 and not path.is_symlink():
+            name = "the folder" if path == folder else str(path.relative_to(folder))
+            problems.append(f"{name} is open to others ({mode:o})")
+    return _verdict("permissions", problems, "for the owner alone", FINDING)

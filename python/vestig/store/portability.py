@@ -1,0 +1,333 @@
+"""Export and restore: the whole truth of a store as lines of JSON (D-14)."""
+
+from __future__ import annotations
+
+import heapq
+import io
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Final, TextIO
+
+import apsw
+
+from vestig.errors import StoreDamagedError, ValidationError, VestigError
+from vestig.ids import id_text
+from vestig.ports import EmbeddingIdentity, Progress
+from vestig.store import files
+from vestig.store.faults import store_faults
+from vestig.store.ledger import SqliteLedger
+from vestig.store.lookups import fetch, select_in
+from vestig.store.portable import EXPORT_SCHEMA, EXPORT_VERSION, Header, encode_line, fields_of
+from vestig.store.restoring import ORIGIN, Restoration, RestoreReport
+from vestig.store.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES
+from vestig.store.verify import verify
+
+__all__ = ["RestoreReport", "export", "restore"]
+
+_VECTORS_AT_ONCE: Final = 256
+_PROGRESS_LINES: Final = 1_000
+
+# (seq, place of the table, number within the table) puts lines in order.
+_Keyed = tuple[tuple[int, int, int], str, dict[str, Any]]
+
+
+# --- export ----------------------------------------------------------------------------------
+
+
+def export(
+    ledger: SqliteLedger,
+    target: Path | str | IO[str] | IO[bytes],
+    *,
+    namespace: str | None,
+) -> dict[str, int]:
+    """Writes every record of a namespace (None: of all) and returns how many of each kind.
+
+    A path gets a file for the owner alone, which appears whole or not at all; a stream is
+    written as it comes. The header names the store the records first came from.
+
+    Raises:
+        StoreDamagedError: the ledger is not what was written; altered rows must not travel.
+        VestigError: the target cannot be written.
+
+    Example:
+        >>> import io
+        >>> from vestig.store import open_ledger
+        >>> out = io.StringIO()
+        >>> export(open_ledger(None), out, namespace=None)
+        {'lines': 1}
+        >>> '"vestig/export/1"' in out.getvalue()
+        True
+    """
+    if not isinstance(target, (str, Path)):
+        return _write_lines(ledger, _binary(target), namespace)
+    path = Path(target)
+    if path.is_dir():
+        raise ValidationError("target", str(path), "the path of a file", "add a file name")
+    fresh = path.with_name(f".{path.name}.new-{os.urandom(4).hex()}")
+    try:
+        files.make_private(fresh)
+        try:
+            with fresh.open("wb") as out:
+                counts = _write_lines(ledger, out, namespace)
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(fresh, path)
+        finally:
+            fresh.unlink(missing_ok=True)
+        files.sync_folder(path.parent)
+    except OSError as error:
+        raise VestigError(
+            f"{path}: expected a place to write an export, got {error.strerror}; nothing was"
+            " left there"
+        ) from error
+    return counts
+
+
+class _TextTarget(io.RawIOBase):
+    """A text stream as a place for the bytes of lines."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, data: Any) -> int:
+        """Whole lines only, so the bytes are whole characters."""
+        self._stream.write(bytes(data).decode())
+        return len(data)
+
+
+def _binary(stream: Any) -> Any:
+    if isinstance(stream, (io.BufferedIOBase, io.RawIOBase)):
+        return stream
+    return _TextTarget(stream)
+
+
+def _write_lines(ledger: SqliteLedger, out: BinaryIO, namespace: str | None) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    where = ":memory:" if ledger.path is None else str(ledger.path)
+    identity = ledger.embedding_identity()
+    with ledger.read() as view, store_faults(where):
+        conn = view.connection
+        findings = verify(conn, ledger.store_uuid)
+        if findings:
+            raise StoreDamagedError(
+                f"{where}: expected an intact ledger to export, found {len(findings)} damaged"
+                " places; run `vestig doctor`"
+            )
+        header = Header(
+            schema=EXPORT_SCHEMA,
+            format_version=EXPORT_VERSION,
+            origin=_origin(conn, ledger.store_uuid).hex(),
+            seq=view.seq,
+            namespace=namespace,
+            embedding=identity,
+        )
+        out.write(encode_line(header) + b"\n")
+        for kind, fields in _records(conn, namespace):
+            counts[kind] += 1
+            out.write(encode_line((kind, fields)) + b"\n")
+    return {"lines": counts.total() + 1, **counts}
+
+
+def _origin(conn: apsw.Connection, store_uuid: bytes) -> bytes:
+    rows = fetch(conn, "SELECT value FROM meta WHERE name = ?", (ORIGIN,))
+    return bytes(rows[0][0]) if rows else store_uuid
+
+
+def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Records by the seq that wrote them; those without a seq last."""
+    tables = (
+        _rows(conn, "source", _SOURCES, namespace, 0),
+        _rows(conn, "memory", _MEMORIES, namespace, 1),
+        _vectors(conn, namespace, 2),
+        _rows(conn, "event", _EVENTS, namespace, 3),
+        _edges(conn, namespace, 4),
+        _rows(conn, "supersession", _SUPERSESSIONS, namespace, 5),
+    )
+    for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
+        yield kind, fields
+    yield from _jobs(conn, namespace)
+
+
+class _Select:
+    """How rows of one table are read: columns as they are, then columns that become ids."""
+
+    def __init__(
+        self, plain: tuple[str, ...], ids: tuple[tuple[str, str, str], ...], source: str
+    ) -> None:
+        self.plain = plain
+        self.ids = ids
+        columns = [f't."{name}"' for name in plain] + [sql for _name, _prefix, sql in ids]
+        self.sql = f"SELECT {', '.join(columns)} FROM {source}"
+
+    def fields(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        """Fields of a line."""
+        found = fields_of(self.plain, row[: len(self.plain)])
+        for (name, prefix, _sql), raw in zip(self.ids, row[len(self.plain) :], strict=True):
+            found[name] = None if raw is None else id_text(prefix, raw)
+        return found
+
+
+def _plain(table: str, *without: str) -> tuple[str, ...]:
+    left_out = {"salt", "row", "id", *without}
+    return tuple(column for column in COLUMNS[table] if column not in left_out)
+
+
+_OF_MEMORY: Final = 'JOIN memories m ON m."row" = t.memory'
+_SOURCES: Final = _Select(_plain("sources"), (("id", "source", "t.id"),), "sources t")
+_MEMORIES: Final = _Select(
+    _plain("memories", "superseded_by", "revives"),
+    (
+        ("id", "mem", "t.id"),
+        ("superseded_by", "mem", '(SELECT id FROM memories WHERE "row" = t.superseded_by)'),
+        ("revives", "mem", '(SELECT id FROM memories WHERE "row" = t.revives)'),
+    ),
+    "memories t",
+)
+_EVENTS: Final = _Select(
+    _plain("events", "memory"),
+    (("id", "evt", "t.id"), ("memory", "mem", "m.id")),
+    f"events t {_OF_MEMORY}",
+)
+_VECTORS: Final = _Select(
+    _plain("vectors", "memory"), (("memory", "mem", "m.id"),), f"vectors t {_OF_MEMORY}"
+)
+_SUPERSESSIONS: Final = _Select(
+    _plain("supersessions", "superseding", "superseded"),
+    (("superseding", "mem", "n.id"), ("superseded", "mem", "m.id")),
+    'supersessions t JOIN memories m ON m."row" = t.superseded'
+    ' JOIN memories n ON n."row" = t.superseding',
+)
+_JOBS: Final = _Select(
+    ("kind", "state", "attempts", "next_attempt_us", "last_error", "created_us", "updated_us"),
+    (("id", "job", "t.id"), ("memory", "mem", "m.id")),
+    f"jobs t {_OF_MEMORY}",
+)
+
+
+def _space(select: _Select) -> str:
+    return f"(?1 IS NULL OR {'m' if ' m ' in select.sql else 't'}.namespace = ?1)"
+
+
+def _rows(
+    conn: apsw.Connection, kind: str, select: _Select, namespace: str | None, place: int
+) -> Iterator[_Keyed]:
+    """Rows are numbered as transactions write them, so the order of rows is that of seq."""
+    rows = conn.execute(f'{select.sql} WHERE {_space(select)} ORDER BY t."row"', (namespace,))
+    access = _access(conn) if kind == "memory" else None
+    for number, row in enumerate(rows):
+        fields = select.fields(row)
+        if access is not None:
+            fields.update(access.get(fields["id"], _UNTOUCHED))
+        yield (fields["seq"], place, number), kind, fields
+
+
+_UNTOUCHED: Final = {"access_count": 0, "last_accessed_at": None, "processing": "ready"}
+
+
+def _access(conn: apsw.Connection) -> dict[str, dict[str, Any]]:
+    columns = ("access_count", "last_accessed_us", "processing")
+    rows = conn.execute(
+        f"SELECT m.id, t.access_count, t.last_accessed_us, t.processing FROM access t {_OF_MEMORY}"
+    )
+    return {id_text("mem", id): fields_of(columns, tuple(values)) for id, *values in rows}
+
+
+def _vectors(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator[_Keyed]:
+    """By seq and memory; fetched in pieces, since sorting them whole would take their size."""
+    keys = sorted(
+        conn.execute(
+            f"SELECT t.seq, t.memory FROM vectors t {_OF_MEMORY} WHERE {_space(_VECTORS)}",
+            (namespace,),
+        )
+    )
+    number = 0
+    for start in range(0, len(keys), _VECTORS_AT_ONCE):
+        piece = keys[start : start + _VECTORS_AT_ONCE]
+        numbers = [memory for _seq, memory in piece]
+        sql = f"{_VECTORS.sql.replace(' FROM', ', t.memory FROM', 1)} WHERE t.memory IN (?*)"
+        found = {row[-1]: row[:-1] for row in select_in(conn, sql, numbers)}
+        for seq, memory in piece:
+            yield (seq, place, number), "vector", _VECTORS.fields(found[memory])
+            number += 1
+
+
+def _edges(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator[_Keyed]:
+    """Edges whose ends are memories and sources; both lie in one namespace."""
+    plain = _plain("edges", "from_row", "edge_type", "to_row")
+    columns = ", ".join(f't."{name}"' for name in plain)
+    ends = {"mem": "memories", "source": "sources"}
+    found: list[tuple[tuple[int, bytes], int, tuple[Any, ...]]] = []
+    for code, (start, end) in enumerate(EDGE_ENDS):
+        if start not in ends or end not in ends:
+            continue
+        for row in conn.execute(
+            f"SELECT t.id, f.id, m.id, {columns} FROM edges t"
+            f' JOIN {ends[start]} f ON f."row" = t.from_row'
+            f' JOIN {ends[end]} m ON m."row" = t.to_row'
+            " WHERE t.edge_type = ?2 AND (?1 IS NULL OR m.namespace = ?1)",
+            (namespace, code),
+        ):
+            found.append(((row[3 + plain.index("seq")], row[0]), code, row))
+    found.sort(key=lambda item: item[0])
+    for number, ((seq, _id), code, row) in enumerate(found):
+        fields = fields_of(plain, row[3:])
+        fields["edge_type"] = EDGE_TYPES[code]
+        fields["id"] = id_text("edge", row[0])
+        fields["from_id"] = id_text(EDGE_ENDS[code][0], row[1])
+        fields["to_id"] = id_text(EDGE_ENDS[code][1], row[2])
+        yield (seq, place, number), "edge", fields
+
+
+def _jobs(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    for row in conn.execute(f'{_JOBS.sql} WHERE {_space(_JOBS)} ORDER BY t."row"', (namespace,)):
+        fields = _JOBS.fields(row)
+        if fields["state"] == "running":
+            fields["state"] = "pending"
+        yield "job", fields
+
+
+# --- restore ---------------------------------------------------------------------------------
+
+
+def restore(
+    ledger: SqliteLedger,
+    lines: Iterable[str | bytes],
+    *,
+    merge: bool = False,
+    namespace: str | None = None,
+    identity: EmbeddingIdentity | None = None,
+    progress: Progress | None = None,
+) -> RestoreReport:
+    """Takes an export in, verbatim and with its original times, in one transaction.
+
+    Without `merge` the namespaces of the file must be empty; into an empty store the seqs are
+    kept too. With `merge` records are added by id: a memory that the store holds already stays
+    as it is, with all that belongs to it. The clock of the store does not move.
+
+    Args:
+        namespace: puts the records of an export of one namespace there; None: where they were.
+        identity: the embedder in use; an export of another model is refused.
+        progress: called with the lines done.
+
+    Raises:
+        ValidationError: a bad line; names its number. Nothing is written.
+        ConflictError: a namespace that is not empty, or an id that stands for something else.
+        EmbeddingMismatchError: the vectors are of another model than the store's.
+    """
+    # The earliest time leaves the transaction's time at the last one the ledger recorded.
+    with ledger.write(_NO_CLOCK) as txn:
+        work = Restoration(txn, merge=merge, namespace=namespace, identity=identity)
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                work.take(line, number)
+            if progress is not None and number % _PROGRESS_LINES == 0:
+                progress(number, None)
+        report = work.finish()
+    if progress is not None:
+        progress(report.lines, report.lines)
+    return report
+
+
+_NO_CLOCK: Final = -(2**62)
