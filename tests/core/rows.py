@@ -1,0 +1,208 @@
+"""Rows for tests of the projection, and what recall means in slow lines (R-12, Q-10)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+import oracle
+
+from vestig import _core
+from vestig.types import EventType
+
+STORE = bytes(range(16))
+HEAD = bytes(32)
+NOW = 1_773_835_200_000_000
+DAY = 86_400_000_000
+WEIGHTS = [
+    float(kind in (EventType.REINFORCE_EXACT, EventType.REINFORCE_NEAR)) for kind in EventType
+]
+WORDS = "cache token the deploy server paris berlin coffee v2.1 auth night river Ada's it".split()
+
+
+class Given(msgspec.Struct, kw_only=True):
+    """`ports.ProjectionRow` with names and defaults."""
+
+    id: bytes
+    seq: int
+    wseq: int = 0
+    content: str = "a memory of rivers"
+    author: str | None = None
+    namespace: str = "default"
+    scope: str | None = None
+    kind: int = 0
+    status: int = 0
+    role: str | None = None
+    session_id: str | None = None
+    sequence: int | None = None
+    origin: int = 3
+    stability: int = 3
+    pinned: bool = False
+    t_valid_us: int = NOW - DAY
+    t_invalid_us: int | None = None
+    t_created_us: int = NOW - DAY
+    t_expired_us: int | None = None
+    embedding: bytes | None = None
+    tags: Sequence[str] = ()
+    sources: Sequence[str] = ("manual",)
+    actors: Sequence[str] = ()
+    events: Sequence[tuple[int, int, int, int, int]] = ()
+
+    def row(self) -> tuple[Any, ...]:
+        """As the ledger gives it."""
+        values = list(msgspec.structs.astuple(self))
+        values[2] = max(self.wseq, self.seq)
+        values[-4:] = [list(v) for v in values[-4:]]
+        return tuple(values)
+
+
+def id_of(number: int) -> bytes:
+    """An id; ids do not ascend with their numbers."""
+    return (number * 0x9E3779B97F4A7C15 % 2**64).to_bytes(8, "big") + number.to_bytes(8, "big")
+
+
+def vector(*values: float) -> bytes:
+    """Float32 bytes."""
+    return np.array(values, np.float32).tobytes()
+
+
+def make(dice: random.Random, count: int, dimensions: int) -> list[Given]:
+    """Random memories."""
+    rows = []
+    for number in range(count):
+        at = NOW - dice.randrange(1, 100) * DAY
+        events = [
+            (dice.choice([0, 2, 3]), at + n * DAY, at + n * DAY, number + 1, n)
+            for n in range(dice.randrange(4))
+        ]
+        values = [dice.uniform(-1, 1) for _ in range(dimensions)]
+        rows.append(
+            Given(
+                id=id_of(number),
+                seq=number + 1,
+                content=" ".join(dice.choices(WORDS, k=dice.randrange(1, 14))),
+                author=dice.choice([None, "Anna", "Bob"]),
+                kind=int(dice.random() < 0.1),
+                origin=dice.randrange(4),
+                stability=dice.randrange(4),
+                t_valid_us=at,
+                t_created_us=at,
+                embedding=vector(*values) if dice.random() < 0.9 else None,
+                events=events,
+            )
+        )
+    return rows
+
+
+def opened(rows: Sequence[Given], dimensions: int, path: str | None = None) -> _core.Projection:
+    """A projection with these rows."""
+    projection = _core.Projection.open(path, STORE, dimensions, "test")
+    projection.apply([row.row() for row in rows], len(rows), HEAD)
+    return projection
+
+
+def trace(**settings: Any) -> _core.TraceParams:
+    """Defaults."""
+    return _core.TraceParams(event_weights=WEIGHTS, **settings)
+
+
+def ranking(**settings: Any) -> _core.Ranking:
+    """Linear, pool 50, limit 10."""
+    values: dict[str, Any] = {
+        "base": "linear",
+        "weights": [(0.2, 2.0, 1.5), (-0.1, 1.0, 0.5), (0.0, 1.0, 1.0), (0.0, 1.0, 1.0)],
+        "trace": trace(),
+        "tracerank_power": 0.5,
+        "pool": 50,
+        "limit": 10,
+        "min_score": None,
+        "query_time_us": NOW,
+    }
+    return _core.Ranking(**(values | settings))
+
+
+def everything(**settings: Any) -> _core.Filter:
+    """The default namespace, now."""
+    return _core.Filter(**({"namespace": "default", "known_at_us": NOW} | settings))
+
+
+def indexed(row: Given) -> list[str]:
+    """Q-10: words of a chat_agent memory count up to code point 1,200."""
+    if row.origin != 1:
+        return _core.terms(row.content, row.author)
+    starts = [t for t in _core.tokens(row.content) if t[1] < 1200]
+    return _core.terms(row.content[: starts[-1][2]] if starts else "", row.author)
+
+
+def cosines(rows: Sequence[Given], query: bytes) -> list[float]:
+    """B-16."""
+    unit = oracle.unit(np.frombuffer(query, np.float32))
+    found = []
+    for row in rows:
+        if row.embedding is None:
+            found.append(0.0)
+            continue
+        own = oracle.unit(np.frombuffer(row.embedding, np.float32))
+        found.append(max(-1.0, min(1.0, float(oracle.dot(unit, own)))))
+    return found
+
+
+def words_scores(rows: Sequence[Given], text: str) -> tuple[list[str], list[float]]:
+    """BM25 of Q-10: k1 0.9, b 0.4, idf of R-06, sums by first position of the term."""
+    terms = list(dict.fromkeys(_core.terms(text)))
+    held = [indexed(row) for row in rows]
+    mean = sum(map(len, held)) / len(rows)
+    scores = [0.0] * len(rows)
+    for term in terms:
+        n = sum(term in words for words in held)
+        idf = _core.ln(1.0 + (len(rows) - n + 0.5) / (n + 0.5))
+        for i, words in enumerate(held):
+            tf = float(words.count(term))
+            if tf:
+                norm = 0.9 * (1.0 - 0.4 + 0.4 * (len(words) / mean))
+                scores[i] += idf * (tf / (tf + norm))
+    return terms, scores
+
+
+def share(value: float, most: float) -> float:
+    """Q-03: divided by the maximum over the eligible."""
+    return value / most if most > 0 else 0.0
+
+
+def expected(
+    rows: Sequence[Given],
+    query: bytes,
+    text: str,
+    *,
+    weights: Sequence[tuple[float, float | None, float | None]],
+    pool: int | None,
+    limit: int,
+    base: Callable[[float, float], float],
+    start: str,
+    power: float,
+) -> list[tuple[bytes, float, float, float]]:
+    """(id, final, S, cosine) of the results, all rows being eligible."""
+    cosine = cosines(rows, query)
+    _, words = words_scores(rows, text)
+    scored = []
+    for row, c, w in zip(rows, cosine, words, strict=True):
+        bias, of_cosine, of_words = weights[row.origin]
+        level = bias
+        if of_cosine is not None:
+            level += of_cosine * share(c, max(cosine))
+        if of_words is not None:
+            level += of_words * share(w, max(words))
+        s = level if start == "linear" else c
+        counted = [(kind, at, seq, n) for kind, at, _, seq, n in row.events]
+        boost = 1.0
+        if row.kind == 0:
+            boost = _core.tracerank(counted, NOW, row.t_valid_us, row.stability, trace())[5]
+        final = base(s, c) if power == 0 else base(s, c) * _core.pow(boost, power)
+        scored.append((row.id, final, s, c))
+    scored.sort(key=lambda r: (-r[2], -r[3], r[0]))
+    direct = scored[:pool]
+    direct.sort(key=lambda r: (-r[1], -r[3], r[0]))
+    return (direct[:limit] + scored[len(direct) :])[:limit]

@@ -1,0 +1,532 @@
+"""The projection (D-10): recall against its definition, filters, time travel, files."""
+
+from __future__ import annotations
+
+import random
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rows import (
+    DAY,
+    HEAD,
+    NOW,
+    STORE,
+    Given,
+    everything,
+    expected,
+    id_of,
+    indexed,
+    make,
+    opened,
+    ranking,
+    vector,
+)
+
+from vestig import _core
+
+WEIGHTS = [(0.2, 2.0, 1.5), (-0.1, 1.0, None), (0.0, None, 1.0), (0.0, 1.0, 1.0)]
+BASES = {
+    "linear": lambda s, c: _core.logistic(s),
+    "semantic": lambda s, c: max(0.0, c),
+    "cosine": lambda s, c: c,
+}
+
+
+def found(scan: _core.Scan) -> list[tuple[bytes, float, float, float]]:
+    return [(r.id, r.final_score, r.start_score, r.similarity) for r in scan.rows]
+
+
+def ids(scan: _core.Scan) -> set[bytes]:
+    return {row.id for row in scan.rows}
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize(("pool", "limit"), [(20, 7), (3, 9), (None, 5)])
+@pytest.mark.parametrize("power", [0.0, 0.5])
+def test_recall_is_its_definition_r12_r13_q03_b16(
+    base: str, pool: int | None, limit: int, power: float
+) -> None:
+    dice = random.Random(f"{base}{pool}{power}")
+    rows = make(dice, 60, 70)
+    projection = opened(rows, 70)
+    query = vector(*(dice.uniform(-1, 1) for _ in range(70)))
+    text = "the night cache at cache v2.1 unheard"
+    rank = ranking(base=base, weights=WEIGHTS, pool=pool, limit=limit, tracerank_power=power)
+    scan = projection.recall(60, query, text, everything(), rank)
+    assert found(scan) == expected(
+        rows,
+        query,
+        text,
+        weights=WEIGHTS,
+        pool=pool,
+        limit=limit,
+        base=BASES[base],
+        start=base,
+        power=power,
+    )
+    assert (scan.stored, scan.eligible, scan.scored) == (60, 60, 60)
+    assert scan.unembedded == sum(row.embedding is None for row in rows)
+    by_id = {row.id: row for row in rows}
+    for i, row in enumerate(scan.rows):
+        given = by_id[row.id]
+        assert [scan.terms[n] for n in row.matched_terms] == [
+            term for term in scan.terms if term in indexed(given)
+        ]
+        assert (row.origin, row.stability) == (given.origin, given.stability)
+        assert row.embedded == (given.embedding is not None)
+        assert row.filled == (pool is not None and i >= pool)
+        assert row.cosine_raw == row.semantic_score == row.similarity
+
+
+def test_bounded_pass_is_the_exact_scan_r20() -> None:
+    dice = random.Random(20)
+    rows = make(dice, 4_300, 16)
+    projection = opened(rows, 16)
+    for text in ("coffee in Berlin", "zzz"):
+        query = vector(*(dice.uniform(-1, 1) for _ in range(16)))
+        scan = projection.recall(4_300, query, text, everything(), ranking(weights=WEIGHTS))
+        assert found(scan) == expected(
+            rows,
+            query,
+            text,
+            weights=WEIGHTS,
+            pool=50,
+            limit=10,
+            base=BASES["linear"],
+            start="linear",
+            power=0.5,
+        )
+
+
+def test_threads_change_nothing_b09() -> None:
+    dice = random.Random(9)
+    rows = make(dice, 20_000, 8)
+    projection = opened(rows, 8)
+    query = vector(*(dice.uniform(-1, 1) for _ in range(8)))
+    one, eight = (
+        projection.recall(20_000, query, "the night", everything(), ranking(), threads)
+        for threads in (1, 8)
+    )
+    assert found(one) == found(eight)
+
+
+def test_words_of_long_agent_messages_count_up_to_1200_q10() -> None:
+    filler = "ok " * 398
+    rows = [
+        Given(id=id_of(n), seq=n + 1, content=filler + "early " + "x " * 5 + "late", origin=n)
+        for n in range(4)
+    ]
+    assert rows[0].content.index("early") < 1200 <= rows[0].content.index("late")
+    projection = opened(rows, 4)
+    for word, holders in (("early", {0, 1, 2, 3}), ("late", {0, 2, 3})):
+        scan = projection.recall(4, None, word, everything(), ranking())
+        assert {r.origin for r in scan.rows if r.matched_terms} == holders
+    columns = projection.row(id_of(1))
+    assert columns is not None
+    assert columns["length"] == len(indexed(rows[1]))
+
+
+def test_no_text_no_words_no_vector() -> None:
+    rows = make(random.Random(4), 20, 4)
+    projection = opened(rows, 4)
+    silent = projection.recall(20, vector(1, 2, 3, 4), None, everything(), ranking())
+    assert silent.terms == [] and silent.lexical_max is None
+    assert all(row.lexical_raw is None and row.lexical_normalised is None for row in silent.rows)
+    empty = projection.recall(20, vector(1, 2, 3, 4), "?!", everything(), ranking())
+    assert found(empty) == found(silent)
+    assert all(row.lexical_raw is None for row in empty.rows)
+    blind = projection.recall(20, None, "coffee", everything(), ranking())
+    assert blind.cosine_max is None
+    assert all(row.similarity == 0.0 for row in blind.rows)
+    zero = projection.recall(20, vector(0, 0, 0, 0), None, everything(), ranking())
+    assert zero.cosine_max == 0.0
+    assert all(row.similarity == 0.0 for row in zero.rows)
+
+
+def test_min_score_only_shortens_r13() -> None:
+    rows = make(random.Random(13), 30, 4)
+    projection = opened(rows, 4)
+    query = vector(1, 0, 0, 0)
+    whole = projection.recall(30, query, "the", everything(), ranking(limit=20))
+    least = whole.rows[4].final_score
+    cut = projection.recall(30, query, "the", everything(), ranking(limit=20, min_score=least))
+    assert found(cut) == [row for row in found(whole) if row[1] >= least]
+    assert cut.below_min_score == 20 - len(cut.rows)
+
+
+def test_events_and_summaries_in_tracerank_t07_t11_t13() -> None:
+    late = NOW - DAY
+    events = [(2, NOW - 9 * DAY, NOW - 9 * DAY, 1, 0), (2, NOW - 2 * DAY, late, 1, 1)]
+    rows = [
+        Given(id=id_of(n), seq=1, kind=n, events=events, embedding=vector(1, 1)) for n in range(2)
+    ]
+    projection = opened(rows, 2)
+    now = projection.recall(2, vector(1, 1), None, everything(), ranking())
+    by_kind = {row.id: row for row in now.rows}
+    assert by_kind[id_of(0)].events == 2
+    assert by_kind[id_of(0)].tracerank > 1.0
+    summary = by_kind[id_of(1)]
+    assert (summary.tracerank, summary.events, summary.trace) == (1.0, 0, 0.0)
+    then = everything(past=True, known_at_us=late - 1, include_expired=True)
+    assert projection.recall(2, None, None, then, ranking()).eligible == 0
+    rows = [Given(id=id_of(0), seq=1, events=events, t_created_us=NOW - 10 * DAY)]
+    past = opened(rows, 2).recall(1, None, None, then, ranking())
+    assert [row.events for row in past.rows] == [1]
+
+
+KINDS: list[dict[str, Any]] = [
+    {},
+    {"scope": "work"},
+    {"scope": "home", "kind": 1},
+    {"tags": ["a"]},
+    {"tags": ["a", "b"]},
+    {"sources": ["hook", "import"]},
+    {"actors": ["cli"]},
+    {"author": "Anna", "role": "user"},
+    {"author": "Bob", "role": "assistant", "session_id": "s1"},
+    {"session_id": "s2", "origin": 0},
+    {"origin": 1, "t_valid_us": NOW - 5 * DAY},
+    {"t_valid_us": NOW + DAY, "t_created_us": NOW - 3 * DAY},
+    {"status": 1, "t_expired_us": NOW - DAY},
+    {"status": 2, "t_expired_us": NOW - DAY},
+    {"status": 3},
+    {"namespace": "other"},
+    {"embedding": vector(1, 0)},
+    {"embedding": vector(3, 4)},
+]
+CURRENT = set(range(len(KINDS))) - {12, 13, 14, 15}
+FILTERS: list[tuple[dict[str, Any], set[int]]] = [
+    ({}, CURRENT),
+    ({"namespace": "other"}, {15}),
+    ({"namespace": "unheard"}, set()),
+    ({"include_expired": True}, CURRENT | {12, 13}),
+    ({"include_archived": True}, CURRENT | {14}),
+    ({"scopes": ["work"]}, {1}),
+    ({"scopes": ["work", "home", "none"]}, {1, 2}),
+    ({"scopes": [None]}, CURRENT - {1, 2}),
+    ({"scopes": []}, set()),
+    ({"kinds": [1]}, {2}),
+    ({"kinds": [0]}, CURRENT - {2}),
+    ({"tags": ["a"]}, {3, 4}),
+    ({"tags": ["b", "z"]}, {4}),
+    ({"tags": ["a", "b"], "tags_all": True}, {4}),
+    ({"tags": ["a", "z"], "tags_all": True}, set()),
+    ({"tags": []}, set()),
+    ({"sources": ["import"]}, {5}),
+    ({"sources": ["unheard"]}, set()),
+    ({"actors": ["cli", "x"]}, {6}),
+    ({"authors": ["Anna"]}, {7}),
+    ({"authors": ["Anna", "Bob"]}, {7, 8}),
+    ({"roles": ["assistant"]}, {8}),
+    ({"session_ids": ["s1", "s2"]}, {8, 9}),
+    ({"origin_types": [0, 1]}, {9, 10}),
+    ({"since_us": NOW}, {11}),
+    ({"until_us": NOW - 5 * DAY}, set()),
+    ({"since_us": NOW - 5 * DAY, "until_us": NOW - DAY}, {10}),
+    ({"created_since_us": NOW - 3 * DAY, "created_until_us": NOW - DAY}, {11}),
+    ({"ids": id_of(3) + id_of(15) + id_of(99)}, {3}),
+    ({"ids": b""}, set()),
+    ({"exclude_ids": id_of(3) + id_of(99)}, CURRENT - {3}),
+    ({"min_similarity": 0.8, "kinds": [0]}, {17}),
+    ({"min_similarity": 0.0}, CURRENT),
+]
+
+
+@pytest.mark.parametrize(("given", "wanted"), FILTERS)
+@pytest.mark.parametrize("layout", ["tail", "published", "both"])
+def test_filters_before_any_cut_r02_b06(
+    given: dict[str, Any], wanted: set[int], layout: str, tmp_path: Path
+) -> None:
+    rows = [Given(id=id_of(n), seq=n + 1, **kind).row() for n, kind in enumerate(KINDS)]
+    projection = _core.Projection.open(str(tmp_path), STORE, 2, "test")
+    half = len(rows) // 2 if layout == "both" else len(rows)
+    projection.apply(rows[:half], half, HEAD)
+    if layout != "tail":
+        projection.publish()
+    projection.apply(rows[half:], len(rows), HEAD)
+    query = vector(0, 1)
+    scan = projection.recall(len(rows), query, None, everything(**given), ranking(limit=50))
+    assert ids(scan) == {id_of(n) for n in wanted}
+    assert scan.eligible == len(wanted)
+    one = projection.recall(len(rows), query, None, everything(**given), ranking(limit=1, pool=1))
+    assert len(one.rows) == min(1, len(wanted))
+
+
+def test_min_similarity_is_a_float32_threshold_b16() -> None:
+    projection = opened([Given(id=id_of(0), seq=1, embedding=vector(3, 4))], 2)
+    cosine = projection.recall(1, vector(0, 1), None, everything(), ranking()).rows[0].similarity
+    assert cosine == float(np.float32(0.8)) != 0.8
+    for least, count in ((0.8, 1), (cosine, 1), (float(np.nextafter(np.float32(0.8), 2)), 0)):
+        scan = projection.recall(1, vector(0, 1), None, everything(min_similarity=least), ranking())
+        assert scan.eligible == count
+
+
+T0, T1, T2, T3, T4 = (NOW - n * DAY for n in (50, 40, 30, 20, 10))
+PAST: list[dict[str, Any]] = [
+    # 0: true and known since T0
+    {"t_valid_us": T0, "t_created_us": T0},
+    # 1: learnt at T2, true since T0
+    {"t_valid_us": T0, "t_created_us": T2},
+    # 2: superseded at T3 by a fact that holds since T2
+    {"t_valid_us": T0, "t_created_us": T0, "t_invalid_us": T2, "t_expired_us": T3, "status": 1},
+    # 3: withdrawn at T3 without an end
+    {"t_valid_us": T0, "t_created_us": T0, "t_expired_us": T3, "status": 2},
+    # 4: not expired, ended at T1
+    {"t_valid_us": T0, "t_created_us": T0, "t_invalid_us": T1},
+    # 5: archived today
+    {"t_valid_us": T0, "t_created_us": T0, "status": 3},
+]
+END_OF_2: list[tuple[bytes, int | None]] = [(id_of(2), None)]
+TRAVELS: list[tuple[dict[str, Any], set[int]]] = [
+    ({}, {0, 1, 4}),
+    ({"past": True, "known_at_us": T1}, {0, 2, 3, 4}),
+    ({"past": True, "known_at_us": T0 - 1}, set()),
+    ({"past": True, "known_at_us": T0}, {0, 2, 3, 4}),
+    ({"past": True, "known_at_us": T3 - 1}, {0, 1, 2, 3, 4}),
+    ({"past": True, "known_at_us": T3}, {0, 1, 4}),
+    ({"past": True, "known_at_us": T1, "include_archived": True}, {0, 2, 3, 4, 5}),
+    ({"past": True, "known_at_us": T3, "include_expired": True}, {0, 1, 2, 3, 4}),
+    ({"valid_at_us": T1 - 1}, {0, 1, 2, 4}),
+    ({"valid_at_us": T1}, {0, 1, 2}),
+    ({"valid_at_us": T2}, {0, 1}),
+    ({"valid_at_us": T0 - 1}, set()),
+    ({"past": True, "known_at_us": T4, "valid_at_us": T1}, {0, 1, 2}),
+    # known at T3 − 1: the end of 2 was not yet written
+    ({"past": True, "known_at_us": T3 - 1, "valid_at_us": T2, "ends": END_OF_2}, {0, 1, 2, 3}),
+    ({"past": True, "known_at_us": T3 - 1, "valid_at_us": T2}, {0, 1, 3}),
+    ({"past": True, "known_at_us": T3, "valid_at_us": T1, "ends": END_OF_2}, {0, 1}),
+]
+
+
+@pytest.mark.parametrize(("given", "wanted"), TRAVELS)
+def test_time_travel_t03_t13(given: dict[str, Any], wanted: set[int]) -> None:
+    rows = [Given(id=id_of(n), seq=n + 1, **kind) for n, kind in enumerate(PAST)]
+    scan = opened(rows, 2).recall(6, None, None, everything(**given), ranking(limit=50))
+    assert ids(scan) == {id_of(n) for n in wanted}
+
+
+def test_a_new_version_masks_the_old_one_and_ties_end_at_the_id_b09(tmp_path: Path) -> None:
+    rows = [Given(id=id_of(n), seq=n + 1, embedding=vector(1, 1)) for n in range(5)]
+    projection = opened(rows, 2, str(tmp_path))
+    projection.publish()
+    changed = Given(id=id_of(1), seq=2, wseq=6, tags=["new"], content="other words")
+    projection.apply([changed.row()], 6, HEAD)
+    assert (projection.rows, projection.tail_rows, projection.segments) == (5, 1, 1)
+    scan = projection.recall(6, vector(1, 1), "rivers", everything(), ranking(limit=50))
+    assert [row.id for row in scan.rows] == sorted(id_of(n) for n in (0, 2, 3, 4)) + [id_of(1)]
+    assert scan.unembedded == 1
+    assert ids(projection.recall(6, None, None, everything(tags=["new"]), ranking())) == {id_of(1)}
+    assert projection.ids() == b"".join(sorted(id_of(n) for n in range(5)))
+
+
+def test_row_gives_every_column() -> None:
+    given = Given(
+        id=id_of(7),
+        seq=3,
+        wseq=5,
+        content="Rivers of rivers",
+        author="Anna",
+        scope="work",
+        kind=1,
+        status=2,
+        role="user",
+        session_id="s",
+        sequence=0,
+        origin=0,
+        stability=1,
+        pinned=True,
+        t_invalid_us=NOW,
+        t_expired_us=NOW + 1,
+        embedding=vector(3, 4),
+        tags=["b", "a"],
+        actors=["cli"],
+        events=[(0, 1, 2, 3, 4)],
+    )
+    projection = _core.Projection.open(None, STORE, 2, "test")
+    projection.apply([given.row()], 5, HEAD)
+    row = projection.row(id_of(7))
+    assert row is not None
+    terms = _core.terms(given.content, given.author)
+    assert row.pop("terms") == {term: terms.count(term) for term in terms}
+    assert row.pop("length") == len(terms)
+    assert row.pop("unit") == _core.unit(vector(3, 4))
+    names = [n for n in Given.__struct_fields__ if n not in ("content", "embedding")]
+    assert row == {
+        n: list(v) if isinstance(v := getattr(given, n), (list, tuple)) else v for n in names
+    }
+    assert projection.row(id_of(8)) is None
+
+
+def test_a_call_belongs_to_one_seq() -> None:
+    projection = opened([Given(id=id_of(0), seq=1)], 2)
+    with pytest.raises(_core.SnapshotMoved):
+        projection.recall(2, None, "x", everything(), ranking())
+    with pytest.raises(_core.SnapshotMoved):
+        projection.similar(0, vector(1, 0), "default", [None], [None], [b""], 0.9, 1, 0.6, 1)
+
+
+BAD_ROWS: list[dict[str, Any]] = [
+    {"embedding": vector(1, 2, 3)},
+    {"embedding": b"123"},
+    {"embedding": vector(float("nan"), 1)},
+    {"kind": 2},
+    {"origin": 4},
+    {"id": b"short"},
+]
+
+
+@pytest.mark.parametrize("bad", BAD_ROWS)
+def test_a_refused_row_changes_nothing(bad: dict[str, Any]) -> None:
+    projection = opened([Given(id=id_of(0), seq=1)], 2)
+    good = Given(id=id_of(1), seq=2)
+    refused = Given(**({"id": id_of(2), "seq": 2} | bad))
+    with pytest.raises(ValueError, match="expected"):
+        projection.apply([good.row(), refused.row()], 2, HEAD)
+    assert (projection.rows, projection.applied_seq) == (1, 1)
+
+
+def test_two_processes_share_publications_x_r19(tmp_path: Path) -> None:
+    writer = opened(make(random.Random(1), 50, 4), 4, str(tmp_path))
+    reader = _core.Projection.open(str(tmp_path), STORE, 4, "test", read_only=True)
+    assert (reader.rows, reader.generation) == (0, 0)
+    assert writer.publish() > 0
+    assert reader.refresh() and not reader.refresh()
+    assert (reader.rows, reader.applied_seq, reader.segments, reader.tail_rows) == (50, 50, 1, 0)
+    query, text = vector(1, 2, 3, 4), "night coffee"
+    before = found(writer.recall(50, query, text, everything(), ranking()))
+    assert found(reader.recall(50, query, text, everything(), ranking())) == before
+    writer.apply([Given(id=id_of(77), seq=51).row()], 51, HEAD)
+    writer.publish(compact=True)
+    assert found(reader.recall(50, query, text, everything(), ranking())) == before
+    assert reader.refresh()
+    assert reader.rows == 51
+    assert reader.publish() == 0
+    assert writer.verify() == reader.verify() == []
+    sizes = dict(writer.sizes())
+    assert sizes["vectors"] == 51 * 64 * 4
+    assert sizes["tail"] == 0
+
+
+def test_many_threads_read_while_one_writes(tmp_path: Path) -> None:
+    rows = make(random.Random(2), 400, 4)
+    projection = opened(rows[:100], 4, str(tmp_path))
+    problems: list[object] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            seq = projection.applied_seq
+            try:
+                scan = projection.recall(seq, vector(1, 2, 3, 4), "the", everything(), ranking())
+            except _core.SnapshotMoved:
+                continue
+            if scan.eligible != seq:
+                problems.append((scan.eligible, seq))
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for thread in readers:
+        thread.start()
+    for seq in range(101, 401):
+        projection.apply([rows[seq - 1].row()], seq, HEAD)
+        if seq % 50 == 0:
+            projection.publish(compact=seq % 100 == 0)
+    done.set()
+    for thread in readers:
+        thread.join()
+    assert problems == []
+    assert projection.rows == 400
+
+
+@pytest.mark.parametrize("victim", ["manifest", "seg-"])
+@pytest.mark.parametrize("deed", ["flip", "cut", "empty", "foreign"])
+def test_damage_never_raises_at_open_d10(victim: str, deed: str, tmp_path: Path) -> None:
+    rows = make(random.Random(3), 20, 4)
+    opened(rows, 4, str(tmp_path)).publish()
+    path = next(p for p in tmp_path.iterdir() if p.name.startswith(victim))
+    held = path.read_bytes()
+    middle = len(held) // 2
+    spoilt = {
+        "flip": held[:middle] + bytes([held[middle] ^ 1]) + held[middle + 1 :],
+        "cut": held[:middle],
+        "empty": b"",
+        "foreign": b"\x89PNG" + held[4:],
+    }[deed]
+    path.unlink()
+    path.write_bytes(spoilt)
+    again = opened(rows, 4, str(tmp_path))
+    assert again.discarded is not None
+    assert any(".damaged-" in p.name for p in tmp_path.iterdir())
+    assert again.publish() > 0
+    third = _core.Projection.open(str(tmp_path), STORE, 4, "test")
+    assert (third.discarded, third.rows) == (None, 20)
+
+
+def test_files_of_another_model_or_store_are_discarded_d10(tmp_path: Path) -> None:
+    opened([Given(id=id_of(0), seq=1)], 4, str(tmp_path)).publish()
+    for uuid, dimensions, model in (
+        (bytes(16), 4, "test"),
+        (STORE, 5, "test"),
+        (STORE, 4, "other"),
+    ):
+        other = _core.Projection.open(str(tmp_path), uuid, dimensions, model, read_only=True)
+        assert other.discarded is not None and other.rows == 0
+
+
+def test_refresh_raises_on_damage_and_reset_heals(tmp_path: Path) -> None:
+    rows = make(random.Random(5), 20, 4)
+    projection = opened(rows, 4, str(tmp_path))
+    projection.publish()
+    (tmp_path / "manifest").unlink()
+    (tmp_path / "manifest").write_bytes(b"nothing")
+    with pytest.raises(_core.ProjectionDamaged):
+        projection.refresh()
+    assert projection.rows == 20
+    projection.reset()
+    assert (projection.rows, projection.applied_seq) == (0, 0)
+    projection.apply([row.row() for row in rows], 20, HEAD)
+    assert projection.publish() > 0
+    assert _core.Projection.open(str(tmp_path), STORE, 4, "test").discarded is None
+
+
+def test_similar_c07_g07_b16() -> None:
+    near = float(np.float32(0.8))
+    places: list[dict[str, Any]] = [
+        {"embedding": vector(0, 1)},
+        {"embedding": vector(3, 4), "status": 3},
+        {"embedding": vector(3, 4), "scope": "work"},
+        {"embedding": vector(3, 4), "author": "Anna"},
+        {"embedding": vector(3, 4), "status": 1},
+        {"embedding": vector(3, 4), "kind": 1},
+        {"embedding": vector(3, 4), "namespace": "other"},
+        {"embedding": vector(4, 3)},
+        {},
+    ]
+    rows = [Given(id=id_of(n), seq=n + 1, **place) for n, place in enumerate(places)]
+    projection = opened(rows, 2)
+    query = vector(0, 1)
+
+    def ask(scope: str | None, author: str | None, exclude: bytes, top: int) -> Any:
+        return projection.similar(
+            9, query, "default", [scope], [author], [exclude], 0.8, top, 0.6, top
+        )[0]
+
+    close, linked = ask(None, None, b"", 50)
+    assert close == [(id_of(0), 1.0), (id_of(1), near)]
+    tied = sorted(id_of(n) for n in (2, 3))
+    last = float(np.float32(0.6))
+    assert linked == [(id_of(0), 1.0), *((i, near) for i in tied), (id_of(7), last)]
+    assert ask(None, None, id_of(0), 50)[0] == [(id_of(1), near)]
+    assert ask("work", None, b"", 50)[0] == [(id_of(2), near)]
+    assert ask(None, "Anna", b"", 50)[0] == [(id_of(3), near)]
+    assert ask("work", "Anna", b"", 50)[0] == []
+    assert ask(None, None, b"", 1) == ([(id_of(0), 1.0)], [(id_of(0), 1.0)])
+    assert ask(None, None, b"", 0) == ([], [])
+    both = projection.similar(
+        9, query + query, "default", [None, "work"], [None, None], [b"", b""], 0.8, 50, 0.6, 0, 2
+    )
+    assert both == [(close, []), ([(id_of(2), near)], [])]
+    with pytest.raises(ValueError, match="one vector, scope"):
+        projection.similar(9, query, "default", [], [None], [b""], 0.8, 1, 0.6, 1)
