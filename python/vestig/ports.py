@@ -283,6 +283,11 @@ class LedgerView(Protocol):
 class WriteTransaction(LedgerView, Protocol):
     """A view that can write. `seq` is still the one before the transaction's own."""
 
+    @property
+    def clock_stepped_back(self) -> bool:
+        """Whether the wall clock lies before the last recorded time, which is used instead."""
+        ...
+
     def apply(self, changes: ChangeSet) -> int:
         """Writes one change set and returns the new seq. May be called once.
 
@@ -330,6 +335,10 @@ class Ledger(Protocol):
         self, job_id: str, now_us: int, *, changes: ChangeSet | None, error: str | None
     ) -> None:
         """Done (results and state in one transaction), or one failed attempt (C-12)."""
+        ...
+
+    def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:
+        """Jobs that had failed for good are pending again; how many (C-12)."""
         ...
 
     def embedding_identity(self) -> EmbeddingIdentity | None:

@@ -12,10 +12,17 @@ from typing import Any
 
 from vestig.config import Config
 from vestig.engine.metrics import Metrics, error_type
-from vestig.errors import ConflictError, NotFoundError, ProviderError, ValidationError
+from vestig.errors import (
+    ConflictError,
+    EmbeddingMismatchError,
+    NotFoundError,
+    ProviderError,
+    ValidationError,
+)
 from vestig.ids import check_id_prefix, is_full_id
-from vestig.ports import Clock, CommitHook, Embedder, Ledger, LedgerView
+from vestig.ports import Clock, CommitHook, Embedder, LedgerView
 from vestig.recall.request import namespace_argument
+from vestig.store import SqliteLedger
 from vestig.store.projection import ProjectionKeeper
 from vestig.times import to_us
 from vestig.types import Memory
@@ -35,7 +42,7 @@ class Context:
         self,
         *,
         config: Config,
-        ledger: Ledger,
+        ledger: SqliteLedger,
         keeper: ProjectionKeeper,
         embedder: Embedder,
         clock: Clock,
@@ -43,6 +50,7 @@ class Context:
         directory: Path | None,
         hook: CommitHook | None,
         read_only: bool,
+        mismatch: EmbeddingMismatchError | None = None,
     ) -> None:
         self.config = config
         self.ledger = ledger
@@ -53,6 +61,8 @@ class Context:
         self.directory = directory
         self.hook = hook
         self.read_only = read_only
+        # set while the store waits for `rebuild(embeddings=True)`: no text may be embedded
+        self.mismatch = mismatch
         self.metrics = Metrics()
         self.closed = False
         self.identity_known = False
@@ -106,7 +116,10 @@ class Context:
 
         Raises:
             ProviderError: the embedder failed; counted.
+            EmbeddingMismatchError: the store's vectors are of another model.
         """
+        if self.mismatch is not None:
+            raise self.mismatch
         try:
             return self.embedder.embed(texts)
         except ProviderError:

@@ -38,7 +38,7 @@ def enrich(context: Context, limit: object = None, *, retry_failed: bool = False
     most = None if limit is None else count_argument("limit", limit)
     with context.operation("enrich"):
         if retry_failed:
-            context.ledger.retry_failed(context.namespace)
+            context.ledger.retry_failed(context.namespace, ("embed",), context.now_us())
         taken, done, retried, updates = 0, 0, 0, 0
         degraded: list[Degradation] = []
         while most is None or taken < most:

@@ -12,6 +12,7 @@ from msgspec import UNSET
 from vestig.commit.normalise import normalise
 from vestig.engine.committing import BatchOptions, commit_batch
 from vestig.engine.context import Context
+from vestig.engine.embedding import probed_identity
 from vestig.errors import ValidationError
 from vestig.ingest.formats import Format
 from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
@@ -104,17 +105,28 @@ def import_file(
 def _restore(
     context: Context, file: ImportFile, *, merge: bool, progress: Progress | None
 ) -> ImportReport:
-    counts = restore(context.ledger, file.raw_lines(), merge=merge, progress=progress)
-    context.keeper.after_commit()
+    report = restore(
+        context.ledger,
+        file.raw_lines(),
+        merge=merge,
+        identity=context.ledger.embedding_identity() or probed_identity(context),
+        progress=progress,
+    )
+    degraded = context.keeper.after_commit()
+    warnings = []
+    if report.kept:
+        warnings.append(f"{report.kept} memories differ from the file and were kept as they are")
     return ImportReport(
         format=Format.EXPORT.value,
-        lines=counts.lines,
-        imported=counts.restored,
-        skipped=counts.present,
-        duplicates=0,
+        lines=report.lines,
+        imported=report.restored,
+        skipped=report.present + 1,
+        duplicates=report.duplicates,
         rejected=0,
         failed=0,
-        memories=counts.memories,
+        memories=report.memories,
+        warnings=tuple(warnings),
+        degraded=tuple(degraded),
     )
 
 

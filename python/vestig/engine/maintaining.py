@@ -59,19 +59,14 @@ def doctor(context: Context) -> DoctorReport:
             return DoctorReport(findings=tuple(findings), seq=view.seq)
 
 
-def rebuild(
-    context: Context, *, embeddings: bool, accept_ledger: bool, progress: Progress | None
-) -> dict[str, Any]:
+def rebuild(context: Context, *, embeddings: bool, progress: Progress | None) -> dict[str, Any]:
     """The projection again from the ledger; with `embeddings` every vector again first."""
-    for name, value in (("embeddings", embeddings), ("accept_ledger", accept_ledger)):
-        if not isinstance(value, bool):
-            raise ValidationError(name, value, "true or false")
+    if not isinstance(embeddings, bool):
+        raise ValidationError("embeddings", embeddings, "true or false")
     if context.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
     with context.operation("rebuild"):
         embedded = 0
-        if accept_ledger:
-            context.ledger.accept_ledger()
         if embeddings:
             identity = probed_identity(context)
             counts = reembedding.reembed(
@@ -79,6 +74,7 @@ def rebuild(
             )
             embedded = counts.embedded
             context.keeper = keeper_for(context.ledger, context.directory, identity)
+            context.mismatch, context.identity_known = None, True
         rows = context.keeper.rebuild(progress)
         core = context.keeper.core
         return {

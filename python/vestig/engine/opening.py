@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from vestig import config as configuration
 from vestig.config import Config
+from vestig.embedders.checked import CheckedEmbedder
 from vestig.engine.context import Context, system_clock
 from vestig.errors import EmbeddingMismatchError, ValidationError
 from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger
 from vestig.recall.request import namespace_argument
 from vestig.registry import make_embedder
-from vestig.store import open_ledger
+from vestig.store import JobRules, open_ledger
 from vestig.store.projection import ProjectionKeeper
 
 __all__ = ["identity_of", "keeper_for", "open_context"]
@@ -56,15 +56,14 @@ def identity_of(embedder: Embedder, config: Config) -> EmbeddingIdentity:
     )
 
 
-def check_identity(stored: EmbeddingIdentity, embedder: Embedder) -> None:
+def mismatch_of(stored: EmbeddingIdentity, embedder: Embedder) -> EmbeddingMismatchError | None:
     """A store holds vectors of one model only (B-26)."""
     same = stored.model == embedder.model and stored.dimensions == embedder.dimensions
-    if same and (not stored.fingerprint or not embedder.fingerprint):
-        return
-    if same and stored.fingerprint == embedder.fingerprint:
-        return
-    detail = "" if not same else ", with other weights"
-    raise EmbeddingMismatchError(
+    unknown = not stored.fingerprint or not embedder.fingerprint
+    if same and (unknown or stored.fingerprint == embedder.fingerprint):
+        return None
+    detail = " (of other weights)" if same else ""
+    return EmbeddingMismatchError(
         f"the store's vectors were made by {stored.model} with {stored.dimensions} dimensions,"
         f" but {embedder.model} with {embedder.dimensions} dimensions is configured{detail}; set"
         " embedding.provider and embedding.model back, or run `vestig rebuild --embeddings`"
@@ -98,38 +97,54 @@ def open_context(
     on_commit: CommitHook | None,
     read_only: bool,
     embedder: Embedder | None,
-    **options: Any,
+    accept_ledger: bool,
+    change_embedder: bool,
 ) -> Context:
-    """Everything one open store needs. `options`: `check_history=False` to take the ledger as
-    it stands, `check_embedder=False` to change the model."""
+    """Everything one open store needs."""
     if on_commit is not None and not callable(on_commit):
         raise ValidationError("on_commit", on_commit, "a function that takes the outcome")
-    if not isinstance(read_only, bool):
-        raise ValidationError("read_only", read_only, "true or false")
+    flags = {
+        "read_only": read_only,
+        "accept_ledger": accept_ledger,
+        "change_embedder": change_embedder,
+    }
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise ValidationError(name, value, "true or false")
     loaded = load_config(config, profile)
     settings = loaded.settings
     space = settings.namespace if namespace is None else namespace_argument(namespace)
     directory = store_directory(path, loaded)
-    chosen = make_embedder(settings.embedding) if embedder is None else embedder
+    chosen = make_embedder(settings.embedding) if embedder is None else CheckedEmbedder(embedder)
     ledger = open_ledger(
         directory,
         read_only=read_only,
         lock_timeout_s=settings.store.lock_timeout_s,
         durability=settings.store.durability,
         state_dir=configuration.state_directory(),
+        accept=accept_ledger,
+        job_rules=JobRules(
+            lease_s=settings.enrichment.lease_s,
+            backoff_base_s=settings.enrichment.backoff_base_s,
+            backoff_max_s=settings.enrichment.backoff_cap_s,
+            max_attempts=settings.enrichment.max_attempts,
+        ),
     )
     try:
         stored = ledger.embedding_identity()
-        if stored is not None and options.get("check_embedder", True):
-            check_identity(stored, chosen)
+        mismatch = None if stored is None else mismatch_of(stored, chosen)
+        if mismatch is not None and not change_embedder:
+            raise mismatch
         known = stored or identity_of(chosen, loaded)
         keeper = keeper_for(ledger, directory, known, read_only=read_only)
-        if options.get("check_history", True):
-            keeper.check_history()
+        if accept_ledger:
+            keeper.accept_history()
+        keeper.check_history()
     except BaseException:
         ledger.close()
         raise
     return Context(
+        mismatch=mismatch,
         config=loaded,
         ledger=ledger,
         keeper=keeper,

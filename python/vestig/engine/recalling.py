@@ -362,11 +362,11 @@ def _moment(us: int | None) -> Any:
 def check_fields(given: Mapping[str, Any]) -> None:
     """An unknown field is answered with the nearest valid name (B-13)."""
     valid = RecallRequest.__struct_fields__
-    for name in given:
+    for name, value in given.items():
         if name not in valid:
             near = difflib.get_close_matches(name, [*valid, "config", "profile"], 1)
             hint = f"did you mean {near[0]}?" if near else ""
-            raise ValidationError(name, given[name], "a field of recall", hint)
+            raise ValidationError(name, type(value).__name__, "a field of recall", hint)
 
 
 def recall(context: Context, request: RecallRequest, overrides: Any, profile: Any) -> RecallResult:

@@ -49,11 +49,11 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
 
 
 def _check_names(given: dict[str, Any]) -> None:
-    for name in given:
+    for name, value in given.items():
         if name not in _FIELDS:
             near = difflib.get_close_matches(name, _FIELDS, 1)
             hint = f"did you mean {near[0]}?" if near else ""
-            raise ValidationError(name, given[name], "a field of update", hint)
+            raise ValidationError(name, type(value).__name__, "a field of update", hint)
 
 
 def update(

@@ -46,6 +46,8 @@ def open_store(
     on_commit: CommitHook | None = None,
     read_only: bool = False,
     embedder: Embedder | None = None,
+    accept_ledger: bool = False,
+    change_embedder: bool = False,
 ) -> Vestig:
     """Opens a store, made when absent (S-01).
 
@@ -59,6 +61,10 @@ def open_store(
         on_commit: called with every outcome (C-11).
         read_only: changes no file; writes raise `StoreLockedError`.
         embedder: an embedder object instead of the configured one.
+        accept_ledger: takes a ledger as it stands that is older than its witness or its
+            projection, which are made again from it (D-10). What is missing stays missing.
+        change_embedder: opens a store whose vectors are of another model, for
+            `rebuild(embeddings=True)`; until then nothing is embedded.
 
     Raises:
         ConfigError, EmbeddingMismatchError, StoreDamagedError, StoreLockedError.
@@ -81,6 +87,8 @@ def open_store(
             on_commit=on_commit,
             read_only=read_only,
             embedder=embedder,
+            accept_ledger=accept_ledger,
+            change_embedder=change_embedder,
         )
     )
 
@@ -299,17 +307,11 @@ class Vestig:
         self,
         *,
         embeddings: bool = False,
-        accept_ledger: bool = False,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Makes the projection again from the ledger alone (D-10); `embeddings=True` embeds every
         text again with the configured embedder (D-13)."""
-        return maintaining.rebuild(
-            self._context,
-            embeddings=embeddings,
-            accept_ledger=accept_ledger,
-            progress=progress,
-        )
+        return maintaining.rebuild(self._context, embeddings=embeddings, progress=progress)
 
     def export(
         self, target: str | os.PathLike[str] | IO[str], *, all_namespaces: bool = False

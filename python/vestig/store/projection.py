@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from vestig import _core
+from vestig._core import similar_within
 from vestig.errors import StoreDamagedError
 from vestig.ports import Ledger, LedgerView, Progress, ScanRequest
 from vestig.types import Degradation
 
-__all__ = ["ProjectionKeeper"]
+__all__ = ["ProjectionKeeper", "similar_within"]
 
 T = TypeVar("T")
 
@@ -121,6 +122,14 @@ class ProjectionKeeper:
             applied = self.core.applied_seq
             if applied and view.head_at(applied) != self.core.chain_head:
                 raise _other_history(applied)
+
+    def accept_history(self) -> None:
+        """Takes the ledger as it stands: a projection that does not fit it is discarded."""
+        with self._lock, self._ledger.read() as view:
+            core = self.core
+            applied = core.applied_seq
+            if applied > view.seq or (applied and view.head_at(applied) != core.chain_head):
+                self._rebuild(view, "the ledger was taken as it stands", None)
 
     def _ahead(self, view: LedgerView) -> StoreDamagedError:
         missing = self.core.applied_seq - view.seq

@@ -1,0 +1,281 @@
+"""The write path: cheap gates, one embedding call, a decision, one transaction (C-01, C-02).
+
+Invariant: no embedder, hook or model is called while the write lock is held. A decision made
+outside the lock is made again inside it when another writer was faster.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from vestig.changes import ChangeSet
+from vestig.commit import request as requests
+from vestig.commit.hygiene import check
+from vestig.commit.normalise import content_hash, normalise
+from vestig.engine.changing import clock_notice
+from vestig.engine.context import Context
+from vestig.engine.deciding import Batch
+from vestig.engine.embedding import remember_identity, spoken
+from vestig.engine.hooks import call_hooks, check_depth
+from vestig.engine.items import Item
+from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
+from vestig.lifecycle.update import FieldChanges
+from vestig.ports import UniquenessCollision, WriteTransaction
+from vestig.times import from_us
+from vestig.types import (
+    CommitOutcome,
+    CommitOutcomeKind,
+    Degradation,
+    ItemError,
+)
+
+__all__ = ["BatchOptions", "commit", "commit_batch", "commit_many", "field_changes"]
+
+# Items of one transaction (C-01).
+GROUP_ITEMS: Final = 1_000
+_COLLISION_RETRIES: Final = 3
+
+
+class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """`transcript`: kept whole, so near-duplicates are inserted and hygiene refuses only empty
+    text and NUL (I-02)."""
+
+    transcript: bool = False
+
+
+class _Relaxed(msgspec.Struct, frozen=True, kw_only=True):
+    """Hygiene of a transcript."""
+
+    normalize_whitespace: bool
+    max_chars: int
+    min_chars: int = 1
+
+
+def commit(context: Context, content: object, fields: dict[str, Any]) -> CommitOutcome:
+    """One memory; a bad argument or a failing embedder is an exception."""
+    with context.operation("commit"):
+        item = prepare(context, {"content": content, **fields}, BatchOptions())
+        _run(context, [item])
+        assert item.outcome is not None, "every prepared item ends with an outcome"
+        failure = call_hooks(context, [item])
+        if failure is not None and context.config.settings.hooks.strict:
+            raise failure
+        if item.request.strict and item.outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
+            raise HygieneError(item.outcome)
+        return item.outcome
+
+
+def commit_many(
+    context: Context, items: Iterable[str | Mapping[str, Any]]
+) -> list[CommitOutcome | ItemError]:
+    """One outcome or error per item, in order."""
+    if isinstance(items, (str, bytes, Mapping)):
+        raise ValidationError("items", type(items).__name__, "a list of texts or objects")
+    with context.operation("commit_many"):
+        results: list[CommitOutcome | ItemError] = []
+        group: list[Any] = []
+        for raw in items:
+            group.append(raw)
+            if len(group) == GROUP_ITEMS:
+                results.extend(_group(context, group, BatchOptions(), len(results)))
+                group = []
+        results.extend(_group(context, group, BatchOptions(), len(results)))
+        return results
+
+
+def commit_batch(
+    context: Context, arguments: list[dict[str, Any]], options: BatchOptions
+) -> list[CommitOutcome | ItemError]:
+    """All of these in one transaction; an error's index is the place in this list."""
+    return _group(context, arguments, options, 0)
+
+
+def _group(
+    context: Context, group: list[Any], options: BatchOptions, offset: int
+) -> list[CommitOutcome | ItemError]:
+    results: list[CommitOutcome | ItemError | None] = [None] * len(group)
+    items: list[tuple[int, Item]] = []
+    for place, raw in enumerate(group):
+        try:
+            items.append((place, prepare(context, _arguments(raw), options)))
+        except (VestigError, TypeError) as error:
+            results[place] = _item_error(offset + place, error)
+    for _, run in itertools.groupby(items, key=lambda pair: pair[1].request.dry_run):
+        _run(context, [item for _, item in run])
+    failure = call_hooks(context, [item for _, item in items if item.error is None])
+    for place, item in items:
+        if item.error is not None:
+            results[place] = _item_error(offset + place, item.error)
+        else:
+            results[place] = item.outcome
+    if failure is not None and context.config.settings.hooks.strict:
+        raise failure
+    assert all(result is not None for result in results), "every item ends"
+    return [result for result in results if result is not None]
+
+
+def _arguments(raw: object) -> dict[str, Any]:
+    if isinstance(raw, str):
+        return {"content": raw}
+    if isinstance(raw, Mapping):
+        return dict(raw)
+    raise ValidationError("item", type(raw).__name__, "a text or an object of commit's fields")
+
+
+def _item_error(index: int, error: Exception) -> ItemError:
+    code = error.code if isinstance(error, VestigError) else "validation"
+    return ItemError(index=index, code=code, message=str(error))
+
+
+def prepare(context: Context, arguments: dict[str, Any], options: BatchOptions) -> Item:
+    """Validation, normalisation, hygiene and hash: what needs no store (C-02 steps 1-3)."""
+    settings = context.config.settings
+    if options.transcript:
+        arguments = {"on_near_dup": "insert", **arguments}
+    valid = requests.validate(requests.from_fields(arguments), settings, context.namespace)
+    hygiene: Any = settings.hygiene
+    if options.transcript:
+        hygiene = _Relaxed(
+            normalize_whitespace=hygiene.normalize_whitespace, max_chars=hygiene.max_chars
+        )
+    text = normalise(valid.content, hygiene)
+    reason = check(text, hygiene)
+    if reason is not None and options.transcript and text and "\0" not in text:
+        reason = None
+    reference_us = context.now_us() if valid.t_ref_us is None else valid.t_ref_us
+    requests.check_validity(
+        reference_us if valid.t_valid_us is None else valid.t_valid_us, valid.t_invalid_us
+    )
+    item = Item(
+        request=valid,
+        text=text,
+        content_hash=content_hash(text),
+        reference_us=reference_us,
+    )
+    if reason is not None:
+        item.outcome = _rejected(context, item, reason)
+    return item
+
+
+def _rejected(context: Context, item: Item, reason: str) -> CommitOutcome:
+    context.metrics.add(
+        "vestig_commit_outcomes_total", outcome=CommitOutcomeKind.REJECTED_HYGIENE.value
+    )
+    hygiene, request = context.config.settings.hygiene, item.request
+    return CommitOutcome(
+        outcome=CommitOutcomeKind.REJECTED_HYGIENE,
+        memory_id=None,
+        content_hash=item.content_hash,
+        occurred_at=from_us(item.reference_us),
+        source=request.source,
+        tags=request.tags,
+        artifact_ref=request.artifact_ref,
+        namespace=request.namespace,
+        scope=request.scope,
+        hygiene_reasons=(reason,),
+        thresholds={"min_chars": hygiene.min_chars, "max_chars": hygiene.max_chars},
+    )
+
+
+# --- one group, one transaction ------------------------------------------------------------
+
+
+def _run(context: Context, items: list[Item]) -> None:
+    """Decides and writes all items that passed the gates; fills `outcome` or `error`."""
+    check_depth(context)
+    open_items = [item for item in items if item.outcome is None]
+    if not open_items:
+        return
+    for attempt in range(_COLLISION_RETRIES):
+        with context.ledger.read() as view:
+            batch = Batch(context, open_items)
+            batch.look_up(view)
+        _embed(context, batch)
+        try:
+            _write(context, batch)
+        except UniquenessCollision:
+            if attempt == _COLLISION_RETRIES - 1:
+                raise
+            continue
+        break
+    for item in open_items:
+        if item.outcome is not None and not item.request.dry_run:
+            _count(context, item.outcome)
+
+
+def _embed(context: Context, batch: Batch) -> None:
+    """Vectors of the new texts, in one call; deferred where the configuration says so."""
+    fresh = batch.to_embed()
+    if not fresh:
+        return
+    texts = [spoken(item.text, item.request.author) for item in fresh]
+    try:
+        remember_identity(context)
+        vectors = context.embed(texts)
+    except ProviderError as error:
+        if context.config.settings.embedding.on_failure != "defer":
+            raise
+        for item in fresh:
+            item.deferred = type(error).__name__
+        return
+    for item, text, vector in zip(fresh, texts, vectors, strict=True):
+        item.vector = vector
+        if context.embedder.truncated(text):
+            item.warnings.append(
+                "the embedder reads only the beginning of this text; the rest is found by words"
+            )
+
+
+def _write(context: Context, batch: Batch) -> None:
+    """The decision outside the lock, then the transaction; decided again when overtaken."""
+    seq, changes = context.keeper.run(lambda view, _: (view.seq, batch.decide(view)))
+    if batch.dry:
+        batch.finish(None, [])
+        return
+    degraded: list[Degradation] = []
+    with context.ledger.write(context.now_us()) as txn:
+        if txn.seq != seq:
+            changes = _decide_again(context, batch, txn)
+        if not is_empty(changes):
+            written = txn.apply(changes)
+            degraded.extend(clock_notice(txn.clock_stepped_back))
+        else:
+            written = txn.seq
+    degraded.extend(context.keeper.after_commit())
+    batch.finish(written, degraded)
+    context.metrics.degraded(degraded)
+    if batch.wants_inline():
+        from vestig.engine.enriching import enrich
+
+        enrich(context)
+
+
+def _decide_again(context: Context, batch: Batch, txn: WriteTransaction) -> ChangeSet:
+    """Under the lock: nobody else writes, so the projection can be brought to exactly here."""
+    if not context.keeper.align(txn):
+        raise UniquenessCollision("the projection moved while the lock was held")
+    return batch.decide(txn)
+
+
+def is_empty(changes: ChangeSet) -> bool:
+    """Whether a transaction would write nothing."""
+    return not any(
+        getattr(changes, name) for name in ChangeSet.__struct_fields__ if name != "namespace"
+    )
+
+
+def _count(context: Context, outcome: CommitOutcome) -> None:
+    context.metrics.add("vestig_commit_outcomes_total", outcome=outcome.outcome.value)
+    if outcome.possible_update_of is not None:
+        context.metrics.add("vestig_possible_updates_total")
+
+
+def field_changes(given: dict[str, Any]) -> FieldChanges:
+    """The checked values of `update` (L-13): absent = keep, None = clear."""
+    checked = requests.validate_update(given)
+    return FieldChanges(**{name: value for name, value in checked.items() if value is not UNSET})

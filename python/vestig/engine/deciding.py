@@ -1,0 +1,381 @@
+"""What a group of commits comes to, seen against one state of the store (C-05 … C-10).
+
+Earlier items of a group exist for later ones: `_known` holds every memory that the group has
+inserted or changed, as it will be. Deciding is repeatable: each call starts from its view.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vestig.changes import ChangeSet, NewEvent
+from vestig.commit import rows as row
+from vestig.commit.guard import GuardText, differs
+from vestig.commit.guard import prepare as prepare_guard
+from vestig.commit.rows import Arrival, Found, Rows
+from vestig.engine.context import Context
+from vestig.engine.items import Item, arrival, extract, guard_of, text_key
+from vestig.engine.neighbours import NOBODY, Neighbours, neighbours
+from vestig.errors import VestigError
+from vestig.lifecycle import supersession
+from vestig.ports import LedgerView, UniquenessCollision
+from vestig.times import from_us, to_us
+from vestig.types import (
+    CommitOutcome,
+    CommitOutcomeKind,
+    Degradation,
+    Kind,
+    Memory,
+    PossibleUpdate,
+    Status,
+)
+
+__all__ = ["Batch"]
+
+_LIVE = (Status.ACTIVE, Status.ARCHIVED)
+
+
+class _Draft(msgspec.Struct, frozen=True, kw_only=True):
+    """An outcome before the transaction gave it a seq."""
+
+    kind: CommitOutcomeKind
+    memory_id: str | None
+    event_id: str | None
+    score: float | None = None
+    update: PossibleUpdate | None = None
+    revives: str | None = None
+    jobs: tuple[str, ...] = ()
+
+
+class _Case(msgspec.Struct, kw_only=True):
+    """One item while it is decided."""
+
+    place: int
+    item: Item
+    came: Arrival
+    replaced: list[Memory]
+    warnings: list[str]
+    superseded: tuple[str, ...] = ()
+    checked_near: bool = False
+    draft: _Draft | None = None
+
+
+class _Nearest(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict of the fact guard: a match, or the best one that differs."""
+
+    match: Memory | None = None
+    score: float | None = None
+    update: PossibleUpdate | None = None
+
+
+class Batch:
+    """Up to a thousand commits of which each is written or none."""
+
+    def __init__(self, context: Context, items: list[Item]) -> None:
+        self.context = context
+        self.settings = context.config.settings
+        self.items = items
+        self.now_us = context.now_us()
+        self._exact: list[list[Memory]] = []
+        self._start()
+
+    def _start(self) -> None:
+        self._rows = Rows()
+        self._cases: list[_Case] = []
+        self._known: dict[str, Memory] = {}
+        self._texts: dict[tuple[Any, ...], str] = {}
+        self._inserted: dict[int, str] = {}
+        self._pending: dict[str, Item] = {}
+        self._guards: dict[str, GuardText] = {}
+
+    @property
+    def dry(self) -> bool:
+        """Whether nothing is to be written."""
+        return all(item.request.dry_run for item in self.items)
+
+    # --- before the decision ---------------------------------------------------------------
+
+    def look_up(self, view: LedgerView) -> None:
+        """Memories with the same text, per item (C-05)."""
+        self._exact = [
+            view.same_text(
+                item.request.namespace,
+                item.request.scope,
+                item.request.author,
+                item.content_hash,
+            )
+            for item in self.items
+        ]
+
+    def to_embed(self) -> list[Item]:
+        """Items whose text is new to the store and to the group; all items are extracted."""
+        fresh, seen = [], set[tuple[Any, ...]]()
+        for item, same in zip(self.items, self._exact, strict=True):
+            extract(self.context, item)
+            known = bool(same) and same[0].status in _LIVE
+            key = text_key(item)
+            if not known and key not in seen and item.vector is None and item.deferred is None:
+                fresh.append(item)
+            seen.add(key)
+        return fresh
+
+    # --- the decision ----------------------------------------------------------------------
+
+    def decide(self, view: LedgerView) -> ChangeSet:
+        """The rows of all items, decided in order against this view.
+
+        Raises:
+            UniquenessCollision: the store changed so that a text needs a vector after all.
+            NotFoundError, ConflictError: of a single commit's `supersedes`.
+        """
+        self._start()
+        self.look_up(view)
+        near = neighbours(self.context, view, self.items)
+        for place, item in enumerate(self.items):
+            item.error = None
+            try:
+                self._decide(view, place, item, near.get(place, NOBODY))
+            except VestigError as error:
+                # only `supersedes` can refuse here, before any row of the item is made
+                if len(self.items) == 1:
+                    raise
+                item.error = error
+        return self._rows.change_set(self.items[0].request.namespace)
+
+    def _decide(self, view: LedgerView, place: int, item: Item, near: Neighbours) -> None:
+        case = _Case(
+            place=place,
+            item=item,
+            came=arrival(self.context, item, self.now_us),
+            replaced=self._replaced(view, item),
+            warnings=list(item.warnings),
+        )
+        same = self._same_text(place, item)
+        if same is not None:
+            self._reinforce(case, same, None)
+        elif item.vector is None and item.deferred is None:
+            raise UniquenessCollision("the text was in the store a moment ago")
+        else:
+            nearest = self._nearest(view, case, near)
+            if nearest.match is not None:
+                self._reinforce(case, nearest.match, nearest.score)
+            else:
+                self._insert(case, near, nearest.update)
+        self._cases.append(case)
+
+    def _same_text(self, place: int, item: Item) -> Memory | None:
+        """An active or archived memory with this text, as the group leaves it."""
+        pending = self._texts.get(text_key(item))
+        if pending is not None and self._known[pending].status in _LIVE:
+            return self._known[pending]
+        for memory in self._exact[place]:
+            current = self._known.get(memory.id, memory)
+            if current.status in _LIVE:
+                return current
+        return None
+
+    def _replaced(self, view: LedgerView, item: Item) -> list[Memory]:
+        """The memories named in `supersedes`; every id is checked before anything is written."""
+        space, found = item.request.namespace, []
+        for id in item.request.supersedes:
+            memory = self.context.memory(view, space, id, "supersedes")
+            current = self._known.get(memory.id, memory)
+            supersession.check_replaceable(current)
+            found.append(current)
+        return found
+
+    # --- near-duplicates -------------------------------------------------------------------
+
+    def _nearest(self, view: LedgerView, case: _Case, near: Neighbours) -> _Nearest:
+        """The first candidate that states the same fact, else a hint at the best (C-07)."""
+        chosen, request = self.settings.hygiene.near_duplicate, case.item.request
+        skipped = chosen.skip_manual_source and request.source == "manual"
+        how = request.on_near_dup
+        if not chosen.enabled or skipped or how == "insert" or case.item.vector is None:
+            return _Nearest()
+        case.checked_near = True
+        candidates = self._candidates(view, case, near)
+        best: PossibleUpdate | None = None
+        for memory, score in candidates[: chosen.max_candidates]:
+            if how == "link":
+                update = PossibleUpdate(memory_id=memory.id, score=score, differs=())
+                return _Nearest(update=update)
+            own = guard_of(self.context, case.item)
+            different = differs(own, self._guard(view, memory), chosen.guard)
+            if not different:
+                return _Nearest(match=memory, score=score)
+            if best is None:
+                best = PossibleUpdate(memory_id=memory.id, score=score, differs=different)
+        return _Nearest(update=best)
+
+    def _candidates(
+        self, view: LedgerView, case: _Case, near: Neighbours
+    ) -> list[tuple[Memory, float]]:
+        """Best first, ties by id; of the store and of earlier items of the group."""
+        space = case.item.request.namespace
+        missing = [id for id, _ in near.near if id not in self._known]
+        memories = {memory.id: memory for memory in view.memories(space, missing)}
+        threshold = self.settings.hygiene.near_duplicate.threshold
+        scored = list(near.near)
+        mine = text_key(case.item)[:3]
+        for place, score in near.group:
+            id = self._inserted.get(place)
+            if id is not None and score >= threshold and text_key(self.items[place])[:3] == mine:
+                scored.append((id, score))
+        excluded = {memory.id for memory in case.replaced}
+        found = []
+        for id, score in sorted(scored, key=lambda pair: (-pair[1], pair[0])):
+            memory = self._known.get(id) or memories.get(id)
+            if memory is not None and memory.status in _LIVE and id not in excluded:
+                found.append((memory, score))
+        return found
+
+    def _guard(self, view: LedgerView, memory: Memory) -> GuardText:
+        """Relative times of a stored text are measured from its own reference time."""
+        if memory.id in self._pending:
+            return guard_of(self.context, self._pending[memory.id])
+        found = self._guards.get(memory.id)
+        if found is None:
+            first = view.events(memory.namespace, memory.id, 1)
+            at = to_us(first[0].occurred_at if first else memory.t_valid)
+            found = prepare_guard(memory.content, at, self.settings.time.zone)
+            self._guards[memory.id] = found
+        return found
+
+    # --- rows ------------------------------------------------------------------------------
+
+    def _reinforce(self, case: _Case, memory: Memory, score: float | None) -> None:
+        if any(old.id == memory.id for old in case.replaced):
+            case.replaced = []
+            case.warnings.append(
+                f"the text is that of {memory.id}, which `supersedes` names: nothing was superseded"
+            )
+        event, columns = row.reinforce(self._rows, case.came, memory, near_score=score)
+        self._known[memory.id] = row.merged(memory, columns, case.came)
+        kind = CommitOutcomeKind.EXACT_DUPE if score is None else CommitOutcomeKind.NEAR_DUPE
+        case.draft = _Draft(kind=kind, memory_id=memory.id, event_id=event.id, score=score)
+        self._supersede(case, memory.id, to_us(memory.t_valid))
+
+    def _insert(self, case: _Case, near: Neighbours, update: PossibleUpdate | None) -> None:
+        expired = [memory.id for memory in self._exact[case.place]]
+        found = Found(
+            related=self._related(case, near),
+            possible_update=update,
+            revives=expired[0] if expired else None,
+        )
+        memory = row.insert(self._rows, case.came, found)
+        if update is not None:
+            row.link_possible_update(self._rows, memory.id, update)
+        self._known[memory.id] = row.memory_of(memory, self.now_us)
+        self._texts[text_key(case.item)] = memory.id
+        self._inserted[case.place] = memory.id
+        self._pending[memory.id] = case.item
+        event: NewEvent = self._rows.events[-1]
+        jobs = (self._rows.jobs[-1].id,) if case.came.embed_later else ()
+        case.draft = _Draft(
+            kind=CommitOutcomeKind.INSERTED_NEW,
+            memory_id=memory.id,
+            event_id=event.id,
+            update=update,
+            revives=found.revives,
+            jobs=jobs,
+        )
+        self._supersede(case, memory.id, memory.t_valid_us)
+
+    def _related(self, case: _Case, near: Neighbours) -> tuple[tuple[str, float], ...]:
+        """RELATED edges of a new memory: the best of the store and of the group (G-07)."""
+        chosen = self.settings.m4.edge_creation.related
+        if not chosen.enabled:
+            return ()
+        space = case.item.request.namespace
+        scored = [
+            (id, score)
+            for id, score in near.related
+            if id not in self._known or self._known[id].status is Status.ACTIVE
+        ]
+        for place, score in near.group:
+            id = self._inserted.get(place)
+            if id is None or score < chosen.similarity_threshold:
+                continue
+            memory = self._known[id]
+            alive = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
+            if alive and memory.namespace == space:
+                scored.append((id, score))
+        scored.sort(key=lambda pair: (-pair[1], pair[0]))
+        return tuple(scored[: chosen.max_edges_per_memory])
+
+    def _supersede(self, case: _Case, successor_id: str, t_valid_us: int) -> None:
+        """Supersession rows of `supersedes`, in the commit's own transaction (C-10)."""
+        successor = supersession.Successor(id=successor_id, t_valid_us=t_valid_us)
+        for old in case.replaced:
+            parts = supersession.replace(
+                old, successor, reason="", t_invalid_us=None, now_us=self.now_us
+            )
+            self._rows.patches.append(parts.patch)
+            self._rows.events.append(parts.event)
+            self._rows.supersessions.append(parts.record)
+            self._known[old.id] = msgspec.structs.replace(
+                self._known.get(old.id, old),
+                status=Status.SUPERSEDED,
+                superseded_by=successor_id,
+                t_expired=old.t_expired or from_us(self.now_us),
+            )
+        case.superseded = tuple(old.id for old in case.replaced)
+
+    # --- after the transaction -------------------------------------------------------------
+
+    def wants_inline(self) -> bool:
+        """Whether a job of this group is to be tried at once (`enrichment.mode: inline`)."""
+        inline = self.settings.enrichment.mode == "inline"
+        return any(
+            case.draft is not None
+            and case.draft.jobs
+            and (inline if case.item.request.enrich is None else case.item.request.enrich)
+            for case in self._cases
+        )
+
+    def finish(self, seq: int | None, degraded: list[Degradation]) -> None:
+        """Outcomes of all items; `seq` None = nothing was written (dry run)."""
+        for case in self._cases:
+            case.item.outcome = self._outcome(case, seq, degraded)
+
+    def _outcome(self, case: _Case, seq: int | None, degraded: list[Degradation]) -> CommitOutcome:
+        item, draft, request = case.item, case.draft, case.item.request
+        assert draft is not None, "a decided case has a draft"
+        hygiene, written = self.settings.hygiene, seq is not None
+        thresholds: dict[str, float] = {
+            "min_chars": hygiene.min_chars,
+            "max_chars": hygiene.max_chars,
+        }
+        if case.checked_near:
+            thresholds["near_duplicate_threshold"] = hygiene.near_duplicate.threshold
+        duplicate = draft.kind is not CommitOutcomeKind.INSERTED_NEW
+        entries = list(degraded)
+        if item.deferred is not None and not duplicate:
+            detail = f"stored without a vector ({item.deferred}): found by words until embedded"
+            entries.append(Degradation(code="embedding_deferred", detail=detail))
+        return CommitOutcome(
+            outcome=draft.kind,
+            memory_id=draft.memory_id if written or duplicate else None,
+            matched_memory_id=draft.memory_id if duplicate else None,
+            query_score=draft.score,
+            content_hash=item.content_hash,
+            occurred_at=from_us(item.reference_us),
+            source=request.source,
+            tags=request.tags,
+            artifact_ref=request.artifact_ref,
+            namespace=request.namespace,
+            scope=request.scope,
+            thresholds=thresholds,
+            deduplicated=duplicate,
+            possible_update_of=draft.update,
+            revives=draft.revives,
+            superseded=case.superseded,
+            event_id=draft.event_id if written else None,
+            seq=seq,
+            jobs=draft.jobs if written else (),
+            warnings=tuple(case.warnings),
+            degraded=tuple(entries),
+        )

@@ -1,0 +1,107 @@
+"""One commit on its way through the write path, and what its text holds (C-02, C-09)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vestig.changes import StoredWindow
+from vestig.commit import stability
+from vestig.commit.guard import GuardText
+from vestig.commit.guard import prepare as prepare_guard
+from vestig.commit.rows import Arrival
+from vestig.engine.context import Context
+from vestig.language import temporal, words
+from vestig.types import CommitOutcome
+
+__all__ = ["Item", "arrival", "extract", "guard_of", "text_key"]
+
+
+class Item(msgspec.Struct, kw_only=True):
+    """Set by the stages in this order."""
+
+    request: Any  # commit.request.ValidRequest
+    text: str
+    content_hash: str
+    reference_us: int
+    warnings: list[str] = msgspec.field(default_factory=list)
+    # extraction
+    extracted: bool = False
+    windows: tuple[StoredWindow, ...] = ()
+    keywords: tuple[str, ...] = ()
+    stability: Any = None
+    guard: GuardText | None = None
+    # embedding
+    vector: bytes | None = None
+    deferred: str | None = None
+    # the end
+    outcome: CommitOutcome | None = None
+    error: Exception | None = None
+
+
+def text_key(item: Item) -> tuple[Any, ...]:
+    """Within one of these a text is stored once (D-01)."""
+    request = item.request
+    return (request.namespace, request.scope, request.author, item.content_hash)
+
+
+def extract(context: Context, item: Item) -> None:
+    """Keywords, windows, stability: no store, no model."""
+    if item.extracted:
+        return
+    item.extracted = True
+    settings, given = context.config.settings, item.request
+    found = temporal.find_windows(
+        item.text, item.reference_us, zone=settings.time.zone, is_memory=True
+    )
+    item.windows = tuple(
+        StoredWindow(
+            text=one.text,
+            start_us=one.window_start_us,
+            end_us=one.window_end_us,
+            grain=one.grain,
+        )
+        for one in found
+        if one.resolved
+    )
+    own = words.keywords(
+        item.text,
+        limit=settings.keywords.max_per_memory,
+        extra_stopwords=settings.keywords.stopwords,
+    )
+    item.keywords = tuple(dict.fromkeys([*own, *given.keywords]))
+    item.stability = stability.derive(
+        item.text, found, item.reference_us, given=given.temporal_stability
+    )
+
+
+def guard_of(context: Context, item: Item) -> GuardText:
+    """What the fact guard compares of the item's text; made once."""
+    if item.guard is None:
+        zone = context.config.settings.time.zone
+        item.guard = prepare_guard(item.text, item.reference_us, zone)
+    return item.guard
+
+
+def arrival(context: Context, item: Item, now_us: int) -> Arrival:
+    """The item as the rows need it."""
+    return Arrival(
+        request=item.request,
+        text=item.text,
+        content_hash=item.content_hash,
+        occurred_us=item.reference_us,
+        now_us=now_us,
+        stability=item.stability,
+        windows=item.windows,
+        keywords=item.keywords,
+        vector=item.vector,
+        model=context.embedder.model,
+        embed_later=item.deferred is not None and jobs_wanted(context, item),
+    )
+
+
+def jobs_wanted(context: Context, item: Item) -> bool:
+    """Whether a text without a vector waits for one (`enrichment.mode`, `enrich=`)."""
+    asked = item.request.enrich
+    return context.config.settings.enrichment.mode != "off" if asked is None else bool(asked)
