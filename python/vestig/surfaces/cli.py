@@ -80,7 +80,7 @@ def _type(param: Param) -> Any:
     return click.STRING
 
 
-_METAVARS: Final = {"words": "A,B,…", "pairs": "NAME=VALUE"}
+_METAVARS: Final = {"words": "A,B,…", "pairs": "NAME=VALUE", "time": "TIME"}
 
 
 def _help(param: Param) -> str:
@@ -104,7 +104,9 @@ def _argument(param: Param) -> click.Parameter:
         names = [param.name, f"{param.flag}/--no-{param.flag.removeprefix('--')}"]
         options.update(is_flag=True, type=None)
     elif param.kind in _LIST_KINDS:
-        options.update(multiple=True, metavar=_METAVARS.get(param.kind))
+        options.update(multiple=True)
+    if param.kind in _METAVARS:
+        options["metavar"] = _METAVARS[param.kind]
     return click.Option(names, **options)
 
 
@@ -174,9 +176,9 @@ def _callback(operation: Operation) -> Callable[..., int]:
         call.config = configuration(given) if operation.name != "demo" else None
         try:
             if operation.needs_store:
-                with open_store(
-                    call.config, one_shot=_asks_once(operation), **operation.open_options
-                ) as store:
+                options = {"one_shot": _asks_once(operation)}
+                options |= operation.open_options(call.args)
+                with open_store(call.config, **options) as store:
                     call.store = store
                     value = operation.run(call)
             else:
@@ -275,8 +277,7 @@ def run(args: Sequence[str]) -> int:
     try:
         return int(cli.main(args=words, prog_name=_NAME, standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
-        terminal.complain(error.format_message(), wire.usage_problem("a command is missing"))
-        return 2
+        return _no_command(error.format_message(), terminal)
     except click.UsageError as error:
         return _usage(error, terminal)
     except (click.Abort, KeyboardInterrupt):
@@ -292,7 +293,14 @@ def run(args: Sequence[str]) -> int:
         return _defect(error, terminal)
 
 
+def _no_command(help_text: str, terminal: Terminal) -> int:
+    terminal.complain(help_text, wire.usage_problem("expected a command; see --help"))
+    return 2
+
+
 def _usage(error: click.UsageError, terminal: Terminal) -> int:
+    if error.ctx is not None and error.message == "Missing command.":
+        return _no_command(error.ctx.get_help(), terminal)
     where = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
     name = getattr(error, "param", None)
     problem = wire.usage_problem(error.format_message(), getattr(name, "name", None))
@@ -306,7 +314,7 @@ def _defect(error: Exception, terminal: Terminal) -> int:
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-    place = "" if step is None else f" at {step.tb_frame.f_code.co_name}:{step.tb_lineno}"
+    place = "" if step is None else f" at {step.tb_frame.f_code.co_qualname}:{step.tb_lineno}"
     text = f"Internal error {problem['instance']}: {type(error).__name__}{place}"
     terminal.complain(f"{text}; please report it", problem)
     return wire.exit_code(error)

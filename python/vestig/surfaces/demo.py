@@ -39,7 +39,9 @@ _END: Final = "2026-03-30T09:00:00Z"
 _KILLED: Final = """
 import os, pathlib, signal, sys
 from vestig.surfaces.opening import open_store, plain_configuration
-store = open_store(plain_configuration(pathlib.Path(sys.argv[1])), one_shot=True)
+from vestig.testing import FrozenClock
+folder, moment = pathlib.Path(sys.argv[1]), sys.argv[2]
+store = open_store(plain_configuration(folder), one_shot=True, clock=FrozenClock(moment))
 print(store.commit("The incident channel is called red-phone").memory_id, flush=True)
 os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 """
@@ -55,6 +57,7 @@ class _Tour:
         self.say = say
         self.steps: list[dict[str, Any]] = []
         self.clock = FrozenClock(_END)
+        self.at(_LIFE[0][0])
         self.store = self.open()
 
     def open(self) -> Any:
@@ -94,12 +97,12 @@ class _Tour:
 
     def life(self) -> str:
         self.title("A month in the life of an agent: twelve facts, as they came up")
-        first = ""
+        stored = []
         for days, text, fields in _LIFE:
             self.at(days)
-            first = first or self.store.commit(text, source="demo", **fields).memory_id
+            stored.append(self.store.commit(text, source="demo", **fields).memory_id)
             self.tell(f"{days:>4g} days ago  {text}")
-        return first
+        return str(stored[0])
 
     def gates(self) -> str:
         self.title("What is heard again is counted, not stored again")
@@ -133,7 +136,7 @@ class _Tour:
         self.title("Kill the process right after a commit: what was confirmed is there")
         self.store.close()
         done = subprocess.run(
-            [sys.executable, "-c", _KILLED, str(self.folder)],
+            [sys.executable, "-c", _KILLED, str(self.folder), _END],
             capture_output=True,
             text=True,
             check=False,

@@ -23,7 +23,10 @@ CLEARABLE: Final = (
 ID: Final = Param(name="id", help="Id of the memory, or at least 8 characters of it.")
 REASON: Final = Param(name="reason", flag="--reason", help="Why; kept in the event.")
 T_INVALID: Final = Param(
-    name="t_invalid", flag="--t-invalid", help="When the fact ended; absent: it is withdrawn."
+    name="t_invalid",
+    kind="time",
+    flag="--t-invalid",
+    help="When the fact ended; absent: it is withdrawn.",
 )
 STABILITY: Final = Param(
     name="temporal_stability",
@@ -54,9 +57,13 @@ INCLUDE_EXPIRED: Final = Param(
     help="Superseded and deprecated memories too.",
 )
 TIME_TRAVEL: Final = (
-    Param(name="as_of", flag="--as-of", help="Both times below at once."),
-    Param(name="known_at", flag="--known-at", help="Only what was recorded by this time."),
-    Param(name="valid_at", flag="--valid-at", help="Only facts that hold at this time."),
+    Param(name="as_of", kind="time", flag="--as-of", help="Both times below at once."),
+    Param(
+        name="known_at", kind="time", flag="--known-at", help="Only what was recorded by this time."
+    ),
+    Param(
+        name="valid_at", kind="time", flag="--valid-at", help="Only facts that hold at this time."
+    ),
 )
 SCOPES: Final = (
     Param(name="scope", kind="texts", flag="--scope", help="Only this scope; repeatable."),
@@ -74,11 +81,11 @@ FILTERS: Final = (
         help="Whether any of the tags is enough.",
         default_text="any",
     ),
-    Param(name="sources", kind="texts", flag="--source", help="Source word; repeatable."),
-    Param(name="actors", kind="texts", flag="--actor", help="Who stored it; repeatable."),
-    Param(name="authors", kind="texts", flag="--author", help="Who said it; repeatable."),
+    Param(name="sources", kind="texts", flag="--sources", help="Source word; repeatable."),
+    Param(name="actors", kind="texts", flag="--actors", help="Who stored it; repeatable."),
+    Param(name="authors", kind="texts", flag="--authors", help="Who said it; repeatable."),
     Param(name="roles", kind="words", flag="--roles", choices=words(Role), help="Roles."),
-    Param(name="session_ids", kind="texts", flag="--session-id", help="Session; repeatable."),
+    Param(name="session_ids", kind="texts", flag="--session-ids", help="Session; repeatable."),
     Param(
         name="origin_types",
         kind="words",
@@ -92,10 +99,19 @@ FILTERS: Final = (
         flag="--metadata",
         help="NAME=VALUE that must be equal; repeatable.",
     ),
-    Param(name="since", flag="--since", help="Facts that began at or after this time."),
-    Param(name="until", flag="--until", help="Facts that began before this time."),
-    Param(name="created_since", flag="--created-since", help="Stored at or after this time."),
-    Param(name="created_until", flag="--created-until", help="Stored before this time."),
+    Param(
+        name="since", kind="time", flag="--since", help="Facts that began at or after this time."
+    ),
+    Param(name="until", kind="time", flag="--until", help="Facts that began before this time."),
+    Param(
+        name="created_since",
+        kind="time",
+        flag="--created-since",
+        help="Stored at or after this time.",
+    ),
+    Param(
+        name="created_until", kind="time", flag="--created-until", help="Stored before this time."
+    ),
     INCLUDE_EXPIRED,
     Param(
         name="include_archived", kind="flag", flag="--include-archived", help="Archived ones too."

@@ -32,21 +32,11 @@ def plain_configuration(folder: Path) -> Any:
     )
 
 
-def open_store(config: Any, *, one_shot: bool = False, clock: Any = None, **options: Any) -> Any:
-    """An open store. `one_shot`: the process embeds one text and ends."""
-    from vestig.engine import Vestig
-    from vestig.engine.opening import open_context
+def open_store(config: Any, *, one_shot: bool = False, **options: Any) -> Any:
+    """An open store. `one_shot`: the process embeds one text and ends; other options are those
+    of `vestig.open`."""
+    import vestig
     from vestig.registry import make_embedder
 
-    return Vestig(
-        open_context(
-            None,
-            config=config,
-            profile=None,
-            namespace=None,
-            clock=clock,
-            on_commit=None,
-            embedder=make_embedder(config.settings.embedding, one_shot=one_shot),
-            **{"read_only": False, **options},
-        )
-    )
+    embedder = make_embedder(config.settings.embedding, one_shot=one_shot)
+    return vestig.open(config=config, embedder=embedder, **options)

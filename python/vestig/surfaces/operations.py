@@ -17,6 +17,7 @@ __all__ = ["Call", "Operation", "Param", "operation", "operations", "words"]
 
 ParamKind = Literal[
     "text",  # one text; `-` reads standard input where `stdin` is set
+    "time",  # any form of README section 3
     "integer",
     "number",
     "flag",  # true when named, else absent
@@ -76,7 +77,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation, declared once.
 
     `document` names its JSON (`vestig/<document>/1`); `text` makes its text for humans;
-    `exit_code` judges a value that is no error. `open_options` go to `vestig.open`.
+    `exit_code` judges a value that is no error. `open_options` makes options of `vestig.open`
+    from the arguments.
     """
 
     name: str
@@ -88,7 +90,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: Callable[[Any], int] = lambda _: 0
     needs_store: bool = True
     writes: bool = False
-    open_options: Mapping[str, Any] = {}
+    open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
 
 
 GROUPS: Mapping[str, str] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from vestig.surfaces import render
@@ -58,7 +59,12 @@ def _demo(call: Call) -> Any:
     return tour(call.say, keep=bool(call.args.get("keep", False)))
 
 
-_HISTORY_AS_IT_IS: Final = {"check_history": False}
+def _rebuild_options(args: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "accept_ledger": bool(args.get("accept_ledger", False)),
+        "change_embedder": bool(args.get("embeddings", False)),
+    }
+
 
 STORE_OPERATIONS: Final = (
     Operation(
@@ -151,7 +157,7 @@ STORE_OPERATIONS: Final = (
         document="rebuild",
         text=render.rebuilt,
         writes=True,
-        open_options={"check_history": False, "check_embedder": False},
+        open_options=_rebuild_options,
     ),
     Operation(
         name="doctor",
@@ -160,7 +166,7 @@ STORE_OPERATIONS: Final = (
         document="doctor",
         text=render.doctor,
         exit_code=lambda report: int(report.exit_code),
-        open_options={**_HISTORY_AS_IT_IS, "check_embedder": False, "read_only": True},
+        open_options=lambda _: {"read_only": True},
     ),
     Operation(
         name="demo",
