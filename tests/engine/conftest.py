@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted import ELSEWHERE, Opener
 
 import vestig
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedEmbedder
 
-from scripted import ELSEWHERE, Opener
 
 @pytest.fixture
 def clock() -> FrozenClock:

@@ -6,12 +6,11 @@ import math
 import struct
 
 import pytest
+from scripted import Opener, pair
 
 import vestig
 from vestig.testing import FailingEmbedder, ScriptedEmbedder, vector_at
 from vestig.types import CommitOutcomeKind as Kind
-
-from scripted import Opener, pair
 
 TEXT = "Vestig keeps the ledger as its single source of truth."
 HASH = "a4edb32bfc9bafa8"
@@ -35,7 +34,12 @@ def test_x_c05_rejection_leaves_nothing(opener: Opener) -> None:
     outcome = store.commit("ok")
     assert outcome.outcome is Kind.REJECTED_HYGIENE
     assert outcome.hygiene_reasons == ("Content too short: 2 chars (minimum: 12)",)
-    assert (outcome.memory_id, outcome.event_id, outcome.seq, outcome.jobs) == (None, None, None, ())
+    assert (outcome.memory_id, outcome.event_id, outcome.seq, outcome.jobs) == (
+        None,
+        None,
+        None,
+        (),
+    )
     assert rows(store) == before
     assert embedder.call_count == 0
     assert heard == [outcome]
@@ -180,7 +184,10 @@ def test_x_c17_archived_match_is_restored(opener: Opener) -> None:
         assert len(store.recall(first)) == 0
         assert store.commit(text).outcome is kind
         assert store.show(old.memory_id).memory.status.value == "active"
-        assert event_types(store, old.memory_id)[-1] in ("RESTORE", f"REINFORCE_{kind.value[:4]}".rstrip("_"))
+        assert event_types(store, old.memory_id)[-1] in (
+            "RESTORE",
+            f"REINFORCE_{kind.value[:4]}".rstrip("_"),
+        )
     assert event_types(store, old.memory_id).count("RESTORE") == 2
 
 
@@ -196,15 +203,17 @@ def test_x_c18_duplicate_unites_tags(store: vestig.Vestig) -> None:
 
 def test_x_c19_hook_in_every_outcome(opener: Opener) -> None:
     seen: list[tuple[str, bool]] = []
+    stores: list[vestig.Vestig] = []
     first, near = "Errors go to the shared inbox", "Errors really go to the shared inbox"
     vectors = pair(0.97, first, near)
 
     def hook(outcome: vestig.CommitOutcome) -> None:
-        readable = outcome.memory_id is None or store.show(outcome.memory_id) is not None
+        readable = outcome.memory_id is None or stores[-1].show(outcome.memory_id) is not None
         seen.append((outcome.outcome.value, readable))
         raise RuntimeError("a broken hook")
 
     store = opener(vectors=vectors, on_commit=hook)
+    stores.append(store)
     outcomes = [store.commit(text) for text in (first, first, near, "ok")]
     assert [kind for kind, _ in seen] == [outcome.outcome.value for outcome in outcomes]
     assert {kind for kind, _ in seen} == {kind.value for kind in Kind}
@@ -212,7 +221,7 @@ def test_x_c19_hook_in_every_outcome(opener: Opener) -> None:
     assert all("hook_failed" in [d.code for d in o.degraded] for o in outcomes)
     assert store.metrics()["vestig_hook_failures_total"] == 4
     strict = opener("strict", vectors=vectors, on_commit=hook, config={"hooks": {"strict": True}})
-    seen.clear()
+    stores.append(strict)
     with pytest.raises(RuntimeError, match="a broken hook"):
         strict.commit(first)
     assert strict.count() == 1
@@ -295,15 +304,11 @@ def test_x_c26_bad_supersedes_writes_nothing(store: vestig.Vestig) -> None:
 def test_c10_supersedes_with_a_duplicate(store: vestig.Vestig) -> None:
     old = store.commit("The office is in Oslo, near the harbour")
     new = store.commit("The office is in Bergen, near the harbour")
-    again = store.commit(
-        "The office is in Bergen, near the harbour", supersedes=[old.memory_id]
-    )
+    again = store.commit("The office is in Bergen, near the harbour", supersedes=[old.memory_id])
     assert again.outcome is Kind.EXACT_DUPE
     assert again.superseded == (old.memory_id,)
     assert store.show(old.memory_id).memory.superseded_by == new.memory_id
-    same = store.commit(
-        "The office is in Bergen, near the harbour", supersedes=[new.memory_id]
-    )
+    same = store.commit("The office is in Bergen, near the harbour", supersedes=[new.memory_id])
     assert (same.outcome, same.superseded) == (Kind.EXACT_DUPE, ())
     assert same.warnings
 
@@ -386,7 +391,9 @@ def test_x_d14_times_are_one_instant(store: vestig.Vestig) -> None:
     forms = ("2026-03-18 12:00", "2026-03-18T12:00:00Z", "2026-03-18T12:00+0000",
              "2026-03-18 12:00+00:00:00")  # fmt: skip
     seen = {
-        store.show(store.commit(f"Fact number {n} of the day", t_valid=form).memory_id).memory.t_valid
+        store.show(
+            store.commit(f"Fact number {n} of the day", t_valid=form).memory_id
+        ).memory.t_valid
         for n, form in enumerate(forms)
     }
     assert len(seen) == 1

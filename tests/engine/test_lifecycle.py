@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from scripted import Opener
 
 import vestig
-
-from scripted import Opener
 
 UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
 
@@ -114,7 +113,12 @@ def test_x_l13_update_to_a_b_a(opener: Opener) -> None:
     third = store.update(second.memory_id, content=a)
     assert len({first, second.memory_id, third.memory_id}) == 3
     memory = store.show(third.memory_id).memory
-    assert (memory.content, memory.revives, memory.tags, memory.author) == (a, first, ("plan",), "Ada")
+    assert (memory.content, memory.revives, memory.tags, memory.author) == (
+        a,
+        first,
+        ("plan",),
+        "Ada",
+    )
     assert [m.id for m in store.list()] == [third.memory_id]
     same = store.update(third.memory_id, content=a)
     assert (same.changed, same.memory_id) == (False, third.memory_id)
@@ -160,9 +164,21 @@ def test_x_l15_paging_and_count(store: vestig.Vestig) -> None:
         seen.extend(m.id for m in store.list(offset, 10))
     assert len(seen) == len(set(seen)) == 57
     assert set(seen) == ids
-    for filters in ({}, {"status": "active"}, {"pinned": True}, {"kind": "SUMMARY"}, {"scope": None}):
+    for filters in (
+        {},
+        {"status": "active"},
+        {"pinned": True},
+        {"kind": "SUMMARY"},
+        {"scope": None},
+    ):
         assert store.count(**filters) == len(store.list(limit=1000, **filters))
-    for bad in ({"order_by": "size"}, {"limit": 1001}, {"limit": 0}, {"offset": -1}, {"status": "x"}):
+    for bad in (
+        {"order_by": "size"},
+        {"limit": 1001},
+        {"limit": 0},
+        {"offset": -1},
+        {"status": "x"},
+    ):
         with pytest.raises(vestig.ValidationError, match=next(iter(bad))):
             store.list(**bad)  # type: ignore[arg-type]
 

@@ -8,12 +8,11 @@ import random
 from pathlib import Path
 
 import pytest
+from scripted import Opener
 
 import vestig
 from vestig.recall.layouts import render
 from vestig.testing import FrozenClock, ScriptedEmbedder, vector_at
-
-from scripted import Opener
 
 QUERY = "what is known about the subject?"
 
@@ -21,7 +20,8 @@ QUERY = "what is known about the subject?"
 def scripted(opener: Opener, cosines: dict[str, float], **options: object) -> vestig.Vestig:
     """A store with one memory per text at this cosine to QUERY, none linked or merged."""
     vectors = {
-        text: vector_at(cosine, 8, 1 + place % 6) for place, (text, cosine) in enumerate(cosines.items())
+        text: vector_at(cosine, 8, 1 + place % 6)
+        for place, (text, cosine) in enumerate(cosines.items())
     }
     off = {"hygiene": {"near_duplicate": {"enabled": False}}}
     store = opener(vectors={QUERY: vector_at(1.0), **vectors}, config=off, **options)
@@ -65,7 +65,9 @@ def test_r13_small_pool_is_filled(opener: Opener) -> None:
     found = store.recall(QUERY, limit=6, config={"m5.start_node.direct_pool": 2})
     assert len(found) == 6
     explanations = [str(hit.reason.explanation) for hit in found]
-    assert [text.startswith("Filled by start score") for text in explanations] == [False] * 2 + [True] * 4
+    assert [text.startswith("Filled by start score") for text in explanations] == [False] * 2 + [
+        True
+    ] * 4
 
 
 def test_r13_min_score_counts_what_it_drops(opener: Opener) -> None:
@@ -86,7 +88,9 @@ def test_x_r13_negative_cosine_is_below_all(opener: Opener, clock: FrozenClock) 
     assert all(hit.score <= 2 * max(0.0, hit.reason.semantic_score) for hit in found)
 
 
-@pytest.mark.parametrize(("low", "first"), [(0.41, "A weak statement"), (0.39, "A strong statement")])
+@pytest.mark.parametrize(
+    ("low", "first"), [(0.41, "A weak statement"), (0.39, "A strong statement")]
+)
 def test_x_r14_boost_of_two(opener: Opener, clock: FrozenClock, low: float, first: str) -> None:
     store = scripted(opener, {"A weak statement": low, "A strong statement": 0.80})
     weak = ids_by_text(store)["A weak statement"]
@@ -108,7 +112,11 @@ def recomputed(result: dict, hit: dict) -> float:
     """The final score from the JSON alone (R-12)."""
     reason, formula = hit["reason"], result["formula"]
     if formula["base"] == "linear":
-        terms = [s["weight"] * s["normalised"] for s in reason["signals"].values() if s["weight"] is not None]
+        terms = [
+            s["weight"] * s["normalised"]
+            for s in reason["signals"].values()
+            if s["weight"] is not None
+        ]
         base = logistic(sum(terms))
     elif formula["base"] == "semantic":
         base = max(0.0, reason["semantic_score"])
@@ -142,7 +150,9 @@ def test_x_r15_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClo
             assert f"similarity {hit['similarity']:.4f}" in reason["explanation"]
     top = store.recall("which port has the deploy of service 3?").results[0]
     boost = top.reason.tracerank_boost
-    assert f"Reinforced {boost.events}×; TraceRank {boost.multiplier:.4f}." in top.reason.explanation
+    assert (
+        f"Reinforced {boost.events}×; TraceRank {boost.multiplier:.4f}." in top.reason.explanation
+    )
     assert "Keywords:" in top.reason.explanation
 
 
@@ -183,7 +193,11 @@ def test_x_r17_baseline_is_a_plain_cosine_sort(opener: Opener) -> None:
 def test_x_r18_layouts_byte_for_byte(opener: Opener) -> None:
     off = {"hygiene": {"normalize_whitespace": False}}
     text = "First line of it\n---\nlast line of it"
-    vectors = {QUERY: vector_at(1.0), text: vector_at(0.87), "Another statement": vector_at(0.5, 8, 2)}
+    vectors = {
+        QUERY: vector_at(1.0),
+        text: vector_at(0.87),
+        "Another statement": vector_at(0.5, 8, 2),
+    }
     store = opener(vectors=vectors, config=off)
     first = store.commit(text).memory_id
     second = store.commit("Another statement").memory_id
@@ -238,7 +252,11 @@ def test_x_r19_reads_are_pure(opener: Opener, tmp_path: Path) -> None:
 
 
 def test_x_r20_zero_vector_scores_zero(opener: Opener) -> None:
-    vectors = {QUERY: vector_at(1.0), "A statement without meaning": [0.0] * 8, "A close statement": vector_at(0.4)}
+    vectors = {
+        QUERY: vector_at(1.0),
+        "A statement without meaning": [0.0] * 8,
+        "A close statement": vector_at(0.4),
+    }
     store = opener(vectors=vectors)
     store.commit("A statement without meaning")
     store.commit("A close statement")
@@ -323,7 +341,7 @@ def test_r17_unknown_fields_name_the_nearest(store: vestig.Vestig) -> None:
 
 def test_b09_same_arguments_same_numbers(opener: Opener) -> None:
     rng = random.Random(3)
-    words = "red green blue table chair lamp river stone cloud".split()
+    words = ["red", "green", "blue", "table", "chair", "lamp", "river", "stone", "cloud"]
     texts = {" ".join(rng.choices(words, k=6)) for _ in range(300)}
     store = opener(config={"hygiene": {"near_duplicate": {"enabled": False}}})
     store.commit_many(sorted(texts))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from scripted import Opener
 
 import vestig
 from vestig.testing import FrozenClock
-
-from scripted import Opener
 
 QUERY = "who is the employer of Dana?"
 OLD = "Dana works at the harbour office"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from vestig.changes import AccessTouch
@@ -14,6 +15,7 @@ from vestig.results import MemoryDetail, MemoryPage
 from vestig.times import DAY_US, to_us
 from vestig.types import (
     Event,
+    EventType,
     Kind,
     Memory,
     RetentionPolicy,
@@ -35,6 +37,21 @@ def as_known(view: LedgerView, memory: Memory, at: Moments) -> Memory:
     ends = view.ends_before(memory.namespace, at.known_at_us)
     counts = view.reinforcements_at(memory.namespace, [memory.id], at.known_at_us)
     return at_known_time(memory, ends=ends, reinforced=counts)
+
+
+def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> tuple[str, ...]:
+    """Warnings of a past read: fields shown as of today that an UPDATE changed after K (T-13)."""
+    if not at.past:
+        return ()
+    changed = [
+        memory.id
+        for memory in memories
+        if any(
+            event.event_type is EventType.UPDATE and to_us(event.recorded_at) > at.known_at_us
+            for event in view.events(memory.namespace, memory.id)
+        )
+    ]
+    return tuple(f"{id}: an UPDATE lies after that time; tags are those of today" for id in changed)
 
 
 def _visible(memory: Memory, at: Moments) -> bool:
@@ -82,7 +99,7 @@ def show(
                 supersessions=tuple(view.supersessions(space, memory.id)),
                 flags=tuple(flags_of(memory, at.query_time_us, at.known_at_us)),
                 ledger_seq=view.seq,
-                warnings=at.warnings,
+                warnings=at.warnings + later_updates(view, [memory], at),
             )
         if touch:
             seen = AccessTouch(memory_ids=(memory.id,), accessed_us=now)
@@ -179,5 +196,5 @@ def page(context: Context, namespace: object, at: Moments, listing: Listing) -> 
             total=view.count_memories(space, listing),
             offset=listing.offset,
             seq=view.seq,
-            warnings=at.warnings,
+            warnings=at.warnings + later_updates(view, memories, at),
         )

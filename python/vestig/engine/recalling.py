@@ -12,6 +12,7 @@ import msgspec
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.engine.context import Context
+from vestig.engine.reading import later_updates
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ids import id_bytes, id_text
 from vestig.language import temporal, words
@@ -35,6 +36,7 @@ class _Scored(msgspec.Struct, frozen=True, kw_only=True):
     memories: dict[str, Memory]
     replaced: dict[str, list[str]]
     vectors: dict[str, tuple[str, bytes]]
+    warnings: tuple[str, ...]
     seq: int
     score_ms: float
     load_ms: float
@@ -166,7 +168,7 @@ class _Recall:
         mark = time.perf_counter()
         question = msgspec.structs.replace(question, terms=scored.scan.terms)
         hits = self.hits(scored, question)
-        warnings = list(self.plan.warnings)
+        warnings = [*self.plan.warnings, *scored.warnings]
         self.touch(hits, warnings)
         self.notice(scored, hits)
         result = self.result(scored, hits, question, keywords, warnings)
@@ -220,6 +222,7 @@ class _Recall:
             memories=memories,
             replaced=view.replaced_by(namespace, ids) if ids else {},
             vectors=view.vectors(namespace, ids) if checked.include_vectors and ids else {},
+            warnings=later_updates(view, memories.values(), checked.moments),
             seq=view.seq,
             score_ms=score_ms,
             load_ms=_milliseconds(started),

@@ -18,6 +18,8 @@ from vestig.types import Kind, OriginType, Role
 __all__ = ["Moments", "RecallPlan", "RecallRequest", "count_argument", "moments", "plan"]
 
 NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
+# The last moment that can be written.
+FAR_FUTURE_US: Final = 253_402_300_799_999_999
 _MODES: Final = ("any", "all")
 
 
@@ -57,7 +59,8 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moments(msgspec.Struct, frozen=True, kw_only=True):
-    """The times a read stands at (T-13). `past` = K was given and lies before now."""
+    """The times a read stands at (T-13). `past` = K was given and lies before now; otherwise K
+    is the far future."""
 
     known_at_us: int
     valid_at_us: int | None
@@ -170,9 +173,10 @@ def moments(
     if wanted is not None and wanted > now_us:
         name = "as_of" if given_as_of is not None else "known_at"
         warnings = (f"{name} lies in the future: answered as of now",)
-    known = now_us if wanted is None else min(wanted, now_us)
+    # Now means "all that is recorded", even where the clock is behind the ledger's times.
+    known = FAR_FUTURE_US if wanted is None or wanted >= now_us else wanted
     valid = given_as_of if given_as_of is not None else given_valid
-    at = known if query_time is None else parse_time(query_time, "query_time")
+    at = min(known, now_us) if query_time is None else parse_time(query_time, "query_time")
     return Moments(
         known_at_us=known,
         valid_at_us=valid,
