@@ -42,7 +42,7 @@ def test_demo_ignores_settings_from_outside(
     assert run(["demo", "--json"]) == 0
     document = json.loads(capfd.readouterr().out)
     assert document["schema"] == "vestig/demo/1"
-    assert len(document["steps"]) == 8
+    assert len(document["steps"]) == 9
     assert document["kept"] is None
     assert [p.name for p in tmp_path.iterdir()] == ["vestig.yaml"]
 

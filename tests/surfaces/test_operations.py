@@ -33,6 +33,7 @@ SURFACE_ONLY = {
     "memory recall": {"explain", "timing", "format", "unscoped"},
     "memory list": {"snippet_len", "ascending", "unscoped"},
     "memory update": {"clear"},
+    "rebuild": {"accept_ledger"},
     "demo": {"keep"},
     "config explain": {"key"},
 }

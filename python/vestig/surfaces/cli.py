@@ -19,6 +19,13 @@ __all__ = ["cli", "main", "run"]
 _NAME: Final = "vestig"
 _GLOBALS: Final = "vestig.globals"
 _INTERRUPTED: Final = 130
+_FILE_FAULTS: Final = (
+    FileNotFoundError,
+    FileExistsError,
+    IsADirectoryError,
+    NotADirectoryError,
+    PermissionError,
+)
 _LIST_KINDS: Final = ("words", "texts", "pairs")
 
 
@@ -289,6 +296,8 @@ def run(args: Sequence[str]) -> int:
     except VestigError as error:
         terminal.complain(f"Error: {error}", wire.problem(error))
         return wire.exit_code(error)
+    except _FILE_FAULTS as error:
+        return _bad_file(error, terminal)
     except Exception as error:  # the last door: a defect becomes a problem, not a traceback
         return _defect(error, terminal)
 
@@ -305,6 +314,13 @@ def _usage(error: click.UsageError, terminal: Terminal) -> int:
     name = getattr(error, "param", None)
     problem = wire.usage_problem(error.format_message(), getattr(name, "name", None))
     terminal.complain(f"{where}Error: {error.format_message()}", problem)
+    return 2
+
+
+def _bad_file(error: OSError, terminal: Terminal) -> int:
+    """A path that the caller named and that cannot be used."""
+    detail = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+    terminal.complain(f"Error: {detail}", wire.usage_problem(detail, "file"))
     return 2
 
 

@@ -37,7 +37,8 @@ def _import_exit(report: Any) -> int:
 
 
 def _rebuild(call: Call) -> Any:
-    return call.store.rebuild(progress=call.progress, **call.args)
+    given = {name: value for name, value in call.args.items() if name != "accept_ledger"}
+    return call.store.rebuild(progress=call.progress, **given)
 
 
 def _show_config(call: Call) -> Any:
