@@ -66,6 +66,7 @@ _IDENTIFIER: Final = re.compile(
     r"|_*[^\W_]+(?:_+[^\W_]+)+_*|__?[^\W_]+__?"
     r"|v\d+(?:\.\d+)*(?:-[\w.]+)?|\d+(?:\.\d+){2,}(?:-[\w.]+)?)(?![\w])"
 )
+_TICKET: Final = re.compile(r"[A-Z][A-Z0-9]*-\d+(?:-\d+)*(?![\w])")
 _VERSIONED: Final = re.compile(rf"(?<![\w-])[{_UPPER}][\w+#]*\s+v?(?:\d+(?:\.\d+)+|(?<=v)\d+)\b")
 _CAPITAL_REST = r"(?:[\w&]|['’.-](?=[^\W_]))*"
 _CAPITAL_WORD = rf"[{_UPPER}]{_CAPITAL_REST}"
@@ -241,7 +242,7 @@ _Spans = list[tuple[int, int, str]]
 
 def _cut(words: _Spans) -> tuple[_Spans, _Spans]:
     """The first name of a run: at most six capitalised words, ended by a possessive or a stop
-    word; and what is left."""
+    word; and what is left. An identifier is a name of its own."""
     taken: _Spans = []
     count = 0
     for index, word in enumerate(words):
@@ -251,6 +252,8 @@ def _cut(words: _Spans) -> tuple[_Spans, _Spans]:
         if not inner and (count == _RUN_WORDS_MAX or stop):
             skip = index + stop
             return _without_tail(taken), words[skip:]
+        if _TICKET.match(word[2]) is not None:
+            return _without_tail(taken), words[index + 1 :]
         taken.append(word)
         count += not inner
         if _POSSESSIVE.search(word[2]):

@@ -290,10 +290,9 @@ def find_quantities(
         if word in CURRENCY_SIGNS or (end - start == 3 and text[start:end] in STANDALONE_CODES)
     ]
     if alone:
-        claimed = {quantity.start for quantity in found} | {quantity.end for quantity in found}
+        spans = [(quantity.start, quantity.end) for quantity in found]
         for start, end, word in alone:
-            if start not in claimed and end not in claimed:
-                unit = CURRENCY_SIGNS.get(word) or text[start:end]
-                found.append(Quantity(start, end, "", unit))
+            if all(end <= left or start >= right for left, right in spans):
+                found.append(Quantity(start, end, "", CURRENCY_SIGNS.get(word) or text[start:end]))
     found.sort()
     return found

@@ -231,7 +231,10 @@ class _Scan:
             self.found.append(second)
             return
         first.start, first.end, first.accepted = start, second.end, True
-        first.window = _spanned(one, two)
+        try:
+            first.window = _spanned(one, two)
+        except (OverflowError, ValueError):
+            first.window = None
 
     def _link_years(self) -> None:
         """A bare year counts beside a date, or in a row of years (T-05: in a date list)."""

@@ -66,7 +66,10 @@ class Frame:
         self.tz = None if zone == "UTC" else _zone(zone)
         moment = from_us(t_ref_us)
         if self.tz is not None:
-            moment = moment.astimezone(self.tz)
+            try:
+                moment = moment.astimezone(self.tz)
+            except OverflowError:  # the zone's day lies outside the years 1-9999
+                self.tz = None
         self.lower = lower
         self.now = moment.replace(tzinfo=None)
         self.midnight = self.now.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,0 +1,42 @@
+"""Keywords of a text (C-09)."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vestig.language.stopwords import STOPWORDS
+from vestig.language.words import keywords
+
+
+def test_c_09_identifiers_stay_whole() -> None:
+    text = "Fix jira-9988 in src/main.rs for v1.2 of the well-known tool"
+    assert keywords(text) == ["fix", "jira-9988", "src/main.rs", "v1.2", "well", "known", "tool"]
+
+
+def test_c_09_most_frequent_then_first() -> None:
+    assert keywords("beta alpha gamma alpha gamma alpha") == ["alpha", "gamma", "beta"]
+    assert keywords("beta alpha gamma alpha", limit=2) == ["alpha", "beta"]
+
+
+def test_c_09_stop_words_and_short_words() -> None:
+    assert keywords("The x of it is y, and they would have been there") == []
+    assert keywords("Deploy the Alpha", extra_stopwords=["ALPHA"]) == ["deploy"]
+
+
+def test_c_09_bigrams_of_scripts_without_spaces() -> None:
+    assert keywords("日本語") == ["日本", "本語"]
+
+
+def test_stop_words_are_function_words() -> None:
+    assert 150 <= len(STOPWORDS) <= 230
+    for word in ("system", "problem", "test", "ai", "team", "data", "may5", "march"):
+        assert word not in STOPWORDS
+    assert all(word == word.lower() and word.isalpha() for word in STOPWORDS)
+
+
+@given(st.text(), st.integers(1, 8))
+def test_c_09_any_text(text: str, limit: int) -> None:
+    found = keywords(text, limit=limit)
+    assert len(found) <= limit
+    assert len(set(found)) == len(found)

@@ -1,0 +1,117 @@
+"""Names by rule (G-03) and their normal form (D-02)."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vestig.errors import ValidationError
+from vestig.language.entities import find_names, norm_key
+
+
+def names(text: str) -> list[str]:
+    return [name.name for name in find_names(text)]
+
+
+@pytest.mark.parametrize(
+    ("name", "type", "key"),
+    [
+        ("PostgreSQL.", "SYSTEM", "SYSTEM:postgresql"),
+        ("  Dr. Lovelace  ", "PERSON", "PERSON:dr. lovelace"),
+        ('"C++"', "SKILL", "SKILL:c++"),
+        ("C#", "SKILL", "SKILL:c#"),
+        ("C", "skill", "SKILL:c"),
+        (".NET", "TOOL", "TOOL:.net"),
+        ("(Ada   Lovelace)", "PERSON", "PERSON:ada lovelace"),
+        ("...", "CONCEPT", "CONCEPT:..."),
+        ("+++", "CONCEPT", "CONCEPT:+++"),
+        ("#release", "CONCEPT", "CONCEPT:release"),
+    ],
+)
+def test_x_d08_norm_key(name: str, type: str, key: str) -> None:
+    assert norm_key(name, type) == key
+
+
+def test_d_02_empty_name() -> None:
+    with pytest.raises(ValidationError, match="name"):
+        norm_key(" \t", "PERSON")
+
+
+def test_x_g03_patterns_without_a_store() -> None:
+    text = "Ticket ABC-123 touched src/main.rs, said Ada Lovelace with NATO on Monday in March"
+    assert names(text) == ["ABC-123", "src/main.rs", "Ada Lovelace", "NATO"]
+    assert names("Deploys fail often") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("write to ada@lovelace.org now", [("ada@lovelace.org", "PERSON", 0.95)]),
+        ("see https://docs.rs/apsw?x=1 there", [("docs.rs", "ORG", 0.95)]),
+        ("open config.yaml and ./run/all.sh", [("config.yaml", "FILE", 0.95),
+                                               ("./run/all.sh", "FILE", 0.95)]),
+        ("he met Dr. Ada Lovelace's aunt", [("Dr. Ada Lovelace", "PERSON", 0.90)]),
+        ("bought by Acme Corp. in spring", [("Acme Corp", "ORG", 0.90)]),
+        ("studied at the University of Oslo", [("University of Oslo", "ORG", 0.90)]),
+        ("she works at Stanford University", [("Stanford University", "ORG", 0.90)]),
+        ("they met in Hyde Park", [("Hyde Park", "PLACE", 0.90)]),
+        ("rename find_names and FindNames", [("find_names", "SYSTEM", 0.90),
+                                             ("FindNames", "SYSTEM", 0.90)]),
+        ("runs on Python 3.11 only", [("Python 3.11", "SYSTEM", 0.90)]),
+        ("released as v1.2.3 then", [("v1.2.3", "SYSTEM", 0.90)]),
+        ("ask @dana about #billing", [("@dana", "PERSON", 0.90), ("#billing", "CONCEPT", 0.90)]),
+        ("met Ludwig van Beethoven", [("Ludwig van Beethoven", "UNTYPED", 0.80)]),
+        ("then Dana left", [("Dana", "UNTYPED", 0.75)]),
+        ("the so-called \"dark roast\" plan", [("dark roast", "UNTYPED", 0.75)]),
+    ],
+)  # fmt: skip
+def test_g_03_table(text: str, expected: list[tuple[str, str, float]]) -> None:
+    found = find_names(text)
+    assert [(name.name, name.type, name.confidence) for name in found] == expected
+    for name in found:
+        assert name.name in text[name.start : name.end]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hello there, thanks. Dear all",
+        "It's fine. I'm here. Don't worry",
+        "and/or 3/4 of it",
+        "see you on Friday in June",
+        'she said "one two three four five six seven"',
+        "12345 and 1.5",
+    ],
+)
+def test_g_03_no_names(text: str) -> None:
+    assert names(text) == []
+
+
+def test_g_03_runs_are_cut() -> None:
+    assert names("met Aa Bb Cc Dd Ee Ff Gg Hh") == ["Aa Bb Cc Dd Ee Ff", "Gg Hh"]
+    assert names("When The Ada Lovelace arrived") == ["Ada Lovelace"]
+    assert names("that Dana's Porsche is red") == ["Dana", "Porsche"]
+    assert names("we chose Plan A today") == ["Plan A"]
+
+
+def test_g_03_longer_span_wins() -> None:
+    assert names("see the United States Navy report") == ["United States Navy"]
+    assert names("at docs/Ada-Lovelace.md") == ["docs/Ada-Lovelace.md"]
+
+
+def test_g_03_title_loses_its_parenthesis() -> None:
+    found = find_names("born in 1815", title="Ada Lovelace (mathematician)")
+    assert [(name.name, name.start, name.confidence) for name in found] == [
+        ("Ada Lovelace", -1, 0.95)
+    ]
+
+
+@given(st.text())
+def test_g_03_any_text(text: str) -> None:
+    """Never raises; spans are apart, in order, and inside the text."""
+    end = 0
+    for name in find_names(text):
+        assert end <= name.start < name.end <= len(text)
+        end = name.end
+        assert norm_key(name.name, name.type)

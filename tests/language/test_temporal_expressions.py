@@ -1,0 +1,298 @@
+"""Temporal expressions: every family of T-05 and its edges."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vestig.errors import ValidationError
+from vestig.language.temporal import find_expressions, find_windows, lowered
+from vestig.times import format_us, parse_time
+
+NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")  # a Wednesday
+
+
+def short(us: int | None) -> str | None:
+    """`2026-03-18`, with the time of day only where it is not midnight."""
+    if us is None:
+        return None
+    text = format_us(us).removesuffix("Z").removesuffix(".000000")
+    return text.removesuffix("T00:00:00").removesuffix(":00")
+
+
+def windows(text: str, *, ref: int = NOW, zone: str = "UTC", is_memory: bool = False) -> list[str]:
+    found = find_windows(text, ref, zone=zone, is_memory=is_memory)
+    return [f"{short(one.window_start_us)}..{short(one.window_end_us)}" for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("yesterday", "2026-03-17..2026-03-18"),
+        ("last week", "2026-03-09..2026-03-16"),
+        ("3 days ago", "2026-03-15..2026-03-16"),
+        ("last month", "2026-02-01..2026-03-01"),
+        ("on Monday", "2026-03-16..2026-03-17"),
+        ("Q1 2026", "2026-01-01..2026-04-01"),
+    ],
+)
+def test_x_t05_windows(text: str, window: str) -> None:
+    assert windows(text) == [window]
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ("last 7 days", "2026-03-11T12:00..2026-03-18T12:00"),
+        ("before 2026-03-01", "None..2026-03-01"),
+        ("between 2026-01-05 and 2026-01-08", "2026-01-05..2026-01-09"),
+    ],
+)
+def test_x_t06_rolling_and_open(text: str, window: str) -> None:
+    assert windows(text) == [window]
+
+
+def test_x_t07_clamps_and_refuses() -> None:
+    (found,) = find_windows("a month ago", parse_time("2026-03-31", "t_ref"))
+    assert short(found.instant_us) == "2026-02-28"
+    assert (short(found.window_start_us), short(found.window_end_us)) == (
+        "2026-02-01",
+        "2026-03-01",
+    )
+    assert find_expressions("30 February", NOW) == []
+    assert find_expressions("we may deploy", NOW) == []
+    (may,) = find_windows("in May", NOW)
+    assert may.grain == "month"
+    assert short(may.window_start_us) == "2025-05-01"
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        # day words
+        ("today", "2026-03-18..2026-03-19"),
+        ("tonight", "2026-03-18..2026-03-19"),
+        ("this morning", "2026-03-18..2026-03-19"),
+        ("this  afternoon", "2026-03-18..2026-03-19"),
+        ("THIS EVENING", "2026-03-18..2026-03-19"),
+        ("last night", "2026-03-17..2026-03-18"),
+        ("tomorrow", "2026-03-19..2026-03-20"),
+        ("the day before yesterday", "2026-03-16..2026-03-17"),
+        ("the day after tomorrow", "2026-03-20..2026-03-21"),
+        # offsets
+        ("a day ago", "2026-03-17..2026-03-18"),
+        ("two days ago", "2026-03-16..2026-03-17"),
+        ("twelve days ago", "2026-03-06..2026-03-07"),
+        ("a couple of weeks ago", "2026-03-02..2026-03-09"),
+        ("couple of days ago", "2026-03-16..2026-03-17"),
+        ("a few days ago", "2026-03-15..2026-03-16"),
+        ("few months ago", "2025-12-01..2026-01-01"),
+        ("a year ago", "2025-01-01..2026-01-01"),
+        ("in 3 days", "2026-03-21..2026-03-22"),
+        ("in a week", "2026-03-23..2026-03-30"),
+        ("2 weeks from now", "2026-03-30..2026-04-06"),
+        ("a month from now", "2026-04-01..2026-05-01"),
+        ("an hour ago", "2026-03-18T10:30..2026-03-18T11:30"),
+        ("in 10 minutes", "2026-03-18T12:09:30..2026-03-18T12:10:30"),
+        # rolling
+        ("past 2 weeks", "2026-03-04T12:00..2026-03-18T12:00"),
+        ("next 3 months", "2026-03-18T12:00..2026-06-18T12:00"),
+        ("the last few days", "2026-03-15T12:00..2026-03-18T12:00"),
+        ("last couple of years", "2024-03-18T12:00..2026-03-18T12:00"),
+        # calendar
+        ("this week", "2026-03-16..2026-03-23"),
+        ("next week", "2026-03-23..2026-03-30"),
+        ("last weekend", "2026-03-14..2026-03-16"),
+        ("this weekend", "2026-03-21..2026-03-23"),
+        ("next weekend", "2026-03-28..2026-03-30"),
+        ("next month", "2026-04-01..2026-05-01"),
+        ("last quarter", "2025-10-01..2026-01-01"),
+        ("this quarter", "2026-01-01..2026-04-01"),
+        ("last year", "2025-01-01..2026-01-01"),
+        ("next year", "2027-01-01..2028-01-01"),
+        # weekdays
+        ("Wednesday", "2026-03-18..2026-03-19"),
+        ("thursday", "2026-03-12..2026-03-13"),
+        ("last Wednesday", "2026-03-11..2026-03-12"),
+        ("next Wednesday", "2026-03-25..2026-03-26"),
+        ("this Friday", "2026-03-20..2026-03-21"),
+        ("this Monday", "2026-03-16..2026-03-17"),
+        ("last Friday", "2026-03-13..2026-03-14"),
+        ("Friday's call", "2026-03-13..2026-03-14"),
+        # absolute
+        ("2026-03-05", "2026-03-05..2026-03-06"),
+        ("2026-03-05T09:30", "2026-03-05T09:30..2026-03-05T09:31"),
+        ("2026-03-05 09:30:15Z", "2026-03-05T09:30:15..2026-03-05T09:30:16"),
+        ("2026-03-05T09:30+02:00", "2026-03-05T07:30..2026-03-05T07:31"),
+        ("5 March 2026", "2026-03-05..2026-03-06"),
+        ("5th of March, 2026", "2026-03-05..2026-03-06"),
+        ("March 5", "2026-03-05..2026-03-06"),
+        ("March 5th, 2024", "2024-03-05..2024-03-06"),
+        ("Mar. 5", "2026-03-05..2026-03-06"),
+        ("sept 1 2025", "2025-09-01..2025-09-02"),
+        ("March 20", "2025-03-20..2025-03-21"),
+        ("29 February", "2024-02-29..2024-03-01"),
+        ("Monday, March 16, 2026", "2026-03-16..2026-03-17"),
+        ("March 2026", "2026-03-01..2026-04-01"),
+        ("May 2023", "2023-05-01..2023-06-01"),
+        ("in March", "2026-03-01..2026-04-01"),
+        ("since April", "2025-04-01..None"),
+        ("december", "2025-12-01..2026-01-01"),
+        ("last March", "2025-03-01..2025-04-01"),
+        ("next May", "2026-05-01..2026-06-01"),
+        ("in 2024", "2024-01-01..2025-01-01"),
+        ("the spring of 2100", "2100-01-01..2101-01-01"),
+        ("Q3", "2025-07-01..2025-10-01"),
+        ("q4 of 2024", "2024-10-01..2025-01-01"),
+        # open
+        ("until Monday", "None..2026-03-16"),
+        ("after yesterday", "2026-03-18..None"),
+        ("after 2025", "2026-01-01..None"),
+        ("since last week", "2026-03-09..None"),
+        ("before the last 7 days", "None..2026-03-11T12:00"),
+        ("between March and May", "2025-03-01..2025-06-01"),
+        ("between Friday and Monday", "2026-03-13..2026-03-17"),
+        ("between 2019 and 2021", "2019-01-01..2022-01-01"),
+    ],
+)
+def test_t_05_families(text: str, window: str) -> None:
+    assert windows(text) == [window]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the market may march on",
+        "They march 5",
+        "Fridays are quiet",
+        "2000 users and 1999 others",
+        "it costs $2000",
+        "31 April",
+        "2026-02-30",
+        "2026-13-01",
+        "build 2026-03-05-7",
+        "v2020 is out",
+        "2020-style",
+        "decide on the separate market",
+        "we met wed",
+        "",
+    ],
+)
+def test_t_05_no_expression(text: str) -> None:
+    assert windows(text) == []
+
+
+def test_t_05_month_words_need_a_place() -> None:
+    assert windows("May left early") == []
+    assert windows("in may") == []
+    assert windows("by May") == ["2025-05-01..2025-06-01"]
+    assert windows("The march began 5 days ago") == ["2026-03-13..2026-03-14"]
+
+
+def test_t_05_years_in_a_date_list() -> None:
+    assert windows("in 2019, 2020 and 2021") == [
+        "2019-01-01..2020-01-01",
+        "2020-01-01..2021-01-01",
+        "2021-01-01..2022-01-01",
+    ]
+    assert windows("in 2019 we had 2021 users") == ["2019-01-01..2020-01-01"]
+
+
+def test_t_05_future_cues_only_in_memories() -> None:
+    text = "We will meet on Monday, and Q1 starts the plan of March 5"
+    assert windows(text, is_memory=True) == [
+        "2026-03-23..2026-03-24",
+        "2027-01-01..2027-04-01",
+        "2027-03-05..2027-03-06",
+    ]
+    assert windows(text) == [
+        "2026-03-16..2026-03-17",
+        "2026-01-01..2026-04-01",
+        "2026-03-05..2026-03-06",
+    ]
+    for cue in ("I am going to call", "They plan to call", "he's about to call", "We'll call"):
+        assert windows(f"{cue} Monday", is_memory=True) == ["2026-03-23..2026-03-24"]
+    assert windows("I called Monday", is_memory=True) == ["2026-03-16..2026-03-17"]
+    assert windows("Will you call on Wednesday?", is_memory=True) == ["2026-03-25..2026-03-26"]
+
+
+def test_t_05_zone_moves_the_days() -> None:
+    late = parse_time("2026-03-18T23:30:00Z", "t_ref")
+    assert windows("today", ref=late, zone="Europe/Oslo") == ["2026-03-18T23:00..2026-03-19T23:00"]
+    assert windows("5 July 2026", zone="America/New_York") == ["2026-07-05T04:00..2026-07-06T04:00"]
+    assert windows("2026-03-05T09:30Z", zone="Asia/Tokyo") == ["2026-03-05T09:30..2026-03-05T09:31"]
+    with pytest.raises(ValidationError, match="Nowhere/Land"):
+        find_windows("today", NOW, zone="Nowhere/Land")
+
+
+def test_t_05_fraction_is_the_last_written_unit() -> None:
+    (found,) = find_windows("at 2026-03-05T09:30:15.25Z", NOW)
+    assert found.window_start_us is not None
+    assert found.window_end_us == found.window_start_us + 10_000
+
+
+def test_offsets_are_code_points_of_the_text_given() -> None:
+    text = "İİ 🙂 — Yesterday, and on Monday"
+    found = find_windows(text, NOW)
+    assert [text[one.start : one.end] for one in found] == ["Yesterday", "on Monday"]
+    assert [one.text for one in found] == ["Yesterday", "on Monday"]
+    assert len(lowered(text)) == len(text)
+
+
+def test_beyond_the_calendar_is_unresolved_and_no_window() -> None:
+    (found,) = find_expressions("5000 years ago", NOW)
+    assert (found.resolved, found.window_start_us, found.text) == (False, None, "5000 years ago")
+    assert find_windows("5000 years ago", NOW) == []
+    assert find_windows("tomorrow", parse_time("9999-12-31T23:00Z", "t")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "clock"),
+    [
+        ("at 14:05", "14:05:00"),
+        ("9:07:30", "09:07:30"),
+        ("9 am", "09:00:00"),
+        ("9pm", "21:00:00"),
+        ("12 am", "00:00:00"),
+        ("12:30 p.m.", "12:30:00"),
+    ],
+)
+def test_c_08_clock_times_have_no_window(text: str, clock: str) -> None:
+    (found,) = find_expressions(text, NOW)
+    assert (found.clock, found.resolved, found.grain) == (clock, False, "clock")
+    assert find_windows(text, NOW) == []
+
+
+@pytest.mark.parametrize("text", ["24:00", "13 pm", "9:75", "0 am", "1:2", "ratio 1:100"])
+def test_impossible_clock_times(text: str) -> None:
+    assert find_expressions(text, NOW) == []
+
+
+WORDS = st.lists(
+    st.sampled_from(
+        "before after between and since in on last next this the 3 30 31 2026 29 12:30 Q1 May march"
+        " February days weeks ago from now Monday year weekend 2026-03-05 yesterday will , . a few"
+        " couple of 5th 99 1999 p.m. :".split()
+    ),
+    max_size=12,
+).map(" ".join)
+
+
+@given(WORDS, st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999), st.booleans())
+def test_t_05_any_words_at_any_time(text: str, ref: int, is_memory: bool) -> None:
+    """Never raises; spans are in order, apart and inside; windows have a direction."""
+    end = 0
+    for zone in ("UTC", "Europe/Oslo"):
+        end = 0
+        for found in find_expressions(text, ref, zone=zone, is_memory=is_memory):
+            assert end <= found.start < found.end <= len(text)
+            assert text[found.start : found.end] == found.text
+            end = found.end
+            if found.window_start_us is not None and found.window_end_us is not None:
+                assert found.window_start_us < found.window_end_us
+
+
+@given(st.text())
+def test_t_05_any_text(text: str) -> None:
+    assert find_expressions(text, NOW) == find_expressions(text, NOW)
