@@ -21,7 +21,6 @@ __all__ = [
     "Busy",
     "Connections",
     "ReadPlan",
-    "abandon",
     "open_reader",
     "open_writer",
     "plan_reading",
@@ -127,16 +126,6 @@ class Busy:
         return True
 
 
-def abandon(inherited: list[apsw.Connection | None]) -> None:
-    """Keeps connections of the parent alive for ever. Closing one in a child of a fork would
-    touch locks and files that are the parent's, so not even interpreter exit may do it."""
-    import ctypes
-
-    for conn in inherited:
-        if conn is not None:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(conn))
-
-
 class Connections:
     """A pool of readers of the process that opened them."""
 
@@ -176,6 +165,7 @@ class Connections:
         for conn in idle:
             conn.close()
 
-    def inherited(self) -> list[apsw.Connection | None]:
-        """Idle connections that came over a fork, for `abandon`."""
-        return [*self._idle]
+    def take_idle(self) -> list[apsw.Connection]:
+        """Hands over the idle connections, for a child of a fork to let go of."""
+        idle, self._idle = self._idle, []
+        return idle

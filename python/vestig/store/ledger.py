@@ -16,8 +16,8 @@ import msgspec
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import ConflictError, NotFoundError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity, Job
-from vestig.store import chain, files, jobs, migrations
-from vestig.store.connections import Busy, Connections, ReadPlan, abandon, open_writer
+from vestig.store import chain, files, forks, jobs, migrations
+from vestig.store.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.faults import damaged, store_faults
 from vestig.store.lookups import fetch
 from vestig.store.reads import SqliteView
@@ -60,6 +60,7 @@ class SqliteLedger:
         self._where = ":memory:" if path is None else str(path)
         self._closed = False
         self._start()
+        forks.watch(self)
         if path is None:
             assert self._writer is not None
             migrations.create_tables(self._writer)
@@ -71,7 +72,7 @@ class SqliteLedger:
 
     def _start(self) -> None:
         """State that belongs to one process."""
-        self._pid = os.getpid()
+        self._pid = os.getpid()  # of the process that `_writer` of a memory store belongs to
         self._retired = chain.RetiredDigests()
         self._write_lock = threading.RLock()
         self._write_depth = 0
@@ -82,17 +83,25 @@ class SqliteLedger:
             self._writer = open_writer(None, self._options.durability)
 
     def _check_process(self) -> None:
-        """A child of a fork starts with connections of its own (design of the store, 1)."""
+        """Whether this store can be used here and now."""
         if self._closed:
             raise ConflictError(f"{self._where}: expected an open store, it was closed")
-        if self._pid == os.getpid():
-            return
-        if self._path is None:
+        forks.require_unspoilt(self._where)
+        if self._path is None and self._pid != os.getpid():
             raise ConflictError(
                 ":memory:: expected the process that made this store, found a child of it;"
                 " open a store of its own there"
             )
-        abandon([*self._readers.inherited(), self._writer])
+
+    def after_fork_in_child(self) -> None:
+        """Closes what the parent opened; the child opens its own at first use."""
+        if self._path is None:
+            return
+        inherited = [*self._readers.take_idle()]
+        if self._writer is not None:
+            inherited.append(self._writer)
+        for conn in inherited:
+            forks.close_inherited(conn)
         self._start()
 
     # --- reading -----------------------------------------------------------------------------
@@ -121,13 +130,14 @@ class SqliteLedger:
     def _connection(self) -> Iterator[apsw.Connection]:
         """A connection to read with; in memory there is only one, used by one thread at a time."""
         self._check_process()
-        if self._path is None:
-            with self._write_lock:
-                assert self._writer is not None
-                yield self._writer
-            return
-        with self._readers.reader() as conn:
-            yield conn
+        with forks.inside():
+            if self._path is None:
+                with self._write_lock:
+                    assert self._writer is not None
+                    yield self._writer
+                return
+            with self._readers.reader() as conn:
+                yield conn
 
     def read(self) -> AbstractContextManager[SqliteView]:
         """One read transaction.
@@ -210,6 +220,10 @@ class SqliteLedger:
                 f"{self._where}: expected a writable store, this one is open read-only"
                 " (asked for, or its folder cannot be written); open it again for writing"
             )
+        with forks.inside():
+            yield from self._locked_writer()
+
+    def _locked_writer(self) -> Iterator[apsw.Connection]:
         started = time.monotonic()
         deadline = started + self._options.lock_timeout_s
         if not self._write_lock.acquire(timeout=max(0.0, self._options.lock_timeout_s)):
@@ -325,10 +339,9 @@ class SqliteLedger:
         if self._closed:
             return
         if self._pid != os.getpid():
-            abandon([*self._readers.inherited(), self._writer])
-            self._closed = True
+            self._closed = True  # what is open here belongs to the parent
             return
-        with self._write_lock:
+        with forks.inside(), self._write_lock:
             self._closed = True
             self._readers.close()
             if self._writer is not None:

@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
-from vestig.store import chain, files, migrations
+from vestig.store import chain, files, forks, migrations
 from vestig.store.connections import open_reader, open_writer, plan_reading, require_sqlite
 from vestig.store.faults import damaged, store_faults
 from vestig.store.jobs import JobRules
@@ -66,18 +66,9 @@ def open_ledger(
     if path is None:
         return SqliteLedger(None, None, None, options)
     ledger = files.ledger_path(path)
-    if ledger.exists():
-        files.check_disk(ledger.parent)
-        if ledger.stat().st_size == 0:
-            raise damaged(str(ledger), "an empty file where a ledger was")
-        if not read_only and not files.writable(ledger):
-            options = msgspec.structs.replace(options, read_only=True)
-    else:
-        _create(ledger, steps, read_only=read_only)
-    _refuse_newer(ledger, steps)
-    if not options.read_only:
-        files.make_folder(ledger.parent)
-    return _open(ledger, options, steps, state_dir, accept=accept)
+    forks.require_unspoilt(str(ledger))
+    with forks.inside():
+        return _open_file(ledger, options, steps, state_dir, accept=accept)
 
 
 def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
@@ -87,6 +78,29 @@ def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
         StoreDamagedError: there is no ledger, or its newest link does not close.
     """
     open_ledger(path, state_dir=state_dir, accept=True).close()
+
+
+def _open_file(
+    ledger: Path,
+    options: LedgerOptions,
+    steps: Sequence[Migration],
+    state_dir: Path | None,
+    *,
+    accept: bool,
+) -> SqliteLedger:
+    """Finds or makes the file and judges it before anything is changed."""
+    if ledger.exists():
+        files.check_disk(ledger.parent)
+        if ledger.stat().st_size == 0:
+            raise damaged(str(ledger), "an empty file where a ledger was")
+        if not options.read_only and not files.writable(ledger):
+            options = msgspec.structs.replace(options, read_only=True)
+    else:
+        _create(ledger, steps, read_only=options.read_only)
+    _refuse_newer(ledger, steps)
+    if not options.read_only:
+        files.make_folder(ledger.parent)
+    return _open(ledger, options, steps, state_dir, accept=accept)
 
 
 def _create(ledger: Path, steps: Sequence[Migration], *, read_only: bool) -> None:

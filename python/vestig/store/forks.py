@@ -1,0 +1,149 @@
+"""Forking with open stores.
+
+SQLite keeps the locks of a process per file, not per connection. A child that opened the file
+while connections of its parent are still known to it would believe to hold locks that only the
+parent holds, and the parent would then remove a WAL that is in use. So before a fork every
+store comes to rest, and the child closes what it inherited before it opens anything.
+A fork that cannot wait for rest (it lies inside a transaction, or one takes too long) leaves a
+child in which stores refuse to work.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import apsw
+
+from vestig.errors import ConflictError
+
+__all__ = ["close_inherited", "inside", "require_unspoilt", "watch"]
+
+
+# How long a fork waits for transactions of other threads.
+_REST_S = 5.0
+
+
+class Forkable(Protocol):
+    """What a ledger does in a child."""
+
+    def after_fork_in_child(self) -> None:
+        """Lets go of everything inherited."""
+
+
+class Gate:
+    """Counts who is inside, and can be shut until everybody has left."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition(threading.Lock())
+        self._inside: dict[int, int] = {}
+        self._shut = False
+
+    def enter(self) -> None:
+        """Waits while the gate is shut, unless this thread is inside already."""
+        me = threading.get_ident()
+        with self._changed:
+            while self._shut and me not in self._inside:
+                self._changed.wait()
+            self._inside[me] = self._inside.get(me, 0) + 1
+
+    def leave(self) -> None:
+        """Undoes one `enter` of this thread."""
+        me = threading.get_ident()
+        with self._changed:
+            left = self._inside.get(me, 1) - 1
+            if left:
+                self._inside[me] = left
+            else:
+                self._inside.pop(me, None)
+            if self._shut:
+                self._changed.notify_all()
+
+    def shut(self, timeout_s: float) -> bool:
+        """Lets nobody in; whether nobody is inside any more."""
+        deadline = time.monotonic() + timeout_s
+        with self._changed:
+            self._shut = True
+            while self._inside and threading.get_ident() not in self._inside:
+                if not self._changed.wait(max(0.0, deadline - time.monotonic())):
+                    break
+            return not self._inside
+
+    def open(self) -> None:
+        """Lets everybody in again."""
+        with self._changed:
+            self._shut = False
+            self._changed.notify_all()
+
+
+class _State:
+    """What this process knows about forks. SQLite's own state is per process, so this is too."""
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.ledgers: weakref.WeakSet[Forkable] = weakref.WeakSet()
+        self.resting = True
+        self.spoilt = False
+
+    def before(self) -> None:
+        self.resting = not self.ledgers or self.gate.shut(_REST_S)
+
+    def in_parent(self) -> None:
+        self.gate.open()
+
+    def in_child(self) -> None:
+        self.gate = Gate()
+        self.spoilt = self.spoilt or not self.resting
+        if not self.spoilt:
+            for ledger in list(self.ledgers):
+                ledger.after_fork_in_child()
+
+
+_state = _State()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_state.before,
+        after_in_parent=_state.in_parent,
+        after_in_child=_state.in_child,
+    )
+
+
+def watch(ledger: Forkable) -> None:
+    """Has a ledger take part in forks from now on."""
+    _state.ledgers.add(ledger)
+
+
+@contextmanager
+def inside() -> Iterator[None]:
+    """Around every use of SQLite: no fork happens meanwhile."""
+    gate = _state.gate
+    gate.enter()
+    try:
+        yield
+    finally:
+        gate.leave()
+
+
+def require_unspoilt(where: str) -> None:
+    """Refuses to open files in a child of a fork that did not wait.
+
+    Raises:
+        ConflictError: the fork happened inside a transaction.
+    """
+    if _state.spoilt:
+        raise ConflictError(
+            f"{where}: expected a fork outside transactions, this process was forked while one"
+            " was open; fork before, or start a new process instead (spawn)"
+        )
+
+
+def close_inherited(conn: apsw.Connection) -> None:
+    """Closes a connection at rest in a child. Its locks are the parent's and stay with it; the
+    WAL must not be moved or removed."""
+    conn.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    conn.close()
