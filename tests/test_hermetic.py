@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,18 @@ def test_each_test_has_a_home_of_its_own(isolated: Path) -> None:
 
 def test_the_zone_of_this_run_is_one_of_the_list() -> None:
     assert os.environ["TZ"] in fences.ZONES or os.environ["TZ"] == os.environ["VESTIG_TEST_TZ"]
+
+
+def test_the_built_in_embedder_reports_to_nobody_and_leaves_no_file(isolated: Path) -> None:
+    """onnxruntime would write a device id and send events as soon as it is imported."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
+    code = (
+        "from vestig.config.schema import EmbeddingSettings\n"
+        "from vestig.registry import make_embedder\n"
+        "import sys, os\n"
+        "assert len(make_embedder(EmbeddingSettings()).embed(['a text'])) == 1\n"
+        "assert 'onnxruntime' in sys.modules\n"
+        "assert os.environ['ORT_DISABLE_TELEMETRY'] == '1'"
+    )
+    subprocess.run([sys.executable, "-c", code], env=environ, check=True, timeout=120)
+    assert [path for path in isolated.rglob("*") if path.is_file()] == []

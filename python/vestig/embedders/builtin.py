@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
 
+from vestig.config.vendors import forbid_telemetry
 from vestig.embedders.settings import EmbeddingSettings, missing_package, require_dimension
 from vestig.errors import ConfigError, ProviderError
 
@@ -220,6 +221,7 @@ def _tokenizer(vocabulary: bytes) -> Any:
 
 
 def _session(weights: bytes, *, one_shot: bool) -> Any:
+    forbid_telemetry()
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Final
 
+from vestig.config.vendors import forbid_telemetry
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.settings import EmbeddingSettings, missing_package, require_dimension
 from vestig.errors import ProviderError
@@ -82,6 +83,7 @@ class FastEmbedEmbedder:
     def _load(self) -> Any:
         with self._lock:
             if self._loaded is None:
+                forbid_telemetry()
                 try:
                     from fastembed import TextEmbedding
                 except ImportError:
