@@ -11,6 +11,7 @@ from typing import Final
 
 import apsw
 
+from vestig.errors import StoreDamagedError
 from vestig.results import Finding
 from vestig.store import witness as witnesses
 from vestig.store.comparison import compare_projection
@@ -33,6 +34,7 @@ DAMAGE: Final = "damage"
 
 _SHOWN: Final = 5
 _ERROR_CHARS: Final = 120
+_OPEN_STATES: Final = ("pending", "running", "submitted", "failed")
 _FREE_BYTES_MIN: Final = 64 * 1024 * 1024
 # Checks of the ledger by the names of `verify`, in the order they are shown.
 _LEDGER_CHECKS: Final = (
@@ -60,19 +62,17 @@ def checks(ledger: SqliteLedger, keeper: ProjectionKeeper, *, now_us: int) -> li
     found: list[Finding] = []
     with ledger.read() as view, store_faults(where):
         found += _ledger(verify(view.connection, ledger.store_uuid))
-        broken = any(finding.level == DAMAGE for finding in found)
-        steps: tuple[Callable[[], Finding], ...] = (
-            lambda: _uniqueness(view.connection),
-            lambda: _vector_shapes(ledger, view),
-            lambda: _identity(ledger, view),
-            lambda: _projection(ledger, keeper, view),
-            lambda: _jobs(view.connection),
-            lambda: _leases(view.connection, now_us),
-            lambda: _clock(view.connection, now_us),
-            lambda: _residues(folder, view.connection),
+        steps: tuple[tuple[str, Callable[[], Finding]], ...] = (
+            ("uniqueness", lambda: _uniqueness(view.connection)),
+            ("vector_shapes", lambda: _vector_shapes(ledger, view)),
+            ("embedding_identity", lambda: _identity(ledger, view)),
+            ("projection", lambda: _projection(ledger, keeper, view)),
+            ("jobs", lambda: _jobs(view.connection)),
+            ("leases", lambda: _leases(view.connection, now_us)),
+            ("clock", lambda: _clock(view.connection, now_us)),
+            ("residues", lambda: _residues(folder, view.connection)),
         )
-        for step in steps:
-            found.append(_guarded(step, broken=broken))
+        found += [_guarded(check, step) for check, step in steps]
         found.append(_witness(seen, ledger.unwritten_witnesses, view))
     found.append(_durability(ledger))
     if folder is not None:
@@ -80,18 +80,13 @@ def checks(ledger: SqliteLedger, keeper: ProjectionKeeper, *, now_us: int) -> li
     return found
 
 
-def _guarded(step: Callable[[], Finding], *, broken: bool) -> Finding:
-    """On damaged pages a check may find nothing to stand on; that is damage too."""
+def _guarded(check: str, step: Callable[[], Finding]) -> Finding:
+    """Where the ledger is damaged a check may find nothing to stand on; that is damage too."""
     try:
         return step()
-    except (apsw.Error, ValueError, TypeError, LookupError) as error:
-        if not broken and isinstance(error, apsw.Error):
-            raise
-        return Finding(
-            check="reading",
-            level=DAMAGE,
-            detail=f"a check could not be finished on this ledger ({type(error).__name__})",
-        )
+    except (apsw.CorruptError, apsw.NotADBError, StoreDamagedError) as error:
+        detail = f"could not be checked on a damaged ledger ({type(error).__name__})"
+        return Finding(check=check, level=DAMAGE, detail=detail)
 
 
 def _verdict(check: str, problems: list[str], good: str, level: str = DAMAGE) -> Finding:
@@ -178,13 +173,15 @@ def _projection(ledger: SqliteLedger, keeper: ProjectionKeeper, view: SqliteView
 def _jobs(conn: apsw.Connection) -> Finding:
     counts = dict(fetch(conn, "SELECT state, COUNT(*) FROM jobs GROUP BY state"))
     shown = ", ".join(f"{counts[state]} {state}" for state in sorted(counts)) or "none"
-    if not counts.get("failed"):
+    if not any(counts.get(state) for state in _OPEN_STATES):
         return Finding(check="jobs", level=OK, detail=shown)
-    ((error,),) = fetch(
-        conn, "SELECT last_error FROM jobs WHERE state = 'failed' ORDER BY updated_us DESC LIMIT 1"
+    failed = fetch(
+        conn,
+        "SELECT last_error FROM jobs WHERE last_error IS NOT NULL AND state <> 'done'"
+        " ORDER BY updated_us DESC LIMIT 1",
     )
-    last = "unknown" if error is None else error[:_ERROR_CHARS]
-    detail = f"{shown}; last error: {last}; repeat with `vestig housekeeping enrich`"
+    last = f"; last error: {failed[0][0][:_ERROR_CHARS]}" if failed else ""
+    detail = f"{shown}{last}; work them with `vestig housekeeping enrich`"
     return Finding(check="jobs", level=FINDING, detail=detail)
 
 

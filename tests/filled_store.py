@@ -1,0 +1,98 @@
+"""A ledger with something of everything, and its doctor, for tests of the store."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+from typing import Any
+
+import ledger_rows as made
+from vestig.changes import AccessTouch
+from vestig.ports import EmbeddingIdentity
+from vestig.results import Finding
+from vestig.store import SqliteLedger, open_ledger
+from vestig.store.doctor import checks
+from vestig.store.portability import export
+from vestig.store.projection import ProjectionKeeper
+
+IDENTITY = EmbeddingIdentity(
+    model="test-model", dimensions=8, normalized=False, fingerprint="0" * 64
+)
+LATER = made.NOW + 1_000_000_000
+
+
+def fill(
+    ledger: SqliteLedger, count: int = 12, namespace: str = "default", *, jobs: bool = True
+) -> list[str]:
+    """Memories with tags, edges, jobs; one superseded, one reinforced, one touched."""
+    ledger.set_embedding_identity(IDENTITY)
+    ids: list[str] = []
+    for number in range(count):
+        new = made.memory(
+            f"The {namespace} café № {number} opens\tat “9:0{number % 10}” \U0001f600",
+            namespace=namespace,
+            scope=None if number % 3 else "",
+            author=[None, "", "Ada"][number % 3],
+            metadata={"source": "manual", "tags": ["a", f"t{number}"], "n": 0.1 + number},
+            t_valid_us=made.NOW - 12_345_678_901_234_567 + number,
+        )
+        queued = (made.job(new.id),) if jobs and number % 5 == 0 else ()
+        with ledger.write(made.NOW + number) as txn:
+            txn.apply(made.added(new, *ids[-2:], jobs=queued))
+        ids.append(new.id)
+    if namespace == "default":
+        with ledger.write(made.NOW + 100) as txn:
+            txn.apply(made.superseded(ids[1], ids[5], t_invalid_us=made.NOW))
+        with ledger.write(made.NOW + 101) as txn:
+            txn.apply(made.reinforced(ids[2]))
+        ledger.touch(namespace, AccessTouch(memory_ids=(ids[3],), accessed_us=made.NOW + 5))
+    return ids
+
+
+def filled(folder: Path | None, *, jobs: bool = True, **options: Any) -> SqliteLedger:
+    """A new ledger with `fill` in it."""
+    ledger = open_ledger(folder, **options)
+    fill(ledger, jobs=jobs)
+    return ledger
+
+
+def keeper_of(ledger: SqliteLedger, **options: Any) -> ProjectionKeeper:
+    """The projection beside a ledger."""
+    identity = ledger.embedding_identity() or IDENTITY
+    return ProjectionKeeper(
+        ledger,
+        None if ledger.path is None else ledger.path.parent / "projection",
+        dimensions=identity.dimensions,
+        model=identity.model,
+        **{"read_only": False, **options},
+    )
+
+
+def doctor(ledger: SqliteLedger, **options: Any) -> dict[str, Finding]:
+    """Findings by check; the keeper only reads."""
+    keeper = keeper_of(ledger, read_only=True)
+    findings = checks(ledger, keeper, **{"now_us": LATER, **options})
+    assert len({finding.check for finding in findings}) == len(findings)
+    return {finding.check: finding for finding in findings}
+
+
+def levels(findings: dict[str, Finding]) -> dict[str, str]:
+    """Everything that is not ok: check → level."""
+    return {name: f.level for name, f in findings.items() if f.level != "ok"}
+
+
+def exported(ledger: SqliteLedger, namespace: str | None = None) -> bytes:
+    """The bytes of an export."""
+    out = io.BytesIO()
+    export(ledger, out, namespace=namespace)
+    return out.getvalue()
+
+
+def file_bytes(folder: Path) -> dict[str, str]:
+    """Digest of every file but the -shm, which holds locks of readers and no data."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.endswith("-shm")
+    }

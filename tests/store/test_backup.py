@@ -1,0 +1,118 @@
+"""Copies made while the store is in use (D-14)."""
+
+from __future__ import annotations
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+import ledger_rows as made
+from filled_store import doctor, exported, filled, keeper_of, levels
+from vestig.errors import ConflictError, VestigError
+from vestig.store import open_ledger
+from vestig.store.backup import backup
+
+
+def test_the_copy_equals_the_store_and_passes_doctor(tmp_path: Path) -> None:
+    with filled(tmp_path / "store", jobs=False) as ledger:
+        keeper_of(ledger).rebuild()
+        report = backup(ledger, tmp_path / "store" / "projection", tmp_path / "copy")
+        raw = exported(ledger)
+    with open_ledger(tmp_path / "copy") as copy:
+        assert exported(copy) == raw
+        keeper = keeper_of(copy)
+        # The projection came along, so nothing has to be made again.
+        assert keeper.take_degraded() == []
+        assert keeper.core.rows == 12
+        assert levels(doctor(copy)) == {}
+    assert report["seq"] == 14
+    for path in (tmp_path / "copy").rglob("*"):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+
+
+def test_a_copy_without_projection_makes_its_own(tmp_path: Path) -> None:
+    with filled(tmp_path / "store", jobs=False) as ledger:
+        backup(ledger, None, tmp_path / "copy")
+    with open_ledger(tmp_path / "copy") as copy:
+        assert keeper_of(copy).core.rows == 12
+        assert levels(doctor(copy)) == {}
+
+
+def test_the_copy_is_a_store_of_its_own(tmp_path: Path) -> None:
+    """The witness goes by the real path: commits to one are no loss in the other."""
+    state = tmp_path / "state"
+    with filled(tmp_path / "store", jobs=False, state_dir=state) as ledger:
+        backup(ledger, None, tmp_path / "copy")
+        with ledger.write(made.NOW + 500) as txn:
+            txn.apply(made.added(made.memory("Only in the original")))
+    with open_ledger(tmp_path / "copy", state_dir=state) as copy:
+        with copy.write(made.NOW + 600) as txn:
+            txn.apply(made.added(made.memory("Only in the copy")))
+        assert copy.verify_all() == []
+    with open_ledger(tmp_path / "store", state_dir=state) as ledger:
+        assert ledger.verify_all() == []
+
+
+@pytest.mark.parametrize("kind", ["file", "full folder"])
+def test_nothing_is_overwritten(kind: str, tmp_path: Path) -> None:
+    dest = tmp_path / "copy"
+    if kind == "file":
+        dest.write_text("precious")
+    else:
+        dest.mkdir()
+        (dest / "precious").write_text("precious")
+    with (
+        filled(tmp_path / "store", jobs=False) as ledger,
+        pytest.raises(ConflictError, match="empty folder"),
+    ):
+        backup(ledger, None, dest)
+    kept = dest if kind == "file" else dest / "precious"
+    assert kept.read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "store"]
+
+
+def test_an_empty_folder_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    with filled(tmp_path / "store", jobs=False) as ledger:
+        backup(ledger, None, tmp_path / "copy")
+    assert (tmp_path / "copy" / "ledger.sqlite").is_file()
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        filled(tmp_path / "store", jobs=False) as ledger,
+        pytest.raises(VestigError, match="place to write"),
+    ):
+        backup(ledger, None, tmp_path / "file" / "copy")
+
+
+def test_a_copy_made_while_another_thread_commits_is_one_state(tmp_path: Path) -> None:
+    stop = threading.Event()
+    with filled(tmp_path / "store", jobs=False) as ledger:
+        keeper = keeper_of(ledger)
+        keeper.rebuild()
+
+        def commit() -> None:
+            number = 0
+            while not stop.is_set():
+                with ledger.write(made.NOW + 1_000 + number) as txn:
+                    txn.apply(made.added(made.memory(f"While copying {number}")))
+                if number % 10 == 0:
+                    keeper.rebuild()
+                number += 1
+
+        writer = threading.Thread(target=commit)
+        writer.start()
+        try:
+            for number in range(5):
+                backup(ledger, tmp_path / "store" / "projection", tmp_path / f"copy{number}")
+        finally:
+            stop.set()
+            writer.join()
+    for number in range(5):
+        with open_ledger(tmp_path / f"copy{number}") as copy:
+            keeper_of(copy)
+            assert levels(doctor(copy)) == {}

@@ -1,0 +1,298 @@
+"""The checks of a store (S-08, X-D05, X-S09)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ledger_rows as made
+from filled_store import (
+    LATER,
+    doctor,
+    exported,
+    file_bytes,
+    fill,
+    filled,
+    keeper_of,
+    levels,
+)
+from vestig.store import SqliteLedger, open_ledger
+from vestig.store.schema import LEDGER_FILE
+
+CHECKS = [
+    "integrity", "chain", "foreign_keys", "dangling_ends", "tags", "uniqueness", "vector_shapes",
+    "embedding_identity", "projection", "jobs", "leases", "clock", "residues", "witness",
+    "durability", "disk_space", "permissions",
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A store with a published projection, closed."""
+    with filled(tmp_path / "store", jobs=False) as ledger:
+        keeper_of(ledger).rebuild()
+    return tmp_path / "store"
+
+
+def tampered(ledger: SqliteLedger, *statements: str) -> None:
+    """Changes behind the back of the chain."""
+    with ledger.write(made.NOW) as txn:
+        conn = txn.connection
+        conn.execute("COMMIT")
+        conn.execute("PRAGMA foreign_keys = OFF")
+        conn.execute("PRAGMA ignore_check_constraints = ON")
+        for statement in statements:
+            conn.execute(statement)
+        conn.execute("PRAGMA foreign_keys = ON")
+        conn.execute("BEGIN")
+
+
+def test_a_sound_store_has_one_ok_line_for_each_check(folder: Path) -> None:
+    with open_ledger(folder) as ledger:
+        findings = doctor(ledger)
+    assert list(findings) == CHECKS
+    assert levels(findings) == {}
+    assert "12 rows equal" in findings["projection"].detail
+
+
+def test_a_store_in_memory_has_no_files_to_check() -> None:
+    ledger = filled(None, jobs=False)
+    keeper = keeper_of(ledger)
+    keeper.rebuild()
+    from vestig.store.doctor import checks
+
+    found = {finding.check: finding for finding in checks(ledger, keeper, now_us=LATER)}
+    assert set(CHECKS) - set(found) == {"disk_space", "permissions"}
+    assert levels(found) == {}
+
+
+def test_an_empty_store_is_sound(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "store") as ledger:
+        keeper_of(ledger)
+        assert levels(doctor(ledger)) == {}
+
+
+@pytest.mark.parametrize("damage", ["none", "segment", "ledger"])
+def test_x_s09_it_changes_nothing(folder: Path, damage: str) -> None:
+    with open_ledger(folder) as ledger:
+        if damage == "ledger":
+            tampered(ledger, 'UPDATE memories SET title = "x"'.replace('"', "'"))
+        if damage == "segment":
+            flip(segment(folder), 0.7)
+        before, state = file_bytes(folder), exported(ledger) if damage != "ledger" else b""
+        doctor(ledger)
+        assert file_bytes(folder) == before
+        if damage != "ledger":
+            assert exported(ledger) == state
+
+
+def segment(folder: Path) -> Path:
+    return next((folder / "projection").glob("seg-*"))
+
+
+def flip(path: Path, part: float) -> None:
+    """One bit at this part of the file."""
+    raw = bytearray(path.read_bytes())
+    raw[int(len(raw) * part)] ^= 0x10
+    path.chmod(0o600)
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("part", [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
+def test_x_d05_a_flipped_byte_in_an_array_is_found_and_made_again(
+    folder: Path, part: float
+) -> None:
+    flip(segment(folder), part)
+    with open_ledger(folder) as ledger:
+        findings = doctor(ledger)
+        # Bytes between sections carry nothing, and say so by changing nothing.
+        if findings["projection"].level == "ok":
+            pytest.skip("padding")
+        assert levels(findings) == {"projection": "finding"}
+        keeper = keeper_of(ledger)
+        assert keeper.run(lambda view, core: core.rows) == 12
+        assert [entry.code for entry in keeper.take_degraded()] == ["projection_rebuilt"]
+        assert doctor(ledger)["projection"].level == "ok"
+
+
+LEDGER_DAMAGE: dict[str, tuple[str, str]] = {
+    "text": ("UPDATE memories SET content = 'x' WHERE \"row\" = 3", "chain"),
+    "vector": ("UPDATE vectors SET embedding = zeroblob(32) WHERE memory = 3", "chain"),
+    "event": ('UPDATE events SET occurred_us = 1 WHERE "row" = 3', "chain"),
+    "lost event": ('DELETE FROM events WHERE "row" = 3', "chain"),
+    "source": ("UPDATE sources SET agent = 'other'", "chain"),
+    "edge": ("UPDATE edges SET weight = 0.25 WHERE edge_type = 1", "chain"),
+    "setting": ("UPDATE meta SET value = x'00' WHERE name = 'uuid'", "chain"),
+    "link": ("UPDATE chain SET recorded_us = recorded_us - 1 WHERE seq = 5", "chain"),
+    "lost link": ("DELETE FROM chain WHERE seq = 5", "chain"),
+    "orphan": ("UPDATE supersessions SET superseding = 999", "foreign_keys"),
+    "end": ("UPDATE edges SET to_row = 999 WHERE edge_type = 1 AND to_row = 3", "dangling_ends"),
+    "tag": ("DELETE FROM tags WHERE tag = 't3'", "tags"),
+    "id": ('UPDATE events SET id = (SELECT id FROM events WHERE "row" = 1)', "uniqueness"),
+    "shape": ("UPDATE vectors SET embedding = zeroblob(28) WHERE memory = 3", "vector_shapes"),
+    "model": ("UPDATE vectors SET model = 'other' WHERE memory = 3", "vector_shapes"),
+}
+
+
+@pytest.mark.parametrize("case", LEDGER_DAMAGE)
+def test_x_d05_a_changed_ledger_is_damage(folder: Path, case: str) -> None:
+    statement, check = LEDGER_DAMAGE[case]
+    with open_ledger(folder) as ledger:
+        tampered(ledger, statement)
+        assert levels(doctor(ledger)).get(check) == "damage"
+
+
+def test_a_text_held_twice_is_damage(folder: Path) -> None:
+    with open_ledger(folder) as ledger:
+        tampered(
+            ledger,
+            "DROP INDEX memories_text",
+            "UPDATE memories SET scope = NULL, author = NULL, content_hash ="
+            ' (SELECT content_hash FROM memories WHERE "row" = 1) WHERE "row" IN (4, 7)',
+        )
+        assert levels(doctor(ledger))["uniqueness"] == "damage"
+
+
+def test_vectors_without_an_identity_are_damage(folder: Path) -> None:
+    with open_ledger(folder) as ledger:
+        tampered(ledger, "DELETE FROM meta WHERE name = 'embedding'")
+        assert levels(doctor(ledger))["embedding_identity"] == "damage"
+
+
+def test_a_projection_of_another_history_is_damage(folder: Path, tmp_path: Path) -> None:
+    """Checksums are right, the rows are not the ledger's."""
+    with open_ledger(tmp_path / "other") as other:
+        fill(other, 12)
+        raw_uuid = other.store_uuid
+    with open_ledger(folder) as ledger:
+        mine = ledger.store_uuid
+    assert mine != raw_uuid
+    ledger_file = folder / LEDGER_FILE
+    with open_ledger(folder) as ledger:
+        keeper = keeper_of(ledger)
+        with ledger.read() as view:
+            row = list(next(iter(view.projection_rows(0))))
+            row[14] = not row[14]
+            keeper.core.apply([tuple(row)], view.seq, view.head)
+        keeper.compact()
+        found = doctor(ledger)["projection"]
+    assert ledger_file.exists()
+    assert found.level == "damage"
+    assert "differs in pinned" in found.detail
+
+
+def test_a_row_too_many_and_a_row_too_few_are_damage(folder: Path) -> None:
+    with open_ledger(folder) as ledger:
+        keeper = keeper_of(ledger)
+        with ledger.read() as view:
+            rows = list(view.projection_rows(0))
+            keeper.core.reset()
+            strange = (b"\x01" * 16, *rows[0][1:])
+            keeper.core.apply([strange, *rows[1:]], view.seq, view.head)
+        keeper.compact()
+        found = doctor(ledger)["projection"]
+    assert found.level == "damage"
+    assert "is missing" in found.detail
+    assert "not in the ledger" in found.detail
+
+
+def test_a_projection_behind_the_ledger_is_sound(folder: Path) -> None:
+    with open_ledger(folder) as ledger:
+        with ledger.write(made.NOW + 500) as txn:
+            txn.apply(made.added(made.memory("Not published yet")))
+        assert "13 rows equal" in doctor(ledger)["projection"].detail
+
+
+def _queue(ledger: SqliteLedger, _folder: Path) -> None:
+    with ledger.write(made.NOW) as txn:
+        new = made.memory("One with a job")
+        txn.apply(made.added(new, jobs=(made.job(new.id),)))
+
+
+def _jobs(ledger: SqliteLedger, folder: Path) -> None:
+    _queue(ledger, folder)
+    for job in ledger.due_jobs("default", made.NOW * 2, ["embed"], 10):
+        for _attempt in range(10):
+            ledger.finish_job(job.id, made.NOW * 2, changes=None, error="the model is away")
+
+
+def _lease(ledger: SqliteLedger, folder: Path) -> None:
+    _queue(ledger, folder)
+    ledger.due_jobs("default", made.NOW + 200, ["embed"], 10)
+
+
+def _future(ledger: SqliteLedger, _folder: Path) -> None:
+    with ledger.write(LATER * 2) as txn:
+        txn.apply(made.added(made.memory("Written in the future")))
+
+
+def _file(name: str) -> Callable[[SqliteLedger, Path], None]:
+    def make(_ledger: SqliteLedger, folder: Path) -> None:
+        (folder / name).write_text("")
+        (folder / name).chmod(0o600)
+
+    return make
+
+
+def _mode(name: str) -> Callable[[SqliteLedger, Path], None]:
+    return lambda _ledger, folder: (folder / name).chmod(0o644)
+
+
+FINDINGS: dict[str, tuple[Callable[[SqliteLedger, Path], None], str, str]] = {
+    "pending": (_queue, "jobs", "1 pending"),
+    "jobs": (_jobs, "jobs", "the model is away"),
+    "leases": (_lease, "leases", "1 jobs"),
+    "clock": (_future, "clock", "the clock shows"),
+    "leftover": (_file("ledger.sqlite.new-1234"), "residues", "ledger.sqlite.new-1234"),
+    "aside": (_file("projection/seg-1-0.damaged-1"), "residues", "seg-1-0.damaged-1"),
+    "open ledger": (_mode(LEDGER_FILE), "permissions", "ledger.sqlite is open to others (644)"),
+    "no witness": (lambda _l, folder: (folder / "witness").unlink(), "witness", "no copy at"),
+    "torn witness": (
+        lambda _l, folder: (folder / "witness").write_bytes(b"VSTG"), "witness", "a torn copy"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FINDINGS)
+def test_what_somebody_should_look_at_is_a_finding(folder: Path, case: str) -> None:
+    act, check, detail = FINDINGS[case]
+    with open_ledger(folder) as ledger:
+        act(ledger, folder)
+        finding = doctor(ledger)[check]
+    assert finding.level == "finding"
+    assert detail in finding.detail
+
+
+def test_a_witness_that_saw_more_is_damage(folder: Path) -> None:
+    """X-D04 for `doctor`: names how many transactions are missing."""
+    with open_ledger(folder) as ledger:
+        old = (folder / "witness").read_bytes()
+        with ledger.write(made.NOW + 500) as txn:
+            txn.apply(made.added(made.memory("Soon to be lost")))
+        newer = (folder / "witness").read_bytes()
+        tampered(ledger, "DELETE FROM chain WHERE seq = 15")
+        assert newer != old
+        found = doctor(ledger)["witness"]
+    assert found.level == "damage"
+    assert "1 transactions" in found.detail
+
+
+def test_normal_durability_says_what_it_does_not_promise(tmp_path: Path) -> None:
+    with filled(tmp_path / "store", durability="normal") as ledger:
+        keeper_of(ledger)
+        finding = doctor(ledger)["durability"]
+    assert finding.level == "finding"
+    assert "not the loss of power" in finding.detail
+
+
+def test_no_stored_text_in_any_line(folder: Path) -> None:
+    """B-11."""
+    with open_ledger(folder) as ledger:
+        tampered(ledger, "UPDATE memories SET version = version + 1", "DELETE FROM tags")
+        (folder / "witness").write_bytes(os.urandom(52))
+        said = " ".join(finding.detail for finding in doctor(ledger).values())
+    assert "café" not in said
+    assert "mem_" in said
