@@ -20,7 +20,22 @@ DAY = 86_400_000_000
 WEIGHTS = [
     float(kind in (EventType.REINFORCE_EXACT, EventType.REINFORCE_NEAR)) for kind in EventType
 ]
-WORDS = "cache token the deploy server paris berlin coffee v2.1 auth night river Ada's it".split()
+WORDS = [
+    "cache",
+    "token",
+    "the",
+    "deploy",
+    "server",
+    "paris",
+    "berlin",
+    "coffee",
+    "v2.1",
+    "auth",
+    "night",
+    "river",
+    "Ada's",
+    "it",
+]
 
 
 class Given(msgspec.Struct, kw_only=True):

@@ -133,7 +133,8 @@ def test_no_text_no_words_no_vector() -> None:
     rows = make(random.Random(4), 20, 4)
     projection = opened(rows, 4)
     silent = projection.recall(20, vector(1, 2, 3, 4), None, everything(), ranking())
-    assert silent.terms == [] and silent.lexical_max is None
+    assert silent.terms == []
+    assert silent.lexical_max is None
     assert all(row.lexical_raw is None and row.lexical_normalised is None for row in silent.rows)
     empty = projection.recall(20, vector(1, 2, 3, 4), "?!", everything(), ranking())
     assert found(empty) == found(silent)
@@ -316,7 +317,7 @@ def test_a_new_version_masks_the_old_one_and_ties_end_at_the_id_b09(tmp_path: Pa
     projection.apply([changed.row()], 6, HEAD)
     assert (projection.rows, projection.tail_rows, projection.segments) == (5, 1, 1)
     scan = projection.recall(6, vector(1, 1), "rivers", everything(), ranking(limit=50))
-    assert [row.id for row in scan.rows] == sorted(id_of(n) for n in (0, 2, 3, 4)) + [id_of(1)]
+    assert [row.id for row in scan.rows] == [*sorted(id_of(n) for n in (0, 2, 3, 4)), id_of(1)]
     assert scan.unembedded == 1
     assert ids(projection.recall(6, None, None, everything(tags=["new"]), ranking())) == {id_of(1)}
     assert projection.ids() == b"".join(sorted(id_of(n) for n in range(5)))
@@ -393,7 +394,8 @@ def test_two_processes_share_publications_x_r19(tmp_path: Path) -> None:
     reader = _core.Projection.open(str(tmp_path), STORE, 4, "test", read_only=True)
     assert (reader.rows, reader.generation) == (0, 0)
     assert writer.publish() > 0
-    assert reader.refresh() and not reader.refresh()
+    assert reader.refresh()
+    assert not reader.refresh()
     assert (reader.rows, reader.applied_seq, reader.segments, reader.tail_rows) == (50, 50, 1, 0)
     query, text = vector(1, 2, 3, 4), "night coffee"
     before = found(writer.recall(50, query, text, everything(), ranking()))
@@ -472,7 +474,8 @@ def test_files_of_another_model_or_store_are_discarded_d10(tmp_path: Path) -> No
         (STORE, 4, "other"),
     ):
         other = _core.Projection.open(str(tmp_path), uuid, dimensions, model, read_only=True)
-        assert other.discarded is not None and other.rows == 0
+        assert other.discarded is not None
+        assert other.rows == 0
 
 
 def test_refresh_raises_on_damage_and_reset_heals(tmp_path: Path) -> None:
