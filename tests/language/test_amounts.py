@@ -47,8 +47,8 @@ def quantities(text: str) -> list[tuple[str, str]]:
         ("nineteen eighty", ["19", "80"]),
         ("half or double", ["half", "double"]),
         ("the first, 2nd and twentieth", ["1th", "2th", "20th"]),
-        ("all every each both most some few many several only", list(
-            "all every each both most some few many several only".split())),
+        ("all every each both most", ["all", "every", "each", "both", "most"]),
+        ("some few many several only", ["some", "few", "many", "several", "only"]),
         ("no numbers here", []),
     ],
 )  # fmt: skip

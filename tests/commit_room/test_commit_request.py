@@ -1,0 +1,200 @@
+"""Arguments of commit and update are checked before anything else (C-01, B-21)."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from vestig.commit.request import ValidRequest, from_fields, validate, validate_update
+from vestig.errors import ValidationError
+from vestig.times import parse_time
+from vestig.types import OriginType, RetentionPolicy, Stability
+
+SETTINGS: Any = SimpleNamespace(
+    hygiene=SimpleNamespace(near_duplicate=SimpleNamespace(on_near_dup="link")),
+    lifecycle=SimpleNamespace(default_policy="decision"),
+)
+ID = "mem_01234567-89ab-4cde-8f01-23456789abcd"
+
+
+def valid(**fields: Any) -> ValidRequest:
+    return validate(from_fields({"content": "Deploys run on Fridays"} | fields), SETTINGS, "team")
+
+
+def test_c_01_absent_arguments() -> None:
+    request = valid()
+    assert (request.source, request.namespace, request.scope) == ("manual", "team", None)
+    assert (request.tags, request.tags_given, request.metadata) == ((), False, {})
+    assert request.retention_policy is RetentionPolicy.DECISION
+    assert request.on_near_dup.value == "link"
+    assert (request.origin_type, request.origin_derived) == (OriginType.NOTE, True)
+    assert request.temporal_stability is None
+    assert (request.pinned, request.strict, request.dry_run, request.enrich) == (
+        *(False, False, False),
+        None,
+    )
+
+
+def test_b_07_given_empties_are_not_absent() -> None:
+    request = valid(tags=[], scope="", metadata={}, author="", sequence=0, enrich=False)
+    assert (request.tags, request.tags_given) == ((), True)
+    assert (request.scope, request.author, request.sequence) == ("", "", 0)
+    assert request.enrich is False
+
+
+def test_c_01_values_arrive_plain() -> None:
+    request = valid(
+        tags=("b", "a", "b"),
+        metadata={"n": (1, 2.5, None, True), "o": {"k": "v"}},
+        t_valid=date(2026, 1, 5),
+        t_invalid=datetime(2026, 2, 1, tzinfo=UTC),
+        t_ref="2026-01-06T10:00:00+01:00",
+        origin_type="document",
+        temporal_stability="static",
+        retention_policy="permanent",
+        on_near_dup="insert",
+        supersedes=[ID, ID],
+        keywords=["Alpha", "beta"],
+        namespace="a.b-c_9",
+        role="user",
+    )
+    assert request.tags == ("b", "a")
+    assert request.metadata == {"n": [1, 2.5, None, True], "o": {"k": "v"}}
+    assert request.t_valid_us == parse_time("2026-01-05", "t")
+    assert request.t_ref_us == parse_time("2026-01-06T09:00Z", "t")
+    assert (request.origin_type, request.origin_derived) == (OriginType.DOCUMENT, False)
+    assert request.temporal_stability is Stability.STATIC
+    assert request.supersedes == (ID,)
+    assert (request.namespace, request.role) == ("a.b-c_9", "user")
+
+
+def test_c_01_metadata_is_a_copy() -> None:
+    given_by_caller: dict[str, Any] = {"list": [1]}
+    request = valid(metadata=given_by_caller)
+    given_by_caller["list"].append(2)
+    assert request.metadata == {"list": [1]}
+
+
+DEEP: dict[str, Any] = {}
+node = DEEP
+for _ in range(50):
+    node["x"] = {}
+    node = node["x"]
+CYCLE: list[Any] = []
+CYCLE.append(CYCLE)
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"tag": ["a"]}, "did you mean tags?"),
+    ({"t_vaild": "2026-01-01"}, "did you mean t_valid?"),
+    ({"entities": []}, "entities"),
+    ({"source": ""}, "source"),
+    ({"source": "x" * 65}, "at most 64"),
+    ({"source": 3}, "source"),
+    ({"namespace": ""}, "namespace"),
+    ({"namespace": "Team"}, "a-z 0-9"),
+    ({"namespace": "n" * 65}, "64 characters"),
+    ({"namespace": "a b"}, "namespace"),
+    ({"scope": "x" * 201}, "at most 200"),
+    ({"scope": 5}, "scope"),
+    ({"scope": "a\0b"}, "NUL"),
+    ({"scope": "\udc80"}, "lone surrogate"),
+    ({"tags": "a,b"}, "a list of texts"),
+    ({"tags": [""]}, r"tags\[0\]"),
+    ({"tags": ["a", 1]}, r"tags\[1\]"),
+    ({"tags": {"a"}}, "a list of texts"),
+    ({"tags": [" "]}, "not blank"),
+    ({"metadata": []}, "metadata"),
+    ({"metadata": {"source": "x"}}, "use the argument source"),
+    ({"metadata": {"tags": []}}, "use the argument tags"),
+    ({"metadata": {1: "x"}}, "name of every value"),
+    ({"metadata": {"a": float("nan")}}, "metadata.a: expected a finite number"),
+    ({"metadata": {"a": {"b": [float("inf")]}}}, r"metadata.a.b\[0\]"),
+    ({"metadata": {"a": b"x"}}, "a JSON value"),
+    ({"metadata": {"a": datetime(2026, 1, 1)}}, "a JSON value"),
+    ({"metadata": {"a": 2**64}}, "64 bits"),
+    ({"metadata": {"a": "\ud800"}}, "lone surrogate"),
+    ({"metadata": DEEP}, "levels of nesting"),
+    ({"metadata": {"a": CYCLE}}, "levels of nesting"),
+    ({"metadata": {"a": "x" * 70_000}}, "65536 bytes"),
+    ({"author": ["Dana"]}, "author"),
+    ({"actor": 1.5}, "actor"),
+    ({"agent": True}, "agent"),
+    ({"session_id": 7}, "session_id"),
+    ({"title": b"t"}, "title"),
+    ({"artifact_ref": "x" * 5000}, "artifact_ref"),
+    ({"sequence": -1}, "from 0 on"),
+    ({"sequence": 1.0}, "from 0 on"),
+    ({"sequence": True}, "from 0 on"),
+    ({"sequence": 2**63}, "from 0 on"),
+    ({"role": "robot"}, "user, assistant, tool, system"),
+    ({"role": 1}, "one of user"),
+    ({"origin_type": "docment"}, "did you mean document?"),
+    ({"temporal_stability": "stable"}, "static, dynamic, ephemeral, unknown"),
+    ({"trigger": "solved"}, "problem-solution"),
+    ({"retention_policy": "forever"}, "permanent, decision, standard, ephemeral, session"),
+    ({"on_near_dup": "merge"}, "reinforce, link, insert"),
+    ({"t_valid": "soon"}, "t_valid"),
+    ({"t_ref": 12345}, "t_ref"),
+    ({"t_invalid": "2026-02-30"}, "t_invalid"),
+    ({"t_valid": "2026-02-01", "t_invalid": "2026-01-01"}, "t_invalid: expected a time from"),
+    ({"t_ref": "2026-02-01", "t_invalid": "2026-01-01"}, "t_invalid: expected a time from"),
+    ({"retention_until": "never"}, "retention_until"),
+    ({"pinned": 1}, "true or false"),
+    ({"strict": "no"}, "true or false"),
+    ({"dry_run": 0}, "true or false"),
+    ({"enrich": 1}, "true or false"),
+    ({"supersedes": ID}, "a list of memory ids"),
+    ({"supersedes": ["mem_1"]}, r"supersedes\[0\]"),
+    ({"supersedes": [None]}, r"supersedes\[0\]"),
+    ({"keywords": "alpha"}, "a list of texts"),
+    ({"on_commit": "print"}, "a function"),
+]
+
+
+@pytest.mark.parametrize(("fields", "message"), BAD)
+def test_b_21_bad_arguments(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        valid(**fields)
+
+
+def test_c_01_content_is_required() -> None:
+    with pytest.raises(ValidationError, match="content"):
+        from_fields({"source": "hook"})
+
+
+def test_l_13_update_fields() -> None:
+    assert validate_update({}) == {}
+    checked = validate_update(
+        {"scope": None, "tags": UNSET, "t_invalid": "1970-01-01", "trigger": "learning-failure"}
+    )
+    assert checked == {"scope": None, "t_invalid_us": 0, "trigger": "learning-failure"}
+    with pytest.raises(ValidationError, match="did you mean scope"):
+        validate_update({"scop": "x"})
+    with pytest.raises(ValidationError, match="metadata"):
+        validate_update({"metadata": {"tags": []}})
+    with pytest.raises(ValidationError, match="retention_policy"):
+        validate_update({"retention_policy": "x"})
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = [name for name in ValidRequest.__struct_fields__ if name in from_fields({"content": ""})
+         .__struct_fields__]  # fmt: skip
+
+
+@given(st.sampled_from(NAMES), ANYTHING)
+def test_b_21_any_value_is_taken_or_refused(name: str, value: Any) -> None:
+    """Nothing but ValidationError ever comes out, and it names the field."""
+    try:
+        valid(**{name: value})
+    except ValidationError as error:
+        assert error.field.startswith(name)  # noqa: PT017

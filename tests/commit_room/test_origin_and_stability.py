@@ -1,0 +1,77 @@
+"""What is derived when the caller does not say (Q-01, T-04)."""
+
+from __future__ import annotations
+
+import pytest
+
+from vestig.commit.origin import derive_origin
+from vestig.commit.stability import derive
+from vestig.language.temporal import find_windows
+from vestig.times import parse_time
+from vestig.types import Stability
+
+NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")
+
+
+@pytest.mark.parametrize(
+    ("role", "author", "session", "chunk", "origin"),
+    [
+        ("user", None, None, False, "chat_agent"),
+        ("assistant", "bot", "s", True, "chat_agent"),
+        ("tool", None, "s", False, "chat_agent"),
+        ("system", "Dana", "s", False, "chat_peer"),
+        (None, "Dana", "s", True, "chat_peer"),
+        (None, "Dana", None, False, "note"),
+        (None, None, "s", False, "note"),
+        (None, None, None, True, "document"),
+        ("system", None, None, False, "note"),
+    ],
+)
+def test_q_01_origin(
+    role: str | None, author: str | None, session: str | None, chunk: bool, origin: str
+) -> None:
+    found = derive_origin(role=role, author=author, session_id=session, from_chunk=chunk)
+    assert found.value == origin
+
+
+def stability(text: str, given: Stability | None = None) -> str:
+    windows = find_windows(text, NOW, is_memory=True)
+    return derive(text, windows, NOW, given=given).value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am tired today",
+        "Dana is on call tomorrow",
+        "We're meeting in 2 days",
+        "I will call her on Friday",
+        "Right now it rains this morning",
+        "going to sleep in 3 hours",
+    ],
+)
+def test_t_04_ephemeral(text: str) -> None:
+    assert stability(text) == "ephemeral"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am from Oslo",
+        "Dana joined yesterday",
+        "The release is in 2 weeks",
+        "I am here today and tomorrow",
+        "Dana was born on 5 March 1990 and is well",
+        "He is away since last month",
+        "He is away since yesterday",
+        "the office opens at 9 am and is big",
+        "Dana moved 2 days ago",
+    ],
+)
+def test_t_04_unknown(text: str) -> None:
+    assert stability(text) == "unknown"
+
+
+def test_t_04_the_caller_wins() -> None:
+    assert stability("I am tired today", Stability.STATIC) == "static"
+    assert stability("I am tired today", Stability.UNKNOWN) == "unknown"
