@@ -75,24 +75,34 @@ class Link:
         self._seq = seq
         self._recorded_us = recorded_us
         self._counts = counts
-        self._written: dict[str, list[bytes]] = {}
-        self._retired: dict[str, list[bytes]] = {}
+        # In order of writing, and only what stands when the transaction ends: a version that is
+        # replaced within it was never seen by anybody.
+        self._written: dict[str, dict[bytes, None]] = {}
+        self._retired: dict[str, dict[bytes, None]] = {}
         self.touched: set[int] = set()
 
     def wrote(self, table: str, values: Sequence[Any]) -> None:
         """A new row."""
-        self._written.setdefault(table, []).append(digest(table, values))
+        self._written.setdefault(table, {})[digest(table, values)] = None
         self._counts[TABLE_CODES[table]] += 1
 
     def replaced(self, table: str, old: Sequence[Any], new: Sequence[Any]) -> None:
         """A row version and its successor."""
-        self._retired.setdefault(table, []).append(digest(table, old))
-        self._written.setdefault(table, []).append(digest(table, new))
+        self._retire(table, old)
+        self._written.setdefault(table, {})[digest(table, new)] = None
 
     def removed(self, table: str, old: Sequence[Any]) -> None:
         """A row that is gone."""
-        self._retired.setdefault(table, []).append(digest(table, old))
+        self._retire(table, old)
         self._counts[TABLE_CODES[table]] -= 1
+
+    def _retire(self, table: str, old: Sequence[Any]) -> None:
+        gone = digest(table, old)
+        written = self._written.get(table, {})
+        if gone in written:
+            del written[gone]
+        else:
+            self._retired.setdefault(table, {})[gone] = None
 
     def append(self, conn: apsw.Connection) -> bytes:
         """Writes the link and returns the new head."""
@@ -106,7 +116,7 @@ class Link:
         return head
 
 
-def _pack(runs: dict[str, list[bytes]]) -> bytes:
+def _pack(runs: dict[str, dict[bytes, None]]) -> bytes:
     return _encode([(TABLE_CODES[table], b"".join(run)) for table, run in runs.items()])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import apsw
+import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, VestigError
 
@@ -27,8 +28,11 @@ def store_faults(where: str) -> Iterator[None]:
     """
     try:
         yield
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError) as error:
+        # SQLError: the statements are fixed, so it is the schema in the file that changed.
         raise damaged(where, f"a damaged file ({type(error).__name__})") from error
+    except (UnicodeDecodeError, OverflowError, msgspec.MsgspecError) as error:
+        raise damaged(where, f"an unreadable value ({type(error).__name__})") from error
     except (apsw.BusyError, apsw.LockedError) as error:
         raise StoreLockedError(
             f"{where}: expected a free store, another process keeps it locked;"

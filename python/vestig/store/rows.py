@@ -164,10 +164,16 @@ def memory_row(
 def event_of(row: Sequence[Any], memory_id: str) -> Event:
     """A row (id, event_type, occurred, recorded, seq, source, actor, artifact_ref, payload)."""
     id, event_type, occurred, recorded, seq, source, actor, artifact_ref, payload = row
+    kind = _EVENT.get(event_type)
+    if kind is None:
+        raise StoreDamagedError(
+            f"{memory_id}: expected events of known types, found another one in the ledger;"
+            " run `vestig doctor`"
+        )
     return Event(
         id=id_text("evt", id),
         memory_id=memory_id,
-        event_type=_EVENT[event_type],
+        event_type=kind,
         occurred_at=from_us(occurred),
         recorded_at=from_us(recorded),
         seq=seq,

@@ -57,9 +57,9 @@ def verify(conn: apsw.Connection, store_uuid: bytes) -> list[Finding]:
             findings += _rows(conn, table, links)
         findings += _tags(conn)
         findings += _ends(conn)
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         findings.append(
-            Finding(check="integrity", message=f"a damaged page ({type(error).__name__})")
+            Finding(check="integrity", message=f"an unreadable page ({type(error).__name__})")
         )
     return findings
 

@@ -1,0 +1,422 @@
+"""A damaged, lost or exchanged ledger is told, never served."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+import ledger_rows as made
+from vestig.changes import ChangeSet, MemoryPatch
+from vestig.errors import StoreDamagedError, VestigError
+from vestig.ports import EmbeddingIdentity, Listing
+from vestig.store import SqliteLedger, accept_ledger, open_ledger, witness
+from vestig.store.schema import COLUMNS
+
+NOW = made.NOW
+TESTS = Path(__file__).resolve().parent.parent
+
+
+def add(ledger: SqliteLedger, text: str, *related: str) -> str:
+    new = made.memory(text, metadata={"source": "manual", "tags": ["t"]})
+    with ledger.write(NOW) as txn:
+        txn.apply(made.added(new, *related))
+    return str(new.id)
+
+
+def fill(store: Path, count: int = 6) -> list[str]:
+    """Memories with everything that the tables hold."""
+    with open_ledger(store) as ledger:
+        ledger.set_embedding_identity(
+            EmbeddingIdentity(model="m", dimensions=8, normalized=True, fingerprint="f")
+        )
+        ids: list[str] = []
+        for i in range(count):
+            ids.append(add(ledger, f"the text of memory number {i}", *ids))
+        with ledger.write(NOW) as txn:
+            txn.apply(made.reinforced(ids[0]))
+        with ledger.write(NOW) as txn:
+            txn.apply(made.superseded(ids[1], ids[2]))
+        assert ledger.verify_all() == []
+    return ids
+
+
+def change(store: Path, sql: str) -> int:
+    """Changes rows behind the ledger's back, as a bad disk or another program would."""
+    conn = apsw.Connection(str(store / "ledger.sqlite"))
+    conn.execute(sql)
+    changed = conn.total_changes()
+    conn.close()
+    return changed
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+# --- rows ------------------------------------------------------------------------------------
+
+FLIPS = [
+    ("memories", "content = content || ' '"),
+    ("memories", "t_valid_us = t_valid_us + 1"),
+    ("memories", "metadata = '{}'"),
+    ("memories", "scope = ''"),
+    ("memories", "pinned = 1"),
+    ("vectors", "embedding = zeroblob(length(embedding))"),
+    ("vectors", "model = 'other'"),
+    ("events", "occurred_us = occurred_us + 1"),
+    ("events", "payload = '{\"x\":1}'"),
+    ("sources", "agent = NULL"),
+    ("edges", "weight = weight + 0.5"),
+    ("edges", "evidence = 'x'"),
+    ("supersessions", "reason = ''"),
+    ("meta", "value = x'00'"),
+]
+
+
+@pytest.mark.parametrize(("table", "change_"), FLIPS, ids=[f"{t}-{c[:12]}" for t, c in FLIPS])
+def test_x_d05_a_changed_row_is_found(store: Path, table: str, change_: str) -> None:
+    fill(store)
+    where = "name = 'embedding'" if table == "meta" else "seq = (SELECT MAX(seq) FROM {0})"
+    assert change(store, f"UPDATE {table} SET {change_} WHERE {where.format(table)}") > 0
+    with open_ledger(store) as ledger:
+        findings = ledger.verify_all()
+        assert {f.check for f in findings} <= {"digest", "tags"}
+        assert {f.table for f in findings} <= {table, "tags"}
+        assert any(f.check == "digest" and f.table == table for f in findings)
+        if table in ("memories", "vectors", "events"):
+            with ledger.read() as view, pytest.raises(StoreDamagedError, match=table):
+                list(view.projection_rows(0))
+
+
+@pytest.mark.parametrize("table", [t for t in COLUMNS if t not in ("memories", "sources")])
+def test_x_d05_a_removed_row_is_found(store: Path, table: str) -> None:
+    fill(store)
+    where = "name = 'embedding'" if table == "meta" else "seq = (SELECT MAX(seq) FROM {0})"
+    removed = change(store, f"DELETE FROM {table} WHERE {where.format(table)}")
+    assert removed > 0
+    with open_ledger(store) as ledger:
+        checks = {(f.check, f.table) for f in ledger.verify_all()}
+    assert {("digest", table), ("counts", table)} <= checks
+
+
+def test_x_d05_an_older_version_of_a_row_is_found(store: Path) -> None:
+    """Its digest is in the chain, but a later transaction retired it."""
+    with open_ledger(store) as ledger:
+        id = add(ledger, "one")
+        with ledger.read() as view:
+            columns = ", ".join(f'"{c}"' for c in COLUMNS["memories"])
+            old = view.connection.execute(f"SELECT {columns} FROM memories").fetchall()[0]
+        with ledger.write(NOW) as txn:
+            txn.apply(made.reinforced(id))
+    conn = apsw.Connection(str(store / "ledger.sqlite"))
+    names = ", ".join(f'"{c}" = ?' for c in COLUMNS["memories"])
+    conn.execute(f"UPDATE memories SET {names}", old)
+    conn.close()
+    with open_ledger(store) as ledger:
+        assert ("digest", id) in {(f.check, f.row) for f in ledger.verify_all()}
+        with ledger.read() as view, pytest.raises(StoreDamagedError, match="older version"):
+            list(view.projection_rows(0))
+
+
+def test_a_changed_text_is_never_returned(store: Path) -> None:
+    ids = fill(store)
+    change(store, f"UPDATE memories SET content = 'altered' WHERE id = x'{raw(ids[0])}'")
+    with open_ledger(store) as ledger, ledger.read() as view:
+        for read in (
+            lambda: view.memories("default", [ids[0]]),
+            lambda: view.list_memories("default", Listing()),
+        ):
+            with pytest.raises(StoreDamagedError, match=ids[0]) as caught:
+                read()
+            assert "altered" not in str(caught.value)
+            assert "vestig doctor" in str(caught.value)
+        assert len(view.memories("default", ids[1:])) == len(ids) - 1
+
+
+def raw(id: str) -> str:
+    return id.partition("_")[2].replace("-", "")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE chain SET h = zeroblob(32) WHERE seq = 3",
+        "UPDATE chain SET counts = x'90' WHERE seq = 3",
+        "UPDATE chain SET recorded_us = recorded_us + 1 WHERE seq = 3",
+        "UPDATE chain SET written = x'90' WHERE seq = 3",
+        "UPDATE chain SET touched = x'c1' WHERE seq = 3",
+        "DELETE FROM chain WHERE seq = 3",
+    ],
+)
+def test_x_d05_a_changed_link_is_found(store: Path, sql: str) -> None:
+    fill(store)
+    assert change(store, sql) == 1
+    with open_ledger(store) as ledger:
+        assert "chain" in {f.check for f in ledger.verify_all()}
+
+
+@pytest.mark.parametrize(
+    "sql", ["UPDATE chain SET h = zeroblob(32)", "UPDATE chain SET recorded_us = 1"]
+)
+def test_opening_checks_the_newest_link(store: Path, sql: str) -> None:
+    fill(store)
+    change(store, f"{sql} WHERE seq = (SELECT MAX(seq) FROM chain)")
+    with pytest.raises(StoreDamagedError, match="does not close"):
+        open_ledger(store)
+
+
+def test_the_index_of_tags_is_compared(store: Path) -> None:
+    fill(store)
+    change(store, "DELETE FROM tags WHERE memory = 1")
+    with open_ledger(store) as ledger:
+        assert [f.check for f in ledger.verify_all()] == ["tags"]
+
+
+def test_dangling_ends_are_found(store: Path) -> None:
+    fill(store)
+    change(store, "UPDATE edges SET to_row = 999 WHERE from_row = 2 AND edge_type = 1")
+    with open_ledger(store) as ledger:
+        assert "ends" in {f.check for f in ledger.verify_all()}
+
+
+# --- bytes -----------------------------------------------------------------------------------
+
+
+def answers(ledger: SqliteLedger) -> tuple[object, ...]:
+    with ledger.read() as view:
+        memories = view.list_memories("default", Listing(statuses=None, limit=None))
+        ids = [m.id for m in memories]
+        return (
+            memories,
+            view.vectors("default", ids),
+            [view.events("default", id) for id in ids],
+            [view.edges("default", id) for id in ids],
+            [view.sources("default", id) for id in ids],
+            [view.supersessions("default", id) for id in ids],
+            list(view.projection_rows(0)),
+            view.seq,
+        )
+
+
+def test_x_d05_no_flipped_byte_is_silent(store: Path, tmp_path: Path) -> None:
+    """Whatever a flipped byte hits: an error, a finding, or the very same answers."""
+    fill(store, count=4)
+    with open_ledger(store) as ledger:
+        expected = answers(ledger)
+    good = (store / "ledger.sqlite").read_bytes()
+    chance = random.Random(5)
+    told = 0
+    for _ in range(60):
+        bad = bytearray(good)
+        at = chance.randrange(100, len(bad))
+        bad[at] ^= 1 << chance.randrange(8)
+        (store / "ledger.sqlite").write_bytes(bad)
+        try:
+            with open_ledger(store) as ledger:
+                if ledger.verify_all():
+                    told += 1
+                    continue
+                assert answers(ledger) == expected, f"byte {at}"
+        except StoreDamagedError:
+            told += 1
+    assert told > 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda raw: b"",
+        lambda raw: raw[:50],
+        lambda raw: b"\x00" * len(raw),
+        lambda raw: b"not a database" * 400,
+        lambda raw: raw[:4096],
+        lambda raw: raw[:4096] + b"\xff" * (len(raw) - 4096),
+    ],
+    ids=["empty", "stump", "zeros", "text", "one page", "later pages"],
+)
+def test_a_ruined_file_is_no_store(store: Path, damage: Callable[[bytes], bytes]) -> None:
+    fill(store)
+    path = store / "ledger.sqlite"
+    ruined = damage(path.read_bytes())
+    path.write_bytes(ruined)
+    with pytest.raises(StoreDamagedError, match="vestig doctor"):
+        open_ledger(store)
+    assert path.read_bytes() == ruined
+
+
+# --- lost and exchanged ledgers --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("left", ["witness", "projection/manifest", "ledger.bak-1"])
+def test_a_lost_ledger_is_not_replaced_by_an_empty_one(store: Path, left: str) -> None:
+    fill(store)
+    for path in list(store.iterdir()):
+        path.unlink()
+    (store / left).parent.mkdir(exist_ok=True)
+    (store / left).write_bytes(b"x")
+    with pytest.raises(StoreDamagedError, match="it is missing"):
+        open_ledger(store)
+    assert not (store / "ledger.sqlite").exists()
+
+
+def put_back_older(store: Path) -> bytes:
+    """Two commits later an older copy of the ledger stands in its place."""
+    fill(store)
+    older = (store / "ledger.sqlite").read_bytes()
+    with open_ledger(store, state_dir=store.parent / "state") as ledger:
+        add(ledger, "later")
+        add(ledger, "latest")
+    (store / "ledger.sqlite").write_bytes(older)
+    return older
+
+
+def test_x_d04_an_older_ledger_under_a_newer_witness(store: Path) -> None:
+    """StoreDamagedError with the number of missing rows, until it is accepted as it stands."""
+    older = put_back_older(store)
+    with pytest.raises(StoreDamagedError, match=r"2 are missing.*--accept-ledger"):
+        open_ledger(store)
+    with pytest.raises(StoreDamagedError, match="2 are missing"):
+        open_ledger(store, read_only=True)
+    assert (store / "ledger.sqlite").read_bytes() == older
+    accept_ledger(store, state_dir=store.parent / "state")
+    with open_ledger(store, state_dir=store.parent / "state") as ledger:
+        assert ledger.verify_all() == []
+        with ledger.read() as view:
+            assert view.count_memories("default", Listing(statuses=None)) == 6
+        add(ledger, "after that")
+
+
+def test_x_d04_the_second_copy_finds_a_whole_folder_put_back(store: Path) -> None:
+    """Ledger and witness are both old; the copy in the user's folder knows better."""
+    put_back_older(store)
+    (store / "witness").unlink()
+    open_ledger(store).close()
+    state = store.parent / "state"
+    with pytest.raises(StoreDamagedError, match="2 are missing"):
+        open_ledger(store, state_dir=state)
+    moved = store.rename(store.parent / "moved")
+    open_ledger(moved, state_dir=state).close()
+
+
+def test_x_d04_another_history_of_the_same_length(store: Path) -> None:
+    fill(store)
+    older = (store / "ledger.sqlite").read_bytes()
+    with open_ledger(store) as ledger:
+        add(ledger, "one way")
+    (store / "ledger.sqlite").write_bytes(older)
+    accept_ledger(store)
+    seen = (store / "witness").read_bytes()
+    with open_ledger(store) as ledger:
+        add(ledger, "the other way")
+        add(ledger, "and on")
+    with open_ledger(store) as ledger:
+        add(ledger, "more")
+    wrong = witness.decode((store / "witness").read_bytes())
+    assert wrong is not None
+    (store / "witness").write_bytes(witness.encode(wrong._replace(head=bytes(32))))
+    with pytest.raises(StoreDamagedError, match="another ledger was put here"):
+        open_ledger(store)
+    (store / "witness").write_bytes(seen)
+    open_ledger(store).close()
+
+
+@pytest.mark.parametrize("size", [0, 1, 51, 60])
+def test_a_torn_witness_counts_as_absent(store: Path, size: int) -> None:
+    fill(store)
+    whole = (store / "witness").read_bytes()
+    (store / "witness").write_bytes((whole + bytes(20))[:size])
+    with open_ledger(store) as ledger:
+        add(ledger, "later")
+    assert witness.decode((store / "witness").read_bytes()[:52]) is not None
+
+
+def test_a_witness_that_cannot_be_written_stops_nothing(store: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with open_ledger(store, state_dir=tmp_path / "file" / "state") as ledger:
+        add(ledger, "one")
+        assert [path.parent.name for path in ledger.unwritten_witnesses] == ["state"]
+
+
+# --- failing disks ---------------------------------------------------------------------------
+
+# The file size limit makes writes fail as a full disk does.
+FULL_DISK = """
+import resource, signal, sys
+sys.path.insert(0, sys.argv[1])
+import ledger_rows as made
+from pathlib import Path
+from vestig.errors import VestigError
+from vestig.store import open_ledger
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+ledger = open_ledger(Path(sys.argv[2]))
+
+def add(text):
+    new = made.memory(text)
+    with ledger.write(made.NOW) as txn:
+        txn.apply(made.added(new))
+
+add("one")
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+size = Path(sys.argv[2], "ledger.sqlite-wal").stat().st_size
+resource.setrlimit(resource.RLIMIT_FSIZE, (size + 6000, hard))
+errors = []
+for i in range(3):
+    try:
+        add(f"text {i}" * 2000)
+    except VestigError as error:
+        errors.append(error)
+assert len(errors) == 3, errors
+assert "nothing was changed" in str(errors[0]), errors
+with ledger.read() as view:
+    assert view.seq == 1
+    assert view.stats("default")["memories"] == 1
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+add("two")
+with ledger.read() as view:
+    assert view.seq == 2
+assert ledger.verify_all() == []
+ledger.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="this system has no file size limit")
+def test_d12_a_full_disk_gives_an_error_and_changes_nothing(store: Path) -> None:
+    subprocess.run([sys.executable, "-c", FULL_DISK, str(TESTS), str(store)], check=True)
+    with open_ledger(store) as ledger, ledger.read() as view:
+        assert view.seq == 2
+
+
+def test_the_limit_of_the_test_above_exists() -> None:
+    assert resource.RLIMIT_FSIZE >= 0
+    assert os.sep == "/"
+
+
+def test_errors_hold_no_text(store: Path) -> None:
+    ids = fill(store)
+    change(store, f"UPDATE memories SET metadata = '[secret' WHERE id = x'{raw(ids[0])}'")
+    with open_ledger(store) as ledger, ledger.read() as view:
+        with pytest.raises(StoreDamagedError) as caught:
+            view.memories("default", ids)
+        assert "secret" not in str(caught.value)
+
+
+def test_a_patch_of_many_rows_keeps_the_chain(store: Path) -> None:
+    ids = fill(store)
+    patches = tuple(MemoryPatch(memory_id=id, columns={"title": "t"}) for id in ids)
+    with open_ledger(store) as ledger:
+        with ledger.write(NOW) as txn:
+            txn.apply(ChangeSet(namespace="default", patches=patches + patches))
+        assert ledger.verify_all() == []
+        with ledger.read() as view:
+            assert len(list(view.projection_rows(0))) == len(ids)
