@@ -34,7 +34,7 @@ fn median(mut run: impl FnMut(), times: usize) -> f64 {
 fn main() {
     let stride = padded(DIMENSIONS);
     let mut seed = 42;
-    for n in [1_000usize, 10_000, 100_000] {
+    for n in [20usize, 200, 1_000, 10_000, 100_000] {
         let mut rows = vec![0.0f32; n * stride];
         let mut codes = vec![0i8; n * stride];
         let (mut scales, mut errors) = (Vec::new(), Vec::new());
@@ -48,7 +48,7 @@ fn main() {
         vector(&mut seed, &mut query);
         let coded = QuantisedQuery::new(&query);
         let (mut exact, mut approx) = (vec![0.0f32; n], vec![0.0f32; n]);
-        let times = (2_000_000 / n).max(21);
+        let times = (2_000_000 / n).clamp(21, 5_000);
         for level in Level::available() {
             let a = median(
                 || dot_rows_with(level, &query, &rows, stride, black_box(&mut exact)),
@@ -81,7 +81,7 @@ fn main() {
         let kept = approx
             .iter()
             .zip(&errors)
-            .filter(|(a, e)| **a + coded.bound(**e) >= lows[9])
+            .filter(|(a, e)| **a + coded.bound(**e) >= lows[9.min(n - 1)])
             .count();
         println!(
             "        largest bound {worst:.5}, best cosine {best:.4}, rows kept for k = 10: {kept}"

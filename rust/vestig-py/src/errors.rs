@@ -30,5 +30,8 @@ pub(crate) fn to_python(error: CoreError) -> PyErr {
 /// Adds the exceptions to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SnapshotMoved", module.py().get_type::<SnapshotMoved>())?;
-    module.add("ProjectionDamaged", module.py().get_type::<ProjectionDamaged>())
+    module.add(
+        "ProjectionDamaged",
+        module.py().get_type::<ProjectionDamaged>(),
+    )
 }

@@ -17,7 +17,9 @@ use crate::errors::to_python;
 pub(crate) fn floats(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
     let py = object.py();
     let refuse = |fact: &str| {
-        PyValueError::new_err(format!("expected {name} as a C-contiguous float32 buffer, {fact}"))
+        PyValueError::new_err(format!(
+            "expected {name} as a C-contiguous float32 buffer, {fact}"
+        ))
     };
     let buffer = PyUntypedBuffer::get(object)?;
     if !buffer.is_c_contiguous() {
@@ -29,7 +31,10 @@ pub(crate) fn floats(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>
         let bytes = bytes.to_vec(py)?;
         let (words, rest) = bytes.as_chunks::<4>();
         if !rest.is_empty() {
-            return Err(refuse(&format!("got {} bytes, no multiple of 4", bytes.len())));
+            return Err(refuse(&format!(
+                "got {} bytes, no multiple of 4",
+                bytes.len()
+            )));
         }
         words.iter().map(|word| f32::from_le_bytes(*word)).collect()
     } else {
@@ -44,7 +49,10 @@ pub(crate) fn floats(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>
 
 /// Float32 values as bytes in little-endian order.
 pub(crate) fn to_bytes<'py>(py: Python<'py>, values: &[f32]) -> Bound<'py, PyBytes> {
-    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let bytes: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
     PyBytes::new(py, &bytes)
 }
 
@@ -53,7 +61,11 @@ fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f
     if x.len() == y.len() {
         return Ok((x, y));
     }
-    let text = format!("expected two vectors of one length, got {} and {} values", x.len(), y.len());
+    let text = format!(
+        "expected two vectors of one length, got {} and {} values",
+        x.len(),
+        y.len()
+    );
     Err(PyValueError::new_err(text))
 }
 
@@ -97,7 +109,8 @@ fn similar_within(
     let values = floats("vectors", vectors)?;
     if dimensions == 0 || !values.len().is_multiple_of(dimensions) {
         let count = values.len();
-        let text = format!("expected vectors of {dimensions} dimensions, got {count} values in all");
+        let text =
+            format!("expected vectors of {dimensions} dimensions, got {count} values in all");
         return Err(PyValueError::new_err(text));
     }
     Ok(py.detach(|| dots::similar_within(&values, dimensions, threshold)))
@@ -197,14 +210,20 @@ fn tracerank(
         let text = format!("expected a stability code 0 to 3, got {stability}");
         return Err(PyValueError::new_err(text));
     };
-    let subject = TraceSubject { valid_from_us, stability, connectivity_n };
+    let subject = TraceSubject {
+        valid_from_us,
+        stability,
+        connectivity_n,
+    };
     let found = py.detach(|| {
-        let events = events.into_iter().map(|(kind, occurred_us, seq, row)| TraceEvent {
-            kind,
-            occurred_us,
-            seq,
-            row,
-        });
+        let events = events
+            .into_iter()
+            .map(|(kind, occurred_us, seq, row)| TraceEvent {
+                kind,
+                occurred_us,
+                seq,
+                row,
+            });
         trace::tracerank(&mut Vec::new(), events, query_time_us, subject, &params.0)
     });
     Ok((

@@ -6,7 +6,9 @@ use vestig_core::words;
 fn tokens(py: Python<'_>, text: &str) -> Vec<(String, usize, usize, bool)> {
     py.detach(|| {
         let found = words::tokens(text).into_iter();
-        found.map(|token| (token.text, token.start, token.end, token.identifier)).collect()
+        found
+            .map(|token| (token.text, token.start, token.end, token.identifier))
+            .collect()
     })
 }
 

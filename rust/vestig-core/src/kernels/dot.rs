@@ -23,42 +23,60 @@ pub const fn padded(dimensions: usize) -> usize {
 #[inline(always)]
 pub(crate) fn dot_lanes(x: &[f32], y: &[f32]) -> f32 {
     let common = x.len().min(y.len());
-    let (x, y) = (&x[..common], &y[..common]);
+    let (xs, x_rest) = x[..common].as_chunks::<LANES>();
+    let (ys, y_rest) = y[..common].as_chunks::<LANES>();
     let mut lanes = [0.0f32; LANES];
-    let (xs, x_rest) = x.as_chunks::<LANES>();
-    let (ys, y_rest) = y.as_chunks::<LANES>();
     for (a, b) in xs.iter().zip(ys) {
-        for j in 0..LANES {
-            lanes[j] += a[j] * b[j];
-        }
+        add_products(&mut lanes, a, b);
     }
     if !x_rest.is_empty() {
-        // A lane is never −0 (it starts at +0), so leaving it out equals adding 0 · 0.
-        for (j, (a, b)) in x_rest.iter().zip(y_rest).enumerate() {
-            lanes[j] += a * b;
-        }
+        // Copied into zeros, so that the lanes are only ever indexed as whole blocks and stay in
+        // registers.
+        let (mut a, mut b) = ([0.0f32; LANES], [0.0f32; LANES]);
+        a[..x_rest.len()].copy_from_slice(x_rest);
+        b[..y_rest.len()].copy_from_slice(y_rest);
+        add_products(&mut lanes, &a, &b);
     }
     fold(&lanes)
+}
+
+/// One block: every lane gains one product, rounded before it is added.
+#[inline(always)]
+fn add_products(lanes: &mut [f32; LANES], a: &[f32; LANES], b: &[f32; LANES]) {
+    for j in 0..LANES {
+        lanes[j] += a[j] * b[j];
+    }
 }
 
 /// Folds 64 lanes by halves.
 #[inline(always)]
 fn fold(lanes: &[f32; LANES]) -> f32 {
-    let mut sums = *lanes;
-    let mut half = LANES / 2;
-    while half > 0 {
-        for j in 0..half {
-            sums[j] += sums[j + half];
-        }
-        half /= 2;
-    }
-    sums[0]
+    let lanes: [f32; 32] = halve(lanes);
+    let lanes: [f32; 16] = halve(&lanes);
+    let lanes: [f32; 8] = halve(&lanes);
+    let lanes: [f32; 4] = halve(&lanes);
+    let [a, b]: [f32; 2] = halve(&lanes);
+    a + b
+}
+
+/// Lane j gains lane j + H. N = 2·H.
+#[inline(always)]
+fn halve<const N: usize, const H: usize>(lanes: &[f32; N]) -> [f32; H] {
+    std::array::from_fn(|j| lanes[j] + lanes[j + H])
 }
 
 /// The lane loop over consecutive rows: `out[i]` = dot(query, rows[i·stride ..][..query.len()]).
+/// `prefetch` is told each row before it is read.
 #[inline(always)]
-pub(crate) fn dot_rows_lanes(query: &[f32], rows: &[f32], stride: usize, out: &mut [f32]) {
+pub(crate) fn dot_rows_lanes(
+    query: &[f32],
+    rows: &[f32],
+    stride: usize,
+    out: &mut [f32],
+    prefetch: impl Fn(&[f32]),
+) {
     for (row, value) in rows.chunks_exact(stride).zip(out) {
+        prefetch(row);
         *value = dot_lanes(query, row);
     }
 }
@@ -139,7 +157,10 @@ pub fn similar_within(vectors: &[f32], dimensions: usize, at_least: f64) -> Vec<
     }
     let stride = padded(dimensions);
     let mut units = vec![0.0f32; vectors.len() / dimensions * stride];
-    for (out, vector) in units.chunks_exact_mut(stride).zip(vectors.chunks_exact(dimensions)) {
+    for (out, vector) in units
+        .chunks_exact_mut(stride)
+        .zip(vectors.chunks_exact(dimensions))
+    {
         unit(vector, out);
     }
     let limit = threshold(at_least);
@@ -213,8 +234,10 @@ mod tests {
     fn earlier_vectors_of_a_batch() {
         let batch = [1.0, 0.0, 0.0, 2.0, 3.0, 0.0, 1.0, 1.0];
         let found = similar_within(&batch, 2, 0.7);
-        let ids: Vec<Vec<usize>> =
-            found.iter().map(|own| own.iter().map(|(j, _)| *j).collect()).collect();
+        let ids: Vec<Vec<usize>> = found
+            .iter()
+            .map(|own| own.iter().map(|(j, _)| *j).collect())
+            .collect();
         assert_eq!(ids, [vec![], vec![], vec![0], vec![0, 1, 2]]);
         assert_eq!(found[2], [(0, 1.0)]);
         assert!(similar_within(&batch, 0, 0.7).is_empty());

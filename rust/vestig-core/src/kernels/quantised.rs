@@ -66,12 +66,27 @@ fn round_up(x: f64) -> f32 {
     }
 }
 
+/// 64 codes of a query: whole, and as high and low byte (code = 256·high + low, both signed).
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Line {
+    pub(crate) codes: [i16; LANES],
+    pub(crate) high: [i8; LANES],
+    pub(crate) low: [i8; LANES],
+}
+
+impl Line {
+    const ZERO: Self = Self {
+        codes: [0; LANES],
+        high: [0; LANES],
+        low: [0; LANES],
+    };
+}
+
 /// A query as 16-bit codes, ready for [`approx_rows`].
 #[derive(Clone, Debug)]
 pub struct QuantisedQuery {
-    codes: Vec<i16>,
-    high: Vec<i8>,
-    low: Vec<i8>,
+    lines: Vec<Line>,
     sum: i32,
     scale: f32,
     base: f32,
@@ -87,29 +102,29 @@ impl QuantisedQuery {
         let limit = 32639.min(i64::from(i32::MAX) / products) as f64;
         let largest = query.iter().fold(0.0f32, |most, x| most.max(x.abs()));
         let scale = f64::from(largest) / limit;
-        let mut codes = vec![0i16; stride];
-        let (mut squares, mut missed) = (0.0f64, 0.0f64);
-        for (code, &x) in codes.iter_mut().zip(query) {
-            let x = f64::from(x);
-            if scale > 0.0 {
-                *code = (x / scale).round_ties_even().clamp(-limit, limit) as i16;
+        let mut lines = vec![Line::ZERO; stride / LANES];
+        let (mut squares, mut missed, mut sum) = (0.0f64, 0.0f64, 0i32);
+        for (line, values) in lines.iter_mut().zip(query.chunks(LANES)) {
+            for (j, &x) in values.iter().enumerate() {
+                let x = f64::from(x);
+                let wanted = if scale > 0.0 { x / scale } else { 0.0 };
+                let code = wanted.round_ties_even().clamp(-limit, limit) as i16;
+                line.codes[j] = code;
+                line.low[j] = code as i8;
+                line.high[j] = ((i32::from(code) - i32::from(code as i8)) >> 8) as i8;
+                let error = x - scale * f64::from(code);
+                squares += x * x;
+                missed += error * error;
+                sum += i32::from(code);
             }
-            let error = x - scale * f64::from(*code);
-            squares += x * x;
-            missed += error * error;
         }
-        let low: Vec<i8> = codes.iter().map(|&k| k as i8).collect();
-        let split = |(&k, &l): (&i16, &i8)| ((i32::from(k) - i32::from(l)) >> 8) as i8;
-        let high = codes.iter().zip(&low).map(split).collect();
         let (norm, missed) = (squares.sqrt(), missed.sqrt());
         let steps = (stride / LANES + 16) as f64;
         let rounding = steps * f64::from(f32::EPSILON) / 2.0 * 1.1 * norm.max(1.0);
         let unit = 1.0 + f64::from(f32::EPSILON) * 8.0;
         Self {
-            sum: codes.iter().map(|&k| i32::from(k)).sum(),
-            codes,
-            high,
-            low,
+            lines,
+            sum,
             scale: scale as f32,
             base: round_up((missed * unit + rounding) * (1.0 + 1e-6)),
             slope: round_up((norm + missed) * (1.0 + 1e-6)),
@@ -118,7 +133,7 @@ impl QuantisedQuery {
 
     /// Length of a row of codes: the dimensions rounded up to a multiple of 64.
     pub fn stride(&self) -> usize {
-        self.codes.len()
+        self.lines.len() * LANES
     }
 
     /// Upper bound of |cosine − approximation| for a row whose stored error is `error`.
@@ -130,18 +145,8 @@ impl QuantisedQuery {
         self.base + self.slope * error
     }
 
-    pub(crate) fn codes(&self) -> &[i16] {
-        &self.codes
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn high(&self) -> &[i8] {
-        &self.high
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    pub(crate) fn low(&self) -> &[i8] {
-        &self.low
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
     }
 
     #[cfg(target_arch = "x86_64")]
@@ -154,12 +159,22 @@ impl QuantisedQuery {
 #[inline(always)]
 pub(crate) fn dots_lanes(query: &QuantisedQuery, codes: &[i8], out: &mut [i32; BLOCK]) {
     for (row, value) in codes.chunks_exact(query.stride()).zip(out) {
-        *value = row
-            .iter()
-            .zip(query.codes())
-            .map(|(&c, &k)| i32::from(c) * i32::from(k))
+        let (blocks, _) = row.as_chunks::<LANES>();
+        let pairs = blocks.iter().zip(query.lines());
+        *value = pairs
+            .map(|(block, line)| products(block, &line.codes))
             .sum();
     }
+}
+
+/// Σ c·k over one line.
+#[inline(always)]
+fn products(codes: &[i8; LANES], query: &[i16; LANES]) -> i32 {
+    codes
+        .iter()
+        .zip(query)
+        .map(|(&c, &k)| i32::from(c) * i32::from(k))
+        .sum()
 }
 
 /// Approximate cosines of `out.len()` consecutive rows of codes.
@@ -255,11 +270,8 @@ mod tests {
             let query = QuantisedQuery::new(&vec![1.0; d]);
             for code in [-128i8, 127] {
                 let codes = vec![code; d];
-                let wanted: i64 = query
-                    .codes()
-                    .iter()
-                    .map(|&k| i64::from(k) * i64::from(code))
-                    .sum();
+                let whole = query.lines().iter().flat_map(|line| line.codes);
+                let wanted: i64 = whole.map(|k| i64::from(k) * i64::from(code)).sum();
                 for level in Level::available() {
                     let mut out = [0i32; BLOCK];
                     dispatch::dots(level, &query, &codes, &mut out);
