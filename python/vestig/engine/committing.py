@@ -61,6 +61,8 @@ def commit(context: Context, content: object, fields: dict[str, Any]) -> CommitO
     with context.operation("commit"):
         item = prepare(context, {"content": content, **fields}, BatchOptions())
         _run(context, [item])
+        if item.error is not None:
+            raise item.error
         assert item.outcome is not None, "every prepared item ends with an outcome"
         failure = call_hooks(context, [item])
         if failure is not None and context.config.settings.hooks.strict:

@@ -124,11 +124,11 @@ class Batch:
     # --- the decision ----------------------------------------------------------------------
 
     def decide(self, view: LedgerView) -> ChangeSet:
-        """The rows of all items, decided in order against this view.
+        """The rows of all items, decided in order against this view; an item whose `supersedes`
+        names nothing that can be replaced gets its `error` and no rows.
 
         Raises:
             UniquenessCollision: the store changed so that a text needs a vector after all.
-            NotFoundError, ConflictError: of a single commit's `supersedes`.
         """
         self._start()
         self.look_up(view)
@@ -139,8 +139,6 @@ class Batch:
                 self._decide(view, place, item, near.get(place, NOBODY))
             except VestigError as error:
                 # only `supersedes` can refuse here, before any row of the item is made
-                if len(self.items) == 1:
-                    raise
                 item.error = error
         return self._rows.change_set(self.items[0].request.namespace)
 
