@@ -20,6 +20,8 @@ from typing import Any
 
 import vestig
 from generator import batches, embedded_text, records
+from labelled import CachedEmbedder
+from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.ports import Embedder
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome
@@ -30,9 +32,10 @@ SAMPLE = 10_000
 FIRST_SHARE_MIN = 0.999
 
 
-def embedder_for(size: int) -> Embedder | None:
-    """None = the configured one, which is the built-in."""
-    return HashingEmbedder() if size >= HASHING_FROM else None
+def embedder_for(size: int) -> Embedder:
+    """Remembers vectors within a process only: a batch of questions uses every processor, and
+    its vectors are those of single questions to the bit."""
+    return CachedEmbedder(HashingEmbedder() if size >= HASHING_FROM else BuiltinEmbedder(), None)
 
 
 def fill(path: Path, items: list[dict[str, Any]]) -> dict[str, str]:
@@ -63,7 +66,10 @@ def ask(path: Path, size: int) -> dict[str, float]:
     items = records(size)
     asked = items[:: max(1, size // SAMPLE)]
     baseline_first = default_first = default_three = 0
-    with vestig.open(path, embedder=embedder_for(size), read_only=True) as store:
+    embedder = embedder_for(size)
+    embedder.embed([embedded_text(item) for item in asked])
+    embedder.embed([item["content"] for item in asked])
+    with vestig.open(path, embedder=embedder, read_only=True) as store:
         for item in asked:
             text = embedded_text(item)
             baseline_first += place(store, text, "baseline", ids[text]) == 1
