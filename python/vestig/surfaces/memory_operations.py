@@ -273,7 +273,7 @@ _SUPERSEDE: Final = Operation(
 
 _UPDATE: Final = Operation(
     name="memory update",
-    help="Change what is known about a memory; a new text becomes its successor.",
+    help="Change what is known about a memory. A new text becomes its successor.",
     params=(
         ID,
         Param(

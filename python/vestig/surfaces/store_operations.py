@@ -104,7 +104,7 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="import",
-        help="Read an export, a transcript or memories; goes on where it was interrupted.",
+        help="Read an export, a transcript or memories from a file. An interrupted import goes on where it stopped.",
         params=(
             Param(name="file", help="JSON lines, .gz too; - is standard input."),
             Param(
@@ -171,7 +171,7 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="demo",
-        help="A tour on a temporary store: offline, no key, under 10 seconds.",
+        help="A tour on a temporary store, offline and without a key.",
         params=(
             Param(name="keep", kind="flag", flag="--keep", help="Leave the store where it is."),
         ),

@@ -114,11 +114,11 @@ class Terminal:
             return
         if self._progress is None:
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
             self._progress = Progress(
                 BarColumn(),
-                MofNCompleteColumn(),
+                TaskProgressColumn(),
                 TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
