@@ -268,9 +268,9 @@ def test_x_r20_zero_vector_scores_zero(opener: Opener) -> None:
 
 def test_x_r22_filters(opener: Opener) -> None:
     store = opener()
-    a = store.commit("Fact one about the engine", tags=["x", "y"], scope="lab",
-                     t_valid="2026-01-10", metadata={"level": 1, "ok": True}, author="Ada", actor="bot", source="hook",
-                     session_id="s1", role="user").memory_id  # fmt: skip
+    a = store.commit("Fact one about the engine", tags=["x", "y"], scope="lab", role="user",
+                     t_valid="2026-01-10", metadata={"level": 1, "ok": True}, author="Ada",
+                     actor="bot", source="hook", session_id="s1").memory_id  # fmt: skip
     b = store.commit("Fact two about the engine", tags=["y"], t_valid="2026-02-10",
                      metadata={"level": True}).memory_id  # fmt: skip
     c = store.commit("Fact three about the engine", t_valid="2026-03-10").memory_id
