@@ -95,6 +95,13 @@ def test_g_03_runs_are_cut() -> None:
     assert names("we chose Plan A today") == ["Plan A"]
 
 
+def test_g_03_sentences_and_initials() -> None:
+    assert names("He met Alice Smith. Bob Jones left") == ["Alice Smith", "Bob Jones"]
+    assert names("by Gilbert P. Hamilton and L. A. Moore") == ["Gilbert P. Hamilton", "L. A. Moore"]
+    assert names("he thanked Sam. Then he left with Ann. Nobody saw") == ["Sam", "Ann"]
+    assert names("Wow Maria, I ran a 5K on Fri") == ["Maria"]
+
+
 def test_g_03_longer_span_wins() -> None:
     assert names("see the United States Navy report") == ["United States Navy"]
     assert names("at docs/Ada-Lovelace.md") == ["docs/Ada-Lovelace.md"]

@@ -197,6 +197,12 @@ def validate(
 
     Raises:
         ValidationError: the first bad argument, with field, value and what is allowed.
+
+    Example:
+        >>> from vestig.config import load
+        >>> request = from_fields({"content": "Deploys run on Fridays", "role": "user"})
+        >>> validate(request, load(environ={}).settings).origin_type.value
+        'chat_agent'
     """
     role = choice("role", request.role, Role)
     author, session_id = label("author", request.author), label("session_id", request.session_id)

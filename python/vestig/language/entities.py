@@ -61,7 +61,7 @@ _HANDLE: Final = re.compile(r"(?<![\w@.])@([A-Za-z_][\w-]*)")
 _TAG: Final = re.compile(r"(?<![\w#&/])#([A-Za-z_][\w-]*)")
 _IDENTIFIER: Final = re.compile(
     r"(?<![\w-])(?:[A-Z][A-Z0-9]*-\d+(?:-\d+)*"
-    rf"|[^\W\d_]*[a-z0-9][{_UPPER}]\w*"
+    rf"|(?=[^\W\d_])[^\W_]*[a-z0-9][{_UPPER}]\w*"
     r"|[A-Z]{2,}[a-z]+[A-Z]\w*"
     r"|_*[^\W_]+(?:_+[^\W_]+)+_*|__?[^\W_]+__?"
     r"|v\d+(?:\.\d+)*(?:-[\w.]+)?|\d+(?:\.\d+){2,}(?:-[\w.]+)?)(?![\w])"
@@ -69,11 +69,15 @@ _IDENTIFIER: Final = re.compile(
 _TICKET: Final = re.compile(r"[A-Z][A-Z0-9]*-\d+(?:-\d+)*(?![\w])")
 _VERSIONED: Final = re.compile(rf"(?<![\w-])[{_UPPER}][\w+#]*\s+v?(?:\d+(?:\.\d+)+|(?<=v)\d+)\b")
 _CAPITAL_REST = r"(?:[\w&]|['’.-](?=[^\W_]))*"
-_CAPITAL_WORD = rf"[{_UPPER}]{_CAPITAL_REST}"
+# A dot inside a run belongs to an initial or a title; any other ends the sentence.
+_ABBREVIATED = (
+    rf"(?:\.(?=\s[{_UPPER}])(?:(?<=\b[{_UPPER}]\.)|(?<=\b(?:Dr|Mr|Ms|St)\.)|(?<=\bMrs\.)"
+    r"|(?<=\bProf\.)))?"
+)
 _RUN: Final = re.compile(
     # the letter first, then what may not stand before it: so the search skips to capitals
-    rf"[{_UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}(?:\.(?=\s[{_UPPER}]))?"
-    rf"(?:\s+(?:(?:of|the|de|van|von)\s+){{0,2}}{_CAPITAL_WORD}(?:\.(?=\s[{_UPPER}]))?)*"
+    rf"[{_UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}{_ABBREVIATED}"
+    rf"(?:\s+(?:(?:of|the|de|van|von)\s+){{0,2}}[{_UPPER}]{_CAPITAL_REST}{_ABBREVIATED})*"
 )
 _WORD: Final = re.compile(r"\S+")
 _QUOTED: Final = re.compile(
@@ -216,12 +220,15 @@ def _quoted(text: str) -> Iterator[Name]:
 def _runs(text: str) -> Iterator[Name]:
     """Adjacent capitalised words, one such word, and acronyms."""
     for match in _RUN.finditer(text):
+        # most capitals only begin a sentence
+        if match[0].isalpha() and match[0].lower() in NAME_STOPWORDS:
+            continue
         words = [
             (match.start() + word.start(), match.start() + word.end(), word[0])
             for word in _WORD.finditer(match[0])
         ]
         initial = _starts_sentence(text, match.start())
-        while words and _bare(words[0][2]) in NAME_STOPWORDS:
+        while words and _is_stop(words[0][2]):
             words.pop(0)
             initial = False
         while words and words[0][2] in _INNER:
@@ -234,7 +241,15 @@ def _runs(text: str) -> Iterator[Name]:
 
 
 def _bare(word: str) -> str:
-    return _POSSESSIVE.sub("", word).rstrip(".").lower()
+    if "'" in word or "’" in word:
+        word = _POSSESSIVE.sub("", word)
+    return word.rstrip(".").lower()
+
+
+def _is_stop(word: str) -> bool:
+    """Whether a capitalised word is no part of a name; an initial ("A. Turing") is one."""
+    bare = _bare(word)
+    return bare in NAME_STOPWORDS and not (len(bare) == 1 and word[-1] == ".")
 
 
 _Spans = list[tuple[int, int, str]]
@@ -248,7 +263,7 @@ def _cut(words: _Spans) -> tuple[_Spans, _Spans]:
     for index, word in enumerate(words):
         inner = word[2] in _INNER
         # a lone "A" inside a run is a letter ("Plan A"), not the article
-        stop = word[2] != "A" and not inner and _bare(word[2]) in NAME_STOPWORDS
+        stop = word[2] != "A" and not inner and _is_stop(word[2])
         if not inner and (count == _RUN_WORDS_MAX or stop):
             skip = index + stop
             return _without_tail(taken), words[skip:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Final
 
+from vestig.language.listed import listed
 from vestig.language.temporal_patterns import MONTHS, WEEKDAYS
 
 __all__ = ["NAME_STOPWORDS", "STOPWORDS"]
@@ -19,7 +20,15 @@ def _read() -> frozenset[str]:
 
 STOPWORDS: Final = _read()
 
-_GREETINGS: Final = frozenset(("hey", "hi", "hello", "thanks", "dear"))
+# Words that open a chat sentence before a name, and shorthands that look like acronyms.
+_GREETINGS: Final = frozenset(
+    listed(
+        "hey hi hello thanks dear oh ah wow yeah yes yep nope ok okay bye goodbye congrats please"
+        " sure sorry welcome fyi btw lol omg asap imo aka eg ie etc"
+    )
+)
+_SHORT_WEEKDAYS: Final = frozenset(listed("mon tue tues wed thu thur thurs fri sat sun"))
+
 _CONTRACTED: Final = frozenset(
     f"{word}{tail}"
     for word, tails in (
@@ -52,5 +61,5 @@ _CONTRACTED: Final = frozenset(
 )
 
 NAME_STOPWORDS: Final = (
-    STOPWORDS | _GREETINGS | _CONTRACTED | frozenset(MONTHS) | frozenset(WEEKDAYS)
+    STOPWORDS | _GREETINGS | _SHORT_WEEKDAYS | _CONTRACTED | frozenset(MONTHS) | frozenset(WEEKDAYS)
 )
