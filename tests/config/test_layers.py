@@ -46,9 +46,9 @@ def test_x_k02_all_faults_are_reported_together(loaded: Loader) -> None:
     assert len(caught.value.problems) == 5
     for part in (
         "hygene.min_chars",
-        "recall.default_limit: expected an integer ≥ 1, got 0",
+        "recall.default_limit: expected an integer ≥ 1 and ≤ 2147483647, got 0",
         "VESTIG_NOPE",
-        "hygiene.max_chars: expected an integer ≥ 1, got [1]",
+        "hygiene.max_chars: expected an integer ≥ 1 and ≤ 2147483647, got [1]",
         "m5.final.base: expected linear | semantic | cosine, got 'lineal'",
     ):
         assert part in text
@@ -221,6 +221,13 @@ def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:
         ("m3: {tracerank: {tau_days: .nan}}\n", "a finite number > 0"),
         ("recall: {min_score: .inf}\n", "finite"),
         ("hygiene: {min_chars: true}\n", "an integer"),
+        ("hygiene: {min_chars: 1.0}\n", "an integer"),
+        ("hygiene: {min_chars: 99999999999999999999}\n", "an integer"),
+        ("hygiene: {min_chars: " + "9" * 5000 + "}\n", "unreadable YAML"),
+        ("hygiene: {min_chars: " + "[" * 5000 + "]" * 5000 + "}\n", "an integer"),
+        ("keywords: {stopwords: &a [*a]}\n", "a list of"),
+        ("store: {lock_timeout_s: 1e300}\n", "lock_timeout_s"),
+        ("store: {path: ''}\n", "text that is not empty"),
         ("hygiene: {min_chars: 50, max_chars: 40}\n", "at least hygiene.min_chars (50)"),
         ("time: {zone: Mars/Olympus}\n", "time zone"),
         ("hygiene: {near_duplicate: {guard: [numbers, moods]}}\n", "guard"),

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from vestig.testing import FailingEmbedder
+
 FACTS = (
     "The staging database runs on port 5433",
     "Maria prefers short answers with a code example",
@@ -42,3 +44,8 @@ class Answer(NamedTuple):
 
 # Runs one command line on the store of a test.
 Vestig = Callable[..., Answer]
+
+
+def failing_embedder(_: Any) -> FailingEmbedder:
+    """For `embedding.provider: command_answers:failing_embedder`."""
+    return FailingEmbedder("error", dimensions=64)

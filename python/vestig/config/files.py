@@ -148,6 +148,8 @@ def _parse(text: str) -> tuple[Any, dict[str, int]]:
         raise ValueError(f"{line}{error.problem}") from None
     except yaml.YAMLError as error:
         raise ValueError(str(error).splitlines()[0]) from None
+    except RecursionError:
+        raise ValueError("values are nested too deeply") from None
     finally:
         loader.dispose()
 
@@ -212,7 +214,7 @@ def _read(
             raise ConfigError(f"{real}: include: file not found: {name}")
         items.extend(_read(target, variables, problems, (*above, real)))
     for item in flatten(own, problems, file=str(real), lines=lines):
-        value = _expand_value(item, item.value, variables, problems)
+        value = _expand_value(item, variables, problems)
         items.append(msgspec.structs.replace(item, value=value))
     return items
 
@@ -238,13 +240,18 @@ def _includes(
     return [expand(name, variables, problems, str(path), "include") for name in names]
 
 
-def _expand_value(item: Item, value: Any, variables: Mapping[str, str], problems: Problems) -> Any:
-    if isinstance(value, list):
-        return [_expand_value(item, part, variables, problems) for part in value]
-    if not isinstance(value, str) or "${" not in value:
-        return value
-    text = expand(value, variables, problems, item.place, item.key)
+def _expand_value(item: Item, variables: Mapping[str, str], problems: Problems) -> Any:
+    """The value with its variables put in: of a text, or of the texts of a flat list."""
+
+    def put_in(part: Any) -> Any:
+        if not isinstance(part, str) or "${" not in part:
+            return part
+        return expand(part, variables, problems, item.place, item.key)
+
     if isinstance(item.value, list):
+        return [put_in(part) for part in item.value]
+    text = put_in(item.value)
+    if text is item.value:
         return text
     try:
         return read_scalar(text, profile_key(item.key) or item.key)

@@ -99,13 +99,19 @@ def _check_value(spec: KeySpec, key: str, value: Any, place: str, problems: Prob
     if not fault:
         try:
             msgspec.convert(value, spec.type)
-        except (msgspec.ValidationError, RecursionError):
+        except (msgspec.ValidationError, RecursionError, OverflowError):
             fault = True
     if fault:
-        shown = repr(value)
-        if len(shown) > _SHOWN_CHARS_MAX:
-            shown = shown[:_SHOWN_CHARS_MAX] + "…"
-        problems.add(place, key, f"expected {spec.allowed}, got {shown}", spec.allowed)
+        problems.add(place, key, f"expected {spec.allowed}, got {_shown(value)}", spec.allowed)
+
+
+def _shown(value: Any) -> str:
+    """A wrong value, cut short."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, endless nesting
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= _SHOWN_CHARS_MAX else text[:_SHOWN_CHARS_MAX] + "…"
 
 
 def _not_finite(value: Any) -> bool:

@@ -14,10 +14,14 @@ import msgspec
 
 __all__ = ["KEYS", "KeySpec", "Settings", "key_specs", "sections"]
 
-Count = Annotated[int, msgspec.Meta(ge=1)]
+# Upper ends are those of the types that carry the values further (32-bit counts, 64-bit µs).
+Count = Annotated[int, msgspec.Meta(ge=1, le=2_147_483_647)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
+Wait = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
+Span = Annotated[float, msgspec.Meta(gt=0, le=1_000_000_000)]
+Pause = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
 Dimension = Annotated[int, msgspec.Meta(ge=1, le=8192)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 VariableName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -39,7 +43,7 @@ class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 class StoreSettings(_Section, frozen=True, kw_only=True):
     path: Text = "vestig"
-    lock_timeout_s: NotNegative = 5.0
+    lock_timeout_s: Wait = 5.0
     durability: Literal["full", "normal"] = "full"
 
 
@@ -53,7 +57,7 @@ class EmbeddingSettings(_Section, frozen=True, kw_only=True):
     dimension: Dimension | None = None
     normalize: bool = True
     max_length: Count | None = None
-    timeout_s: Positive = 60.0
+    timeout_s: Annotated[float, msgspec.Meta(gt=0, le=1_000_000)] = 60.0
     batch_size: Count = 64
     on_failure: Literal["error", "defer"] = "error"
     base_url: Text | None = None
@@ -84,9 +88,9 @@ class KeywordSettings(_Section, frozen=True, kw_only=True):
 class EnrichmentSettings(_Section, frozen=True, kw_only=True):
     mode: Literal["deferred", "inline", "off"] = "deferred"
     max_attempts: Count = 8
-    lease_s: Positive = 300.0
-    backoff_base_s: NotNegative = 60.0
-    backoff_cap_s: NotNegative = 21600.0
+    lease_s: Span = 300.0
+    backoff_base_s: Pause = 60.0
+    backoff_cap_s: Pause = 21600.0
 
 
 class HookSettings(_Section, frozen=True, kw_only=True):

@@ -104,7 +104,8 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="import",
-        help="Read an export, a transcript or memories from a file. An interrupted import goes on where it stopped.",
+        help="Read an export, a transcript or memories from a file. An interrupted import goes on"
+        " where it stopped.",
         params=(
             Param(name="file", help="JSON lines, .gz too; - is standard input."),
             Param(
