@@ -18,6 +18,7 @@ _ORDER: Final = {
     "last_accessed_at": "a.last_accessed_us",
     "t_valid": "m.t_valid_us",
 }
+_ACCESS: Final = ("access_count", "last_accessed_at")
 # `known_ends` gives the end as known at K where it was written later (T-13, rule 3).
 _ENDS: Final = "(SELECT CAST(key AS INTEGER) AS memory, value AS t FROM json_each(?)) AS known_ends"
 
@@ -47,10 +48,15 @@ def page_sql(
     joins, where = _conditions(namespace, listing, ends)
     direction = "DESC" if listing.descending else "ASC"
     limit = -1 if listing.limit is None else listing.limit
-    sql = (
-        f"{MEMORY_SELECT}{joins} WHERE {' AND '.join(where.parts)}"
-        f" ORDER BY {_ORDER[listing.order_by]} {direction}, m.id LIMIT ? OFFSET ?"
+    order = f" ORDER BY {_ORDER[listing.order_by]} {direction}, m.id"
+    if listing.order_by in _ACCESS:
+        joins = f' LEFT JOIN access a ON a.memory = m."row"{joins}'
+    # Sorting row numbers is cheaper than sorting whole memories.
+    page = (
+        f'SELECT m."row" FROM memories m{joins} WHERE {" AND ".join(where.parts)}{order}'
+        " LIMIT ? OFFSET ?"
     )
+    sql = f'{MEMORY_SELECT} WHERE m."row" IN ({page}){order}'
     return sql, [*where.values, limit, listing.offset]
 
 
