@@ -122,3 +122,11 @@ def test_g_03_any_text(text: str) -> None:
         assert end <= name.start < name.end <= len(text)
         end = name.end
         assert norm_key(name.name, name.type)
+
+
+@pytest.mark.parametrize("unit", ["a+", "a.", "a/", "Aa ", '"a ', "ABC-1-", "@a", "://a.", "_a"])
+def test_g_03_long_monotonous_texts(unit: str) -> None:
+    """The longest text of any one shape is read through, not tried over and over."""
+    text = (unit * 4000)[:4000]
+    for name in find_names(text):
+        assert 0 <= name.start < name.end <= 4000

@@ -37,14 +37,16 @@ _UPPER: Final = "".join(chr(code) for code in range(0x530) if chr(code).isupper(
 _PUNCTUATION: Final = frozenset(string.punctuation)
 
 _EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
-_URL: Final = re.compile(r"\b[a-z][a-z0-9+.-]*://([\w.-]*\w)(?::\d+)?(?:[/?#][^\s\"<>]*)?", re.I)
+_URL: Final = re.compile(
+    r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://([\w.-]*\w)(?::\d+)?(?:[/?#][^\s\"<>]*)?", re.I
+)
 _HOST: Final = re.compile(
     r"(?<![\w@./-])(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\b"
     r"(?![\w/]|\.\w)",
     re.I,
 )
 _PATH: Final = re.compile(
-    r"(?<![\w./~-])(?:~?/|\.{1,2}/|[A-Za-z]:\\)?(?:[\w.@+-]+[/\\])+[\w.@+-]*\w"
+    r"(?<![\w./~@+-])(?:~?/|\.{1,2}/|[A-Za-z]:\\)?(?:[\w.@+-]+[/\\])+[\w.@+-]*\w"
     r"|(?<![\w./])/(?:[\w.@+-]+/)*[\w.@+-]*\w"
 )
 _FILE: Final = re.compile(
@@ -323,8 +325,10 @@ def _chosen(found: list[Name]) -> list[Name]:
         return found
     found.sort(key=lambda name: (name.start - name.end, -name.confidence, name.start))
     kept: list[Name] = []
+    taken = bytearray(max(name.end for name in found))
     for name in found:
-        if all(name.end <= other.start or name.start >= other.end for other in kept):
+        if taken.find(1, name.start, name.end) < 0:
+            taken[name.start : name.end] = b"\1" * (name.end - name.start)
             kept.append(name)
     kept.sort(key=lambda name: name.start)
     return kept

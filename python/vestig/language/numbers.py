@@ -290,9 +290,11 @@ def find_quantities(
         if word in CURRENCY_SIGNS or (end - start == 3 and text[start:end] in STANDALONE_CODES)
     ]
     if alone:
-        spans = [(quantity.start, quantity.end) for quantity in found]
+        taken = bytearray(len(text))
+        for quantity in found:
+            taken[quantity.start : quantity.end] = b"\1" * (quantity.end - quantity.start)
         for start, end, word in alone:
-            if all(end <= left or start >= right for left, right in spans):
+            if taken.find(1, start, end) < 0:
                 found.append(Quantity(start, end, "", CURRENCY_SIGNS.get(word) or text[start:end]))
     found.sort()
     return found
