@@ -1,12 +1,13 @@
 """Quality on a labelled set: import it, ask its questions, print recall beside reference rows.
 
-    python benches/quality.py FOLDER [--cache DIR] [--profile NAME …] [--references] [--gate]
+    python benches/quality.py FOLDER… [--cache DIR] [--profile NAME …] [--no-references]
+        [--switch KEY=VALUE …] [--gate]
 
 FOLDER holds `corpus.jsonl.gz` and `queries.jsonl.gz` (see labelled.py). Each conversation is
 imported as a scope and asked only about itself. A unit ranks where the best memory that holds
-it does; units on one memory stand in corpus order. Exit 2: nothing to measure. Exit 1 with
-`--gate`: `baseline` is more than 0.3 points away from plain cosine, or `default` below
-`baseline`, in R@10.
+it does; units on one memory stand in corpus order. `--switch` sets configuration keys of every
+recall. Exit 2: nothing to measure. Exit 1 with `--gate`: `baseline` is more than 0.3 points
+away from plain cosine, or `default` below `baseline`, in R@10.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 import vestig
 from labelled import (
@@ -76,7 +79,9 @@ def holdings(store: Any, data: LabelledSet) -> Holdings:
     return found
 
 
-def ranked_units(store: Any, query: dict[str, Any], profile: str, held: Holdings) -> list[str]:
+def ranked_units(
+    store: Any, query: dict[str, Any], held: Holdings, options: dict[str, Any]
+) -> list[str]:
     """Distinct units, best first; asks on until DEPTH are found or nothing is left."""
     conversation = query["conversation"]
     limit = DEPTH
@@ -84,9 +89,9 @@ def ranked_units(store: Any, query: dict[str, Any], profile: str, held: Holdings
         answer = store.recall(
             query["text"],
             limit=limit,
-            profile=profile,
             scope=conversation,
             query_time=query["date"] or held.ends[conversation],
+            **options,
         )
         hits: Iterable[Any] = answer.results
         units = dict.fromkeys(unit for hit in hits for unit in held.units_of[hit.id])
@@ -96,14 +101,14 @@ def ranked_units(store: Any, query: dict[str, Any], profile: str, held: Holdings
 
 
 def profile_rows(
-    store: Any, data: LabelledSet, profile: str, held: Holdings
+    store: Any, data: LabelledSet, held: Holdings, options: dict[str, Any]
 ) -> tuple[list[dict[str, float]], float]:
     """Metrics of every query, and the median time of a recall in ms."""
     rows, times = [], []
     for queries in data.queries.values():
         for query in queries:
             start = time.perf_counter()
-            units = ranked_units(store, query, profile, held)
+            units = ranked_units(store, query, held, options)
             times.append(time.perf_counter() - start)
             rows.append(score(units, query["relevant"]))
     return rows, 1000 * sorted(times)[len(times) // 2]
@@ -148,10 +153,19 @@ def measure(data: LabelledSet, arguments: argparse.Namespace) -> dict[str, dict[
         imported(store, data)
         held = holdings(store, data)
         for profile in arguments.profile:
-            rows, milliseconds = profile_rows(store, data, profile, held)
+            options = {"profile": profile, "config": dict(arguments.switch)}
+            rows, milliseconds = profile_rows(store, data, held, options)
             table[profile] = summary(rows)
             print_row(profile, table[profile], f"  {milliseconds:.2f} ms a recall of {DEPTH}")
     return table
+
+
+def switch(text: str) -> tuple[str, Any]:
+    """`m5.final.tracerank_power=0.5` → key and value, read as YAML."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"expected KEY=VALUE, got {text}")
+    return key, yaml.safe_load(value)
 
 
 def gate(table: dict[str, dict[str, float]]) -> list[str]:
@@ -173,6 +187,7 @@ def main() -> int:
     parser.add_argument("--cache", type=Path, default=None, help="keeps vectors between runs")
     parser.add_argument("--profile", nargs="+", default=["baseline", "default"])
     parser.add_argument("--references", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--switch", nargs="+", type=switch, default=[], metavar="KEY=VALUE")
     parser.add_argument("--gate", action="store_true")
     arguments = parser.parse_args()
     broken = []
