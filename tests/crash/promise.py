@@ -1,0 +1,123 @@
+"""Checkers of the store's promise, and the means to break a store."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from writer import child, open_store
+
+WRITER = Path(__file__).with_name("writer.py")
+FORKS = multiprocessing.get_context("forkserver")
+# What takes long to import; modules of the tests are not on the path of the fork server.
+FORKS.set_forkserver_preload(["vestig.engine.vestig", "vestig.testing", "numpy"])
+TORTURE = os.environ.get("VESTIG_TEST_TORTURE") == "1"
+
+
+def size(ci: int, torture: int) -> int:
+    """How many trials: few in every run, many where they are asked for."""
+    return torture if TORTURE else ci
+
+
+class Writer:
+    """A writer process. It is forked from one that has everything imported already."""
+
+    def __init__(self, store: Path, prefix: str, count: int = 0, fault: str = "") -> None:
+        self._in, out = FORKS.Pipe(duplex=False)
+        arguments = (out, dict(os.environ), (str(store), prefix, count, fault))
+        self.process = FORKS.Process(target=child, args=arguments)
+        self.process.start()
+        out.close()
+        self._rest = b""
+
+    def lines(self, count: int | None = None) -> list[str]:
+        """The next lines; fewer when the process has ended, all of them without `count`."""
+        found: list[str] = []
+        while count is None or len(found) < count:
+            line, end, rest = self._rest.partition(b"\n")
+            if end:
+                found.append(line.decode())
+                self._rest = rest
+                continue
+            more = os.read(self._in.fileno(), 65_536)
+            if not more:
+                break
+            self._rest += more
+        return found
+
+    def kill(self) -> None:
+        """Ends the process at whatever it is doing."""
+        self.process.kill()
+
+    def finish(self) -> list[str]:
+        """What is left to read, once the process has ended."""
+        lines = self.lines()
+        self.process.join()
+        self._in.close()
+        return lines
+
+
+@contextmanager
+def writers(store: Path, *prefixes: str, count: int = 0, fault: str = "") -> Iterator[list[Writer]]:
+    """Writers, one for each prefix; they are gone on leaving."""
+    running = [Writer(store, prefix, count, fault) for prefix in prefixes]
+    try:
+        yield running
+    finally:
+        for writer in running:
+            writer.kill()
+            writer.process.join()
+
+
+def run_writers(store: Path, *prefixes: str, count: int, fault: str = "") -> list[str]:
+    """All lines of writers that end by themselves."""
+    with writers(store, *prefixes, count=count, fault=fault) as running:
+        return [line for writer in running for line in writer.finish()]
+
+
+def acknowledged(lines: list[str]) -> set[str]:
+    """Texts whose commit was acknowledged.
+
+    Raises:
+        AssertionError: a writer ended with something that is no error of Vestig.
+    """
+    assert not [line for line in lines if line.startswith("x ")], lines
+    return {line[2:] for line in lines if line.startswith("+ ")}
+
+
+_HALF = {
+    "event ADD": "SELECT memory FROM events WHERE event_type = 'ADD'",
+    "edge from its source": (
+        'SELECT e.to_row FROM edges e JOIN sources s ON s."row" = e.from_row WHERE e.edge_type = 6'
+    ),
+    "vector": "SELECT memory FROM vectors",
+}
+
+
+def broken_promises(path: Path, texts: set[str]) -> list[str]:
+    """What is lost, half there or not as it was written; [] when the promise was kept."""
+    found = []
+    with open_store(str(path)) as store:
+        context = store._context
+        with context.ledger.read() as view:
+            conn = view.connection
+            stored = {
+                content: row for row, content in conn.execute('SELECT "row", content FROM memories')
+            }
+            found += [f"lost: {text}" for text in sorted(texts - stored.keys())]
+            for what, sql in _HALF.items():
+                having = {row for (row,) in conn.execute(sql)}
+                found += [f"half: {text} has no {what}"
+                          for text, row in stored.items() if row not in having]  # fmt: skip
+        rows = context.keeper.run(lambda _view, core: core.rows)
+        if rows != len(stored):
+            found.append(f"projection: {rows} rows for {len(stored)} memories")
+        for text in sorted(texts & stored.keys())[:3]:
+            results = store.recall(text, limit=1).results
+            if not results or results[0].content != text:
+                found.append(f"recall: {text} is not found")
+        found += [f"{f.check}: {f.message}" for f in context.ledger.verify_all()]
+    return found

@@ -1,0 +1,136 @@
+"""Processes that end without warning: kill -9, many at once, fork (STORE, X-D02, X-D03)."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from promise import WRITER, acknowledged, broken_promises, run_writers, size, writers
+from writer import open_store, text_of
+
+from vestig.types import CommitOutcomeKind
+
+
+def test_x_d02_kill_at_any_point_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    """20 kills (200 in `make torture`) of three writers on one store."""
+    chance = random.Random(2)
+    store = tmp_path / "store"
+    texts: set[str] = set()
+    for cycle in range(size(20, 200)):
+        lines: list[str] = []
+        names = [f"writer {place} of cycle {cycle}" for place in range(3)]
+        with writers(store, *names) as running:
+            for writer in running:
+                lines += writer.lines(chance.randint(1, 12))
+            chance.shuffle(running)
+            for writer in running:
+                writer.kill()
+            for writer in running:
+                # What came through before the end was acknowledged too.
+                lines += writer.finish()
+        assert not [line for line in lines if line.startswith("! ")]
+        texts |= acknowledged(lines)
+        assert broken_promises(store, texts) == []
+    assert len(texts) > 20
+
+
+def test_the_checker_sees_a_commit_acknowledged_too_early(tmp_path: Path) -> None:
+    texts = acknowledged(run_writers(tmp_path / "store", "liar", count=9, fault="early"))
+    assert len(texts) == 4
+    assert broken_promises(tmp_path / "store", texts) == [f"lost: {text_of('liar', 3)}"]
+
+
+def test_the_checker_sees_half_a_commit(tmp_path: Path) -> None:
+    lines = run_writers(tmp_path / "store", "sloven", count=5, fault="half")
+    found = broken_promises(tmp_path / "store", acknowledged(lines))
+    assert f"half: {text_of('sloven', 3)} has no event ADD" in found
+    assert any(line.startswith(("digest", "counts")) for line in found)
+
+
+def test_three_processes_with_200_commits_each_make_600(tmp_path: Path) -> None:
+    store, count = tmp_path / "store", 200
+    open_store(str(store)).close()
+    names = [f"process {place}" for place in range(3)]
+    lines = run_writers(store, *names, count=count)
+    texts = acknowledged(lines)
+    assert len(texts) == 600
+    assert broken_promises(store, texts) == []
+    with open_store(str(store)) as opened:
+        assert opened.count() == 600
+        assert opened.stats()["seq"] == 600
+
+
+def test_x_d03_two_processes_commit_the_same_100_times_each(tmp_path: Path) -> None:
+    open_store(str(tmp_path / "store")).close()
+    lines = run_writers(tmp_path / "store", "one", "two", count=100, fault="same")
+    outcomes = [line[2:] for line in lines if line.startswith("~ ")]
+    assert sorted(set(outcomes)) == ["EXACT_DUPE", "INSERTED_NEW"]
+    assert (outcomes.count("EXACT_DUPE"), len(outcomes)) == (199, 200)
+    with open_store(str(tmp_path / "store")) as store:
+        assert store.count() == 1
+        (memory,) = store.list()
+        assert memory.reinforce_count == 199
+        assert len(store.events(memory.id)) == 200
+
+
+def test_threads_share_one_store(tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "store")) as store:
+        errors: list[BaseException] = []
+
+        def work(name: str) -> None:
+            try:
+                for number in range(25):
+                    store.commit(text_of(name, number))
+                    store.recall(text_of(name, number), limit=1)
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(f"thread {n}",)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert errors == []
+    texts = {text_of(f"thread {n}", number) for n in range(4) for number in range(25)}
+    assert broken_promises(tmp_path / "store", texts) == []
+
+
+def test_a_fork_with_an_open_store_harms_neither_side(tmp_path: Path) -> None:
+    """Run apart from pytest: a child of pytest would carry pytest on."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[2]); from writer import *\n"
+        "store = open_store(sys.argv[1])\n"
+        "for n in range(5): store.commit(text_of('before', n))\n"
+        "child = os.fork()\n"
+        "name = 'parent' if child else 'child'\n"
+        "for n in range(20):\n"
+        "    store.commit(text_of(name, n)); say('+', text_of(name, n))\n"
+        "    assert store.recall(text_of('before', 1), limit=1).results\n"
+        "if child:\n"
+        "    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0\n"
+        "store.close()\n"
+        "os._exit(0) if not child else None"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script, str(tmp_path / "s"), str(WRITER.parent)],
+        capture_output=True,
+        check=False,
+        env=dict(os.environ),
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr.decode()[-2_000:]
+    texts = acknowledged(done.stdout.decode().splitlines())
+    assert len(texts) == 40
+    texts |= {text_of("before", number) for number in range(5)}
+    assert broken_promises(tmp_path / "s", texts) == []
+
+
+def test_outcomes_of_one_process_are_all_new(tmp_path: Path) -> None:
+    """Texts of the writers are far apart, so that no commit is taken for a repeat."""
+    with open_store(str(tmp_path / "store")) as store:
+        kinds = {store.commit(text_of("alone", number)).outcome for number in range(50)}
+    assert kinds == {CommitOutcomeKind.INSERTED_NEW}

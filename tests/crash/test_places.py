@@ -1,0 +1,133 @@
+"""Full disks, folders that cannot be written, and odd paths (STORE, D-12)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from disks import remount_read_only, small_disk, unmount
+from promise import acknowledged, broken_promises, run_writers
+from writer import open_store, text_of
+
+from vestig.errors import StoreLockedError, ValidationError, VestigError
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """1 MiB."""
+    made = small_disk(tmp_path, 1024 * 1024)
+    try:
+        yield made
+    finally:
+        unmount(made)
+
+
+def test_a_full_disk_is_an_error_and_reading_goes_on(disk: Path) -> None:
+    texts: set[str] = set()
+    with open_store(str(disk / "store")) as store:
+        with pytest.raises(VestigError) as caught:
+            for number in range(5_000):
+                store.commit(text_of("full", number))
+                texts.add(text_of("full", number))
+        assert "full" in str(caught.value)
+        assert store.count() == len(texts) > 20
+        for number in range(0, len(texts), 10):
+            assert store.recall(text_of("full", number)).results[0].content == text_of(
+                "full", number
+            )
+        with pytest.raises(VestigError):
+            store.commit(text_of("still full", 1))
+        seq = store.stats()["seq"]
+        assert seq == len(texts)
+    # With room again everything goes on, in the same store.
+    import subprocess
+
+    subprocess.run(["mount", "-o", "remount,size=16m", str(disk)], check=True)
+    with open_store(str(disk / "store")) as store:
+        store.commit(text_of("room again", 1))
+    assert broken_promises(disk / "store", texts | {text_of("room again", 1)}) == []
+
+
+def test_a_disk_too_small_for_a_store_is_an_error(tmp_path: Path) -> None:
+    made = small_disk(tmp_path, 16 * 1024)
+    try:
+        with pytest.raises(VestigError):
+            open_store(str(made / "store"))
+    finally:
+        unmount(made)
+
+
+@pytest.mark.parametrize("ended", ["closed", "killed"])
+def test_a_read_only_disk_serves_reads_and_changes_nothing(tmp_path: Path, ended: str) -> None:
+    """A killed writer leaves a log beside the ledger that reads have to see."""
+    disk = small_disk(tmp_path, 8 * 1024 * 1024)
+    try:
+        fault = "rebuild" if ended == "killed" else ""
+        texts = acknowledged(run_writers(disk / "store", "kept", count=12, fault=fault))
+        assert len(texts) == 12
+        assert ((disk / "store" / "ledger.sqlite-wal").exists()) == (ended == "killed")
+        remount_read_only(disk)
+        with open_store(str(disk / "store"), read_only=True) as store:
+            assert store.count() == 12
+            for number in range(12):
+                results = store.recall(text_of("kept", number), limit=1).results
+                assert results[0].content == text_of("kept", number)
+            with pytest.raises(StoreLockedError):
+                store.commit(text_of("kept", 99))
+        with pytest.raises(VestigError):
+            open_store(str(disk / "store")).commit(text_of("kept", 99))
+    finally:
+        unmount(disk)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with space",
+        "tab\tand\nnewline",
+        "größe № \U0001f600",
+        "percent%20?mode=rw#x",
+        "-dash",
+        "'q\"",
+    ],
+)
+def test_odd_paths(tmp_path: Path, name: str) -> None:
+    with open_store(str(tmp_path / name)) as store:
+        store.commit(text_of("odd", 1))
+    assert broken_promises(tmp_path / name, {text_of("odd", 1)}) == []
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_link_leads_to_one_and_the_same_store(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "real").mkdir()
+    with open_store(str(tmp_path / "link")) as one, open_store(str(tmp_path / "real")) as other:
+        one.commit(text_of("linked", 1))
+        other.commit(text_of("linked", 2))
+        assert one.count() == other.count() == 2
+    texts = {text_of("linked", 1), text_of("linked", 2)}
+    assert broken_promises(tmp_path / "link", texts) == []
+
+
+def test_long_paths_work_up_to_a_limit_that_is_named(tmp_path: Path) -> None:
+    def folder(bytes_max: int) -> Path:
+        path = tmp_path
+        while len(bytes(path)) + 202 < bytes_max:
+            path = path / ("x" * 200)
+        return path / ("y" * (bytes_max - len(bytes(path)) - 1))
+
+    longest = folder(490 - len("/ledger.sqlite"))
+    with open_store(str(longest)) as store:
+        store.commit(text_of("long", 1))
+    assert broken_promises(longest, {text_of("long", 1)}) == []
+    with pytest.raises(ValidationError, match="490"):
+        open_store(str(folder(491 - len("/ledger.sqlite"))))
+
+
+def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("precious")
+    with pytest.raises(VestigError), closing(open_store(str(tmp_path / "file"))):
+        pass
+    assert (tmp_path / "file").read_text() == "precious"
