@@ -143,6 +143,9 @@ class Terminal:
         os.dup2(sink, sys.stdout.fileno())
 
     def _notices(self, value: Any) -> None:
+        total = getattr(value, "total", 0)
+        if total and len(value) < total:
+            click.echo(f"{len(value)} of {total} memories; --offset shows others", err=True)
         for warning in getattr(value, "warnings", ()):
             click.echo(_harmless(f"warning: {warning}"), err=True)
         for entry in getattr(value, "degraded", ()):
