@@ -234,7 +234,7 @@ def test_an_unknown_stability_is_refused() -> None:
     st.booleans(),
     st.integers(0, 1000),
 )
-def test_equals_the_definition(  # noqa: PLR0917
+def test_equals_the_definition(
     events: list[tuple[int, int, int, int]],
     valid: int,
     stability: int,
