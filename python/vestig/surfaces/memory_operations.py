@@ -142,7 +142,10 @@ _ADD: Final = Operation(
             help="Ids that this fact replaces.",
         ),
         Param(
-            name="enrich", kind="switch", flag="--enrich", help="Work its jobs now, or queue none."
+            name="enrich",
+            kind="switch",
+            flag="--enrich",
+            help="Work its jobs now, or leave them to the queue.",
         ),
         Param(
             name="dry_run",
