@@ -92,6 +92,10 @@ RESTATED = [
     ("a 90-day trial", "a 90 day trial"),
     ("Disk at 95 percent", "disk at 95%"),
     ("A dog barked", "a dog barked"),
+    ("Dana hasn't left", "Dana has not left"),
+    ("There's a bug in it", "there is a bug in it"),
+    ("used over the last 7 days", "used over the past 7 days"),
+    ("the call is on March 5", "the call is on 5 March"),
     ("takes two hundred and five steps", "takes 205 steps"),
 ]
 
@@ -134,6 +138,18 @@ OTHER = [
     ("room 12a", "room 12b"),
     ("section 2.1", "section 2.2"),
     ("Alice's manager is Bob", "Bob's manager is Alice"),
+    ("Deploy before Monday", "Deploy until Monday"),
+    ("Deploy after Monday", "Deploy since Monday"),
+    ("Deploy by Monday", "Deploy on Monday"),
+    ("closed from 9:00 to 17:00", "closed from 17:00 to 9:00"),
+    ("moved on Monday and left on Tuesday", "moved on Tuesday and left on Monday"),
+    ("Dana hasn't left", "Dana has left"),
+    ("a quota of 10k EUR", "a quota of 20k EUR"),
+    ("never deploy twice", "always deploy twice"),
+    ("the first backup failed", "the second backup failed"),
+    ("only Dana may deploy", "Dana may deploy"),
+    ("Dana says the build is red", "the build is red"),
+    ("the build is red because of Sam", "the build is red"),
 ]
 
 

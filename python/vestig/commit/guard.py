@@ -77,7 +77,9 @@ class _Claims:
 
 def _date_key(found: TemporalExpression) -> tuple[object, ...]:
     if found.resolved:
-        return (found.window_start_us, found.window_end_us, found.clock)
+        # "before" and "until" name one window and two facts
+        opening = found.text.split(maxsplit=1)[0].lower() if found.window_start_us is None else ""
+        return (found.window_start_us, found.window_end_us, found.clock, opening)
     if found.clock is not None:
         return (found.clock,)
     return (" ".join(found.text.lower().split()),)
