@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 from typing import Final
 
 from vestig.language.listed import listed
@@ -12,7 +12,7 @@ __all__ = ["NAME_STOPWORDS", "STOPWORDS"]
 
 
 def _read() -> frozenset[str]:
-    text = resources.files("vestig").joinpath("data/stopwords.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "data" / "stopwords.txt").read_text(encoding="utf-8")
     return frozenset(
         word for line in text.splitlines() if not line.startswith("#") for word in line.split()
     )
