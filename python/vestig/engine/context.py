@@ -67,6 +67,8 @@ class Context:
         self.closed = False
         self.identity_known = False
         self.hook_depth = threading.local()
+        # id of a configuration → (it, its recipe); filled by `engine.ranking`
+        self.recipes: dict[int, tuple[Config, Any]] = {}
         self._overridden: dict[tuple[str | None, str], Config] = {}
 
     def now_us(self) -> int:

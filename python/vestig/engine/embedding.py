@@ -12,7 +12,14 @@ from vestig.ports import EmbeddingIdentity
 from vestig.store.identity import same_model
 from vestig.types import Memory
 
-__all__ = ["PROBES", "embedded_text", "probed_identity", "remember_identity", "spoken"]
+__all__ = [
+    "PROBES",
+    "check_identity",
+    "embedded_text",
+    "probed_identity",
+    "remember_identity",
+    "spoken",
+]
 
 # Sentences whose vectors stand for a model that has no fingerprint (STORE 2).
 PROBES: Final = (
@@ -51,8 +58,8 @@ def probed_identity(context: Context) -> EmbeddingIdentity:
     return msgspec.structs.replace(identity, probes=tuple(embedder.embed(list(PROBES))))
 
 
-def remember_identity(context: Context) -> None:
-    """Before a store's vectors are used or written: set it once, compare it ever after.
+def check_identity(context: Context) -> None:
+    """Before a query is compared with the store's vectors; writes nothing.
 
     Raises:
         EmbeddingMismatchError: the model of this name now gives other vectors.
@@ -61,9 +68,8 @@ def remember_identity(context: Context) -> None:
         return
     stored = context.ledger.embedding_identity()
     if stored is None:
-        if not context.read_only:
-            context.ledger.set_embedding_identity(probed_identity(context))
-    elif stored.probes and not same_model(stored, probed_identity(context)):
+        return
+    if stored.probes and not same_model(stored, probed_identity(context)):
         raise EmbeddingMismatchError(
             f"the store's vectors were made by {stored.model} with {stored.dimensions}"
             f" dimensions, and {context.embedder.model} with {context.embedder.dimensions}"
@@ -71,3 +77,15 @@ def remember_identity(context: Context) -> None:
             " they were made with, or run `vestig rebuild --embeddings`"
         )
     context.identity_known = True
+
+
+def remember_identity(context: Context) -> None:
+    """Before vectors are written: the first writer's model is the store's for ever after.
+
+    Raises:
+        EmbeddingMismatchError: see `check_identity`.
+    """
+    check_identity(context)
+    if not context.identity_known and not context.read_only:
+        context.ledger.set_embedding_identity(probed_identity(context))
+        context.identity_known = True

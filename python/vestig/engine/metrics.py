@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Final
 
@@ -54,15 +56,13 @@ class Metrics:
             self._counters[key] = self._counters.get(key, 0) + amount
 
     def observe(self, operation: str, stage: str, seconds: float) -> None:
-        """One duration; the last bucket is everything."""
+        """One duration. Kept: a count per bucket (the last is beyond all bounds) and the sum."""
         key = (("operation", operation), ("stage", stage))
         with self._lock:
-            buckets = self._durations.setdefault(key, [0.0] * (len(DURATION_BOUNDS_S) + 3))
-            for index, bound in enumerate(DURATION_BOUNDS_S):
-                if seconds <= bound:
-                    buckets[index] += 1
-            buckets[-3] += 1
-            buckets[-2] += 1
+            buckets = self._durations.get(key)
+            if buckets is None:
+                buckets = self._durations[key] = [0.0] * (len(DURATION_BOUNDS_S) + 2)
+            buckets[bisect_left(DURATION_BOUNDS_S, seconds)] += 1
             buckets[-1] += seconds
 
     def degraded(self, entries: Iterable[Degradation]) -> None:
@@ -83,9 +83,10 @@ class Metrics:
             found = {_shown(name, labels): n for (name, labels), n in self._counters.items()}
             for labels, buckets in self._durations.items():
                 base = "vestig_operation_duration_seconds"
-                for bound, n in zip((*DURATION_BOUNDS_S, "+Inf"), buckets, strict=False):
+                below = itertools.accumulate(buckets[:-1])
+                for bound, n in zip((*DURATION_BOUNDS_S, "+Inf"), below, strict=True):
                     found[_shown(f"{base}_bucket", (*labels, ("le", str(bound))))] = n
-                found[_shown(f"{base}_count", labels)] = buckets[-2]
+                found[_shown(f"{base}_count", labels)] = sum(buckets[:-1])
                 found[_shown(f"{base}_sum", labels)] = buckets[-1]
         return dict(sorted(found.items()))
 

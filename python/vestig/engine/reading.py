@@ -12,7 +12,7 @@ from vestig.ports import LedgerView, Listing
 from vestig.recall.reason import at_known_time, flags_of
 from vestig.recall.request import Moments, count_argument, scopes_argument
 from vestig.results import MemoryDetail, MemoryPage
-from vestig.times import DAY_US, to_us
+from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (
     Event,
     EventType,
@@ -97,7 +97,7 @@ def show(
                 sources=tuple(view.sources(space, memory.id)),
                 events=tuple(history),
                 supersessions=tuple(view.supersessions(space, memory.id)),
-                flags=tuple(flags_of(memory, at.query_time_us, at.known_at_us)),
+                flags=tuple(flags_of(memory, from_us(at.query_time_us), from_us(at.known_at_us))),
                 ledger_seq=view.seq,
                 warnings=at.warnings + later_updates(view, [memory], at),
             )

@@ -5,28 +5,27 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.engine.context import Context
+from vestig.engine.embedding import check_identity
+from vestig.engine.ranking import recipe
 from vestig.engine.reading import later_updates
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ids import id_bytes, id_text
 from vestig.language import temporal, words
 from vestig.ports import LedgerView, ScanRequest
-from vestig.recall.reason import Explained, Question, at_known_time, explain
+from vestig.recall.reason import Question, at_known_time, explain
 from vestig.recall.request import RecallPlan, RecallRequest, plan
 from vestig.results import Analysis, Counts, Formula, RecallHit, RecallResult
 from vestig.times import from_us
-from vestig.types import Degradation, EventType, Memory, OriginType, TemporalWindow
+from vestig.types import Degradation, Memory, TemporalWindow
 
 __all__ = ["check_fields", "recall"]
-
-POOL_LEAST: Final = 50
-POOL_PER_RESULT: Final = 5
 
 
 class _Scored(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,69 +58,6 @@ def _windows(query: str, at_us: int, zone: str) -> list[TemporalWindow]:
     ]
 
 
-def trace_arguments(settings: Any) -> dict[str, Any]:
-    """Keyword arguments of `_core.TraceParams` from `m3`."""
-    rank = settings.m3.tracerank
-    weights = settings.m3.event_weights
-    return {
-        "enabled": rank.enabled,
-        "event_weights": [getattr(weights, kind.value) for kind in EventType],
-        "tau_days": rank.tau_days,
-        "cooldown_hours": rank.cooldown_hours,
-        "burst_discount": rank.burst_discount,
-        "k": rank.k,
-        "temporal_decay_enabled": rank.temporal_decay_enabled,
-        "dynamic_tau_days": rank.dynamic_tau_days,
-        "ephemeral_tau_days": rank.ephemeral_tau_days,
-        "static_boost": rank.static_boost,
-        "clip_min": rank.clip_min,
-        "clip_max": rank.clip_max,
-        "spacing_enabled": rank.spacing.enabled,
-        "spacing_bonus": rank.spacing.bonus,
-        "spacing_days": rank.spacing.spacing_days,
-    }
-
-
-def _weights(settings: Any) -> list[tuple[float, float | None, float | None]]:
-    signals = settings.m5.signals
-    weights = []
-    for origin in OriginType:
-        own = getattr(signals.weights, origin.value)
-        weights.append(
-            (
-                own.bias,
-                own.cosine if signals.cosine.enabled else None,
-                own.lexical if signals.lexical.enabled else None,
-            )
-        )
-    return weights
-
-
-def _pool(direct_pool: Any, limit: int) -> int | None:
-    if direct_pool == "all":
-        return None
-    return max(POOL_LEAST, POOL_PER_RESULT * limit) if direct_pool == "auto" else int(direct_pool)
-
-
-def ranking_arguments(settings: Any, plan: RecallPlan) -> dict[str, Any]:
-    """Keyword arguments of `_core.Ranking` (R-12, R-15, R-16)."""
-    final = settings.m5.final
-    base, power = final.base, final.tracerank_power
-    pool = _pool(settings.m5.start_node.direct_pool, plan.limit)
-    if not settings.m5.enabled:
-        # m5 off: every eligible memory, max(0, cosine) · TraceRank
-        base, power, pool = "semantic", 1.0, None
-    return {
-        "base": base,
-        "weights": _weights(settings),
-        "tracerank_power": power,
-        "pool": pool,
-        "limit": plan.limit,
-        "min_score": settings.recall.min_score,
-        "query_time_us": plan.moments.query_time_us,
-    }
-
-
 class _Recall:
     """One call, stage by stage."""
 
@@ -132,14 +68,16 @@ class _Recall:
         self.plan = checked
         self.timings: dict[str, float] = {}
         self.degraded: list[Degradation] = []
-        self.ranking = ranking_arguments(self.settings, checked)
-        self.linear = self.ranking["base"] == "linear"
+        self.recipe = recipe(context, config)
+        self.ranking = self.recipe.ranking(checked.limit, checked.moments.query_time_us)
+        self.linear = self.recipe.base == "linear"
 
     def vector(self) -> bytes | None:
         """The query's vector; without one, words alone can still answer (`partial_backend`)."""
         if self.plan.query_vector is not None:
             return self.plan.query_vector
         try:
+            check_identity(self.context)
             return self.context.embed([self.plan.query])[0]
         except ProviderError as error:
             if not (self.linear and self.settings.m5.signals.lexical.enabled):
@@ -188,10 +126,10 @@ class _Recall:
             keywords={word: frozenset(words.terms(word)) for word in found},
             terms=(),
             windows=_windows(self.plan.query, at.query_time_us, settings.time.zone),
-            weights=self.ranking["weights"] if self.linear else [(0.0, None, None)] * 4,
+            weights=self.recipe.weights if self.linear else [(0.0, None, None)] * 4,
             has_vector=has_vector,
-            query_time_us=at.query_time_us,
-            known_at_us=at.known_at_us,
+            query_time=from_us(at.query_time_us),
+            known_at=from_us(at.known_at_us),
         )
         return question, tuple(found)
 
@@ -204,7 +142,7 @@ class _Recall:
             text=checked.query if self.linear else None,
             filter=self.filter(view),
             ranking=self.ranking,
-            trace=trace_arguments(self.settings),
+            trace=self.recipe.trace,
         )
         scan = self.context.keeper.scan(view.seq, request)
         score_ms = _milliseconds(started)
@@ -254,16 +192,12 @@ class _Recall:
 
     def hits(self, scored: _Scored, question: Question) -> list[RecallHit]:
         """Rows and memories joined, with reasons."""
-        parts = self.settings.m5.explainability
-        wanted = Explained(
-            enabled=parts.enabled,
-            include_path=parts.include_path,
-            include_scores=parts.include_scores,
-        )
         hits = []
         for row in scored.scan.rows:
             memory = scored.memories[id_text("mem", row.id)]
-            reason = explain(row, memory, scored.replaced.get(memory.id, ()), question, wanted)
+            reason = explain(
+                row, memory, scored.replaced.get(memory.id, ()), question, self.recipe.explained
+            )
             hits.append(
                 RecallHit(
                     memory=memory,

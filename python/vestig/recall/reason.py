@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Protocol
 
 import msgspec
 from msgspec import UNSET
 
 from vestig.results import Reason, SignalTrace, TraceRankBoost
-from vestig.times import from_us, to_us
+from vestig.times import from_us
 from vestig.types import Memory, Stability, Status, TemporalWindow
 
 __all__ = ["Explained", "Question", "ScanRow", "at_known_time", "explain", "flags_of"]
@@ -69,8 +70,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     windows: Sequence[TemporalWindow]
     weights: Sequence[tuple[float, float | None, float | None]]
     has_vector: bool
-    query_time_us: int
-    known_at_us: int
+    query_time: datetime
+    known_at: datetime
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,13 +85,13 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 _STABILITIES = tuple(Stability)
 
 
-def flags_of(memory: Memory, query_time_us: int, known_at_us: int) -> list[str]:
+def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
     """State worth a caller's eye (T-03, R-14)."""
     flags = []
-    expired = memory.t_expired is not None and to_us(memory.t_expired) <= known_at_us
-    if memory.t_invalid is not None and to_us(memory.t_invalid) <= query_time_us and not expired:
+    expired = memory.t_expired is not None and memory.t_expired <= known_at
+    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
         flags.append("no_longer_valid")
-    if to_us(memory.t_valid) > query_time_us:
+    if memory.t_valid > query_time:
         flags.append("not_yet_valid")
     if expired:
         flags.append("expired")
@@ -174,7 +175,7 @@ def explain(
     method, similarity = "direct_match", row.similarity if question.has_vector else None
     if not parts.enabled:
         return Reason(retrieval_method=method, similarity=similarity, final_score=row.final_score)
-    flags = flags_of(memory, question.query_time_us, question.known_at_us)
+    flags = flags_of(memory, question.query_time, question.known_at)
     flags.extend(f"supersedes: {id}" for id in replaced)
     scores = parts.include_scores
     return Reason(
