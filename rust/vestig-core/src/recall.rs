@@ -23,9 +23,11 @@ use crate::segment::{Id, Segment};
 use crate::snapshot::{Bits, Snapshot, count, has, set_bits};
 
 /// Eligible rows from which the 8-bit pass is worth its bookkeeping.
-pub const STAGED_ROWS: usize = 4096;
+pub const STAGED_ROWS: usize = 2048;
 /// Fewest rows that a thread is started for.
 const THREAD_ROWS: usize = 8192;
+/// Above the roundings of a float32 sum of a cosine and its bound.
+const SLACK: f32 = 1e-6;
 /// Position of SUMMARY in Kind.
 const KIND_SUMMARY: u8 = 1;
 
@@ -178,6 +180,21 @@ impl Similarity<'_> {
                     (value + bound).clamp(-1.0, 1.0),
                 )
             }
+        }
+    }
+}
+
+impl Similarity<'_> {
+    /// The upper (sign 1) or lower (sign −1) bound, not clamped.
+    #[inline]
+    fn edge(&self, row: usize, sign: f64) -> f64 {
+        let Some(value) = self.values.get(row) else {
+            return 0.0;
+        };
+        let value = f64::from(*value);
+        match self.errors {
+            None => value,
+            Some((errors, query)) => value + sign * f64::from(query.bound(errors[row])),
         }
     }
 }
@@ -396,7 +413,22 @@ fn measure<'a>(
         }
     }
     let errors = quantised.map(|query| (segment.column::<f32>(Section::Bounds), query));
+    poison(&mut values, &field.eligible);
     field.similarity = Similarity { values, errors };
+}
+
+/// Ineligible rows get a value below every cosine, so that scans need not look at the bits.
+fn poison(values: &mut [f32], eligible: &[u64]) {
+    for (values, word) in values.chunks_mut(64).zip(eligible) {
+        if *word == u64::MAX {
+            continue;
+        }
+        for (i, value) in values.iter_mut().enumerate() {
+            if word >> i & 1 == 0 {
+                *value = f32::NEG_INFINITY;
+            }
+        }
+    }
 }
 
 /// B-16: the threshold is rounded to float32 before comparing.
@@ -408,6 +440,7 @@ fn drop_dissimilar(field: &mut Field<'_>, least: f64) {
     for row in below {
         field.eligible[row / 64] &= !(1 << (row % 64));
     }
+    poison(&mut field.similarity.values, &field.eligible);
 }
 
 /// Fills in the lexical scores; the largest one over the eligible rows, at least 0.
@@ -468,21 +501,27 @@ fn total_length(field: &Field<'_>) -> u64 {
 
 /// The exact largest cosine over the eligible rows.
 fn largest_cosine(fields: &[Field<'_>], scorer: &Scorer<'_>) -> f64 {
-    let mut least = -1.0_f64;
+    let mut least = f32::NEG_INFINITY;
     for field in fields {
-        for row in set_bits(&field.eligible) {
-            least = least.max(field.similarity.bounds(row).0);
-        }
+        let values = field.similarity.values.iter();
+        least = match field.similarity.errors {
+            None => values.fold(least, |most, value| most.max(*value)),
+            Some((errors, query)) => values.zip(errors).fold(least, |most, (value, error)| {
+                most.max(value - query.bound(*error))
+            }),
+        };
+    }
+    if fields.iter().all(|field| field.similarity.errors.is_none()) {
+        return cosine(least);
     }
     let mut most = -1.0_f64;
+    let least = least - SLACK;
     for field in fields {
-        if field.similarity.errors.is_none() {
-            let exact = set_bits(&field.eligible).map(|row| field.similarity.bounds(row).0);
-            most = exact.fold(most, f64::max);
+        let Some((errors, query)) = field.similarity.errors else {
             continue;
-        }
-        for row in set_bits(&field.eligible) {
-            if field.similarity.bounds(row).1 >= least {
+        };
+        for (row, (value, error)) in field.similarity.values.iter().zip(errors).enumerate() {
+            if value + query.bound(*error) + SLACK >= least {
                 most = most.max(scorer.exact(field.segment, row));
             }
         }
@@ -508,53 +547,93 @@ impl Ord for Total {
     }
 }
 
+/// A cheap upper bound of S without divisions: most rows end here.
+struct Screen {
+    /// Per origin: constant, factor of the cosine, factor of the lexical score, sign of the error.
+    factors: [(f64, f64, f64, f64); 4],
+    slack: f64,
+}
+
+impl Screen {
+    fn new(scorer: &Scorer<'_>) -> Self {
+        let inverse = |most: f64| if most > 0.0 { 1.0 / most } else { 0.0 };
+        let linear = scorer.ranking.base == Base::Linear;
+        let mut slack = 0.0_f64;
+        let factors = scorer.ranking.weights.map(|weights| {
+            if !linear {
+                return (0.0, 1.0, 0.0, 1.0);
+            }
+            let factor = weights.cosine.unwrap_or(0.0) * inverse(scorer.cosine_max);
+            let words = scorer.lexical_max.map_or(0.0, inverse) * weights.lexical.unwrap_or(0.0);
+            // Far above the roundings of both forms: each term has at most four of 2⁻⁵³.
+            let lexical_most = scorer.lexical_max.unwrap_or(0.0);
+            let size = weights.bias.abs() + factor.abs() + (words * lexical_most).abs();
+            slack = slack.max(size * 1e-12);
+            (
+                weights.bias,
+                factor,
+                words,
+                if factor < 0.0 { -1.0 } else { 1.0 },
+            )
+        });
+        Self { factors, slack }
+    }
+}
+
 /// The best `k` rows by S, best first, with exact numbers.
+///
+/// One pass: a row whose upper bound stays below the k-th best lower bound so far is out.
 fn candidates(fields: &[Field<'_>], scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
-    let mut uppers: Vec<Vec<f64>> = Vec::with_capacity(fields.len());
+    let screen = Screen::new(scorer);
     let mut lowers: BinaryHeap<Reverse<Total>> = BinaryHeap::new();
     let mut threshold = f64::NEG_INFINITY;
-    for field in fields {
+    let mut possible: Vec<(usize, usize, f64)> = Vec::new();
+    for (i, field) in fields.iter().enumerate() {
         let attributes = field.segment.column::<[u8; 8]>(Section::Attributes);
-        let mut upper = vec![f64::NEG_INFINITY; field.segment.rows()];
-        for row in set_bits(&field.eligible) {
-            let weights = &scorer.ranking.weights[usize::from(attributes[row][2] & 3)];
-            let bounds = field.similarity.bounds(row);
-            let (low, high) = scorer.bounds(weights, bounds, field.lexical(row));
-            upper[row] = high;
-            if low > threshold || lowers.len() < k {
-                lowers.push(Reverse(Total(low)));
-                if lowers.len() > k {
-                    lowers.pop();
-                }
-                if lowers.len() == k {
-                    threshold = lowers.peek().map_or(threshold, |least| least.0.0);
-                }
-            }
-        }
-        uppers.push(upper);
-    }
-    let mut found = Vec::new();
-    for (i, (field, upper)) in fields.iter().zip(&uppers).enumerate() {
-        let attributes = field.segment.column::<[u8; 8]>(Section::Attributes);
-        for row in set_bits(&field.eligible) {
-            if upper[row] < threshold {
+        for (row, codes) in attributes.iter().enumerate() {
+            let origin = usize::from(codes[2] & 3);
+            let (constant, factor, words, sign) = screen.factors[origin];
+            let lexical = field.lexical(row);
+            let edge = field.similarity.edge(row, sign);
+            if constant + factor * edge + words * lexical + screen.slack < threshold
+                || !has(&field.eligible, row)
+            {
                 continue;
             }
-            let cosine = match field.similarity.errors {
-                None => field.similarity.bounds(row).0,
-                Some(_) => scorer.exact(field.segment, row),
-            };
-            let weights = &scorer.ranking.weights[usize::from(attributes[row][2] & 3)];
-            let start = scorer.start(weights, cosine, field.lexical(row));
-            found.push(Candidate {
-                field: i,
-                row,
-                id: field.segment.ids()[row],
-                cosine,
-                start,
-            });
+            let bounds = field.similarity.bounds(row);
+            let (low, high) = scorer.bounds(&scorer.ranking.weights[origin], bounds, lexical);
+            if high < threshold {
+                continue;
+            }
+            possible.push((i, row, high));
+            lowers.push(Reverse(Total(low)));
+            if lowers.len() > k {
+                lowers.pop();
+            }
+            if lowers.len() == k {
+                threshold = lowers.peek().map_or(threshold, |least| least.0.0);
+            }
         }
     }
+    possible.retain(|(_, _, high)| *high >= threshold);
+    let exact = |(i, row, _): (usize, usize, f64)| {
+        let field = &fields[i];
+        let cosine = match field.similarity.errors {
+            None => field.similarity.bounds(row).0,
+            Some(_) => scorer.exact(field.segment, row),
+        };
+        let weights =
+            &scorer.ranking.weights[usize::from(field.segment.attributes(row).origin & 3)];
+        let start = scorer.start(weights, cosine, field.lexical(row));
+        Candidate {
+            field: i,
+            row,
+            id: field.segment.ids()[row],
+            cosine,
+            start,
+        }
+    };
+    let mut found: Vec<Candidate> = possible.into_iter().map(exact).collect();
     top_k(&mut found, k, by_start);
     found
 }

@@ -1,0 +1,146 @@
+//! Times of recall on this machine: `cargo run --release --example recall -- 10000`.
+//! Linear base, pool 50, limit 10, d = 384, 24 words a memory, 11 words a query, one thread.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::time::Instant;
+
+use vestig_core::eligible::Filter;
+use vestig_core::format::Identity;
+use vestig_core::kernels::dot::{dot_rows, unit};
+use vestig_core::kernels::trace::TraceParams;
+use vestig_core::projection::Projection;
+use vestig_core::recall::{Base, Effort, Query, Ranking, Weights, recall};
+use vestig_core::tail::NewRow;
+
+const D: usize = 384;
+
+struct Dice(u64);
+
+impl Dice {
+    fn unit(&mut self) -> f64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn vector(&mut self) -> Vec<f32> {
+        (0..D)
+            .map(|_| ((0..4).map(|_| self.unit()).sum::<f64>() - 2.0) as f32)
+            .collect()
+    }
+
+    /// Words as frequent as in texts: the r-th about 1/r times the first.
+    fn text(&mut self, words: usize) -> String {
+        let word = |dice: &mut Self| format!("w{} ", letters(5000_f64.powf(dice.unit()) as u32));
+        (0..words).map(|_| word(self)).collect()
+    }
+}
+
+fn letters(mut n: u32) -> String {
+    let mut out = String::new();
+    while n > 0 {
+        out.push(char::from(b'a' + (n % 26) as u8));
+        n /= 26;
+    }
+    out
+}
+
+fn main() {
+    let count: usize = std::env::args()
+        .nth(1)
+        .map_or(10_000, |n| n.parse().unwrap());
+    let mut dice = Dice(1);
+    let identity = Identity {
+        store_uuid: [1; 16],
+        dimensions: D as u32,
+        model: "m".into(),
+        analyser: "a".into(),
+    };
+    let projection = Projection::open(None, identity, false).unwrap();
+    let rows: Vec<NewRow> = (0..count)
+        .map(|n| NewRow {
+            id: (n as u128).to_be_bytes(),
+            seq: n as i64,
+            wseq: n as i64,
+            content: dice.text(24),
+            namespace: "default".into(),
+            embedding: Some(dice.vector()),
+            ..NewRow::default()
+        })
+        .collect();
+    let start = Instant::now();
+    projection.apply(&rows, count as u64, [0; 32]).unwrap();
+    println!("apply {:.3} s", start.elapsed().as_secs_f64());
+    let filter = Filter {
+        namespace: "default".into(),
+        ..Filter::default()
+    };
+    let ranking = Ranking {
+        base: Base::Linear,
+        weights: [Weights {
+            bias: -1.0,
+            cosine: Some(2.0),
+            lexical: Some(3.0),
+        }; 4],
+        trace: TraceParams::new(vec![0.0; 13]),
+        tracerank_power: 0.5,
+        pool: Some(50),
+        limit: 10,
+        min_score: None,
+        query_time: 0,
+    };
+    let snapshot = projection.snapshot();
+    let queries: Vec<Query> = (0..40)
+        .map(|_| Query {
+            vector: Some(dice.vector()),
+            terms: Some(vestig_core::words::terms(&dice.text(11), None)),
+        })
+        .collect();
+    let time = |name: &str, run: &dyn Fn(&Query)| {
+        let mut times: Vec<f64> = Vec::new();
+        for query in queries.iter().cycle().take(400.min(4_000_000 / count)) {
+            let start = Instant::now();
+            run(query);
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        times.sort_by(f64::total_cmp);
+        println!(
+            "{name:>22}: median {:.4} ms, best {:.4} ms",
+            times[times.len() / 2],
+            times[0]
+        );
+    };
+    for (name, staged_rows) in [("bounds", 0), ("exact", usize::MAX)] {
+        let effort = Effort {
+            staged_rows,
+            ..Effort::threads(1)
+        };
+        time(name, &|query| {
+            drop(recall(&snapshot, query, &filter, &ranking, effort))
+        });
+        time(&format!("{name}, no text"), &|query| {
+            let query = Query {
+                terms: None,
+                ..query.clone()
+            };
+            drop(recall(&snapshot, &query, &filter, &ranking, effort));
+        });
+    }
+    let vectors: Vec<f32> = snapshot
+        .parts
+        .iter()
+        .flat_map(|p| {
+            p.segment
+                .column::<f32>(vestig_core::format::Section::Vectors)
+        })
+        .copied()
+        .collect();
+    time("dot_rows alone", &|query| {
+        let mut x = vec![0.0; D];
+        unit(query.vector.as_deref().unwrap(), &mut x);
+        let mut out = vec![0.0; count];
+        dot_rows(&x, &vectors, D, &mut out);
+    });
+}
