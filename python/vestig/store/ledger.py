@@ -140,7 +140,8 @@ class SqliteLedger:
                 yield conn
 
     def read(self) -> AbstractContextManager[SqliteView]:
-        """One read transaction.
+        """One read transaction. In memory there is one connection: inside a write transaction
+        of the same thread the view shows what is being written.
 
         Raises:
             StoreDamagedError: the file cannot be read as a ledger.

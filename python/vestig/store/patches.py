@@ -32,7 +32,7 @@ def patched(
     recorded_us: int,
     row_of: Callable[[str], int],
 ) -> list[Any]:
-    """The row after a patch. Unchanged columns keep the identical object.
+    """The row after a patch.
 
     Raises:
         ValueError: a column that the table does not have or that never changes.

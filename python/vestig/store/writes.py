@@ -92,23 +92,14 @@ class SqliteTransaction(SqliteView):
 
     def _find_rows(self, changes: ChangeSet) -> None:
         """Rows of all memories and sources that the change set names and that exist."""
-        new = {memory.id for memory in changes.memories}
-        named: dict[str, None] = {}
-        for ids in (
-            (memory.revives for memory in changes.memories if memory.revives is not None),
-            (vector.memory_id for vector in changes.vectors),
-            (patch.memory_id for patch in changes.patches),
-            (event.memory_id for event in changes.events),
-            (end for edge in changes.edges for end in (edge.from_id, edge.to_id)),
-            (
-                id
-                for pair in changes.supersessions
-                for id in (pair.superseding_id, pair.superseded_id)
-            ),
-            (job.memory_id for job in changes.jobs),
-        ):
-            named.update(dict.fromkeys(ids))
-        wanted = [id for id in named if id not in new and id not in self._rows]
+        wanted = {new.revives for new in changes.memories if new.revives is not None}
+        for named in (changes.vectors, changes.patches, changes.events, changes.jobs):
+            wanted.update([item.memory_id for item in named])
+        wanted.update([edge.from_id for edge in changes.edges])
+        wanted.update([edge.to_id for edge in changes.edges])
+        wanted.update([pair.superseding_id for pair in changes.supersessions])
+        wanted.update([pair.superseded_id for pair in changes.supersessions])
+        wanted.difference_update([new.id for new in changes.memories], self._rows)
         for prefix, table in (("mem_", "memories"), ("source_", "sources")):
             keys = _keys(wanted, prefix)
             if not keys:
@@ -224,12 +215,12 @@ class SqliteTransaction(SqliteView):
             new = patches.patched(
                 old, patch, seq=self._new_seq, recorded_us=self.recorded_us, row_of=self._row_of
             )
-            changed = [at for at in range(len(old)) if old[at] is not new[at]]
-            sets = ", ".join(f'"{COLUMNS["memories"][at]}" = ?' for at in changed)
-            self._unique(
-                f'UPDATE memories SET {sets} WHERE "row" = ?', (*(new[at] for at in changed), row)
-            )
-            link.replaced("memories", old, new)
+            changed = [at for at in range(len(old)) if old[at] != new[at]]
+            if changed:
+                sets = ", ".join(f'"{COLUMNS["memories"][at]}" = ?' for at in changed)
+                values = (*(new[at] for at in changed), row)
+                self._unique(f'UPDATE memories SET {sets} WHERE "row" = ?', values)
+                link.replaced("memories", old, new)
             link.touched.add(row)
             if "metadata" in patch.columns:
                 tags_at = COLUMNS["memories"].index("metadata")
