@@ -207,6 +207,10 @@ class LedgerView(Protocol):
         """Full memory ids that start with `prefix`, ascending."""
         ...
 
+    def known_hashes(self, namespace: str, hashes: Sequence[str]) -> set[str]:
+        """Those of these content hashes that some memory of the namespace has, expired or not."""
+        ...
+
     def same_text(
         self, namespace: str, scope: str | None, author: str | None, content_hash: str
     ) -> list[Memory]:

@@ -99,6 +99,10 @@ class Batch:
 
     def look_up(self, view: LedgerView) -> None:
         """Memories with the same text, per item (C-05)."""
+        known: set[str] = set()
+        for space in {item.request.namespace for item in self.items}:
+            mine = [i.content_hash for i in self.items if i.request.namespace == space]
+            known |= view.known_hashes(space, mine)
         self._exact = [
             view.same_text(
                 item.request.namespace,
@@ -106,6 +110,8 @@ class Batch:
                 item.request.author,
                 item.content_hash,
             )
+            if item.content_hash in known
+            else []
             for item in self.items
         ]
 
@@ -194,6 +200,8 @@ class Batch:
         if not chosen.enabled or skipped or how == "insert" or case.item.vector is None:
             return _Nearest()
         case.checked_near = True
+        if not near.near and not near.group:
+            return _Nearest()
         candidates = self._candidates(view, case, near)
         best: PossibleUpdate | None = None
         for memory, score in candidates[: chosen.max_candidates]:

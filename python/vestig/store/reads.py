@@ -85,6 +85,17 @@ class SqliteView:
                     break
         return found
 
+    def known_hashes(self, namespace: str, hashes: Sequence[str]) -> set[str]:
+        """Those of these content hashes that some memory of the namespace has, expired or not."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT content_hash FROM memories WHERE content_hash IN (?*) AND namespace = ?",
+                tuple({bytes.fromhex(one) for one in hashes}),
+                (namespace,),
+            )
+            return {row[0].hex() for row in rows}
+
     def same_text(
         self, namespace: str, scope: str | None, author: str | None, content_hash: str
     ) -> list[Memory]:
