@@ -102,3 +102,8 @@ def small_disk(folder: Path, bytes_max: int) -> Path:
 def remount_read_only(disk: Path) -> None:
     """From now on nothing on it can be written, not even by root."""
     _run("mount", "-o", "remount,ro", str(disk))
+
+
+def grow(disk: Path, bytes_max: int) -> None:
+    """More room on a tmpfs."""
+    _run("mount", "-o", f"remount,size={bytes_max}", str(disk))

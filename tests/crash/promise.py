@@ -27,7 +27,10 @@ class Writer:
 
     def __init__(self, store: Path, prefix: str, count: int = 0, fault: str = "") -> None:
         self._in, out = FORKS.Pipe(duplex=False)
-        arguments = (out, dict(os.environ), (str(store), prefix, count, fault))
+        environment = dict(os.environ)
+        if fault.startswith("stopped "):
+            environment["VESTIG_TEST_STOPPED"] = "1"
+        arguments = (out, environment, (str(store), prefix, count, fault.removeprefix("stopped ")))
         self.process = FORKS.Process(target=child, args=arguments)
         self.process.start()
         out.close()

@@ -37,9 +37,8 @@ def test_no_acknowledged_commit_is_lost_with_the_power(disk: PowerCutDisk) -> No
             for writer in running:
                 lines += writer.finish()
         disk.power_on()
-        # What a writer said after the cut is an error of the disk, never an acknowledgement
-        # of something that is not there.
-        texts |= acknowledged(lines)
+        # Without power a writer may end with any error. What it acknowledged counts.
+        texts |= acknowledged([line for line in lines if not line.startswith("x ")])
         assert broken_promises(store, texts) == []
     assert len(texts) > 10
 

@@ -15,6 +15,7 @@ import hashlib
 import os
 import signal
 import sys
+import traceback
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
@@ -100,10 +101,15 @@ def child(
     global _out  # noqa: PLW0603 - one writer, one place to write to
     os.environ.update(environment)
     _out = out.fileno()
+    if os.environ.pop("VESTIG_TEST_STOPPED", ""):
+        # Until somebody who wants to watch has come.
+        os.kill(os.getpid(), signal.SIGSTOP)
     try:
         main(*arguments)
     except Exception as error:
-        say("x", f"{type(error).__name__} {error}".replace("\n", " "))
+        last = traceback.extract_tb(error.__traceback__)[-2:]
+        places = " < ".join(f"{frame.name} {frame.filename}:{frame.lineno}" for frame in last)
+        say("x", f"{type(error).__name__} {error} at {places}".replace("\n", " "))
 
 
 if __name__ == "__main__":
