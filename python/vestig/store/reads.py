@@ -90,7 +90,7 @@ class SqliteView:
         with store_faults(self._where):
             rows = select_in(
                 self._conn,
-                "SELECT content_hash FROM memories WHERE content_hash IN (?*) AND namespace = ?",
+                "SELECT content_hash FROM memories WHERE namespace = ? AND content_hash IN (?*)",
                 tuple({bytes.fromhex(one) for one in hashes}),
                 (namespace,),
             )
