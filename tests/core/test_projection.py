@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import threading
 from pathlib import Path
@@ -533,3 +534,32 @@ def test_similar_c07_g07_b16() -> None:
     assert both == [(close, []), ([(id_of(2), near)], [])]
     with pytest.raises(ValueError, match="one vector, scope"):
         projection.similar(9, query, "default", [], [None], [b""], 0.8, 1, 0.6, 1)
+
+
+def _share(path: str, seed: int, last: int) -> None:
+    """One process of the test below: catches up with a common history and publishes."""
+    dice = random.Random(seed)
+    rows = make(random.Random(6), last, 4)
+    projection = _core.Projection.open(path, STORE, 4, "test")
+    while projection.applied_seq < last:
+        projection.refresh()
+        first = projection.applied_seq
+        upto = min(last, first + dice.randrange(1, 9))
+        projection.apply([row.row() for row in rows[first:upto]], upto, HEAD)
+        projection.publish(compact=dice.random() < 0.2)
+        if projection.discarded is not None or projection.rows != projection.applied_seq:
+            raise SystemExit(3)
+
+
+def test_processes_that_publish_at_once_lose_nothing(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_share, args=(str(tmp_path), n, 150)) for n in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    again = _core.Projection.open(str(tmp_path), STORE, 4, "test")
+    assert (again.discarded, again.rows, again.applied_seq) == (None, 150, 150)
+    assert not [p for p in tmp_path.iterdir() if ".damaged-" in p.name]
+    assert again.verify() == []

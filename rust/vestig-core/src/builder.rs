@@ -50,8 +50,21 @@ pub struct RowVersion<'a> {
 pub enum Vector<'a> {
     /// Not embedded.
     None,
-    /// Whole lanes.
+    /// Whole lanes, not yet coded.
     Unit(&'a [f32]),
+    /// Whole lanes, with the codes, scale and bound that coding them gives.
+    Coded(&'a [f32], &'a [i8], f32, f32),
+}
+
+impl<'a> Vector<'a> {
+    /// Whole lanes, or nothing.
+    #[must_use]
+    pub fn unit(&self) -> Option<&'a [f32]> {
+        match *self {
+            Self::None => None,
+            Self::Unit(unit) | Self::Coded(unit, ..) => Some(unit),
+        }
+    }
 }
 
 /// Numbers for texts by first use, later replaced by alphabetical ones.
@@ -262,15 +275,19 @@ fn assemble(identity: &Identity, rows: &[&RowVersion<'_>], columns: &Columns) ->
         image[extent.offset as usize..][..column.len()].copy_from_slice(column);
     }
     let start = |section: Section| extents[section as usize].offset as usize;
-    let mut codes = vec![0_i8; lanes];
+    let mut fresh = vec![0_i8; lanes];
     for (i, row) in rows.iter().enumerate() {
-        let Vector::Unit(unit) = row.vector else {
-            continue;
+        let (unit, codes, scale, bound) = match row.vector {
+            Vector::None => continue,
+            Vector::Coded(unit, codes, scale, bound) => (unit, codes, scale, bound),
+            Vector::Unit(unit) => {
+                let (scale, bound) = quantise_row(unit, &mut fresh);
+                (unit, fresh.as_slice(), scale, bound)
+            }
         };
-        let (scale, bound) = quantise_row(unit, &mut codes);
         image[start(Section::Vectors) + i * lanes * 4..][..lanes * 4]
             .copy_from_slice(bytes_of(unit));
-        image[start(Section::Codes) + i * lanes..][..lanes].copy_from_slice(bytes_of(&codes));
+        image[start(Section::Codes) + i * lanes..][..lanes].copy_from_slice(bytes_of(codes));
         image[start(Section::Scales) + i * 4..][..4].copy_from_slice(&scale.to_le_bytes());
         image[start(Section::Bounds) + i * 4..][..4].copy_from_slice(&bound.to_le_bytes());
     }
@@ -377,7 +394,7 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
             time(S::Expired),
         ],
         vector: if attributes.embedded {
-            Vector::Unit(segment.vector(row))
+            segment.coded(row)
         } else {
             Vector::None
         },

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use crate::builder::Vector;
 use crate::format::{self, Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
 use crate::map::{Plain, Region, cast};
 
@@ -215,6 +216,19 @@ impl Segment {
     #[must_use]
     pub fn vector(&self, row: usize) -> &[f32] {
         &self.column::<f32>(Section::Vectors)[row * self.lanes..(row + 1) * self.lanes]
+    }
+
+    /// Vector and codes of a row as they are stored.
+    #[must_use]
+    pub fn coded(&self, row: usize) -> Vector<'_> {
+        let codes = &self.column::<i8>(Section::Codes)[row * self.lanes..(row + 1) * self.lanes];
+        let scale = self.column::<f32>(Section::Scales)[row];
+        Vector::Coded(
+            self.vector(row),
+            codes,
+            scale,
+            self.column::<f32>(Section::Bounds)[row],
+        )
     }
 
     /// Row of an id.

@@ -426,8 +426,50 @@ fn a_reader_tells_one_damage_once() {
     writer.publish(false).unwrap();
     for reader in [reader, late] {
         assert!(reader.refresh().unwrap());
-        assert_eq!((reader.snapshot().rows(), reader.snapshot().applied_seq), (2, 2));
+        assert_eq!(
+            (reader.snapshot().rows(), reader.snapshot().applied_seq),
+            (2, 2)
+        );
     }
+}
+
+#[test]
+fn a_publication_that_fails_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let projection = filled(folder.path());
+    projection.apply(&[row(4, 4)], 4, [4; 32]).unwrap();
+    fs::remove_dir_all(folder.path()).unwrap();
+    assert!(matches!(projection.publish(false), Err(CoreError::Io(_))));
+    let now = projection.snapshot();
+    assert_eq!(
+        (now.rows(), now.tail_rows(), now.applied_seq, now.generation),
+        (4, 1, 4, 1)
+    );
+    fs::create_dir(folder.path()).unwrap();
+    assert!(
+        projection.publish(false).unwrap() > 0,
+        "the whole set is written again"
+    );
+    assert_eq!(open(folder.path()).snapshot().rows(), 4);
+}
+
+#[test]
+fn merging_codes_gives_the_image_of_fresh_rows() {
+    let (merged, fresh) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let projection = open(merged.path());
+    for number in 1..8 {
+        let seq = u64::from(number);
+        projection
+            .apply(&[row(number, i64::from(number))], seq, [0; 32])
+            .unwrap();
+        projection.publish(number == 7).unwrap();
+    }
+    let at_once = open(fresh.path());
+    let rows: Vec<NewRow> = (1..8).rev().map(|n| row(n, i64::from(n))).collect();
+    at_once.apply(&rows, 7, [0; 32]).unwrap();
+    at_once.publish(false).unwrap();
+    let bytes = |folder: &Path| fs::read(segment_file(folder)).unwrap();
+    assert_eq!(bytes(merged.path()), bytes(fresh.path()));
 }
 
 #[test]

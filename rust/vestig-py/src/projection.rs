@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use vestig_core::builder::{Forward, Vector, nullable, row_version};
+use vestig_core::builder::{Forward, nullable, row_version};
 use vestig_core::format::Identity;
 use vestig_core::projection::Projection as CoreProjection;
 use vestig_core::recall::{Effort, Query, recall};
@@ -213,13 +213,11 @@ impl Projection {
         for (name, time) in times.into_iter().zip(row.times) {
             columns.set_item(name, nullable(time))?;
         }
-        let unit = match row.vector {
-            Vector::None => None,
-            Vector::Unit(unit) => {
-                let used = &unit[..self.0.identity().dimensions as usize];
-                Some(to_bytes(py, used))
-            }
-        };
+        let dimensions = self.0.identity().dimensions as usize;
+        let unit = row
+            .vector
+            .unit()
+            .map(|unit| to_bytes(py, &unit[..dimensions]));
         columns.set_item("unit", unit)?;
         for (name, list) in ["tags", "sources", "actors"].into_iter().zip(row.lists) {
             columns.set_item(name, list)?;
