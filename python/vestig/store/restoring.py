@@ -45,7 +45,7 @@ ORIGIN: Final = "origin"
 
 
 class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Exact counts: `lines` = 1 header + `restored` + `present`.
+    """Exact counts: `lines` = 1 header + `restored` + `present` + `duplicates`.
 
     `present` are records that the store held already, or that belong to such a memory;
     `kept` of them are memories whose state in the store differs from the file and was kept;
@@ -377,7 +377,7 @@ class Restoration(Placement):
         return RestoreReport(
             lines=self._lines,
             restored=self._counts.total(),
-            present=self._present,
+            present=self._present - self._duplicates,
             memories=self._counts["memory"],
             kept=self._kept,
             duplicates=self._duplicates,
