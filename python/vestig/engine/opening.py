@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from vestig import config as configuration
 from vestig.config import Config
@@ -17,7 +20,7 @@ from vestig.registry import make_embedder
 from vestig.store import JobRules, open_ledger
 from vestig.store.projection import ProjectionKeeper
 
-__all__ = ["identity_of", "keeper_for", "open_context"]
+__all__ = ["OpenRequest", "identity_of", "keeper_for", "open_context"]
 
 MEMORY_PATH = ":memory:"
 
@@ -87,57 +90,71 @@ def keeper_for(
     )
 
 
-def open_context(
-    path: object,
-    *,
-    config: object,
-    profile: str | None,
-    namespace: object,
-    clock: Clock | None,
-    on_commit: CommitHook | None,
-    read_only: bool,
-    embedder: Embedder | None,
-    accept_ledger: bool,
-    change_embedder: bool,
-) -> Context:
-    """Everything one open store needs."""
-    if on_commit is not None and not callable(on_commit):
-        raise ValidationError("on_commit", on_commit, "a function that takes the outcome")
-    flags = {
-        "read_only": read_only,
-        "accept_ledger": accept_ledger,
-        "change_embedder": change_embedder,
-    }
-    for name, value in flags.items():
+class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of `vestig.open` beside the path."""
+
+    config: Any = None
+    profile: str | None = None
+    namespace: Any = None
+    clock: Clock | None = None
+    on_commit: CommitHook | None = None
+    read_only: Any = False
+    embedder: Embedder | None = None
+    accept_ledger: Any = False
+    change_embedder: Any = False
+
+
+def check_request(request: OpenRequest) -> None:
+    """Arguments that need no configuration (B-21)."""
+    for name in ("on_commit", "clock"):
+        value = getattr(request, name)
+        if value is not None and not callable(value):
+            raise ValidationError(name, type(value).__name__, "a function")
+    for name in ("read_only", "accept_ledger", "change_embedder"):
+        value = getattr(request, name)
         if not isinstance(value, bool):
             raise ValidationError(name, value, "true or false")
-    loaded = load_config(config, profile)
-    settings = loaded.settings
-    space = settings.namespace if namespace is None else namespace_argument(namespace)
+    embedder = request.embedder
+    if embedder is not None and not isinstance(embedder, Embedder):
+        raise ValidationError("embedder", type(embedder).__name__, "an object of the Embedder port")
+
+
+def job_rules(enrichment: Any) -> JobRules:
+    """How the queue of this store repeats failures (C-12)."""
+    return JobRules(
+        lease_s=enrichment.lease_s,
+        backoff_base_s=enrichment.backoff_base_s,
+        backoff_max_s=enrichment.backoff_cap_s,
+        max_attempts=enrichment.max_attempts,
+    )
+
+
+def open_context(path: object, request: OpenRequest) -> Context:
+    """Everything one open store needs."""
+    check_request(request)
+    loaded = load_config(request.config, request.profile)
+    settings, given = loaded.settings, request.embedder
+    space = request.namespace
+    space = settings.namespace if space is None else namespace_argument(space)
     directory = store_directory(path, loaded)
-    chosen = make_embedder(settings.embedding) if embedder is None else CheckedEmbedder(embedder)
+    embedder = make_embedder(settings.embedding) if given is None else CheckedEmbedder(given)
     ledger = open_ledger(
         directory,
-        read_only=read_only,
+        read_only=request.read_only,
         lock_timeout_s=settings.store.lock_timeout_s,
         durability=settings.store.durability,
         state_dir=configuration.state_directory(),
-        accept=accept_ledger,
-        job_rules=JobRules(
-            lease_s=settings.enrichment.lease_s,
-            backoff_base_s=settings.enrichment.backoff_base_s,
-            backoff_max_s=settings.enrichment.backoff_cap_s,
-            max_attempts=settings.enrichment.max_attempts,
-        ),
+        accept=request.accept_ledger,
+        job_rules=job_rules(settings.enrichment),
     )
     try:
         stored = ledger.embedding_identity()
-        mismatch = None if stored is None else mismatch_of(stored, chosen)
-        if mismatch is not None and not change_embedder:
+        mismatch = None if stored is None else mismatch_of(stored, embedder)
+        if mismatch is not None and not request.change_embedder:
             raise mismatch
-        known = stored or identity_of(chosen, loaded)
-        keeper = keeper_for(ledger, directory, known, read_only=read_only)
-        if accept_ledger:
+        known = stored or identity_of(embedder, loaded)
+        keeper = keeper_for(ledger, directory, known, read_only=ledger.read_only)
+        if request.accept_ledger:
             keeper.accept_history()
         keeper.check_history()
     except BaseException:
@@ -148,10 +165,10 @@ def open_context(
         config=loaded,
         ledger=ledger,
         keeper=keeper,
-        embedder=chosen,
-        clock=clock or system_clock,
+        embedder=embedder,
+        clock=request.clock or system_clock,
         namespace=space,
         directory=directory,
-        hook=on_commit,
-        read_only=read_only,
+        hook=request.on_commit,
+        read_only=ledger.read_only,
     )

@@ -19,7 +19,7 @@ from vestig.engine import (
     updating,
 )
 from vestig.engine.context import Context
-from vestig.engine.opening import open_context
+from vestig.engine.opening import OpenRequest, open_context
 from vestig.fields import CommitFields, RecallFields, Time, UpdateFields, Words
 from vestig.ports import Clock, CommitHook, Embedder, Progress
 from vestig.recall.request import RecallRequest, moments
@@ -77,20 +77,18 @@ def open_store(
         ...     store.recall("when do deploys run?").results[0].content
         'Deploys run on Fridays at noon'
     """
-    return Vestig(
-        open_context(
-            path,
-            config=config,
-            profile=profile,
-            namespace=namespace,
-            clock=clock,
-            on_commit=on_commit,
-            read_only=read_only,
-            embedder=embedder,
-            accept_ledger=accept_ledger,
-            change_embedder=change_embedder,
-        )
+    request = OpenRequest(
+        config=config,
+        profile=profile,
+        namespace=namespace,
+        clock=clock,
+        on_commit=on_commit,
+        read_only=read_only,
+        embedder=embedder,
+        accept_ledger=accept_ledger,
+        change_embedder=change_embedder,
     )
+    return Vestig(open_context(path, request))
 
 
 class Vestig:
