@@ -16,6 +16,7 @@ pub mod load;
 pub mod map;
 pub mod projection;
 pub mod recall;
+pub mod row;
 pub mod segment;
 pub mod similar;
 pub mod snapshot;

@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::builder::{Forward, RowVersion, build, row_version};
+use crate::builder::build;
 use crate::format::{Damage, Identity};
 use crate::map::{Held, Region};
+use crate::row::{Forward, RowVersion, row_version};
 use crate::segment::{Id, Segment};
 
 /// Rows as bits, 64 a word.

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::builder::{RowVersion, Vector};
 use crate::error::{CoreError, Result};
 use crate::format::Identity;
 use crate::kernels::dot::unit;
+use crate::row::{RowVersion, Vector};
 use crate::segment::{Attributes, EventRow, Id, NO_TIME};
 use crate::words;
 

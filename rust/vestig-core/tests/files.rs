@@ -90,9 +90,9 @@ fn image() -> Vec<u8> {
 
 /// Uses every accessor on every row.
 fn read_all(segment: &Segment) {
-    let forward = vestig_core::builder::Forward::of(segment);
+    let forward = vestig_core::row::Forward::of(segment);
     for row in 0..segment.rows() {
-        let version = vestig_core::builder::row_version(segment, &forward, row);
+        let version = vestig_core::row::row_version(segment, &forward, row);
         assert_eq!(segment.find(&version.id), Some(row));
     }
     assert!(segment.term_number("zzz").is_none());
@@ -149,9 +149,9 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()));
         }
         if let Ok(segment) = bind(&resealed(&bytes)) {
-            let forward = vestig_core::builder::Forward::of(&segment);
+            let forward = vestig_core::row::Forward::of(&segment);
             for row in 0..segment.rows() {
-                let _ = vestig_core::builder::row_version(&segment, &forward, row);
+                let _ = vestig_core::row::row_version(&segment, &forward, row);
             }
         }
     }

@@ -1,0 +1,132 @@
+//! The sections of a segment, in file order.
+
+/// The sections of a segment; the value is the position in the section table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Section {
+    /// 16 bytes a row.
+    Ids,
+    /// u32 a row: rows by ascending id.
+    IdOrder,
+    /// i64 a row: transaction that inserted the memory.
+    Seq,
+    /// i64 a row: transaction that last wrote it.
+    Wseq,
+    /// f32, `lanes` a row: unit vector, zero-padded.
+    Vectors,
+    /// i8, `lanes` a row.
+    Codes,
+    /// f32 a row.
+    Scales,
+    /// f32 a row: proven error bound of the 8-bit cosine.
+    Bounds,
+    /// 8 bytes a row: kind, status, origin, stability, pinned, embedded, 0, 0.
+    Attributes,
+    /// i64 µs a row.
+    Valid,
+    /// i64 µs a row, `i64::MAX` = null.
+    Invalid,
+    /// i64 µs a row.
+    Created,
+    /// i64 µs a row, `i64::MAX` = null.
+    Expired,
+    /// i64 a row: position in the session, `i64::MIN` = null.
+    Sequence,
+    /// u64 offsets into `StringBytes`, one more than strings; strings ascend strictly.
+    StringOffsets,
+    /// UTF-8.
+    StringBytes,
+    /// u32 a row: string number.
+    Namespace,
+    /// u32 a row: string number, `u32::MAX` = null.
+    Scope,
+    /// As `Scope`.
+    Author,
+    /// As `Scope`.
+    Role,
+    /// As `Scope`.
+    Session,
+    /// u32, rows + 1.
+    TagOffsets,
+    /// u32: string numbers.
+    Tags,
+    /// u32, rows + 1.
+    SourceOffsets,
+    /// u32: string numbers.
+    Sources,
+    /// u32, rows + 1.
+    ActorOffsets,
+    /// u32: string numbers.
+    Actors,
+    /// u64 offsets into `TermBytes`; terms ascend strictly.
+    TermOffsets,
+    /// UTF-8.
+    TermBytes,
+    /// u64, terms + 1.
+    PostingOffsets,
+    /// u32: rows, ascending per term.
+    PostingRows,
+    /// u32: occurrences of the term in the row, at least 1.
+    PostingCounts,
+    /// u32 a row: number of indexed words.
+    Lengths,
+    /// u32, rows + 1.
+    EventOffsets,
+    /// u8 an event.
+    EventTypes,
+    /// i64 µs an event.
+    EventOccurred,
+    /// i64 µs an event.
+    EventRecorded,
+    /// i64 an event.
+    EventSeq,
+    /// i64 an event: row number inside its transaction.
+    EventRow,
+}
+
+/// Number of sections of a segment.
+pub const SECTIONS: usize = 39;
+
+/// Name and element width in bytes of every section, in file order. The width of `Vectors` and
+/// `Codes` is that of one lane.
+pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
+    ("ids", 16),
+    ("id_order", 4),
+    ("seq", 8),
+    ("wseq", 8),
+    ("vectors", 4),
+    ("codes", 1),
+    ("scales", 4),
+    ("bounds", 4),
+    ("attributes", 8),
+    ("t_valid", 8),
+    ("t_invalid", 8),
+    ("t_created", 8),
+    ("t_expired", 8),
+    ("sequence", 8),
+    ("string_offsets", 8),
+    ("string_bytes", 1),
+    ("namespace", 4),
+    ("scope", 4),
+    ("author", 4),
+    ("role", 4),
+    ("session", 4),
+    ("tag_offsets", 4),
+    ("tags", 4),
+    ("source_offsets", 4),
+    ("sources", 4),
+    ("actor_offsets", 4),
+    ("actors", 4),
+    ("term_offsets", 8),
+    ("term_bytes", 1),
+    ("posting_offsets", 8),
+    ("posting_rows", 4),
+    ("posting_counts", 4),
+    ("lengths", 4),
+    ("event_offsets", 4),
+    ("event_types", 1),
+    ("event_occurred", 8),
+    ("event_recorded", 8),
+    ("event_seq", 8),
+    ("event_row", 8),
+];

@@ -1,0 +1,204 @@
+//! Everything that accessors and kernels rely on, checked once per image.
+
+use super::{CODE_LIMITS, Id, NO_STRING, Segment};
+use crate::format::{Damage, SECTION_TABLE, Section, damaged};
+
+impl Segment {
+    fn count(&self, section: Section) -> Result<usize, Damage> {
+        let (name, width) = SECTION_TABLE[section as usize];
+        let length = self.header.extents[section as usize].length;
+        if !length.is_multiple_of(width) {
+            return damaged(format!("section {name} has a part of a value"));
+        }
+        Ok((length / width) as usize)
+    }
+
+    fn expect(&self, section: Section, expected: usize) -> Result<(), Damage> {
+        let found = self.count(section)?;
+        if found != expected {
+            let name = SECTION_TABLE[section as usize].0;
+            return damaged(format!(
+                "section {name}: expected {expected} values, found {found}"
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_lengths(&self) -> Result<(), Damage> {
+        use Section as S;
+        let rows = self.rows();
+        let per_row = [
+            S::Ids,
+            S::IdOrder,
+            S::Seq,
+            S::Wseq,
+            S::Scales,
+            S::Bounds,
+            S::Attributes,
+            S::Valid,
+            S::Invalid,
+            S::Created,
+            S::Expired,
+            S::Sequence,
+            S::Namespace,
+            S::Scope,
+            S::Author,
+            S::Role,
+            S::Session,
+            S::Lengths,
+        ];
+        for section in per_row {
+            self.expect(section, rows)?;
+        }
+        let Some(numbers) = rows.checked_mul(self.lanes) else {
+            return damaged("vectors do not fit the address space");
+        };
+        self.expect(S::Vectors, numbers)?;
+        self.expect(S::Codes, numbers)?;
+        for section in [
+            S::TagOffsets,
+            S::SourceOffsets,
+            S::ActorOffsets,
+            S::EventOffsets,
+        ] {
+            self.expect(section, rows + 1)?;
+        }
+        let events = self.count(S::EventTypes)?;
+        for section in [S::EventOccurred, S::EventRecorded, S::EventSeq, S::EventRow] {
+            self.expect(section, events)?;
+        }
+        self.expect(S::PostingCounts, self.count(S::PostingRows)?)?;
+        for section in [
+            S::Tags,
+            S::Sources,
+            S::Actors,
+            S::StringOffsets,
+            S::TermOffsets,
+        ] {
+            self.count(section)?;
+        }
+        self.expect(S::PostingOffsets, self.count(S::TermOffsets)?)
+    }
+
+    pub(super) fn check_strings(&self) -> Result<(), Damage> {
+        let tables = [
+            (Section::StringOffsets, Section::StringBytes),
+            (Section::TermOffsets, Section::TermBytes),
+        ];
+        for (offsets, bytes) in tables {
+            let name = SECTION_TABLE[bytes as usize].0;
+            let bytes = self.column::<u8>(bytes);
+            let offsets = self.column::<u64>(offsets);
+            check_offsets(offsets.iter().copied(), bytes.len(), name)?;
+            let mut previous: Option<&[u8]> = None;
+            for pair in offsets.windows(2) {
+                let text = &bytes[pair[0] as usize..pair[1] as usize];
+                if std::str::from_utf8(text).is_err() || previous.is_some_and(|p| p >= text) {
+                    return damaged(format!("section {name} is not sorted text"));
+                }
+                previous = Some(text);
+            }
+        }
+        Ok(())
+    }
+
+    fn strings(&self) -> u32 {
+        (self.column::<u64>(Section::StringOffsets).len() - 1) as u32
+    }
+
+    pub(super) fn check_rows(&self) -> Result<(), Damage> {
+        let ids = self.ids();
+        let mut previous: Option<&Id> = None;
+        for row in self.column::<u32>(Section::IdOrder) {
+            let id = ids.get(*row as usize);
+            if id.is_none() || previous >= id {
+                return damaged("id_order does not sort the ids");
+            }
+            previous = id;
+        }
+        for b in self.column::<[u8; 8]>(Section::Attributes) {
+            let codes = b[..4]
+                .iter()
+                .zip(CODE_LIMITS)
+                .all(|(code, limit)| *code < limit);
+            if !codes || b[4] > 1 || b[5] > 1 {
+                return damaged("attributes hold an unknown code");
+            }
+        }
+        let strings = self.strings();
+        for section in [
+            Section::Namespace,
+            Section::Scope,
+            Section::Author,
+            Section::Role,
+            Section::Session,
+        ] {
+            let nullable = section != Section::Namespace;
+            let known = |n: &u32| *n < strings || (nullable && *n == NO_STRING);
+            if !self.column::<u32>(section).iter().all(known) {
+                return damaged("a text column names an unknown string");
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_lists(&self) -> Result<(), Damage> {
+        let strings = self.strings();
+        let lists = [
+            (Section::TagOffsets, Section::Tags),
+            (Section::SourceOffsets, Section::Sources),
+            (Section::ActorOffsets, Section::Actors),
+        ];
+        for (offsets, values) in lists {
+            let name = SECTION_TABLE[values as usize].0;
+            let values = self.column::<u32>(values);
+            let offsets = self.column::<u32>(offsets).iter().map(|o| u64::from(*o));
+            check_offsets(offsets, values.len(), name)?;
+            if values.iter().any(|n| *n >= strings) {
+                return damaged(format!("section {name} names an unknown string"));
+            }
+        }
+        let offsets = self
+            .column::<u32>(Section::EventOffsets)
+            .iter()
+            .map(|o| u64::from(*o));
+        check_offsets(
+            offsets,
+            self.column::<u8>(Section::EventTypes).len(),
+            "events",
+        )
+    }
+
+    pub(super) fn check_postings(&self) -> Result<(), Damage> {
+        let rows = self.column::<u32>(Section::PostingRows);
+        let offsets = self.column::<u64>(Section::PostingOffsets);
+        check_offsets(offsets.iter().copied(), rows.len(), "postings")?;
+        for pair in offsets.windows(2) {
+            let list = &rows[pair[0] as usize..pair[1] as usize];
+            let ascending = list.windows(2).all(|w| w[0] < w[1]);
+            if !ascending || list.last().is_some_and(|row| *row as usize >= self.rows()) {
+                return damaged("a posting list is not ascending rows");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Offsets begin at 0, never fall and end at the number of values.
+fn check_offsets(
+    offsets: impl Iterator<Item = u64>,
+    values: usize,
+    name: &str,
+) -> Result<(), Damage> {
+    let mut last = None;
+    for offset in offsets {
+        if last.map_or(offset != 0, |l| offset < l) {
+            return damaged(format!("offsets of {name} are not ascending from 0"));
+        }
+        last = Some(offset);
+    }
+    if last != Some(values as u64) {
+        return damaged(format!("offsets of {name} do not end at {values}"));
+    }
+    Ok(())
+}
