@@ -6,15 +6,9 @@ being slow. Bars were set where the yardstick N took 0.02, 0.17 and 4.5 ms at 1k
 memories; on a slower machine a bar is multiplied by N of this run ÷ that N.
 """
 
-# ruff: noqa: E402 - the number of threads must be set before numpy is imported
 from __future__ import annotations
 
 import os
-
-# The yardstick runs on one core too.
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -110,18 +104,6 @@ def median_ms(call: Callable[[], Any], rounds: int = 60, warm: int = 5) -> float
         call()
         times.append(time.perf_counter() - start)
     return 1000 * float(np.median(times))
-
-
-def yardstick_ms(world: World) -> float:
-    """N: numpy float32 matmul and argpartition for the best 10, over the same vectors."""
-    query = world.asked[0]
-
-    def best() -> Any:
-        scores = world.matrix @ query
-        top = np.argpartition(scores, -10)[-10:]
-        return top[np.argsort(-scores[top])]
-
-    return median_ms(best)
 
 
 def report(name: str, benchmark: Any, *, yardstick: float, bar: float | None, note: str) -> None:

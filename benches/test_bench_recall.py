@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from conftest import YARDSTICK_MS, World, report, yardstick_ms
+from conftest import YARDSTICK_MS, World, report
+from yardstick import yardstick_ms
 
 BARS_MS = {1_000: 0.5, 10_000: 1.2, 100_000: 6.0}
 
@@ -25,7 +26,7 @@ def test_recall(world: World, benchmark: Any, profile: str) -> None:
         benchmark.pedantic(
             lambda: store.recall(next(asked), limit=10), rounds=200, warmup_rounds=20
         )
-    yardstick = yardstick_ms(world)
+    yardstick = yardstick_ms(world.size)
     bar = BARS_MS[world.size] * max(1.0, yardstick / YARDSTICK_MS[world.size])
     report(
         f"recall, {profile}, {world.size}",
