@@ -8,18 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from writer import child, open_store
 
 WRITER = Path(__file__).with_name("writer.py")
 FORKS = multiprocessing.get_context("forkserver")
 # What takes long to import; modules of the tests are not on the path of the fork server.
 FORKS.set_forkserver_preload(["vestig.engine.vestig", "vestig.testing", "numpy"])
-TORTURE = os.environ.get("VESTIG_TEST_TORTURE") == "1"
 
 
-def size(ci: int, torture: int) -> int:
-    """How many trials: few in every run, many where they are asked for."""
-    return torture if TORTURE else ci
+def trials(ci: int, torture: int) -> pytest.MarkDecorator:
+    """Gives a test its number of `trials`: few in every run, many in `make torture`."""
+    many = pytest.param(torture, marks=pytest.mark.torture)
+    return pytest.mark.parametrize("trials", [ci, many])
 
 
 class Writer:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from promise import acknowledged, run_writers, size
+from promise import acknowledged, run_writers, trials
 from writer import open_store, text_of
 
 from vestig import Vestig
@@ -138,14 +138,14 @@ def damage(folder: Path, trial: int) -> str:
     return f"{target.name}: {kind.__name__}"
 
 
-def test_no_damage_is_silent(original: Path, tmp_path: Path) -> None:
-    """60 damages (400 in `make torture`)."""
+@trials(60, 2_000)
+def test_no_damage_is_silent(original: Path, tmp_path: Path, trials: int) -> None:
     with open_store(str(copied(original, tmp_path / "truth"))) as store:
         truth = dump(store)
     assert len(truth["vectors"]) == 42
     verdicts: dict[str, int] = {}
     broken = []
-    for trial in range(size(60, 400)):
+    for trial in range(trials):
         folder = copied(original, tmp_path / f"damaged-{trial}")
         what = damage(folder, trial)
         verdict = judged(folder, truth)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from disks import PowerCutDisk
-from promise import acknowledged, broken_promises, run_writers, size, writers
+from promise import acknowledged, broken_promises, run_writers, trials, writers
 from writer import text_of
 
 
@@ -21,12 +21,13 @@ def disk(tmp_path: Path) -> Iterator[PowerCutDisk]:
         made.close()
 
 
-def test_no_acknowledged_commit_is_lost_with_the_power(disk: PowerCutDisk) -> None:
-    """10 cuts (50 in `make torture`) under two writers."""
+@trials(10, 75)
+def test_no_acknowledged_commit_is_lost_with_the_power(disk: PowerCutDisk, trials: int) -> None:
+    """Two writers are at work at each cut."""
     chance = random.Random(4)
     store = disk.folder / "store"
     texts: set[str] = set()
-    for cycle in range(size(10, 50)):
+    for cycle in range(trials):
         lines: list[str] = []
         with writers(store, f"a {cycle}", f"b {cycle}") as running:
             for writer in running:

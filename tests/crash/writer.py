@@ -2,7 +2,7 @@
 
     python writer.py STORE PREFIX COUNT [FAULT]
 
-Writes one line to standard output for each commit: `+ TEXT` once it was acknowledged, `! CODE`
+Writes one line to standard output for each commit: `+ TEXT` once it was acknowledged, `! CODE …`
 when it was refused with an error of Vestig. Anything else that is raised ends the process with
 a traceback. COUNT 0 means without end. FAULT `early` and `half` break the promise
 on purpose, so that the checkers can be checked; `same` commits one text again and again, and
@@ -63,7 +63,7 @@ def main(path: str, prefix: str, count: int, fault: str = "") -> None:
     try:
         store = open_store(path)
     except VestigError as error:
-        say("!", error.code)
+        say("!", f"{error.code} {error}".replace("\n", " "))
         return
     say("=", "open")
     number = 0
@@ -81,7 +81,7 @@ def main(path: str, prefix: str, count: int, fault: str = "") -> None:
             else:
                 store.commit(text)
         except VestigError as error:
-            say("!", error.code)
+            say("!", f"{error.code} {error}".replace("\n", " "))
             # Reading goes on.
             store.recall(text_of(prefix, 0))
         else:
