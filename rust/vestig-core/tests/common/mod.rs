@@ -1,0 +1,57 @@
+//! A small store on disk.
+#![allow(dead_code)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use vestig_core::format::{self, Identity};
+use vestig_core::projection::Projection;
+use vestig_core::tail::NewRow;
+
+pub fn identity() -> Identity {
+    Identity {
+        store_uuid: [7; 16],
+        dimensions: 4,
+        model: "m".into(),
+        analyser: "a".into(),
+    }
+}
+
+pub fn row(number: u8, seq: i64) -> NewRow {
+    NewRow {
+        id: [number; 16],
+        seq,
+        wseq: seq,
+        content: format!("memory number{number} about rivers"),
+        namespace: "default".into(),
+        embedding: Some(vec![f32::from(number), 1.0, 2.0, 3.0]),
+        lists: [vec!["tag".into()], vec!["manual".into()], vec![]],
+        ..NewRow::default()
+    }
+}
+
+pub fn open(folder: &Path) -> Projection {
+    Projection::open(Some(folder.to_path_buf()), identity(), false).unwrap()
+}
+
+pub fn filled(folder: &Path) -> Projection {
+    let projection = open(folder);
+    projection
+        .apply(&[row(1, 1), row(2, 2), row(3, 3)], 3, [3; 32])
+        .unwrap();
+    assert!(projection.publish(false).unwrap() > 0);
+    projection
+}
+
+pub fn segment_file(folder: &Path) -> PathBuf {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let plain = |path: &PathBuf| {
+        format::segment_generation(path.file_name().unwrap().to_str().unwrap()).is_some()
+    };
+    entries.map(|entry| entry.path()).find(plain).unwrap()
+}
+
+pub fn overwrite(path: &Path, bytes: &[u8]) {
+    fs::remove_file(path).unwrap();
+    fs::write(path, bytes).unwrap();
+}
