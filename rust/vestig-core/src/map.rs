@@ -33,7 +33,10 @@ unsafe impl<const N: usize> Plain for [u8; N] {}
 #[must_use]
 pub fn cast<T: Plain>(bytes: &[u8]) -> Option<&[T]> {
     let width = size_of::<T>();
-    if width == 0 || !bytes.len().is_multiple_of(width) || bytes.as_ptr().align_offset(align_of::<T>()) != 0 {
+    if width == 0
+        || !bytes.len().is_multiple_of(width)
+        || bytes.as_ptr().align_offset(align_of::<T>()) != 0
+    {
         return None;
     }
     // SAFETY: aligned and of whole width as just checked, any pattern is valid (`Plain`), and

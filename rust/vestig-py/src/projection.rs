@@ -1,9 +1,10 @@
 //! Binding of the projection (D-10): convert, release the interpreter, wrap.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use vestig_core::format::Identity;
@@ -18,6 +19,20 @@ use vestig_core::words;
 use crate::errors::to_python;
 use crate::numbers::{floats, to_bytes};
 use crate::query::{Filter, Ranking, Row, Scan, id_of, ids_of, scan_of};
+
+/// Runs without the interpreter. A panic becomes a RuntimeError: snapshots are replaced whole, so
+/// the projection is as it was before the call.
+fn run<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> vestig_core::Result<T> + Send,
+) -> PyResult<T> {
+    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+        Ok(done) => done.map_err(to_python),
+        Err(_) => Err(PyRuntimeError::new_err(
+            "the core met a state that should not exist; nothing was changed: run `vestig rebuild`",
+        )),
+    }
+}
 
 /// `ports.ProjectionRow`, in its order.
 fn new_row(row: &Bound<'_, PyAny>) -> PyResult<NewRow> {
@@ -111,8 +126,9 @@ impl Projection {
             model,
             analyser: words::analyser_version(),
         };
-        let opened = py.detach(|| CoreProjection::open(path, identity, read_only));
-        Ok(Self(opened.map_err(to_python)?))
+        Ok(Self(run(py, || {
+            CoreProjection::open(path, identity, read_only)
+        })?))
     }
 
     #[getter]
@@ -155,7 +171,7 @@ impl Projection {
     }
 
     fn refresh(&self, py: Python<'_>) -> PyResult<bool> {
-        py.detach(|| self.0.refresh()).map_err(to_python)
+        run(py, || self.0.refresh())
     }
 
     fn apply(
@@ -171,8 +187,7 @@ impl Projection {
             .iter()
             .map(new_row)
             .collect::<PyResult<Vec<NewRow>>>()?;
-        py.detach(|| self.0.apply(&rows, upto_seq, head))
-            .map_err(to_python)
+        run(py, || self.0.apply(&rows, upto_seq, head))
     }
 
     fn reset(&self, py: Python<'_>) {
@@ -181,7 +196,7 @@ impl Projection {
 
     #[pyo3(signature = (compact=false))]
     fn publish(&self, py: Python<'_>, compact: bool) -> PyResult<u64> {
-        py.detach(|| self.0.publish(compact)).map_err(to_python)
+        run(py, || self.0.publish(compact))
     }
 
     fn verify(&self, py: Python<'_>) -> Vec<String> {
@@ -250,7 +265,7 @@ impl Projection {
         threads: usize,
     ) -> PyResult<Scan> {
         let vector = self.vector(vector)?;
-        let scan = py.detach(|| {
+        let scan = run(py, || {
             let snapshot = self.0.snapshot_at(seq)?;
             let query = Query {
                 vector,
@@ -265,7 +280,7 @@ impl Projection {
                 Effort::threads(threads),
             ))
         });
-        scan_of(py, scan.map_err(to_python)?)
+        scan_of(py, scan?)
     }
 
     #[pyo3(signature = (seq, vectors, namespace, scopes, authors, exclude, near_threshold,
@@ -321,7 +336,7 @@ impl Projection {
             threshold: related_threshold,
             top: related_top,
         };
-        let found = py.detach(|| {
+        let found = run(py, || {
             let snapshot = self.0.snapshot_at(seq)?;
             Ok(similar::similar(
                 &snapshot, namespace, &probes, near, related, threads,
@@ -332,8 +347,7 @@ impl Projection {
                 .map(|(id, cosine)| (PyBytes::new(py, &id), cosine))
                 .collect()
         };
-        Ok(found
-            .map_err(to_python)?
+        Ok(found?
             .into_iter()
             .map(|(a, b)| (wrap(a), wrap(b)))
             .collect())
