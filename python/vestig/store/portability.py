@@ -253,31 +253,40 @@ def _vectors(conn: apsw.Connection, namespace: str | None, place: int) -> Iterat
             number += 1
 
 
+_EDGE: Final = _plain("edges", "from_row", "edge_type", "to_row")
+_EDGE_SEQ: Final = 3 + _EDGE.index("seq")
+_END_TABLES: Final = {"mem": "memories", "source": "sources"}
+
+
 def _edges(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator[_Keyed]:
-    """Edges whose ends are memories and sources; both lie in one namespace."""
-    plain = _plain("edges", "from_row", "edge_type", "to_row")
-    columns = ", ".join(f't."{name}"' for name in plain)
-    ends = {"mem": "memories", "source": "sources"}
-    found: list[tuple[tuple[int, bytes], int, tuple[Any, ...]]] = []
-    for code, (start, end) in enumerate(EDGE_ENDS):
-        if start not in ends or end not in ends:
-            continue
-        for row in conn.execute(
-            f"SELECT t.id, f.id, m.id, {columns} FROM edges t"
-            f' JOIN {ends[start]} f ON f."row" = t.from_row'
-            f' JOIN {ends[end]} m ON m."row" = t.to_row'
-            " WHERE t.edge_type = ?2 AND (?1 IS NULL OR m.namespace = ?1)",
-            (namespace, code),
-        ):
-            found.append(((row[3 + plain.index("seq")], row[0]), code, row))
-    found.sort(key=lambda item: item[0])
-    for number, ((seq, _id), code, row) in enumerate(found):
-        fields = fields_of(plain, row[3:])
+    """Edges whose ends are memories and sources; both lie in one namespace. By seq and id."""
+    types = [
+        _edges_of(conn, namespace, code)
+        for code, ends in enumerate(EDGE_ENDS)
+        if all(end in _END_TABLES for end in ends)
+    ]
+    merged = heapq.merge(*types, key=lambda item: (item[1][_EDGE_SEQ], item[1][0]))
+    for number, (code, row) in enumerate(merged):
+        fields = fields_of(_EDGE, row[3:])
         fields["edge_type"] = EDGE_TYPES[code]
         fields["id"] = id_text("edge", row[0])
         fields["from_id"] = id_text(EDGE_ENDS[code][0], row[1])
         fields["to_id"] = id_text(EDGE_ENDS[code][1], row[2])
-        yield (seq, place, number), "edge", fields
+        yield (row[_EDGE_SEQ], place, number), "edge", fields
+
+
+def _edges_of(
+    conn: apsw.Connection, namespace: str | None, code: int
+) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    start, end = (_END_TABLES[prefix] for prefix in EDGE_ENDS[code])
+    columns = ", ".join(f't."{name}"' for name in _EDGE)
+    for row in conn.execute(
+        f"SELECT t.id, f.id, m.id, {columns} FROM edges t"
+        f' JOIN {start} f ON f."row" = t.from_row JOIN {end} m ON m."row" = t.to_row'
+        " WHERE t.edge_type = ?2 AND (?1 IS NULL OR m.namespace = ?1) ORDER BY t.seq, t.id",
+        (namespace, code),
+    ):
+        yield code, row
 
 
 def _jobs(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
