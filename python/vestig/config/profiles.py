@@ -19,9 +19,9 @@ PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
         "m5.signals.lexical.enabled": True,
         "m5.final.base": "linear",
         "m5.final.tracerank_power": 0.5,
-        **{f"m5.signals.weights.{origin}.bias": -2.0 for origin in ORIGINS},
-        **{f"m5.signals.weights.{origin}.cosine": 4.0 for origin in ORIGINS},
-        **{f"m5.signals.weights.{origin}.lexical": 2.8 for origin in ORIGINS},
+        **{f"m5.signals.weights.{origin}.bias": -12.0 for origin in ORIGINS},
+        **{f"m5.signals.weights.{origin}.cosine": 8.0 for origin in ORIGINS},
+        **{f"m5.signals.weights.{origin}.lexical": 5.6 for origin in ORIGINS},
     },
     "baseline": {
         "m5.start_node.direct_pool": "all",

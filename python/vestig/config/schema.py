@@ -167,9 +167,9 @@ class SignalSwitch(_Section, frozen=True, kw_only=True):
 
 
 class SignalWeights(_Section, frozen=True, kw_only=True):
-    bias: float = -2.0
-    cosine: float = 4.0
-    lexical: float = 2.8
+    bias: float = -12.0
+    cosine: float = 8.0
+    lexical: float = 5.6
 
 
 class OriginWeights(_Section, frozen=True, kw_only=True):
