@@ -247,7 +247,7 @@ class SqliteView:
                 self._conn,
                 'SELECT e.artifact_ref, e."row", m.id FROM events e'
                 ' JOIN memories m ON m."row" = e.memory'
-                " WHERE m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)",
+                " WHERE +m.namespace = ? AND m.scope IS ? AND e.artifact_ref IN (?*)",
                 list(dict.fromkeys(refs)),
                 (namespace, scope),
             )
