@@ -1,5 +1,60 @@
-"""The engine: opens a store, reads the clock, introduces the rooms to each other, delegates."""
+"""The engine: opens a store, reads the clock, introduces the rooms to each other, delegates.
 
-from vestig.engine.vestig import Vestig, open_store
+Its modules are loaded when they are first used (PEP 562): a process that only recalls never
+loads what committing, importing or checking needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from vestig.engine import (
+        changing as changing,
+    )
+    from vestig.engine import (
+        committing as committing,
+    )
+    from vestig.engine import (
+        enriching as enriching,
+    )
+    from vestig.engine import (
+        importing as importing,
+    )
+    from vestig.engine import (
+        maintaining as maintaining,
+    )
+    from vestig.engine import (
+        reading as reading,
+    )
+    from vestig.engine import (
+        recalling as recalling,
+    )
+    from vestig.engine import (
+        updating as updating,
+    )
+    from vestig.engine.vestig import Vestig, open_store
 
 __all__ = ["Vestig", "open_store"]
+
+_MODULES: Final = frozenset(
+    (
+        "changing",
+        "committing",
+        "enriching",
+        "importing",
+        "maintaining",
+        "reading",
+        "recalling",
+        "updating",
+    )
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name in __all__:
+        return getattr(import_module(f"{__name__}.vestig"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

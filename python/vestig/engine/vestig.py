@@ -8,16 +8,7 @@ from typing import IO, Any, Unpack
 
 from msgspec import UNSET
 
-from vestig.engine import (
-    changing,
-    committing,
-    enriching,
-    importing,
-    maintaining,
-    reading,
-    recalling,
-    updating,
-)
+from vestig import engine
 from vestig.engine.context import Context
 from vestig.engine.opening import OpenRequest, open_context
 from vestig.fields import CommitFields, RecallFields, Time, UpdateFields, Words
@@ -120,14 +111,14 @@ class Vestig:
             ValidationError, HygieneError (with `strict=True`), NotFoundError and ConflictError
             (`supersedes`), ProviderError (embedder), StoreLockedError. Nothing is written then.
         """
-        return committing.commit(self._context, content, dict(fields))
+        return engine.committing.commit(self._context, content, dict(fields))
 
     def commit_many(
         self, items: Iterable[str | Mapping[str, Any]]
     ) -> list[CommitOutcome | ItemError]:
         """One outcome or error per item, in order; one embedding batch, a transaction per 1,000
         items (C-01). An item is a text or an object of `commit`'s fields."""
-        return committing.commit_many(self._context, items)
+        return engine.committing.commit_many(self._context, items)
 
     def deprecate(
         self,
@@ -136,9 +127,9 @@ class Vestig:
         t_invalid: Time = None,
         *,
         namespace: str | None = None,
-    ) -> changing.StateChange:
+    ) -> engine.changing.StateChange:
         """Withdraws a memory; with `t_invalid` its fact ended then (L-02)."""
-        return changing.deprecate(
+        return engine.changing.deprecate(
             self._context, id, reason=reason, t_invalid=t_invalid, namespace=namespace
         )
 
@@ -152,43 +143,49 @@ class Vestig:
         namespace: str | None = None,
     ) -> SupersessionRecord:
         """Marks `new` as the successor of `old` (L-03)."""
-        return changing.supersede(
+        return engine.changing.supersede(
             self._context, old, new, reason=reason, t_invalid=t_invalid, namespace=namespace
         )
 
     def pin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
-    ) -> changing.StateChange:
+    ) -> engine.changing.StateChange:
         """Marks a memory as never to be lost (L-06)."""
-        return changing.simple(self._context, id, "pin", reason=reason, namespace=namespace)
+        return engine.changing.simple(self._context, id, "pin", reason=reason, namespace=namespace)
 
     def unpin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
-    ) -> changing.StateChange:
+    ) -> engine.changing.StateChange:
         """Takes the pin away (L-06)."""
-        return changing.simple(self._context, id, "unpin", reason=reason, namespace=namespace)
+        return engine.changing.simple(
+            self._context, id, "unpin", reason=reason, namespace=namespace
+        )
 
     def archive(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
-    ) -> changing.StateChange:
+    ) -> engine.changing.StateChange:
         """Hides a memory from ordinary reads (L-05)."""
-        return changing.simple(self._context, id, "archive", reason=reason, namespace=namespace)
+        return engine.changing.simple(
+            self._context, id, "archive", reason=reason, namespace=namespace
+        )
 
     def restore(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
-    ) -> changing.StateChange:
+    ) -> engine.changing.StateChange:
         """Brings an archived memory back (L-05)."""
-        return changing.simple(self._context, id, "restore", reason=reason, namespace=namespace)
+        return engine.changing.simple(
+            self._context, id, "restore", reason=reason, namespace=namespace
+        )
 
     def update(
         self, id: str, *, namespace: str | None = None, **fields: Unpack[UpdateFields]
-    ) -> updating.UpdateResult:
+    ) -> engine.updating.UpdateResult:
         """Changes fields of a memory; another content is a new memory that supersedes it (L-13)."""
-        return updating.update(self._context, id, dict(fields), namespace=namespace)
+        return engine.updating.update(self._context, id, dict(fields), namespace=namespace)
 
     def record_access(self, ids: Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories (L-12); how many."""
-        return changing.record_access(self._context, ids, namespace)
+        return engine.changing.record_access(self._context, ids, namespace)
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -200,9 +197,9 @@ class Vestig:
         """
         given: dict[str, Any] = dict(fields)
         overrides, profile = given.pop("config", None), given.pop("profile", None)
-        recalling.check_fields(given)
+        engine.recalling.check_fields(given)
         request = RecallRequest(query=query, **given)
-        return recalling.recall(self._context, request, overrides, profile)
+        return engine.recalling.recall(self._context, request, overrides, profile)
 
     search = recall
 
@@ -219,7 +216,7 @@ class Vestig:
     ) -> MemoryDetail:
         """One memory with its vector's head, sources, events and chain."""
         at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        return reading.show(
+        return engine.reading.show(
             self._context,
             id,
             at,
@@ -232,13 +229,13 @@ class Vestig:
         self, id: str, *, namespace: str | None = None, limit: int | None = None
     ) -> list[Event]:
         """The log of one memory, oldest first (D-04)."""
-        return reading.events(self._context, id, namespace=namespace, limit=limit)
+        return engine.reading.events(self._context, id, namespace=namespace, limit=limit)
 
     def supersession_chain(
         self, id: str, *, namespace: str | None = None
     ) -> list[SupersessionRecord]:
         """Records of the chain that a memory belongs to, oldest to newest (L-04)."""
-        return reading.chain(self._context, id, namespace=namespace)
+        return engine.reading.chain(self._context, id, namespace=namespace)
 
     def list(
         self,
@@ -261,7 +258,7 @@ class Vestig:
     ) -> MemoryPage:
         """One page of memories and how many there are in all (L-15)."""
         at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        listing = reading.listing_of(
+        listing = engine.reading.listing_of(
             at,
             offset=offset,
             limit=limit,
@@ -275,7 +272,7 @@ class Vestig:
             order_by=order_by,
             descending=descending,
         )
-        return reading.page(self._context, namespace, at, listing)
+        return engine.reading.page(self._context, namespace, at, listing)
 
     def count(self, **filters: Any) -> int:
         """How many memories a full listing with these filters gives (L-15)."""
@@ -287,19 +284,19 @@ class Vestig:
 
     def enrich(self, limit: int | None = None, *, retry_failed: bool = False) -> EnrichReport:
         """Works due jobs of this namespace (C-12)."""
-        return enriching.enrich(self._context, limit, retry_failed=retry_failed)
+        return engine.enriching.enrich(self._context, limit, retry_failed=retry_failed)
 
     def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
         """Counts, seq and bytes of the store (S-01)."""
-        return maintaining.stats(self._context, namespace)
+        return engine.maintaining.stats(self._context, namespace)
 
     def metrics(self) -> dict[str, float]:
         """Counters since open (S-08)."""
-        return maintaining.metrics(self._context)
+        return engine.maintaining.metrics(self._context)
 
     def doctor(self) -> DoctorReport:
         """Every check of the store; changes nothing (S-08)."""
-        return maintaining.doctor(self._context)
+        return engine.maintaining.doctor(self._context)
 
     def rebuild(
         self,
@@ -309,13 +306,13 @@ class Vestig:
     ) -> dict[str, Any]:
         """Makes the projection again from the ledger alone (D-10); `embeddings=True` embeds every
         text again with the configured embedder (D-13)."""
-        return maintaining.rebuild(self._context, embeddings=embeddings, progress=progress)
+        return engine.maintaining.rebuild(self._context, embeddings=embeddings, progress=progress)
 
     def export(
         self, target: str | os.PathLike[str] | IO[str], *, all_namespaces: bool = False
     ) -> dict[str, Any]:
         """Every record as JSON lines, vectors included (D-14)."""
-        return maintaining.export(self._context, target, all_namespaces=all_namespaces)
+        return engine.maintaining.export(self._context, target, all_namespaces=all_namespaces)
 
     def import_(
         self,
@@ -327,10 +324,10 @@ class Vestig:
         progress: Progress | None = None,
     ) -> ImportReport:
         """Reads an export, a transcript or memories from a file; resumable (D-14, I-02)."""
-        return importing.import_file(
+        return engine.importing.import_file(
             self._context, source, format=format, scope=scope, merge=merge, progress=progress
         )
 
     def backup(self, dest: str | os.PathLike[str]) -> dict[str, Any]:
         """A consistent copy of the store while it is in use (D-14)."""
-        return maintaining.backup(self._context, dest)
+        return engine.maintaining.backup(self._context, dest)

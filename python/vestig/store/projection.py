@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 # A cold process reads the tail from the ledger, so it must stay short (STORE 8).
 TAIL_ROWS_MAX: Final = 2_048
+# A process that ends leaves at most this many rows for the next one to read from the ledger.
+CLOSING_ROWS_MIN: Final = 256
 # Attempts to find ledger and projection at one seq while other threads write.
 _ATTEMPTS: Final = 4
 _REBUILD_CHUNK: Final = 4_096
@@ -195,8 +197,9 @@ class ProjectionKeeper:
             return self.core.publish(True)
 
     def close(self) -> None:
-        """Publishes a long tail that this process wrote; reading processes change nothing."""
-        if self._wrote and not self._read_only and self.core.tail_rows >= TAIL_ROWS_MAX:
+        """Publishes what this process wrote, unless it is little; reading processes change
+        nothing."""
+        if self._wrote and not self._read_only and self.core.tail_rows >= CLOSING_ROWS_MIN:
             self._publish(False)
 
     # --- scans -----------------------------------------------------------------------------
