@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
@@ -364,4 +364,3 @@ EmbedderFactory = Callable[[Any], Embedder]
 CommitHook = Callable[[Any], None]
 # Anything that yields progress as (done, total or None).
 Progress = Callable[[int, int | None], None]
-Items = Iterable[Any]

@@ -29,9 +29,6 @@ class StateChange(_Value, frozen=True, kw_only=True):
     degraded: tuple[Degradation, ...] = ()
 
 
-Decision = Callable[[Memory, int], ChangeSet | None]
-
-
 def reason_argument(value: object, *, required: bool = False) -> str | None:
     """A reason: text up to 500 characters, or None."""
     if value is None and not required:

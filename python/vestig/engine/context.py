@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -152,6 +152,3 @@ class Context:
             shown = ", ".join(candidates[:5])
             raise ValidationError(field, text, "an unambiguous id", f"it fits {shown}")
         return candidates[0]
-
-
-Reader = Callable[[LedgerView], Any]
