@@ -52,6 +52,15 @@ class Writer:
             self._rest += more
         return found
 
+    def ready(self) -> list[str]:
+        """Lines that have come by now."""
+        while self._in.poll():
+            more = os.read(self._in.fileno(), 65_536)
+            if not more:
+                break
+            self._rest += more
+        return self.lines(self._rest.count(b"\n"))
+
     def kill(self) -> None:
         """Ends the process at whatever it is doing."""
         self.process.kill()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,11 @@ def judged(
             return TOLD if doctor(store).exit_code == 3 else "SILENT"
     except VestigError:
         return REFUSED
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return (
+            f"CRASH with {type(error).__name__} in {place.name} ({place.filename}:{place.lineno})"
+        )
 
 
 def flip(raw: bytearray, chance: random.Random) -> None:

@@ -88,7 +88,10 @@ def main(path: str, prefix: str, count: int, fault: str = "") -> None:
             say("+", text)
         number += 1
         if fault == "rebuild" and number == count * 3 // 4:
-            store.rebuild()
+            try:
+                store.rebuild()
+            except VestigError as error:
+                say("!", error.code)
     if fault and fault != "same":
         end_here()
     store.close()
