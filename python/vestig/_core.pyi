@@ -25,9 +25,11 @@ __all__ = [
     "dot",
     "dot_with",
     "exp",
+    "find_marks",
     "levels",
     "ln",
     "logistic",
+    "mark",
     "pow",
     "similar_within",
     "temporal_match",
@@ -123,6 +125,17 @@ def tokens(text: str) -> list[tuple[str, int, int, bool]]:
 def terms(text: str, author: str | None = None) -> list[str]:
     """Index terms in order, repeats kept: author first, identifiers whole and in parts, `'s`
     cut, Snowball English stems (Q-10)."""
+
+# --- marks: what to look for without keeping it (L-10) ---------------------------------------
+
+def mark(key: int, run: bytes) -> int:
+    """The mark of a run of bytes under a secret 64-bit key."""
+
+def find_marks(
+    key: int, data: bytes, seen: int, length: int, wanted: set[int]
+) -> dict[int, tuple[int, int]]:
+    """Mark → (how often, first offset) of the runs of `length` bytes with a wanted mark; runs that
+    end within the first `seen` bytes are left out."""
 
 # --- projection (D-10) ---------------------------------------------------------------------
 
@@ -256,16 +269,32 @@ class Projection:
         """One stat of the manifest; maps a newer set. True when something changed. Raises
         ProjectionDamaged."""
 
-    def apply(self, rows: Sequence[tuple[object, ...]], upto_seq: int, chain_head: bytes) -> None:
+    def apply(
+        self,
+        rows: Sequence[tuple[object, ...]],
+        upto_seq: int,
+        chain_head: bytes,
+        removed: Sequence[tuple[bytes, int]] = ...,
+    ) -> None:
         """Row versions (`ports.ProjectionRow`) into the tail; a known id is masked by its new
-        version. Nothing changes when any row is refused (ValueError)."""
+        version. `removed`: (id, seq that forgot it); versions up to that seq count no more.
+        Nothing changes when any row is refused (ValueError)."""
 
     def reset(self) -> None:
         """Empty, in memory and (when published next) on disk."""
 
     def publish(self, compact: bool = False) -> int:
         """Tail to a new segment (compact: everything to one) and manifest, durably, under the
-        kernel lock. Bytes written; 0 when nothing was to do or another process was newer."""
+        kernel lock. Bytes written; 0 when nothing was to do or another process was newer.
+        SnapshotMoved when another process published since `reset`; what it published is taken
+        over by the next `refresh`."""
+
+    def sweep(self) -> int:
+        """Removes segments that no manifest names; how many stay because somebody reads them."""
+
+    def eligible(self, seq: int, filter: Filter) -> bytes:
+        """Ids of the memories that a filter lets through, ascending, 16 bytes each. Raises
+        SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
 
     def verify(self) -> list[str]:
         """Checks every checksum of every section again; findings, [] when clean."""

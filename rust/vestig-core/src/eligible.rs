@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::format::Section;
 use crate::segment::{Id, NO_STRING, NO_TIME, Segment};
-use crate::snapshot::{Bits, Part, count};
+use crate::snapshot::{Bits, Part, Snapshot, count, set_bits};
 
 const STATUS_ACTIVE: u8 = 0;
 const STATUS_ARCHIVED: u8 = 3;
@@ -246,4 +246,17 @@ fn keep_times(bits: &mut [u64], segment: &Segment, filter: &Filter) {
             .map_or(invalid[row], |end| end.unwrap_or(NO_TIME));
         known && valid[row] <= at && at < end && (current || end != NO_TIME)
     });
+}
+
+/// Ids of the memories that a filter lets through, ascending.
+#[must_use]
+pub fn eligible_ids(snapshot: &Snapshot, filter: &Filter) -> Vec<Id> {
+    let ids = |part: &Part| {
+        let (bits, _) = eligible(part, filter);
+        let found = set_bits(&bits).map(|row| part.segment.ids()[row]);
+        found.collect::<Vec<Id>>()
+    };
+    let mut found: Vec<Id> = snapshot.parts.iter().flat_map(ids).collect();
+    found.sort_unstable();
+    found
 }

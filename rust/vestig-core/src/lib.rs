@@ -14,6 +14,8 @@ pub mod format;
 pub mod kernels;
 pub mod load;
 pub mod map;
+pub mod marks;
+pub mod plan;
 pub mod projection;
 pub mod recall;
 pub mod row;

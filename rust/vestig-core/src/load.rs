@@ -101,7 +101,7 @@ fn bind_all(
             Some(part) => Arc::clone(&part.segment),
             None => {
                 let damaged = |damage| damaged_file(&entry.name, damage);
-                let region = Region::map(&File::open(folder.join(&entry.name))?)?;
+                let region = Region::map(File::open(folder.join(&entry.name))?)?;
                 let found = region.bytes().len() as u64;
                 if found != entry.bytes {
                     let text = format!("expected {} bytes, found {found}", entry.bytes);

@@ -87,28 +87,38 @@ impl Held {
 
 /// One segment image, mapped from a file or held in memory.
 pub enum Region {
-    /// A file that is never changed after its name is known.
-    Mapped(memmap2::Mmap),
+    /// A file that is never changed after its name is known, with the open file whose shared
+    /// lock says that somebody still reads it.
+    Mapped(memmap2::Mmap, File),
     /// Memory of this process.
     Held(Held),
 }
 
 impl Region {
-    /// Maps a whole file for reading.
-    pub fn map(file: &File) -> io::Result<Self> {
-        if file.metadata()?.len() == 0 {
+    /// Maps a whole file for reading, under a shared kernel lock for as long as the map lives.
+    ///
+    /// `NotFound` when the file lost its name while it was being opened.
+    pub fn map(file: File) -> io::Result<Self> {
+        file.lock_shared()?;
+        let metadata = file.metadata()?;
+        #[cfg(unix)]
+        if std::os::unix::fs::MetadataExt::nlink(&metadata) == 0 {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        if metadata.len() == 0 {
             return Ok(Self::Held(Held::zeroed(0)));
         }
         // SAFETY: segment files are written under a name that nobody knows, then made read-only
         // and never changed, truncated or reused (docs/format.md).
-        Ok(Self::Mapped(unsafe { memmap2::Mmap::map(file)? }))
+        let map = unsafe { memmap2::Mmap::map(&file)? };
+        Ok(Self::Mapped(map, file))
     }
 
     /// The image.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Self::Mapped(map) => map,
+            Self::Mapped(map, _) => map,
             Self::Held(held) => held.bytes(),
         }
     }
@@ -116,6 +126,6 @@ impl Region {
     /// Whether it is a file.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
-        matches!(self, Self::Mapped(_))
+        matches!(self, Self::Mapped(..))
     }
 }

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
 use crate::error::{CoreError, Result};
-use crate::format::{Identity, Manifest, SegmentEntry, header_crc};
-use crate::snapshot::{Part, Snapshot, merge};
+use crate::format::{Identity, Manifest, SegmentEntry};
+use crate::plan::{entries, first_merged};
+use crate::segment::Id;
+use crate::snapshot::{Snapshot, merge};
 use crate::tail::{Analysed, NewRow};
 use crate::{builder, load, writer};
 
-/// More published segments than this are merged.
-const SEGMENTS_MAX: usize = 6;
 /// Longest model name that a header holds.
 const MODEL_MAX: usize = 1024;
 
@@ -140,6 +140,18 @@ impl Projection {
 
     /// Row versions into the tail, all or none. Of two versions of one id the last one counts.
     pub fn apply(&self, rows: &[NewRow], upto_seq: u64, chain_head: [u8; 32]) -> Result<()> {
+        self.apply_removing(rows, &[], upto_seq, chain_head)
+    }
+
+    /// As `apply`, after masking every version of the forgotten memories up to the transaction
+    /// that forgot them.
+    pub fn apply_removing(
+        &self,
+        rows: &[NewRow],
+        removals: &[(Id, u64)],
+        upto_seq: u64,
+        chain_head: [u8; 32],
+    ) -> Result<()> {
         let guard = self.writing();
         let mut snapshot = self.snapshot().as_ref().clone();
         if upto_seq < snapshot.applied_seq {
@@ -160,6 +172,7 @@ impl Projection {
             .map(|(_, row)| Analysed::new(row, &self.identity))
             .collect::<Result<Vec<Analysed<'_>>>>()?;
         let versions: Vec<_> = analysed.iter().map(Analysed::version).collect();
+        snapshot.remove(removals);
         snapshot
             .append(&versions)
             .map_err(|damage| CoreError::Invalid(damage.0))?;
@@ -184,7 +197,9 @@ impl Projection {
     }
 
     /// The tail to a segment (`compact`: everything to one) and a manifest, durably. Bytes
-    /// written; 0 when there was nothing to do or another process was newer.
+    /// written; 0 when there was nothing to do or another process was newer. `Moved` when
+    /// another process published since `reset`: what it published may lack a memory that this
+    /// one still holds, so it is taken over by the next `refresh` instead.
     pub fn publish(&self, compact: bool) -> Result<u64> {
         let Some(folder) = self.folder.as_ref().filter(|_| !self.read_only) else {
             return Ok(0);
@@ -193,6 +208,10 @@ impl Projection {
         let lock = writer::Lock::exclusive(folder)?;
         // A damaged set is replaced as a whole by what this process holds.
         let mut whole = *replaced;
+        if whole && load::stamp(folder)? != self.snapshot().stamp {
+            *replaced = false;
+            return Err(CoreError::Moved);
+        }
         if !whole {
             match self.adopt(folder) {
                 Err(CoreError::Damaged { .. }) => {
@@ -231,8 +250,11 @@ impl Projection {
             .into_iter()
             .take(first)
             .collect();
-        let bytes = self.write(folder, &held, first, kept)?;
+        let (bytes, manifest) = self.write(folder, &held, first, kept)?;
         *replaced = false;
+        // This process lets go of the old files first.
+        drop(held);
+        writer::sweep(folder, &manifest)?;
         drop(lock);
         Ok(bytes)
     }
@@ -244,7 +266,7 @@ impl Projection {
         held: &Snapshot,
         first: usize,
         kept: Vec<SegmentEntry>,
-    ) -> Result<u64> {
+    ) -> Result<(u64, Manifest)> {
         let generation = held.generation.max(writer::newest_generation(folder)?) + 1;
         let mut segments = kept;
         let mut bytes = 0;
@@ -262,12 +284,22 @@ impl Projection {
             segments,
         };
         bytes += writer::write_manifest(folder, &manifest)?;
-        let loaded = load::load(folder, &self.identity, held)?;
-        writer::sweep(folder, &manifest)?;
-        if let Some(new) = loaded {
+        if let Some(new) = load::load(folder, &self.identity, held)? {
             self.replace(new);
         }
-        Ok(bytes)
+        Ok((bytes, manifest))
+    }
+
+    /// Removes segments that no manifest names; how many stay because somebody reads them.
+    pub fn sweep(&self) -> Result<usize> {
+        let Some(folder) = self.folder.as_ref().filter(|_| !self.read_only) else {
+            return Ok(0);
+        };
+        let _lock = writer::Lock::exclusive(folder)?;
+        match load::manifest(folder)? {
+            Some(manifest) => Ok(writer::sweep(folder, &manifest)?),
+            None => Ok(0),
+        }
     }
 
     /// Checks every checksum of every mapped section again; one line per finding.
@@ -309,36 +341,6 @@ impl Projection {
         ));
         sizes
     }
-}
-
-/// Manifest entries of the published parts; None when the manifest on disk lacks one of them.
-fn entries(held: &Snapshot, named: &[SegmentEntry]) -> Option<Vec<SegmentEntry>> {
-    let find = |part: &Part| {
-        let crc = header_crc(part.segment.image()).ok()?;
-        let wanted = |entry: &&SegmentEntry| part.segment.name() == Some(&entry.name);
-        named
-            .iter()
-            .find(wanted)
-            .filter(|entry| entry.crc == crc)
-            .cloned()
-    };
-    held.parts[..held.published].iter().map(find).collect()
-}
-
-/// First part to merge: the tail, or so much that few segments stay and each is larger than all
-/// behind it together, which keeps the cost of merging logarithmic.
-fn first_merged(held: &Snapshot) -> usize {
-    if held.published < SEGMENTS_MAX {
-        return held.published;
-    }
-    let mut behind: usize = held.parts.iter().map(|part| part.live_rows).sum();
-    for (i, part) in held.parts[..held.published].iter().enumerate() {
-        behind -= part.live_rows;
-        if part.live_rows <= behind || i + 1 == SEGMENTS_MAX {
-            return i;
-        }
-    }
-    held.published
 }
 
 fn open_folder(

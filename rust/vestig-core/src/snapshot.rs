@@ -107,6 +107,24 @@ impl Part {
         live.map_or_else(|| self.clone(), |live| self.with_live(live))
     }
 
+    /// Without versions of these memories up to their transactions.
+    #[must_use]
+    pub fn without(&self, removals: &[(Id, u64)]) -> Self {
+        let rows: Vec<usize> = removals
+            .iter()
+            .filter_map(|removal| self.segment.version_upto(removal))
+            .filter(|row| has(&self.live, *row))
+            .collect();
+        if rows.is_empty() {
+            return self.clone();
+        }
+        let mut live = self.live.as_ref().clone();
+        for row in rows {
+            live[row / 64] &= !(1 << (row % 64));
+        }
+        self.with_live(live)
+    }
+
     /// Only rows written after this transaction.
     #[must_use]
     pub fn written_after(&self, seq: u64) -> Self {
@@ -151,6 +169,9 @@ pub struct Snapshot {
     pub chain_head: [u8; 32],
     /// Manifest this was made from; None = there was none.
     pub stamp: Option<Stamp>,
+    /// Forgotten memories that published parts may still hold, with the transaction after which
+    /// none of their versions counts. Published parts up to that transaction are without them.
+    pub removed: Arc<Vec<(Id, u64)>>,
 }
 
 impl Snapshot {
@@ -166,6 +187,7 @@ impl Snapshot {
             applied_seq: 0,
             chain_head: [0; 32],
             stamp: None,
+            removed: Arc::default(),
         }
     }
 
@@ -214,6 +236,29 @@ impl Snapshot {
         self.parts.push(part);
     }
 
+    /// Masks every version of these memories up to their transaction, for good.
+    pub fn remove(&mut self, removals: &[(Id, u64)]) {
+        if removals.is_empty() {
+            return;
+        }
+        for part in &mut self.parts {
+            *part = part.without(removals);
+        }
+        let mut removed = self.removed.as_ref().clone();
+        removed.extend_from_slice(removals);
+        self.removed = Arc::new(removed);
+    }
+
+    /// First published part that holds a version of a forgotten memory, masked ones too.
+    #[must_use]
+    pub fn first_with_removed(&self) -> Option<usize> {
+        let parts = &self.parts[..self.published];
+        parts.iter().position(|part| {
+            let holds = |removal| part.segment.version_upto(removal).is_some();
+            self.removed.iter().any(holds)
+        })
+    }
+
     /// Adds rows to the tail and keeps the number of its parts logarithmic.
     pub fn append(&mut self, rows: &[RowVersion<'_>]) -> Result<(), Damage> {
         if rows.is_empty() {
@@ -246,6 +291,9 @@ impl Snapshot {
                 self.push(part);
             }
         }
+        let upto = self.upto_seq;
+        let later = older.removed.iter().filter(|(_, seq)| *seq > upto);
+        self.remove(&later.copied().collect::<Vec<_>>());
         if older.applied_seq > self.upto_seq {
             self.applied_seq = older.applied_seq;
             self.chain_head = older.chain_head;

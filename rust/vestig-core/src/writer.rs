@@ -127,18 +127,31 @@ pub fn write_manifest(folder: &Path, manifest: &Manifest) -> io::Result<u64> {
     Ok(bytes.len() as u64)
 }
 
-/// Removes segments that no manifest names any more. Maps of readers stay valid. A file that
-/// cannot be removed is only space.
-pub fn sweep(folder: &Path, manifest: &Manifest) -> io::Result<()> {
+/// Removes segments that no manifest names any more and that nobody reads; how many stay
+/// because of readers, for a later sweep. A file that cannot be removed is only space.
+pub fn sweep(folder: &Path, manifest: &Manifest) -> io::Result<usize> {
     let named: HashSet<&str> = manifest.segments.iter().map(|s| s.name.as_str()).collect();
+    let mut read = 0;
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
         let Some(name) = name.to_str() else { continue };
-        if segment_generation(name).is_some() && !named.contains(name) {
-            let _ = fs::remove_file(folder.join(name));
+        if segment_generation(name).is_none() || named.contains(name) {
+            continue;
+        }
+        let path = folder.join(name);
+        match File::open(&path).and_then(|file| Ok((file.try_lock().is_ok(), file))) {
+            // The lock is held until the name is gone: whoever opened the file meanwhile sees
+            // that it has none.
+            Ok((true, _file)) => {
+                let _ = fs::remove_file(&path);
+            }
+            Ok((false, _)) => read += 1,
+            Err(_) => {
+                let _ = fs::remove_file(&path);
+            }
         }
     }
-    Ok(())
+    Ok(read)
 }
 
 /// Renames the manifest and every segment to `<name>.damaged-<n>`; n is new.

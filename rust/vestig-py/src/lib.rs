@@ -2,6 +2,7 @@
 use pyo3::prelude::*;
 
 mod errors;
+mod marks;
 mod numbers;
 mod projection;
 mod query;
@@ -14,5 +15,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::register(module)?;
     numbers::register(module)?;
     words::register(module)?;
+    marks::register(module)?;
     projection::register(module)
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+use vestig_core::eligible::eligible_ids;
 use vestig_core::format::Identity;
 use vestig_core::projection::Projection as CoreProjection;
 use vestig_core::recall::{Effort, Query, recall};
@@ -174,12 +175,14 @@ impl Projection {
         run(py, || self.0.refresh())
     }
 
+    #[pyo3(signature = (rows, upto_seq, chain_head, removed=Vec::new()))]
     fn apply(
         &self,
         py: Python<'_>,
         rows: Vec<Bound<'_, PyAny>>,
         upto_seq: u64,
         chain_head: &[u8],
+        removed: Vec<(Bound<'_, PyBytes>, u64)>,
     ) -> PyResult<()> {
         let head = <[u8; 32]>::try_from(chain_head)
             .map_err(|_| PyValueError::new_err("expected a chain head of 32 bytes"))?;
@@ -187,7 +190,13 @@ impl Projection {
             .iter()
             .map(new_row)
             .collect::<PyResult<Vec<NewRow>>>()?;
-        run(py, || self.0.apply(&rows, upto_seq, head))
+        let removed = removed
+            .iter()
+            .map(|(id, seq)| Ok((id_of(id.as_bytes())?, *seq)))
+            .collect::<PyResult<Vec<_>>>()?;
+        run(py, || {
+            self.0.apply_removing(&rows, &removed, upto_seq, head)
+        })
     }
 
     fn reset(&self, py: Python<'_>) {
@@ -197,6 +206,22 @@ impl Projection {
     #[pyo3(signature = (compact=false))]
     fn publish(&self, py: Python<'_>, compact: bool) -> PyResult<u64> {
         run(py, || self.0.publish(compact))
+    }
+
+    fn sweep(&self, py: Python<'_>) -> PyResult<usize> {
+        run(py, || self.0.sweep())
+    }
+
+    fn eligible<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        filter: &Filter,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let ids = run(py, || {
+            Ok(eligible_ids(self.0.snapshot_at(seq)?.as_ref(), &filter.0))
+        })?;
+        Ok(PyBytes::new(py, ids.as_flattened()))
     }
 
     fn verify(&self, py: Python<'_>) -> Vec<String> {

@@ -244,6 +244,16 @@ impl Segment {
         Some(order[at] as usize)
     }
 
+    /// The row of a memory if it was written by this transaction or an earlier one.
+    #[must_use]
+    pub fn version_upto(&self, (id, seq): &(Id, u64)) -> Option<usize> {
+        let written = self.column::<i64>(Section::Wseq);
+        let row = self.find(id)?;
+        u64::try_from(written[row])
+            .is_ok_and(|w| w <= *seq)
+            .then_some(row)
+    }
+
     fn text(&self, offsets: Section, bytes: Section, number: usize) -> &str {
         let offsets = self.column::<u64>(offsets);
         let range = offsets[number] as usize..offsets[number + 1] as usize;

@@ -1,0 +1,32 @@
+//! Marks of byte runs: see `vestig_core::marks`.
+use std::collections::HashMap;
+
+use pyo3::prelude::*;
+use vestig_core::marks;
+
+#[pyfunction]
+fn mark(key: u64, run: &[u8]) -> u64 {
+    marks::mark(key, run)
+}
+
+/// Mark → (how often, first offset).
+#[pyfunction]
+fn find_marks(
+    py: Python<'_>,
+    key: u64,
+    data: &[u8],
+    seen: usize,
+    length: usize,
+    wanted: std::collections::HashSet<u64>,
+) -> HashMap<u64, (u64, usize)> {
+    py.detach(|| {
+        let found = marks::find(key, data, seen, length, &wanted).into_iter();
+        found.map(|(m, f)| (m, (f.count, f.offset))).collect()
+    })
+}
+
+/// Adds the functions of this file to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(mark, module)?)?;
+    module.add_function(wrap_pyfunction!(find_marks, module)?)
+}
