@@ -17,6 +17,7 @@ from vestig.changes import ChangeSet
 from vestig.commit import request as requests
 from vestig.commit.hygiene import check
 from vestig.commit.normalise import content_hash, normalise
+from vestig.engine.cases import GroupEnds
 from vestig.engine.changing import clock_notice
 from vestig.engine.context import Context
 from vestig.engine.deciding import Batch
@@ -108,7 +109,8 @@ def _group(
         except (VestigError, TypeError) as error:
             results[place] = _item_error(offset + place, error)
     for _, run in itertools.groupby(items, key=lambda pair: pair[1].request.dry_run):
-        _run(context, [item for _, item in run])
+        for part in _by_namespace([item for _, item in run]):
+            _run(context, part)
     failure = call_hooks(context, [item for _, item in items if item.error is None])
     for place, item in items:
         if item.error is not None:
@@ -119,6 +121,14 @@ def _group(
         raise failure
     assert all(result is not None for result in results), "every item ends"
     return [result for result in results if result is not None]
+
+
+def _by_namespace(items: list[Item]) -> list[list[Item]]:
+    """A transaction acts in one namespace (B-14); items keep their order inside each."""
+    parts: dict[str, list[Item]] = {}
+    for item in items:
+        parts.setdefault(item.request.namespace, []).append(item)
+    return list(parts.values())
 
 
 def _arguments(raw: object) -> dict[str, Any]:
@@ -191,11 +201,23 @@ def _run(context: Context, items: list[Item]) -> None:
     """Decides and writes all items that passed the gates; fills `outcome` or `error`."""
     check_depth(context)
     open_items = [item for item in items if item.outcome is None]
-    if not open_items:
-        return
+    waiting = [open_items] if open_items else []
+    while waiting:
+        group = waiting.pop()
+        try:
+            _decide_and_write(context, group)
+        except GroupEnds as end:
+            waiting += [group[end.place :], group[: end.place]]
+    for item in open_items:
+        if item.outcome is not None and not item.request.dry_run:
+            _count(context, item.outcome)
+
+
+def _decide_and_write(context: Context, group: list[Item]) -> None:
+    """One transaction; tried again when another writer took a text in the meantime."""
     for attempt in range(_COLLISION_RETRIES):
         with context.ledger.read() as view:
-            batch = Batch(context, open_items)
+            batch = Batch(context, group)
             batch.look_up(view)
         _embed(context, batch)
         try:
@@ -204,10 +226,7 @@ def _run(context: Context, items: list[Item]) -> None:
             if attempt == _COLLISION_RETRIES - 1:
                 raise
             continue
-        break
-    for item in open_items:
-        if item.outcome is not None and not item.request.dry_run:
-            _count(context, item.outcome)
+        return
 
 
 def _embed(context: Context, batch: Batch) -> None:

@@ -14,7 +14,8 @@ from vestig.changes import ChangeSet, NewEvent
 from vestig.commit import rows as row
 from vestig.commit.guard import GuardText, differs
 from vestig.commit.guard import prepare as prepare_guard
-from vestig.commit.rows import Arrival, Found, Rows
+from vestig.commit.rows import Found, Rows
+from vestig.engine.cases import Case, Draft, GroupEnds, Nearest
 from vestig.engine.context import Context
 from vestig.engine.items import Item, arrival, extract, guard_of, text_key
 from vestig.engine.neighbours import NOBODY, Neighbours, neighbours
@@ -37,39 +38,6 @@ __all__ = ["Batch"]
 _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
 
-class _Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """An outcome before the transaction gave it a seq."""
-
-    kind: CommitOutcomeKind
-    memory_id: str | None
-    event_id: str | None
-    score: float | None = None
-    update: PossibleUpdate | None = None
-    revives: str | None = None
-    jobs: tuple[str, ...] = ()
-
-
-class _Case(msgspec.Struct, kw_only=True):
-    """One item while it is decided."""
-
-    place: int
-    item: Item
-    came: Arrival
-    replaced: list[Memory]
-    warnings: list[str]
-    superseded: tuple[str, ...] = ()
-    checked_near: bool = False
-    draft: _Draft | None = None
-
-
-class _Nearest(msgspec.Struct, frozen=True, kw_only=True):
-    """The verdict of the fact guard: a match, or the best one that differs."""
-
-    match: Memory | None = None
-    score: float | None = None
-    update: PossibleUpdate | None = None
-
-
 class Batch:
     """Up to a thousand commits of which each is written or none."""
 
@@ -83,12 +51,14 @@ class Batch:
 
     def _start(self) -> None:
         self._rows = Rows()
-        self._cases: list[_Case] = []
+        self._cases: list[Case] = []
         self._known: dict[str, Memory] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
         self._inserted: dict[int, str] = {}
         self._pending: dict[str, Item] = {}
         self._guards: dict[str, GuardText] = {}
+        # superseded id → ids that superseded it
+        self._successors: dict[str, set[str]] = {}
 
     @property
     def dry(self) -> bool:
@@ -122,7 +92,8 @@ class Batch:
             extract(self.context, item)
             known = bool(same) and same[0].status in _LIVE
             key = text_key(item)
-            if not known and key not in seen and item.vector is None and item.deferred is None:
+            new = item.needs_vector or not (known or key in seen)
+            if new and item.vector is None and item.deferred is None:
                 fresh.append(item)
             seen.add(key)
         return fresh
@@ -135,6 +106,7 @@ class Batch:
 
         Raises:
             UniquenessCollision: the store changed so that a text needs a vector after all.
+            GroupEnds: an item inserts a text that an earlier item withdraws.
         """
         self._start()
         self.look_up(view)
@@ -149,7 +121,7 @@ class Batch:
         return self._rows.change_set(self.items[0].request.namespace)
 
     def _decide(self, view: LedgerView, place: int, item: Item, near: Neighbours) -> None:
-        case = _Case(
+        case = Case(
             place=place,
             item=item,
             came=arrival(self.context, item, self.now_us),
@@ -159,7 +131,13 @@ class Batch:
         same = self._same_text(place, item)
         if same is not None:
             self._reinforce(case, same, None)
+        elif not self.dry and any(memory.status in _LIVE for memory in self._exact[place]):
+            # An earlier item withdraws the text; the ledger frees it when that is written.
+            raise GroupEnds(place)
         elif item.vector is None and item.deferred is None:
+            # The memory that held the text is gone, by another writer or by an earlier item.
+            for later in self.items[place:]:
+                later.needs_vector = True
             raise UniquenessCollision("the text was in the store a moment ago")
         else:
             nearest = self._nearest(view, case, near)
@@ -187,37 +165,44 @@ class Batch:
             memory = self.context.memory(view, space, id, "supersedes")
             current = self._known.get(memory.id, memory)
             supersession.check_replaceable(current)
+            if current.status is Status.SUPERSEDED and current.id not in self._successors:
+                records = view.supersessions(space, current.id)
+                self._successors[current.id] = {
+                    record.superseding_id
+                    for record in records
+                    if record.superseded_id == current.id
+                }
             found.append(current)
         return found
 
     # --- near-duplicates -------------------------------------------------------------------
 
-    def _nearest(self, view: LedgerView, case: _Case, near: Neighbours) -> _Nearest:
+    def _nearest(self, view: LedgerView, case: Case, near: Neighbours) -> Nearest:
         """The first candidate that states the same fact, else a hint at the best (C-07)."""
         chosen, request = self.settings.hygiene.near_duplicate, case.item.request
         skipped = chosen.skip_manual_source and request.source == "manual"
         how = request.on_near_dup
         if not chosen.enabled or skipped or how == "insert" or case.item.vector is None:
-            return _Nearest()
+            return Nearest()
         case.checked_near = True
         if not near.near and not near.group:
-            return _Nearest()
+            return Nearest()
         candidates = self._candidates(view, case, near)
         best: PossibleUpdate | None = None
         for memory, score in candidates[: chosen.max_candidates]:
             if how == "link":
                 update = PossibleUpdate(memory_id=memory.id, score=score, differs=())
-                return _Nearest(update=update)
+                return Nearest(update=update)
             own = guard_of(self.context, case.item)
             different = differs(own, self._guard(view, memory), chosen.guard)
             if not different:
-                return _Nearest(match=memory, score=score)
+                return Nearest(match=memory, score=score)
             if best is None:
                 best = PossibleUpdate(memory_id=memory.id, score=score, differs=different)
-        return _Nearest(update=best)
+        return Nearest(update=best)
 
     def _candidates(
-        self, view: LedgerView, case: _Case, near: Neighbours
+        self, view: LedgerView, case: Case, near: Neighbours
     ) -> list[tuple[Memory, float]]:
         """Best first, ties by id; of the store and of earlier items of the group."""
         space = case.item.request.namespace
@@ -252,7 +237,7 @@ class Batch:
 
     # --- rows ------------------------------------------------------------------------------
 
-    def _reinforce(self, case: _Case, memory: Memory, score: float | None) -> None:
+    def _reinforce(self, case: Case, memory: Memory, score: float | None) -> None:
         if any(old.id == memory.id for old in case.replaced):
             case.replaced = []
             case.warnings.append(
@@ -261,10 +246,10 @@ class Batch:
         event, columns = row.reinforce(self._rows, case.came, memory, near_score=score)
         self._known[memory.id] = row.merged(memory, columns, case.came)
         kind = CommitOutcomeKind.EXACT_DUPE if score is None else CommitOutcomeKind.NEAR_DUPE
-        case.draft = _Draft(kind=kind, memory_id=memory.id, event_id=event.id, score=score)
+        case.draft = Draft(kind=kind, memory_id=memory.id, event_id=event.id, score=score)
         self._supersede(case, memory.id, to_us(memory.t_valid))
 
-    def _insert(self, case: _Case, near: Neighbours, update: PossibleUpdate | None) -> None:
+    def _insert(self, case: Case, near: Neighbours, update: PossibleUpdate | None) -> None:
         expired = [memory.id for memory in self._exact[case.place]]
         found = Found(
             related=self._related(case, near),
@@ -280,7 +265,7 @@ class Batch:
         self._pending[memory.id] = case.item
         event: NewEvent = self._rows.events[-1]
         jobs = (self._rows.jobs[-1].id,) if case.came.embed_later else ()
-        case.draft = _Draft(
+        case.draft = Draft(
             kind=CommitOutcomeKind.INSERTED_NEW,
             memory_id=memory.id,
             event_id=event.id,
@@ -290,7 +275,7 @@ class Batch:
         )
         self._supersede(case, memory.id, memory.t_valid_us)
 
-    def _related(self, case: _Case, near: Neighbours) -> tuple[tuple[str, float], ...]:
+    def _related(self, case: Case, near: Neighbours) -> tuple[tuple[str, float], ...]:
         """RELATED edges of a new memory: the best of the store and of the group (G-07)."""
         chosen = self.settings.m4.edge_creation.related
         if not chosen.enabled:
@@ -312,20 +297,26 @@ class Batch:
         scored.sort(key=lambda pair: (-pair[1], pair[0]))
         return tuple(scored[: chosen.max_edges_per_memory])
 
-    def _supersede(self, case: _Case, successor_id: str, t_valid_us: int) -> None:
+    def _supersede(self, case: Case, successor_id: str, t_valid_us: int) -> None:
         """Supersession rows of `supersedes`, in the commit's own transaction (C-10)."""
         successor = supersession.Successor(id=successor_id, t_valid_us=t_valid_us)
         for old in case.replaced:
+            known = self._successors.setdefault(old.id, set())
+            if successor_id in known:
+                continue  # repeating a pair writes nothing (L-03)
+            known.add(successor_id)
             parts = supersession.replace(
                 old, successor, reason="", t_invalid_us=None, now_us=self.now_us
             )
             self._rows.patches.append(parts.patch)
             self._rows.events.append(parts.event)
             self._rows.supersessions.append(parts.record)
+            end = parts.patch.columns.get("t_invalid_us")
             self._known[old.id] = msgspec.structs.replace(
                 self._known.get(old.id, old),
                 status=Status.SUPERSEDED,
                 superseded_by=successor_id,
+                t_invalid=old.t_invalid if end is None else from_us(end),
                 t_expired=old.t_expired or from_us(self.now_us),
             )
         case.superseded = tuple(old.id for old in case.replaced)
@@ -347,7 +338,7 @@ class Batch:
         for case in self._cases:
             case.item.outcome = self._outcome(case, seq, degraded)
 
-    def _outcome(self, case: _Case, seq: int | None, degraded: list[Degradation]) -> CommitOutcome:
+    def _outcome(self, case: Case, seq: int | None, degraded: list[Degradation]) -> CommitOutcome:
         item, draft, request = case.item, case.draft, case.item.request
         assert draft is not None, "a decided case has a draft"
         hygiene, written = self.settings.hygiene, seq is not None

@@ -34,6 +34,7 @@ class Item(msgspec.Struct, kw_only=True):
     guard: GuardText | None = None
     # embedding
     vector: bytes | None = None
+    needs_vector: bool = False
     deferred: str | None = None
     # the end
     outcome: CommitOutcome | None = None
