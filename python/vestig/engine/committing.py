@@ -26,7 +26,7 @@ from vestig.engine.hooks import call_hooks, check_depth
 from vestig.engine.items import Item
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.lifecycle.update import FieldChanges
-from vestig.ports import UniquenessCollision, WriteTransaction
+from vestig.ports import UniquenessCollision
 from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,
@@ -261,7 +261,7 @@ def _write(context: Context, batch: Batch) -> None:
     degraded: list[Degradation] = []
     with context.ledger.write(context.now_us()) as txn:
         if txn.seq != seq:
-            changes = _decide_again(context, batch, txn)
+            changes = context.keeper.held(txn, lambda: batch.decide(txn))
         if not is_empty(changes):
             written = txn.apply(changes)
             degraded.extend(clock_notice(txn.clock_stepped_back))
@@ -274,13 +274,6 @@ def _write(context: Context, batch: Batch) -> None:
         from vestig.engine.enriching import enrich
 
         enrich(context)
-
-
-def _decide_again(context: Context, batch: Batch, txn: WriteTransaction) -> ChangeSet:
-    """Under the lock: nobody else writes, so the projection can be brought to exactly here."""
-    if not context.keeper.align(txn):
-        raise UniquenessCollision("the projection moved while the lock was held")
-    return batch.decide(txn)
 
 
 def is_empty(changes: ChangeSet) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -83,10 +84,23 @@ class ProjectionKeeper:
                 except _core.SnapshotMoved:
                     continue
         # Others keep moving the projection: hold them off for one read.
-        with self._lock, self._ledger.read() as view:
+        with self._newest() as view:
+            return self.held(view, lambda: read(view, self.core))
+
+    def held(self, view: LedgerView, read: Callable[[], T]) -> T:
+        """`read()` while the projection stands at the seq of this newest view and no other
+        thread can move it: for a writer, who cannot read again."""
+        with self._lock:
             if not self.align(view):
                 raise self._ahead(view)
-            return read(view, self.core)
+            return read()
+
+    @contextmanager
+    def _newest(self) -> Iterator[LedgerView]:
+        """`_lock` and the newest state. In memory a view holds the only connection, and threads
+        that hold it take `_lock`: so a view comes before the lock here as well."""
+        with self._ledger.read(), self._lock, self._ledger.read() as view:
+            yield view
 
     def align(self, view: LedgerView) -> bool:
         """Brings the projection to the view's seq; False when it already stands later.
@@ -118,7 +132,7 @@ class ProjectionKeeper:
 
     def check_history(self) -> None:
         """At open: the projection must not be ahead of, or beside, the ledger (X-D04)."""
-        with self._lock, self._ledger.read() as view:
+        with self._newest() as view:
             if self.core.applied_seq > view.seq:
                 raise self._ahead(view)
             applied = self.core.applied_seq
@@ -127,7 +141,7 @@ class ProjectionKeeper:
 
     def accept_history(self) -> None:
         """Takes the ledger as it stands: a projection that does not fit it is discarded."""
-        with self._lock, self._ledger.read() as view:
+        with self._newest() as view:
             core = self.core
             applied = core.applied_seq
             if applied > view.seq or (applied and view.head_at(applied) != core.chain_head):
@@ -145,7 +159,7 @@ class ProjectionKeeper:
 
     def rebuild(self, progress: Progress | None = None) -> int:
         """Discards the projection and makes it again from the ledger alone; returns its rows."""
-        with self._lock, self._ledger.read() as view:
+        with self._newest() as view:
             self.core.reset()
             self._fill(view, progress)
             self._wrote = True
