@@ -16,6 +16,7 @@ from urllib.parse import quote
 import apsw
 
 from vestig.errors import ConflictError, VestigError
+from vestig.store.faults import store_faults
 
 __all__ = [
     "Busy",
@@ -31,6 +32,7 @@ _SQLITE_MIN: Final = (3, 51, 3)  # older ones can corrupt a WAL with several wri
 _WRITE_CACHE_KIB: Final = 65_536
 _READ_CACHE_KIB: Final = 16_384
 _IDLE_READERS_MAX: Final = 8
+_OPENING_MS: Final = 5_000
 
 
 def require_sqlite() -> None:
@@ -95,6 +97,8 @@ def open_writer(ledger: Path | None, durability: str) -> apsw.Connection:
         conn = apsw.Connection(":memory:")
     else:
         conn = apsw.Connection(str(ledger), flags=apsw.SQLITE_OPEN_READWRITE)
+        # The settings below read the file: they wait while others recover or close its log.
+        conn.set_busy_timeout(_OPENING_MS)
     _limit(conn, _WRITE_CACHE_KIB)
     conn.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
     conn.execute("PRAGMA secure_delete = ON")
@@ -145,7 +149,8 @@ class Connections:
                 raise ConflictError("store: expected an open store, it was closed; open it again")
             conn = self._idle.pop() if self._idle else None
         if conn is None:
-            conn = open_reader(self._plan.ledger, self._plan.parameters, self._timeout_s)
+            with store_faults(str(self._plan.ledger)):
+                conn = open_reader(self._plan.ledger, self._plan.parameters, self._timeout_s)
         try:
             yield conn
         finally:

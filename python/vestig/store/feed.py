@@ -112,7 +112,11 @@ def projection_rows(
     """`LedgerView.projection_rows`; reads in batches, so memory use does not grow."""
     proof = _Proof(conn, where, seq, retired)
     for selection in _selections(conn, after_seq):
-        yield from _batch(conn, selection, proof)
+        try:
+            rows = list(_batch(conn, selection, proof))
+        except (KeyError, TypeError, ValueError, msgspec.MsgspecError) as error:
+            raise damaged(where, "a row with values that were never written") from error
+        yield from rows
 
 
 _Selection = tuple[int, int] | list[int]

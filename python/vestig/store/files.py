@@ -68,12 +68,12 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if folder.stat().st_mode & 0o777 != 0o700:
             folder.chmod(0o700)
+        for made in missing:
+            sync_folder(made.parent)
     except OSError as error:
         raise StoreLockedError(
             f"{folder}: expected a folder that can be made and owned, got {error.strerror}"
         ) from error
-    for made in missing:
-        sync_folder(made.parent)
 
 
 def make_private(path: Path) -> None:
