@@ -8,6 +8,7 @@ import pytest
 from scripted import Opener
 
 import vestig
+import vestig.testing
 from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError, Status
 
 OFFICE = "The office of the team is in Oslo"
@@ -109,3 +110,50 @@ def test_x_l02_repeated_supersedes_writes_no_second_event(store: vestig.Vestig) 
     assert (again.outcome, again.memory_id, again.superseded) == (EXACT, new, (old,))
     assert [event.event_type.value for event in store.events(old)] == ["ADD", "SUPERSEDE"]
     assert len(store.supersession_chain(old)) == 1
+
+
+def test_x_c04_strict_refusal_in_a_batch_is_an_error_entry(store: vestig.Vestig) -> None:
+    """B-12, B-13: `strict` acts in a batch as well; the hook was called before."""
+    seen: list[str] = []
+    results = store.commit_many(
+        [
+            {"content": "ok", "strict": True, "on_commit": lambda o: seen.append(o.outcome.value)},
+            "ok",
+            OFFICE,
+        ]
+    )
+    assert kinds(results) == ["hygiene-rejected", CommitOutcomeKind.REJECTED_HYGIENE, NEW]
+    assert isinstance(results[0], ItemError)
+    assert "too short" in results[0].message
+    assert seen == ["REJECTED_HYGIENE"]
+
+
+def test_x_c19_strict_hooks_raise_when_all_groups_are_written(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vestig.engine.committing.GROUP_ITEMS", 2)
+
+    def hook(_: CommitOutcome) -> None:
+        raise LookupError("the hook's own")
+
+    store = opener(on_commit=hook, config={"hooks": {"strict": True}})
+    with pytest.raises(LookupError):
+        store.commit_many([OFFICE, DEPLOYS, COFFEE])
+    assert store.count() == 3
+
+
+def test_x_c28_dry_run_leaves_no_trace_at_all(opener: Opener) -> None:
+    """Neither counters nor the name of the model, which the first vector fixes."""
+    store = opener()
+    store.commit("ok", dry_run=True)
+    assert store.commit(OFFICE, dry_run=True).outcome is NEW
+    assert not [name for name in store.metrics() if name.startswith("vestig_commit_outcomes")]
+    store.close()
+    other = opener(embedder=vestig.testing.HashingEmbedder(32))
+    assert other.commit(OFFICE).outcome is NEW
+
+
+@pytest.mark.parametrize("items", [None, 5, "text", b"text", {"content": OFFICE}])
+def test_batch_must_be_a_list(store: vestig.Vestig, items: Any) -> None:
+    with pytest.raises(vestig.ValidationError, match="items"):
+        store.commit_many(items)

@@ -21,7 +21,7 @@ from vestig.engine.cases import GroupEnds
 from vestig.engine.changing import clock_notice
 from vestig.engine.context import Context
 from vestig.engine.deciding import Batch
-from vestig.engine.embedding import remember_identity, spoken
+from vestig.engine.embedding import check_identity, remember_identity, spoken
 from vestig.engine.hooks import call_hooks, check_depth
 from vestig.engine.items import Item
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
@@ -66,10 +66,10 @@ def commit(context: Context, content: object, fields: dict[str, Any]) -> CommitO
             raise item.error
         assert item.outcome is not None, "every prepared item ends with an outcome"
         failure = call_hooks(context, [item])
-        if failure is not None and context.config.settings.hooks.strict:
-            raise failure
-        if item.request.strict and item.outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
-            raise HygieneError(item.outcome)
+        _raise_strictly(context, [] if failure is None else [failure])
+        refusal = _refusal(item)
+        if refusal is not None:
+            raise refusal
         return item.outcome
 
 
@@ -77,30 +77,39 @@ def commit_many(
     context: Context, items: Iterable[str | Mapping[str, Any]]
 ) -> list[CommitOutcome | ItemError]:
     """One outcome or error per item, in order."""
-    if isinstance(items, (str, bytes, Mapping)):
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise ValidationError("items", type(items).__name__, "a list of texts or objects")
     with context.operation("commit_many"):
         results: list[CommitOutcome | ItemError] = []
-        group: list[Any] = []
-        for raw in items:
-            group.append(raw)
-            if len(group) == GROUP_ITEMS:
-                results.extend(_group(context, group, BatchOptions(), len(results)))
-                group = []
-        results.extend(_group(context, group, BatchOptions(), len(results)))
+        failures: list[Exception] = []
+        waiting = iter(items)
+        while group := list(itertools.islice(waiting, GROUP_ITEMS)):
+            ends, failure = _group(context, group, BatchOptions(), len(results))
+            results.extend(ends)
+            failures.extend([] if failure is None else [failure])
+        _raise_strictly(context, failures)
         return results
+
+
+def _raise_strictly(context: Context, failures: list[Exception]) -> None:
+    """`hooks.strict`: the first failure of a hook, once everything is finished (C-11)."""
+    if failures and context.config.settings.hooks.strict:
+        raise failures[0]
 
 
 def commit_batch(
     context: Context, arguments: list[dict[str, Any]], options: BatchOptions
 ) -> list[CommitOutcome | ItemError]:
     """All of these in one transaction; an error's index is the place in this list."""
-    return _group(context, arguments, options, 0)
+    results, failure = _group(context, arguments, options, 0)
+    _raise_strictly(context, [] if failure is None else [failure])
+    return results
 
 
 def _group(
     context: Context, group: list[Any], options: BatchOptions, offset: int
-) -> list[CommitOutcome | ItemError]:
+) -> tuple[list[CommitOutcome | ItemError], Exception | None]:
+    """How the items ended, and the first failure of a hook."""
     results: list[CommitOutcome | ItemError | None] = [None] * len(group)
     items: list[tuple[int, Item]] = []
     for place, raw in enumerate(group):
@@ -113,14 +122,19 @@ def _group(
             _run(context, part)
     failure = call_hooks(context, [item for _, item in items if item.error is None])
     for place, item in items:
-        if item.error is not None:
-            results[place] = _item_error(offset + place, item.error)
-        else:
-            results[place] = item.outcome
-    if failure is not None and context.config.settings.hooks.strict:
-        raise failure
+        wrong = item.error or _refusal(item)
+        results[place] = item.outcome if wrong is None else _item_error(offset + place, wrong)
     assert all(result is not None for result in results), "every item ends"
-    return [result for result in results if result is not None]
+    return [result for result in results if result is not None], failure
+
+
+def _refusal(item: Item) -> HygieneError | None:
+    """What `strict` makes of a refused text (C-04)."""
+    outcome = item.outcome
+    if outcome is None or not item.request.strict:
+        return None
+    refused = outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE
+    return HygieneError(outcome) if refused else None
 
 
 def _by_namespace(items: list[Item]) -> list[list[Item]]:
@@ -171,13 +185,12 @@ def prepare(context: Context, arguments: dict[str, Any], options: BatchOptions) 
     )
     if reason is not None:
         item.outcome = _rejected(context, item, reason)
+        if not valid.dry_run:
+            _count(context, item.outcome)
     return item
 
 
 def _rejected(context: Context, item: Item, reason: str) -> CommitOutcome:
-    context.metrics.add(
-        "vestig_commit_outcomes_total", outcome=CommitOutcomeKind.REJECTED_HYGIENE.value
-    )
     hygiene, request = context.config.settings.hygiene, item.request
     return CommitOutcome(
         outcome=CommitOutcomeKind.REJECTED_HYGIENE,
@@ -236,7 +249,10 @@ def _embed(context: Context, batch: Batch) -> None:
         return
     texts = [spoken(item.text, item.request.author) for item in fresh]
     try:
-        remember_identity(context)
+        if batch.dry:
+            check_identity(context)
+        else:
+            remember_identity(context)
         vectors = context.embed(texts)
     except ProviderError as error:
         if context.config.settings.embedding.on_failure != "defer":
