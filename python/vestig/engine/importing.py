@@ -102,6 +102,17 @@ def import_file(
             file.close()
 
 
+def _one_namespace(context: Context, file: ImportFile) -> str | None:
+    """An export of one namespace goes into the store's (B-14); one of all goes where it was."""
+    first = next(iter(file.raw_lines()), b"")
+    try:
+        header = msgspec.json.decode(first)
+    except msgspec.DecodeError:
+        return None  # `restore` names the bad line
+    single = isinstance(header, dict) and header.get("namespace") is not None
+    return context.namespace if single else None
+
+
 def _restore(
     context: Context, file: ImportFile, *, merge: bool, progress: Progress | None
 ) -> ImportReport:
@@ -109,6 +120,7 @@ def _restore(
         context.ledger,
         file.raw_lines(),
         merge=merge,
+        namespace=_one_namespace(context, file),
         identity=context.ledger.embedding_identity() or probed_identity(context),
         progress=progress,
     )

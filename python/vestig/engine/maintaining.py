@@ -55,8 +55,17 @@ def doctor(context: Context) -> DoctorReport:
         findings: list[Finding] = checking.checks(
             context.ledger, context.keeper, now_us=context.now_us()
         )
+        findings.append(_configuration(context))
         with context.ledger.read() as view:
             return DoctorReport(findings=tuple(findings), seq=view.seq)
+
+
+def _configuration(context: Context) -> Finding:
+    """Which settings are not the built-in ones; a store that opened has a valid configuration."""
+    entries = context.config.effective()
+    changed = [key for key, entry in entries.items() if entry.layer not in ("built-in", "profile")]
+    detail = f"valid; profile {context.config.profile}, {len(changed)} of {len(entries)} keys set"
+    return Finding(check="configuration", level="ok", detail=detail)
 
 
 def rebuild(context: Context, *, embeddings: bool, progress: Progress | None) -> dict[str, Any]:

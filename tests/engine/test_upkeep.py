@@ -1,0 +1,33 @@
+"""Doctor, export and import through the engine (S-08, D-14, B-14)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from scripted import Opener
+
+
+def test_s08_doctor_names_the_configuration(opener: Opener) -> None:
+    plain, tuned = opener("plain"), opener("tuned", config={"recall": {"default_limit": 9}})
+    details = [
+        next(f.detail for f in store.doctor().findings if f.check == "configuration")
+        for store in (plain, tuned)
+    ]
+    assert details[0] != details[1]
+    assert plain.doctor().exit_code == 0
+
+
+def test_b14_an_export_lands_in_the_namespace_of_the_store(opener: Opener, tmp_path: Path) -> None:
+    first = opener("first")
+    kept = first.commit("A fact of the first store to move").memory_id
+    first.commit("A fact of another namespace", namespace="other")
+    first.export(tmp_path / "one.jsonl")
+    second = opener("second", namespace="moved")
+    second.import_(tmp_path / "one.jsonl")
+    assert [memory.id for memory in second.list()] == [kept]
+    assert second.count(namespace="default") == 0
+    first.export(tmp_path / "all.jsonl", all_namespaces=True)
+    third = opener("third", namespace="unused")
+    third.import_(tmp_path / "all.jsonl")
+    assert third.count() == 0
+    assert (third.count(namespace="default"), third.count(namespace="other")) == (1, 1)
