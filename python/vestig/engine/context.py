@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vestig.config import Config
 from vestig.engine.metrics import Metrics, error_type
@@ -24,8 +24,11 @@ from vestig.ports import Clock, CommitHook, Embedder, LedgerView
 from vestig.recall.request import namespace_argument
 from vestig.store import SqliteLedger
 from vestig.store.projection import ProjectionKeeper
-from vestig.times import to_us
+from vestig.times import format_us, to_us
 from vestig.types import Memory
+
+if TYPE_CHECKING:
+    from vestig.commit.guard import GuardText
 
 __all__ = ["Context", "system_clock"]
 
@@ -67,6 +70,8 @@ class Context:
         self.closed = False
         self.identity_known = False
         self.hook_depth = threading.local()
+        # memory id → what the fact guard compares of it; filled by `engine.deciding`
+        self.guards: dict[str, GuardText] = {}
         # id of a configuration → (it, its recipe); filled by `engine.ranking`
         self.recipes: dict[int, tuple[Config, Any]] = {}
         self._overridden: dict[tuple[str | None, str], Config] = {}
@@ -104,6 +109,8 @@ class Context:
             return self.config
         if overrides is not None and not isinstance(overrides, Mapping):
             raise ValidationError("config", overrides, "an object of configuration keys")
+        if profile is not None and not isinstance(profile, str):
+            raise ValidationError("profile", profile, "the name of a recall profile")
         key = (profile, repr(sorted(overrides.items(), key=str)) if overrides else "")
         found = self._overridden.get(key)
         if found is None:
@@ -137,8 +144,15 @@ class Context:
         """
         found = view.memories(namespace, [self.full_id(view, namespace, id, field)])
         if not found:
-            raise NotFoundError("Memory", str(id))
+            raise self.not_found(view, namespace, str(id))
         return found[0]
+
+    def not_found(self, view: LedgerView, namespace: str, id: str) -> NotFoundError:
+        """The error for an id that this namespace does not hold; says when it was forgotten."""
+        when = view.forgotten_at(namespace, id)
+        return NotFoundError(
+            "Memory", id, "" if when is None else f"forgotten at {format_us(when)}"
+        )
 
     def full_id(self, view: LedgerView, namespace: str, id: object, field: str = "id") -> str:
         """The full id of an id or prefix; a whole id is returned as it is."""
@@ -147,7 +161,7 @@ class Context:
             return text
         candidates = view.ids_with_prefix(namespace, text)
         if not candidates:
-            raise NotFoundError("Memory", text)
+            raise self.not_found(view, namespace, text)
         if len(candidates) > 1:
             shown = ", ".join(candidates[:5])
             raise ValidationError(field, text, "an unambiguous id", f"it fits {shown}")

@@ -35,6 +35,8 @@ from vestig.types import (
 
 __all__ = ["Batch"]
 
+# Texts near new ones tend to be the same few; each takes about a kilobyte.
+GUARDS_KEPT_MAX = 4_096
 _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
 
@@ -56,7 +58,6 @@ class Batch:
         self._texts: dict[tuple[Any, ...], str] = {}
         self._inserted: dict[int, str] = {}
         self._pending: dict[str, Item] = {}
-        self._guards: dict[str, GuardText] = {}
         # superseded id → ids that superseded it
         self._successors: dict[str, set[str]] = {}
 
@@ -227,12 +228,16 @@ class Batch:
         """Relative times of a stored text are measured from its own reference time."""
         if memory.id in self._pending:
             return guard_of(self.context, self._pending[memory.id])
-        found = self._guards.get(memory.id)
+        # A memory's text and reference time never change, so what was prepared stays true.
+        guards = self.context.guards
+        found = guards.get(memory.id)
         if found is None:
             first = view.events(memory.namespace, memory.id, 1)
             at = to_us(first[0].occurred_at if first else memory.t_valid)
             found = prepare_guard(memory.content, at, self.settings.time.zone)
-            self._guards[memory.id] = found
+            if len(guards) >= GUARDS_KEPT_MAX:
+                guards.clear()
+            guards[memory.id] = found
         return found
 
     # --- rows ------------------------------------------------------------------------------
