@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypedDict
 
 from vestig.types import CommitOutcome
 
-__all__ = ["CommitFields", "RecallFields", "Time", "UpdateFields", "Words"]
+__all__ = ["CommitFields", "ForgetFilter", "RecallFields", "Time", "UpdateFields", "Words"]
 
 Time: TypeAlias = str | datetime | date | None
 Words: TypeAlias = str | Sequence[str] | None
@@ -86,6 +86,31 @@ class RecallFields(TypedDict, total=False):
     query_time: Time
     touch: bool
     include_vectors: bool
+
+
+class ForgetFilter(TypedDict, total=False):
+    """Filters of `forget`: those of `recall` (R-02), and what came from a source or a message."""
+
+    scope: str | Sequence[str | None] | None
+    kinds: Words
+    tags: Words
+    tags_mode: str
+    sources: Words
+    actors: Words
+    authors: Words
+    roles: Words
+    session_ids: Words
+    origin_types: Words
+    metadata: Mapping[str, Any] | None
+    since: Time
+    until: Time
+    created_since: Time
+    created_until: Time
+    include_expired: bool
+    include_archived: bool
+    exclude_ids: Words
+    source_ids: Words
+    message_ids: Words
 
 
 class UpdateFields(TypedDict, total=False):

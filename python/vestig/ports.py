@@ -274,6 +274,22 @@ class LedgerView(Protocol):
         """artifact_ref → memory id for references already recorded in that scope (D-07)."""
         ...
 
+    def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
+        """(id, seq that forgot it) of memories of all namespaces forgotten after `after_seq`."""
+        ...
+
+    def forgotten_at(self, namespace: str, id: str) -> int | None:
+        """When the memory of this id, or of one that starts so, was forgotten, in µs; or None."""
+        ...
+
+    def products_of(self, namespace: str, source_ids: Sequence[str]) -> list[str]:
+        """Ids of the memories that these sources produced, ascending."""
+        ...
+
+    def recorded_by(self, namespace: str, refs: Sequence[str]) -> list[str]:
+        """Ids of the memories of which an event carries one of these references, ascending."""
+        ...
+
     def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
         """Whole rows of every memory (of all namespaces) that a transaction after `after_seq`
         wrote or touched, by seq. Verifies each ledger row against the chain."""

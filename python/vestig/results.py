@@ -24,7 +24,9 @@ __all__ = [
     "DoctorReport",
     "EnrichReport",
     "Finding",
+    "ForgetReport",
     "Formula",
+    "GcReport",
     "ImportReport",
     "MemoryDetail",
     "MemoryPage",
@@ -230,6 +232,36 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     errors_more: int = 0
     warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()
+
+
+class ForgetReport(_Value, frozen=True, kw_only=True):
+    """What `forget` removed, and the proof that it is gone from every file (L-10).
+
+    `rows_removed` counts per table. `shared_occurrences`: forgotten bytes that other live records
+    hold as well. `residues` is 0: anything else is an error. `outside`: what is not of this store
+    and may still hold the texts.
+    """
+
+    memory_ids: tuple[str, ...]
+    rows_removed: dict[str, int]
+    edges_removed: int
+    files_scanned: int
+    bytes_scanned: int
+    shared_occurrences: int
+    residues: int
+    outside: str
+    dry_run: bool = False
+    seq: int
+    degraded: tuple[Degradation, ...] = ()
+
+
+class GcReport(_Value, frozen=True, kw_only=True):
+    """What `gc` removed, or with `dry_run` would (L-11)."""
+
+    sources_removed: int
+    edges_removed: int
+    dry_run: bool = False
+    seq: int
 
 
 class Finding(_Value, frozen=True, kw_only=True):

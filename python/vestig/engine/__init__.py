@@ -20,6 +20,9 @@ if TYPE_CHECKING:
         enriching as enriching,
     )
     from vestig.engine import (
+        forgetting as forgetting,
+    )
+    from vestig.engine import (
         importing as importing,
     )
     from vestig.engine import (
@@ -43,6 +46,7 @@ _MODULES: Final = frozenset(
         "changing",
         "committing",
         "enriching",
+        "forgetting",
         "importing",
         "maintaining",
         "reading",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.engine.context import Context
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import ValidationError
 from vestig.lifecycle import states, supersession
 from vestig.ports import LedgerView
 from vestig.times import parse_time, to_us
@@ -177,9 +177,8 @@ def record_access(context: Context, ids: object, namespace: object) -> int:
         with context.ledger.read() as view:
             full = {context.full_id(view, space, id, "ids") for id in ids}
             known = {memory.id for memory in view.memories(space, sorted(full))}
-        missing = sorted(full - known)
-        if missing:
-            raise NotFoundError("Memory", missing[0])
+            for missing in sorted(full - known):
+                raise context.not_found(view, space, missing)
         if full:
             touch = AccessTouch(memory_ids=tuple(sorted(full)), accessed_us=context.now_us())
             context.ledger.touch(space, touch)

@@ -109,8 +109,6 @@ class Context:
             return self.config
         if overrides is not None and not isinstance(overrides, Mapping):
             raise ValidationError("config", overrides, "an object of configuration keys")
-        if profile is not None and not isinstance(profile, str):
-            raise ValidationError("profile", profile, "the name of a recall profile")
         key = (profile, repr(sorted(overrides.items(), key=str)) if overrides else "")
         found = self._overridden.get(key)
         if found is None:

@@ -11,12 +11,14 @@ from msgspec import UNSET
 from vestig import engine
 from vestig.engine.context import Context
 from vestig.engine.opening import OpenRequest, open_context
-from vestig.fields import CommitFields, RecallFields, Time, UpdateFields, Words
+from vestig.fields import CommitFields, ForgetFilter, RecallFields, Time, UpdateFields, Words
 from vestig.ports import Clock, CommitHook, Embedder, Progress
 from vestig.recall.request import RecallRequest, moments
 from vestig.results import (
     DoctorReport,
     EnrichReport,
+    ForgetReport,
+    GcReport,
     ImportReport,
     MemoryDetail,
     MemoryPage,
@@ -183,6 +185,54 @@ class Vestig:
         """Changes fields of a memory; another content is a new memory that supersedes it (L-13)."""
         return engine.updating.update(self._context, id, dict(fields), namespace=namespace)
 
+    def forget(
+        self,
+        ids: str | Sequence[str] | Mapping[str, Any] | None = None,
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        actor: str | None = None,
+        namespace: str | None = None,
+        **filter: Unpack[ForgetFilter],
+    ) -> ForgetReport:
+        """Removes memories for good: rows, events, links, and every byte of them in every file of
+        the store, which is searched to prove it (L-10). Backups and exports are other files.
+
+        Args:
+            ids: one id, a list of ids, or an object of filters; filters may also be named.
+            force: pinned memories too.
+            dry_run: reports what would go and keeps it.
+            actor: who forgets; kept in the tombstone.
+
+        Raises:
+            NotFoundError: an unknown id; nothing is removed.
+            ConflictError: a pinned memory; nothing is removed.
+            ForgetIncompleteError: the memories are deleted, but bytes of them are still in a file,
+                or others still read an older state; `forget_finish` repeats the erase.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The spare key lies under the pot").memory_id
+            ...     report = store.forget(id)
+            ...     len(report.memory_ids), report.residues, store.count()
+            (1, 0, 0)
+        """
+        return engine.forgetting.forget(
+            self._context,
+            ids,
+            dict(filter),
+            force=force,
+            dry_run=dry_run,
+            actor=actor,
+            namespace=namespace,
+        )
+
+    def forget_finish(self) -> ForgetReport:
+        """Erases and proves again what was forgotten but not proved to be gone (L-10, L-17)."""
+        return engine.forgetting.forget_finish(self._context)
+
     def record_access(self, ids: Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories (L-12); how many."""
         return engine.changing.record_access(self._context, ids, namespace)
@@ -285,6 +335,10 @@ class Vestig:
     def enrich(self, limit: int | None = None, *, retry_failed: bool = False) -> EnrichReport:
         """Works due jobs of this namespace (C-12)."""
         return engine.enriching.enrich(self._context, limit, retry_failed=retry_failed)
+
+    def gc(self, dry_run: bool = False) -> GcReport:
+        """Removes sources that produced nothing and edges without ends (L-11)."""
+        return engine.forgetting.gc(self._context, dry_run=dry_run)
 
     def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
         """Counts, seq and bytes of the store (S-01)."""

@@ -85,7 +85,7 @@ def _catch_up(core: _core.Projection, view: SqliteView) -> None:
     applied = core.applied_seq
     for chunk in _chunks(view.projection_rows(applied)):
         core.apply(chunk, applied, core.chain_head)
-    core.apply([], view.seq, view.head)
+    core.apply([], view.seq, view.head, view.removed_after(applied))
 
 
 def _chunks(rows: Iterator[ProjectionRow]) -> Iterator[list[ProjectionRow]]:

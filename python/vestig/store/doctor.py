@@ -13,6 +13,7 @@ import apsw
 
 from vestig.errors import StoreDamagedError
 from vestig.results import Finding
+from vestig.store import erasing
 from vestig.store import witness as witnesses
 from vestig.store.comparison import compare_projection
 from vestig.store.faults import store_faults
@@ -212,6 +213,12 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
         problems.append(
             f"a re-embedding stopped after {pending} vectors; finish it with"
             " `vestig rebuild --embeddings`"
+        )
+    forgotten = erasing.unfinished(conn)
+    if forgotten:
+        problems.append(
+            f"forgetting {len(forgotten)} memories is not proved; finish it with"
+            " `vestig memory forget --finish`"
         )
     if folder is not None:
         problems += [f"leftover {name}" for name in _leftovers(folder)]

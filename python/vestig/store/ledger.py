@@ -335,6 +335,46 @@ class SqliteLedger:
             )
             conn.execute("COMMIT")
 
+    # --- erasing -----------------------------------------------------------------------------
+
+    @contextmanager
+    def _between(self) -> Iterator[apsw.Connection]:
+        """The writer with no transaction open."""
+        with self._writing() as conn, store_faults(self._where):
+            conn.execute("ROLLBACK")
+            yield conn
+
+    def checkpoint(self) -> bool:
+        """Moves the WAL into the file and empties it; False when somebody reads or writes."""
+        with self._between() as conn:
+            self._busy.deadline = 0.0  # whoever waits for a long reader must not hold up writers
+            try:
+                ((busy, _frames, _moved),) = fetch(conn, "PRAGMA wal_checkpoint(TRUNCATE)")
+            except apsw.BusyError:
+                return False
+            return int(busy) == 0
+
+    def rewrite(self) -> None:
+        """Makes the file anew from its live rows (VACUUM), so that no page keeps old bytes.
+
+        Raises:
+            StoreLockedError: others write.
+        """
+        with self._between() as conn:
+            # In memory a large ledger might not fit twice.
+            conn.execute("PRAGMA temp_store = FILE")
+            try:
+                conn.execute("VACUUM")
+            finally:
+                conn.execute("PRAGMA temp_store = MEMORY")
+
+    def drop_erasures(self, seqs: Sequence[int]) -> None:
+        """These forgettings are proved: what was searched for goes too."""
+        with self._writing() as conn, store_faults(self._where):
+            conn.executemany("DELETE FROM erasures WHERE seq = ?", [(seq,) for seq in seqs])
+            conn.execute("COMMIT")
+        self.checkpoint()
+
     def close(self) -> None:
         """Idempotent. Waits for a write transaction of another thread."""
         if self._closed:

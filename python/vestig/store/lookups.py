@@ -9,7 +9,7 @@ import apsw
 
 from vestig.ids import id_bytes, is_full_id
 
-__all__ = ["each", "fetch", "known_ids", "select_in"]
+__all__ = ["each", "fetch", "known_ids", "next_row", "select_in"]
 
 _CHUNK_MAX: Final = 512
 
@@ -36,6 +36,14 @@ def select_in(
         size = 1 << (len(chunk) - 1).bit_length()
         filled = (*first, *chunk, *(chunk[-1:] * (size - len(chunk))))
         yield from conn.execute(sql.replace("?*", "?" + ",?" * (size - 1)), filled)
+
+
+def next_row(conn: apsw.Connection, table: str) -> int:
+    """The number of a new row. That of a forgotten memory is never given again: who read it
+    before would take the next memory for it."""
+    tables = (table, "tombstones") if table == "memories" else (table,)
+    last = (fetch(conn, f'SELECT IFNULL(MAX("row"), 0) FROM {name}')[0][0] for name in tables)
+    return int(max(last)) + 1
 
 
 def known_ids(ids: Sequence[str], prefix: str) -> dict[bytes, str]:

@@ -10,7 +10,7 @@ import apsw
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_bytes
 from vestig.store import chain
-from vestig.store.lookups import fetch
+from vestig.store.lookups import fetch, next_row
 from vestig.store.schema import CHAINED, INSERT, columns_sql
 from vestig.store.writes import SqliteTransaction
 
@@ -79,10 +79,10 @@ class Placement:
 
     def _new_row(self, table: str) -> int:
         if table not in self._next:
-            sql = f'SELECT IFNULL(MAX("row"), 0) FROM {table}'
-            self._next[table] = fetch(self._conn, sql)[0][0]
+            self._next[table] = next_row(self._conn, table)
+        row = self._next[table]
         self._next[table] += 1
-        return self._next[table]
+        return row
 
     def _row(self, id: str) -> int:
         """The row of a memory or source of the file, or, when merging, of the store."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 from vestig import _core
 from vestig._core import similar_within
-from vestig.errors import StoreDamagedError
+from vestig.errors import StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ScanRequest
 from vestig.types import Degradation
 
@@ -30,6 +31,7 @@ CLOSING_ROWS_MIN: Final = 256
 # Attempts to find ledger and projection at one seq while other threads write.
 _ATTEMPTS: Final = 4
 _REBUILD_CHUNK: Final = 4_096
+_POLL_S: Final = 0.02
 
 
 class ProjectionKeeper:
@@ -127,7 +129,8 @@ class ProjectionKeeper:
                         self._publish(True)
                 else:
                     rows = list(view.projection_rows(core.applied_seq))
-                    core.apply(rows, seq, view.head)
+                    gone = view.removed_after(core.applied_seq)
+                    core.apply(rows, seq, view.head, gone)
             return True
 
     def check_history(self) -> None:
@@ -159,13 +162,26 @@ class ProjectionKeeper:
 
     def rebuild(self, progress: Progress | None = None) -> int:
         """Discards the projection and makes it again from the ledger alone; returns its rows."""
-        with self._newest() as view:
-            self.core.reset()
-            self._fill(view, progress)
-            self._wrote = True
-            if not self._read_only:
-                self.core.publish(True)
-            return self.core.rows
+        for _ in range(_ATTEMPTS):
+            with self._newest() as view:
+                self.core.reset()
+                self._fill(view, progress)
+                self._wrote = True
+                try:
+                    if not self._read_only:
+                        self.core.publish(True)
+                    break
+                except _core.SnapshotMoved:
+                    # Another process published meanwhile, perhaps without what was just
+                    # forgotten: what was read before that must not come back.
+                    continue
+                except OSError as error:
+                    raise VestigError(
+                        "the projection was made again but could not be written"
+                        f" ({error.strerror or error}); this process goes on with it, free some"
+                        " space and run `vestig rebuild` again"
+                    ) from error
+        return self.core.rows
 
     def _rebuild(self, view: LedgerView, why: str, progress: Progress | None) -> None:
         self._report("projection_rebuilt", why)
@@ -202,6 +218,8 @@ class ProjectionKeeper:
         try:
             with self._lock:
                 self.core.publish(compact)
+        except _core.SnapshotMoved:
+            return  # another process published; the next read takes that over
         except OSError as error:
             self._report("projection_stale", f"could not be published: {error.strerror or error}")
 
@@ -209,6 +227,31 @@ class ProjectionKeeper:
         """Everything into one segment; bytes written."""
         with self._lock:
             return self.core.publish(True)
+
+    def leave_out_forgotten(self, deadline: float) -> int:
+        """Replaces every segment that holds a forgotten memory; how many of the old ones
+        somebody still reads at the deadline (`time.monotonic`).
+
+        Raises:
+            OSError: the disk refused.
+        """
+        for _ in range(_ATTEMPTS):
+            with self._newest() as view:
+                self.align(view)
+                try:
+                    self.core.publish(True)
+                    break
+                except _core.SnapshotMoved:
+                    continue
+        while left := self.core.sweep():
+            if time.monotonic() >= deadline:
+                return left
+            time.sleep(_POLL_S)
+        return 0
+
+    def eligible(self, view: LedgerView, chosen: dict[str, Any]) -> bytes:
+        """Ids that a filter lets through, 16 bytes each; for a callback of `run`."""
+        return self.core.eligible(view.seq, _core.Filter(**chosen))
 
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change

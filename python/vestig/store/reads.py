@@ -66,10 +66,7 @@ class SqliteView:
 
     def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full memory ids that start with `prefix`, ascending."""
-        digits = prefix.removeprefix("mem_").replace("-", "")
-        if not set(digits) <= set("0123456789abcdef") or len(digits) > 32:
-            return []
-        low, high = (bytes.fromhex(digits.ljust(32, fill)) for fill in "0f")
+        low, high = _id_range(prefix)
         with store_faults(self._where):
             rows = each(
                 self._conn,
@@ -256,6 +253,51 @@ class SqliteView:
                 found.setdefault(ref, id_text("mem", id))
             return found
 
+    def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
+        """(id, seq that forgot it) of memories forgotten after that transaction."""
+        with store_faults(self._where):
+            return fetch(
+                self._conn,
+                "SELECT id, seq FROM tombstones WHERE seq > ? ORDER BY seq",
+                (after_seq,),
+            )
+
+    def forgotten_at(self, namespace: str, id: str) -> int | None:
+        """When the memory of this id, or of one that starts so, was forgotten, in µs; or None."""
+        low, high = _id_range(id)
+        with store_faults(self._where):
+            rows = each(
+                self._conn,
+                "SELECT id, forgotten_us FROM tombstones WHERE id BETWEEN ? AND ?"
+                " AND +namespace = ? ORDER BY seq DESC",
+                (low, high, namespace),
+            )
+            return next((when for raw, when in rows if id_text("mem", raw).startswith(id)), None)
+
+    def products_of(self, namespace: str, source_ids: Sequence[str]) -> list[str]:
+        """Ids of the memories that these sources produced."""
+        return self._ids(
+            'SELECT m.id FROM sources s JOIN edges e ON e.from_row = s."row" AND e.edge_type ='
+            f' {EDGE_CODES["PRODUCED"]} JOIN memories m ON m."row" = e.to_row'
+            " WHERE m.namespace = ? AND s.id IN (?*)",
+            namespace,
+            tuple(known_ids(source_ids, "source")),
+        )
+
+    def recorded_by(self, namespace: str, refs: Sequence[str]) -> list[str]:
+        """Ids of the memories of which an event carries one of these references (D-07)."""
+        return self._ids(
+            'SELECT m.id FROM events e JOIN memories m ON m."row" = e.memory'
+            " WHERE m.namespace = ? AND e.artifact_ref IN (?*)",
+            namespace,
+            tuple(refs),
+        )
+
+    def _ids(self, sql: str, namespace: str, keys: Sequence[Any]) -> list[str]:
+        with store_faults(self._where):
+            rows = {row[0] for row in select_in(self._conn, sql, keys, (namespace,))}
+        return [id_text("mem", id) for id in sorted(rows)]
+
     def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
         """Whole rows of every memory that a transaction after `after_seq` touched, by seq."""
         with store_faults(self._where):
@@ -290,6 +332,14 @@ class SqliteView:
             return {}
         found = history.ends_before(self._conn, namespace, listing_.known_at_us)
         return {row: end for (row, _id), end in found.items()}
+
+
+def _id_range(prefix: str) -> tuple[bytes, bytes]:
+    """The lowest and the highest id that starts so; an empty range for what is no id."""
+    digits = prefix.removeprefix("mem_").replace("-", "")
+    if not set(digits) <= set("0123456789abcdef") or len(digits) > 32:
+        return b"\1", b"\0"
+    return bytes.fromhex(digits.ljust(32, "0")), bytes.fromhex(digits.ljust(32, "f"))
 
 
 def _full(ids: Sequence[str]) -> list[str]:

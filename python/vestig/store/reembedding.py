@@ -23,11 +23,10 @@ from vestig.store import chain
 from vestig.store.faults import damaged, store_faults
 from vestig.store.ledger import IDENTITY, SqliteLedger
 from vestig.store.lookups import fetch
-from vestig.store.schema import INSERT, columns_sql
+from vestig.store.schema import INSERT, PENDING_TABLE, columns_sql
 
-__all__ = ["PENDING_TABLE", "ReembedCounts", "pending_rows", "reembed"]
+__all__ = ["ReembedCounts", "pending_rows", "reembed"]
 
-PENDING_TABLE: Final = "new_vectors"
 # Row 0 of the table, where no memory is, holds the identity of the model in work.
 _IDENTITY_ROW: Final = 0
 # The earliest time leaves the transaction's time at the last one the ledger recorded.
@@ -166,8 +165,10 @@ def _check(
 
 def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -> None:
     with ledger._writing() as conn, store_faults(_where(ledger)):
+        # A memory that was forgotten meanwhile leaves no vector here.
         conn.executemany(
-            f"INSERT OR REPLACE INTO {PENDING_TABLE} VALUES (?, ?, ?)",
+            f"INSERT OR REPLACE INTO {PENDING_TABLE} SELECT ?1, ?2, ?3"
+            ' WHERE EXISTS (SELECT 1 FROM memories WHERE "row" = ?1)',
             [(row, _digest(row, raw), raw) for row, raw in zip(rows, vectors, strict=True)],
         )
         conn.execute("COMMIT")

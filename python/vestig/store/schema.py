@@ -21,11 +21,14 @@ __all__ = [
     "INDEX",
     "INSERT",
     "LEDGER_FILE",
+    "PENDING_TABLE",
     "TABLE_CODES",
     "columns_sql",
 ]
 
 LEDGER_FILE: Final = "ledger.sqlite"
+# New vectors of a re-embedding that is not finished; made when one begins.
+PENDING_TABLE: Final = "new_vectors"
 APPLICATION_ID: Final = 0x56535447  # "VSTG" in the file header
 
 # Columns under the chain, in digest order. "row" is the integer by which tables refer to rows.
@@ -56,6 +59,10 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
         "salt", "row", "superseding", "superseded", "reason", "created_us", "seq",
     ),
     "meta": ("salt", "name", "value", "seq"),
+    # "row" is the number that the forgotten memory had, so that it is given to no other.
+    "tombstones": (
+        "salt", "row", "id", "namespace", "seq", "forgotten_us", "actor", "counts",
+    ),
 }  # fmt: skip
 
 CHAINED: Final = tuple(COLUMNS)
@@ -113,12 +120,15 @@ CREATE TABLE memories (
 ) STRICT;
 CREATE UNIQUE INDEX memories_id ON memories (id);
 CREATE UNIQUE INDEX memories_text ON memories ({_TEXT_KEY});
+CREATE INDEX memories_superseded_by ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX memories_revives ON memories (revives) WHERE revives IS NOT NULL;
 CREATE INDEX memories_created ON memories (namespace, t_created_us);
 
 CREATE TABLE tags (
     tag TEXT NOT NULL, memory INTEGER NOT NULL REFERENCES memories,
     PRIMARY KEY (tag, memory)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX tags_memory ON tags (memory);
 
 CREATE TABLE vectors (
     memory INTEGER PRIMARY KEY REFERENCES memories,
@@ -186,6 +196,20 @@ CREATE INDEX jobs_open ON jobs (state, "row") WHERE state IN ('pending', 'runnin
 CREATE TABLE access (
     memory INTEGER PRIMARY KEY REFERENCES memories,
     access_count INTEGER NOT NULL, last_accessed_us INTEGER, processing TEXT NOT NULL
+) STRICT;
+
+-- Forgotten memories: nothing of their texts, and no hash of one.
+CREATE TABLE tombstones (
+    "row" INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL, id BLOB NOT NULL, namespace TEXT NOT NULL, seq INTEGER NOT NULL,
+    forgotten_us INTEGER NOT NULL, actor TEXT, counts TEXT NOT NULL
+) STRICT;
+CREATE INDEX tombstones_id ON tombstones (id);
+CREATE INDEX tombstones_seq ON tombstones (seq);
+
+-- What the files are still to be searched for after a forgetting; empty when all are proved.
+CREATE TABLE erasures (
+    seq INTEGER PRIMARY KEY, key BLOB NOT NULL, marks BLOB NOT NULL
 ) STRICT;
 
 CREATE TABLE chain (

@@ -25,7 +25,13 @@ __all__ = ["Finding", "verify"]
 
 _MOST_SHOWN = 100
 _TABLES = {"mem": "memories", "source": "sources"}
-_PREFIXES = {"memories": "mem", "events": "evt", "sources": "source", "edges": "edge"}
+_PREFIXES = {
+    "memories": "mem",
+    "events": "evt",
+    "sources": "source",
+    "edges": "edge",
+    "tombstones": "mem",
+}
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ from vestig.changes import (
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import id_bytes
 from vestig.ports import UniquenessCollision
-from vestig.store import chain, patches
+from vestig.store import chain, lookups, patches, removing
 from vestig.store.faults import store_faults
 from vestig.store.lookups import fetch, select_in
 from vestig.store.reads import SqliteView
@@ -70,9 +70,7 @@ class SqliteTransaction(SqliteView):
         """
         assert self.applied is None, "apply may be called once"
         self._namespace = changes.namespace
-        link = chain.Link(
-            self._head, self._new_seq, self.recorded_us, chain.unpack_counts(self._counts)
-        )
+        link = self._new_link()
         with store_faults(self._where):
             self._sources(link, changes.sources)
             self._find_rows(changes)
@@ -87,6 +85,43 @@ class SqliteTransaction(SqliteView):
             head = link.append(self._conn)
         self.applied = self._new_seq, head
         return self._new_seq
+
+    def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removing.Removed:
+        """Removes these memories and all that hangs on them (L-10). Instead of `apply`, once.
+
+        Raises:
+            NotFoundError: an id that the namespace does not hold; nothing is removed.
+        """
+        assert self.applied is None, "apply may be called once"
+        self._namespace = namespace
+        with store_faults(self._where):
+            rows = self._look_up(*ids)
+            for id in ids:
+                if id not in rows:
+                    raise NotFoundError("Memory", id)
+            link = self._new_link()
+            act = removing.Act(namespace, actor, self._new_seq, self.recorded_us)
+            removed = removing.remove(self._conn, link, rows, act)
+            self._meta(link)
+            self.applied = self._new_seq, link.append(self._conn)
+        self.rows_written = sum(removed.rows.values())
+        return removed
+
+    def collect(self, namespace: str) -> dict[str, int]:
+        """Removes sources and edges that support nothing (L-11); how many. Instead of `apply`."""
+        assert self.applied is None, "apply may be called once"
+        with store_faults(self._where):
+            link = self._new_link()
+            counts = removing.collect(self._conn, link, namespace)
+            if any(counts.values()):
+                self._meta(link)
+                self.applied = self._new_seq, link.append(self._conn)
+        self.rows_written = sum(counts.values())
+        return counts
+
+    def _new_link(self) -> chain.Link:
+        counts = chain.unpack_counts(self._counts)
+        return chain.Link(self._head, self._new_seq, self.recorded_us, counts)
 
     # --- ids ---------------------------------------------------------------------------------
 
@@ -115,8 +150,7 @@ class SqliteTransaction(SqliteView):
         return row
 
     def _next_row(self, table: str) -> int:
-        (last,) = fetch(self._conn, f'SELECT IFNULL(MAX("row"), 0) FROM {table}')[0]
-        return int(last) + 1
+        return lookups.next_row(self._conn, table)
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -229,8 +263,8 @@ class SqliteTransaction(SqliteView):
             if "processing" in patch.columns:
                 patches.write_processing(self._conn, row, patch.columns["processing"])
 
-    def _look_up(self, id: str) -> dict[str, int]:
-        keys = _keys([id], "mem_")
+    def _look_up(self, *ids: str) -> dict[str, int]:
+        keys = _keys(ids, "mem_")
         sql = 'SELECT id, "row" FROM memories WHERE +namespace = ? AND id IN (?*)'
         rows = select_in(self._conn, sql, tuple(keys), (self._namespace,))
         return {keys[found]: row for found, row in rows}

@@ -1,0 +1,247 @@
+"""Forget and garbage collection: one transaction, then an erase that is proved (L-10, L-11)."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from vestig.engine.changing import clock_notice, finish
+from vestig.engine.context import Context
+from vestig.errors import ConflictError, StoreLockedError, ValidationError
+from vestig.fields import ForgetFilter
+from vestig.ids import id_bytes, id_text
+from vestig.ports import LedgerView
+from vestig.recall.request import RecallRequest, build_filter, moments
+from vestig.results import ForgetReport, GcReport
+from vestig.store import erasing
+from vestig.store.removing import Removed
+from vestig.times import format_us, to_us
+from vestig.types import Degradation, Memory
+
+__all__ = ["forget", "forget_finish", "gc"]
+
+OUTSIDE: Final = (
+    "backups and exports are files of their own: what was copied to them before stays there"
+)
+_ACTOR_CHARS_MAX: Final = 200
+_PREFIX_IDS_MAX: Final = 1_000
+_NAMES: Final = frozenset(ForgetFilter.__annotations__)
+# What a filter may hold beside a condition; alone it would mean everything.
+_MODIFIERS: Final = frozenset(("tags_mode", "include_expired", "include_archived", "exclude_ids"))
+
+
+class _Undo(Exception):
+    """Leaves a transaction without writing."""
+
+
+def forget(
+    context: Context,
+    ids: object,
+    filters: Mapping[str, Any],
+    *,
+    force: object,
+    dry_run: object,
+    actor: object,
+    namespace: object,
+) -> ForgetReport:
+    """Removes memories for good, and proves it."""
+    for name, value in (("force", force), ("dry_run", dry_run)):
+        if not isinstance(value, bool):
+            raise ValidationError(name, value, "true or false")
+    by_id, wanted = _target(ids, filters)
+    space, who = context.in_namespace(namespace), _actor(actor)
+    degraded: list[Degradation] = []
+    with context.operation("forget"):
+        found = [] if by_id else _matching(context, space, wanted)
+        removed, seq = Removed(rows={}), 0
+        memories: list[Memory] = []
+        try:
+            with context.ledger.write(context.now_us()) as txn:
+                seq = txn.seq
+                named = _named(context, txn, space, wanted["ids"]) if by_id else found
+                memories = txn.memories(space, named)
+                if by_id:
+                    _check_all(context, txn, space, named, memories)
+                _check_pins(memories, force=bool(force))
+                if memories:
+                    removed = txn.forget(space, [memory.id for memory in memories], actor=who)
+                    if dry_run:
+                        raise _Undo
+                    degraded.extend(clock_notice(txn.clock_stepped_back))
+                    seq += 1
+        except _Undo:
+            pass
+        proof = erasing.Proof()
+        if memories and not dry_run:
+            finish(context, degraded)
+            proof = _prove(context)
+        return ForgetReport(
+            memory_ids=tuple(memory.id for memory in memories),
+            rows_removed=removed.rows,
+            edges_removed=removed.rows.get("edges", 0),
+            files_scanned=proof.files_scanned,
+            bytes_scanned=proof.bytes_scanned,
+            shared_occurrences=proof.shared_occurrences,
+            residues=0,
+            outside=OUTSIDE,
+            dry_run=bool(dry_run),
+            seq=seq,
+            degraded=tuple(degraded),
+        )
+
+
+def forget_finish(context: Context) -> ForgetReport:
+    """Repeats the erase and the proof of what was forgotten before."""
+    if context.read_only:
+        raise StoreLockedError("this store was opened read-only: open it for writing to erase")
+    with context.operation("forget_finish"):
+        with context.ledger.read() as view:
+            ids, seq = erasing.unfinished(view.connection), view.seq
+        proof = _prove(context)
+        return ForgetReport(
+            memory_ids=tuple(ids),
+            rows_removed={},
+            edges_removed=0,
+            files_scanned=proof.files_scanned,
+            bytes_scanned=proof.bytes_scanned,
+            shared_occurrences=proof.shared_occurrences,
+            residues=0,
+            outside=OUTSIDE,
+            seq=seq,
+        )
+
+
+def _prove(context: Context) -> erasing.Proof:
+    timeout_s = context.config.settings.store.lock_timeout_s
+    return erasing.finish(context.ledger, context.keeper, timeout_s=timeout_s)
+
+
+def gc(context: Context, *, dry_run: object) -> GcReport:
+    """Removes sources and edges that support nothing."""
+    if not isinstance(dry_run, bool):
+        raise ValidationError("dry_run", dry_run, "true or false")
+    counts: dict[str, int] = {}
+    seq = 0
+    with context.operation("gc"):
+        try:
+            with context.ledger.write(context.now_us()) as txn:
+                counts = txn.collect(context.namespace)
+                seq = txn.seq + (1 if any(counts.values()) and not dry_run else 0)
+                if dry_run:
+                    raise _Undo
+        except _Undo:
+            pass
+        if any(counts.values()) and not dry_run:
+            finish(context, [])
+        return GcReport(
+            sources_removed=counts["sources"],
+            edges_removed=counts["edges"],
+            dry_run=dry_run,
+            seq=seq,
+        )
+
+
+# --- which memories --------------------------------------------------------------------------
+
+
+def _target(ids: object, filters: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
+    """(whether memories are named by id, the ids or the filters)."""
+    if isinstance(ids, Mapping):
+        filters, ids = {**ids, **filters}, None
+    for name in filters:
+        if name not in _NAMES:
+            near = difflib.get_close_matches(str(name), sorted(_NAMES), 1, 0.0)
+            raise ValidationError(
+                str(name), type(filters[name]).__name__, "a filter of forget", f"{near[0]}?"
+            )
+    if ids is not None:
+        if filters:
+            raise ValidationError("ids", "ids and filters", "either ids or filters, not both")
+        return True, {"ids": [ids] if isinstance(ids, str) else ids}
+    if not set(filters) - _MODIFIERS:
+        raise ValidationError("ids", None, "ids, or at least one filter")
+    return False, dict(filters)
+
+
+def _actor(value: object) -> str | None:
+    if value is None:
+        return None
+    if not isinstance(value, str) or not 1 <= len(value) <= _ACTOR_CHARS_MAX:
+        raise ValidationError("actor", value, f"text of 1 to {_ACTOR_CHARS_MAX} characters")
+    return value
+
+
+def _named(context: Context, view: LedgerView, space: str, ids: object) -> list[str]:
+    if not isinstance(ids, (list, tuple, set, frozenset)) or not ids:
+        raise ValidationError("ids", ids, "an id or a list of ids")
+    return list(dict.fromkeys(context.full_id(view, space, id, "ids") for id in ids))
+
+
+def _check_all(
+    context: Context, view: LedgerView, space: str, ids: Sequence[str], found: Sequence[Memory]
+) -> None:
+    """An unknown id: nothing is done."""
+    known = {memory.id for memory in found}
+    for id in ids:
+        if id not in known:
+            raise context.not_found(view, space, id)
+
+
+def _check_pins(memories: Sequence[Memory], *, force: bool) -> None:
+    for memory in memories:
+        if memory.pinned and not force:
+            since = (
+                "" if memory.pinned_at is None else f" since {format_us(to_us(memory.pinned_at))}"
+            )
+            raise ConflictError(
+                f"cannot forget {memory.id}: it is pinned{since}; nothing was forgotten, unpin it"
+                " or use force"
+            )
+
+
+def _matching(context: Context, space: str, filters: dict[str, Any]) -> list[str]:
+    """Ids that all filters let through, of one state of the store."""
+    asked = dict(filters)
+    source_ids = _texts("source_ids", asked.pop("source_ids", None))
+    message_ids = _texts("message_ids", asked.pop("message_ids", None))
+    asked.setdefault("include_expired", False)
+    request = RecallRequest(**asked)
+    chosen = build_filter(request, space, moments(context.now_us()))
+    if request.metadata is not None and not isinstance(request.metadata, Mapping):
+        raise ValidationError("metadata", request.metadata, "an object of names and values")
+    excluded = _texts("exclude_ids", request.exclude_ids)
+
+    def read(view: LedgerView, _core: Any) -> list[str]:
+        limits: list[set[str]] = []
+        if request.metadata is not None:
+            limits.append(set(view.ids_with_metadata(space, dict(request.metadata))))
+        if source_ids is not None:
+            limits.append(set(view.products_of(space, source_ids)))
+        if message_ids is not None:
+            limits.append(set(view.recorded_by(space, message_ids)))
+        asked_of_core = dict(chosen)
+        if limits:
+            wanted = sorted(set.intersection(*limits))
+            asked_of_core["ids"] = b"".join(map(id_bytes, wanted))
+        if excluded:
+            left_out = {
+                id for one in excluded for id in view.ids_with_prefix(space, one, _PREFIX_IDS_MAX)
+            }
+            asked_of_core["exclude_ids"] = b"".join(map(id_bytes, sorted(left_out)))
+        raw = context.keeper.eligible(view, asked_of_core)
+        return [id_text("mem", raw[at : at + 16]) for at in range(0, len(raw), 16)]
+
+    return context.keeper.run(read)
+
+
+def _texts(field: str, value: object) -> list[str] | None:
+    if value is None:
+        return None
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, (list, tuple, set, frozenset)):
+        raise ValidationError(field, value, "text or a list of texts")
+    for text in texts:
+        if not isinstance(text, str):
+            raise ValidationError(field, text, "text")
+    return list(texts)

@@ -1,0 +1,291 @@
+"""Erasing forgotten bytes from every file of a store, and proving that they are gone (L-10).
+
+The rows are deleted already. What remains are freed pages, the WAL, segments, copies. Nothing
+here is believed: success is that a search of every file finds none of the bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from vestig._core import find_marks, terms, unit
+from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
+from vestig.ids import id_text
+from vestig.store import forks, marks
+from vestig.store.faults import store_faults
+from vestig.store.ledger import SqliteLedger
+from vestig.store.lookups import each, fetch
+from vestig.store.projection import ProjectionKeeper
+from vestig.store.schema import CHAINED, INDEX, LEDGER_FILE, columns_sql
+
+__all__ = ["Proof", "finish", "unfinished"]
+
+_CHUNK: Final = 4 << 20
+_POLL_S: Final = 0.02
+_SHOWN: Final = 5
+_LEDGER: Final = frozenset((LEDGER_FILE, f"{LEDGER_FILE}-wal"))
+# Page numbers and checksums of the WAL. Closing it here would drop the locks of this process.
+_NOT_READ: Final = f"{LEDGER_FILE}-shm"
+
+_Hits = dict[tuple[int, int, int], Counter[str]]
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """A search that found nothing but what other live records hold."""
+
+    files_scanned: int = 0
+    bytes_scanned: int = 0
+    shared_occurrences: int = 0
+
+
+def unfinished(conn: apsw.Connection) -> list[str]:
+    """Ids of forgotten memories whose bytes are not proved to be gone."""
+    rows = fetch(
+        conn,
+        "SELECT t.id FROM erasures e JOIN tombstones t ON t.seq = e.seq ORDER BY t.seq, t.id",
+    )
+    return [id_text("mem", id) for (id,) in rows]
+
+
+def finish(ledger: SqliteLedger, keeper: ProjectionKeeper, *, timeout_s: float) -> Proof:
+    """Erases and proves every forgetting that is not proved yet; repeatable.
+
+    Raises:
+        ForgetIncompleteError: bytes remain, or readers of an older state, after `timeout_s`.
+    """
+    with ledger.read() as view:
+        erasures = marks.pending(view.connection)
+        ids = unfinished(view.connection)
+    if not erasures:
+        return Proof()
+    folder = None if ledger.path is None else ledger.path.parent
+    proof = Proof()
+    if folder is not None:
+        try:
+            proof = _Erase(ledger, keeper, folder, timeout_s).run(erasures)
+        except _Remains as remains:
+            raise _incomplete(ids, str(remains)) from None
+        except (OSError, VestigError) as error:
+            # The rows are gone: whatever stops the erase, it is to be done again.
+            raise _incomplete(ids, f"{type(error).__name__}: {error}") from error
+    ledger.drop_erasures([erasure.seq for erasure in erasures])
+    return proof
+
+
+def _incomplete(ids: Sequence[str], where: str) -> ForgetIncompleteError:
+    more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+    return ForgetIncompleteError(
+        f"{', '.join(ids[:_SHOWN])}{more}: expected no trace in the files of the store, found:"
+        f" {where}; the memories are deleted. Let other readers of the store finish or close"
+        " them, then run `vestig memory forget --finish`"
+    )
+
+
+class _Remains(Exception):
+    """What is left, and where."""
+
+
+class _Erase:
+    """Steps 4 and 5 of L-10 on one folder."""
+
+    def __init__(
+        self, ledger: SqliteLedger, keeper: ProjectionKeeper, folder: Path, timeout_s: float
+    ) -> None:
+        self.ledger = ledger
+        self.keeper = keeper
+        self.folder = folder
+        self.deadline = time.monotonic() + timeout_s
+
+    def run(self, erasures: Sequence[marks.Erasure]) -> Proof:
+        read = self.keeper.leave_out_forgotten(self.deadline)
+        remove_copies(self.folder)
+        flushed = self.flush()
+        search = _Search(self.folder, erasures)
+        search.files()
+        left = search.residues(self.ledger)
+        if flushed and left and set(left) <= _LEDGER:
+            # A page may keep a stale copy of a row that was moved within the file.
+            self.ledger.rewrite()
+            flushed = self.flush()
+            search = _Search(self.folder, erasures)
+            search.files()
+            left = search.residues(self.ledger)
+        problems = [f"{count} occurrences in {name}" for name, count in sorted(left.items())]
+        if read:
+            problems.append(f"{read} segments that other readers hold")
+        if not flushed:
+            problems.append("a write-ahead log that other readers hold")
+        if problems:
+            raise _Remains(", ".join(problems))
+        return search.proof()
+
+    def flush(self) -> bool:
+        """The WAL into the file, and the WAL empty; False when readers held it too long."""
+        while not self.ledger.checkpoint():
+            if time.monotonic() >= self.deadline:
+                return False
+            time.sleep(_POLL_S)
+        return True
+
+
+def remove_copies(folder: Path) -> None:
+    """Files that hold older states: migration copies, files moved aside, unfinished files."""
+    for path in _files(folder):
+        name = path.name
+        copy = name.startswith(("ledger.bak-", f"{LEDGER_FILE}.new-"))
+        if copy or ".damaged-" in name or name == "manifest.new":
+            path.unlink(missing_ok=True)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place, _folders, names in os.walk(folder):
+        for name in sorted(names):
+            path = Path(place, name)
+            if not path.is_symlink() and path.is_file():
+                yield path
+
+
+class _Search:
+    """All files of the store against the marks."""
+
+    def __init__(self, folder: Path, erasures: Sequence[marks.Erasure]) -> None:
+        self._folder = folder
+        self._erasures = erasures
+        self._wanted: dict[tuple[int, int], set[int]] = {}
+        for at, erasure in enumerate(erasures):
+            for piece in erasure.pieces:
+                self._wanted.setdefault((at, piece.length), set()).update(piece.runs)
+        self._overlap = max((length for _at, length in self._wanted), default=1) - 1
+        self._hits: _Hits = {}
+        self._shared = 0
+        self._files = 0
+        self._bytes = 0
+
+    def proof(self) -> Proof:
+        return Proof(
+            files_scanned=self._files,
+            bytes_scanned=self._bytes,
+            shared_occurrences=self._shared,
+        )
+
+    def files(self) -> None:
+        """Reads every file once."""
+        for path in _files(self._folder):
+            if path.name == _NOT_READ:
+                continue
+            name = str(path.relative_to(self._folder))
+            try:
+                for seen, data in _windows(path, self._overlap):
+                    self._bytes += len(data) - seen
+                    for (at, length, mark), count in self._find(data, seen, self._wanted).items():
+                        self._hits.setdefault((at, length, mark), Counter())[name] += count
+            except FileNotFoundError:
+                continue  # removed by another process since it was listed
+            self._files += 1
+
+    def _find(
+        self, data: bytes, seen: int, wanted: dict[tuple[int, int], set[int]]
+    ) -> dict[tuple[int, int, int], int]:
+        found = {}
+        for (at, length), these in wanted.items():
+            key = self._erasures[at].key
+            for mark, (count, _offset) in find_marks(key, data, seen, length, these).items():
+                found[at, length, mark] = count
+        return found
+
+    def _count(self, at: int, length: int, mark: int) -> int:
+        return sum(self._hits.get((at, length, mark), Counter[str]()).values())
+
+    def residues(self, ledger: SqliteLedger) -> Counter[str]:
+        """File → runs found in it that no live record holds; the others are counted as shared."""
+        left = set(self._hits)
+        if left:
+            with ledger.read() as view, store_faults(str(ledger.path)):
+                for data in _live(view.connection):
+                    wanted: dict[tuple[int, int], set[int]] = {}
+                    for at, length, mark in left:
+                        wanted.setdefault((at, length), set()).add(mark)
+                    left.difference_update(self._find(data, 0, wanted))
+                    if not left:
+                        break
+        # A text stands somewhere whole at most as often as the rarest of its runs.
+        self._shared = sum(
+            min(self._count(at, piece.length, mark) for mark in piece.runs)
+            for at, erasure in enumerate(self._erasures)
+            for piece in erasure.pieces
+            if piece.counted
+        )
+        residues: Counter[str] = Counter()
+        for hit in left:
+            residues.update(self._hits[hit])
+        return residues
+
+
+def _windows(path: Path, overlap: int) -> Iterator[tuple[int, bytes]]:
+    """(bytes that the last window showed already, window). A file of SQLite is read through its
+    own layer: closing it otherwise would drop the locks that this process holds on it."""
+    if path.name != LEDGER_FILE:
+        tail = b""
+        with path.open("rb") as file:
+            while data := file.read(_CHUNK):
+                yield len(tail), tail + data
+                tail = (tail + data)[-overlap:] if overlap else b""
+        return
+    with forks.inside():
+        flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
+        ledger = apsw.VFSFile("", str(path), [flags, 0])
+        try:
+            at, size = 0, ledger.xFileSize()
+            while at < size:
+                start = max(0, at - overlap)
+                # Not beyond the end: a short read comes back without its zeros.
+                data = ledger.xRead(min(_CHUNK + at - start, size - start), start)
+                yield at - start, data
+                at = start + len(data)
+                if len(data) == 0:
+                    raise StoreDamagedError(f"{path}: expected {size} bytes, found {at}")
+        finally:
+            ledger.xClose()
+
+
+def _live(conn: apsw.Connection) -> Iterator[bytes]:
+    """All that live records hold, in pieces: columns, unit vectors, index terms, the schema."""
+    held: list[bytes] = []
+    size = 0
+    for value in _values(conn):
+        held.append(value)
+        size += len(value)
+        if size >= _CHUNK:
+            yield b"\0".join(held)
+            held, size = [], 0
+    yield b"\0".join(held)
+
+
+def _values(conn: apsw.Connection) -> Iterator[bytes]:
+    for (sql,) in each(conn, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
+        yield _bytes(sql)
+    for table in CHAINED:
+        for row in each(conn, f"SELECT {columns_sql(table)} FROM {table}"):
+            yield from map(_bytes, row)
+            if table == "vectors":
+                yield unit(row[INDEX[table]["embedding"]])
+            elif table == "memories":
+                at = INDEX[table]
+                yield _bytes(" ".join(terms(row[at["content"]], row[at["author"]])))
+    for table, column in (("tags", "tag"), ("jobs", "last_error")):
+        for (value,) in each(conn, f"SELECT {column} FROM {table}"):
+            yield _bytes(value)
+
+
+def _bytes(value: Any) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    return value if isinstance(value, bytes) else b""
