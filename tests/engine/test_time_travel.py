@@ -159,3 +159,45 @@ def test_t13_update_after_k_is_reported(opener: Opener) -> None:
     shown = store.show(id, known_at="2026-01-20")
     assert shown.memory.t_invalid is None
     assert any("UPDATE" in warning for warning in shown.warnings)
+
+
+def test_t13_memories_stand_as_they_were_known(
+    history: tuple[vestig.Vestig, str, str, FrozenClock],
+) -> None:
+    """What was superseded, withdrawn or linked after K was not so at K."""
+    store, a, b, clock = history
+    clock.set("2026-03-20")
+    store.supersede(store.commit("Dana has an office at the quay").memory_id or "", b)
+    assert store.commit(NEW, agent="tool").memory_id == b
+    clock.set("2026-04-01")
+    then = store.recall(QUERY, known_at="2026-01-15").results[0].memory
+    assert (then.id, then.status.value, then.t_expired, then.superseded_by) == (
+        (a, "active", None, None)
+    )
+    assert store.list(known_at="2026-01-15").memories[0] == then
+    shown = store.show(a, known_at="2026-01-15")
+    assert (shown.memory, shown.supersessions) == (then, ())
+    flags = {
+        day: store.recall(QUERY, known_at=day, limit=1, ids=[b]).results[0].reason.flags
+        for day in ("2026-03-01", "2026-03-25")
+    }
+    assert flags["2026-03-01"] == (f"supersedes: {a}",)
+    assert len(flags["2026-03-25"]) == 2
+    assert [s.agent for s in store.show(b, known_at="2026-03-01").sources] == [None]
+    assert {s.agent for s in store.show(b).sources} == {None, "tool"}
+
+
+def test_d04_payloads_name_both_ends(opener: Opener) -> None:
+    """DEPRECATE and SUPERSEDE hold `t_invalid` and `previous_t_invalid`, null included."""
+    store = opener()
+    first, second, third = (store.commit(text).memory_id for text in (OLD, NEW, QUERY))
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    store.deprecate(first)
+    store.supersede(second, third)
+    for id in (first, second):
+        payload = store.events(id)[-1].payload
+        assert payload["t_invalid"] is None
+        assert payload["previous_t_invalid"] is None
+        assert set(payload) >= {"content_hash", "tags", "artifact_ref", "reason"}

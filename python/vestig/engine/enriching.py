@@ -14,7 +14,7 @@ from vestig.engine.embedding import embedded_text, remember_identity
 from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import Job, LedgerView
-from vestig.recall.request import count_argument
+from vestig.recall.request import count_argument, flag_argument
 from vestig.results import EnrichReport
 from vestig.times import to_us
 from vestig.types import Degradation, EdgeType, EventType, Kind, Memory, PossibleUpdate, Status
@@ -35,6 +35,7 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
 
 def enrich(context: Context, limit: object = None, *, retry_failed: bool = False) -> EnrichReport:
     """Works due jobs of the store's namespace, best effort; each job is a transaction."""
+    flag_argument("retry_failed", retry_failed)
     most = None if limit is None else count_argument("limit", limit)
     with context.operation("enrich"):
         if retry_failed:

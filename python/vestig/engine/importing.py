@@ -82,7 +82,11 @@ def import_file(
     """Reads a file into the store's namespace; running it again skips what is recorded."""
     if not isinstance(merge, bool):
         raise ValidationError("merge", merge, "true or false")
+    if isinstance(scope, (list, tuple)):
+        raise ValidationError("scope", type(scope).__name__, "one text or null")
     scopes_argument(scope)
+    if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
+        raise ValidationError("source", type(source).__name__, "a file's path, or an open file")
     settings = context.config.settings
     options = ImportOptions(
         format=format,

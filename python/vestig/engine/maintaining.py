@@ -104,6 +104,8 @@ def export(
     """JSON lines of a namespace, or of all."""
     if not isinstance(all_namespaces, bool):
         raise ValidationError("all_namespaces", all_namespaces, "true or false")
+    if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "write"):
+        raise ValidationError("target", type(target).__name__, "a file's path, or an open file")
     with context.operation("export"):
         space = None if all_namespaces else context.namespace
         place = Path(target) if isinstance(target, (str, os.PathLike)) else target

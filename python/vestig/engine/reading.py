@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
+
+import msgspec
 
 from vestig.changes import AccessTouch
 from vestig.engine.context import Context
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ports import LedgerView, Listing
 from vestig.recall.reason import at_known_time, flags_of
-from vestig.recall.request import Moments, count_argument, scopes_argument
+from vestig.recall.request import Moments, count_argument, flag_argument, scopes_argument
 from vestig.results import MemoryDetail, MemoryPage
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (
+    EdgeType,
     Event,
     EventType,
     Kind,
     Memory,
     RetentionPolicy,
+    Source,
     Status,
     SupersessionRecord,
 )
@@ -26,6 +30,7 @@ from vestig.types import (
 __all__ = ["chain", "events", "listing_of", "page", "show"]
 
 ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")
+LIST_LIMIT_DEFAULT: Final = 20
 LIST_LIMIT_MAX: Final = 1_000
 _HEAD_VALUES: Final = 5
 
@@ -36,7 +41,40 @@ def as_known(view: LedgerView, memory: Memory, at: Moments) -> Memory:
         return memory
     ends = view.ends_before(memory.namespace, at.known_at_us)
     counts = view.reinforcements_at(memory.namespace, [memory.id], at.known_at_us)
-    return at_known_time(memory, ends=ends, reinforced=counts)
+    return at_known_time(memory, ends=ends, reinforced=counts, known_at=from_us(at.known_at_us))
+
+
+def replaced_as_known(
+    view: LedgerView, namespace: str, ids: Sequence[str], at: Moments
+) -> dict[str, list[str]]:
+    """id → ids of the memories that it had directly replaced at K."""
+    replaced = view.replaced_by(namespace, ids) if ids else {}
+    if not at.past:
+        return replaced
+    known = {}
+    for id in replaced:
+        records = _records(view, namespace, id, at)
+        known[id] = sorted(one.superseded_id for one in records if one.superseding_id == id)
+    return known
+
+
+def _records(view: LedgerView, namespace: str, id: str, at: Moments) -> list[SupersessionRecord]:
+    """Supersessions recorded at or before K."""
+    records = view.supersessions(namespace, id)
+    return [one for one in records if to_us(one.created_at) <= at.known_at_us]
+
+
+def _sources(view: LedgerView, namespace: str, id: str, at: Moments) -> list[Source]:
+    """Sources whose edges were recorded at or before K."""
+    sources = view.sources(namespace, id)
+    if not at.past:
+        return sources
+    known = {
+        edge.from_id
+        for edge in view.edges(namespace, id, EdgeType.PRODUCED)
+        if to_us(edge.t_created) <= at.known_at_us
+    }
+    return [source for source in sources if source.id in known]
 
 
 def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> tuple[str, ...]:
@@ -73,7 +111,9 @@ def show(
     include_expired: bool = True,
     touch: bool = False,
 ) -> MemoryDetail:
-    """One memory with its evidence."""
+    """One memory with its evidence; an access that finds the store locked is dropped (L-12)."""
+    flag_argument("touch", touch)
+    flag_argument("include_expired", include_expired)
     now = context.now_us()
     space = context.in_namespace(namespace)
     with context.operation("show"):
@@ -94,16 +134,20 @@ def show(
                 access_velocity=access_velocity(memory, now),
                 embedding_dimensions=None if vector is None else len(values),
                 embedding_head=tuple(values[:_HEAD_VALUES]),
-                sources=tuple(view.sources(space, memory.id)),
+                sources=tuple(_sources(view, space, memory.id, at)),
                 events=tuple(history),
-                supersessions=tuple(view.supersessions(space, memory.id)),
+                supersessions=tuple(_records(view, space, memory.id, at)),
                 flags=tuple(flags_of(memory, from_us(at.query_time_us), from_us(at.known_at_us))),
                 ledger_seq=view.seq,
                 warnings=at.warnings + later_updates(view, [memory], at),
             )
         if touch:
             seen = AccessTouch(memory_ids=(memory.id,), accessed_us=now)
-            context.ledger.touch(space, seen)
+            try:
+                context.ledger.touch(space, seen)
+            except StoreLockedError:
+                dropped = "the access was not counted: the store is locked"
+                return msgspec.structs.replace(detail, warnings=(*detail.warnings, dropped))
         return detail
 
 
@@ -118,7 +162,7 @@ def events(
 ) -> list[Event]:
     """The log of one memory, oldest first."""
     if limit is not None:
-        count_argument("limit", limit)
+        limit = count_argument("limit", limit)
     space = context.in_namespace(namespace)
     with context.operation("events"), context.ledger.read() as view:
         memory_id = context.memory(view, space, id).id
@@ -159,8 +203,10 @@ def _tags(value: object) -> tuple[str, ...]:
 
 def listing_of(at: Moments, **asked: Any) -> Listing:
     """The checked arguments of `list` and `count` (L-15)."""
-    limit, offset = asked.get("limit", 20), asked.get("offset", 0)
-    if limit is not None and count_argument("limit", limit) > LIST_LIMIT_MAX:
+    limit, offset = asked.get("limit"), asked.get("offset", 0)
+    if limit is None:
+        limit = LIST_LIMIT_DEFAULT
+    if count_argument("limit", limit) > LIST_LIMIT_MAX:
         raise ValidationError("limit", limit, f"an integer from 1 to {LIST_LIMIT_MAX}")
     order = asked.get("order_by", "created_at")
     if order not in ORDERS:
@@ -169,7 +215,9 @@ def listing_of(at: Moments, **asked: Any) -> Listing:
         value = asked.get(name)
         if value is not None and not isinstance(value, bool):
             raise ValidationError(name, value, "true or false")
-    scopes = scopes_argument(asked["scope"])
+    scopes, tags = scopes_argument(asked["scope"]), asked.get("tags")
+    if tags is not None and not _tags(tags):
+        scopes = []  # nothing has one of no tags, as in recall
     return Listing(
         offset=count_argument("offset", offset, least=0),
         limit=limit,
@@ -177,7 +225,7 @@ def listing_of(at: Moments, **asked: Any) -> Listing:
         kind=_word("kind", asked.get("kind"), Kind),
         retention_policy=_word("retention_policy", asked.get("retention_policy"), RetentionPolicy),
         pinned=asked.get("pinned"),
-        tags=_tags(asked.get("tags")),
+        tags=_tags(tags),
         scopes=None if scopes is None else tuple(scopes),
         order_by=order,
         descending=asked.get("descending") is not False,

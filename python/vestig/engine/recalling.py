@@ -14,7 +14,7 @@ from vestig.config import Config
 from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity
 from vestig.engine.ranking import recipe
-from vestig.engine.reading import later_updates
+from vestig.engine.reading import later_updates, replaced_as_known
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ids import id_bytes, id_text
 from vestig.language import temporal, words
@@ -154,11 +154,13 @@ class _Recall:
             ends = view.ends_before(namespace, known)
             reinforced = view.reinforcements_at(namespace, ids, known)
             for id, memory in memories.items():
-                memories[id] = at_known_time(memory, ends=ends, reinforced=reinforced)
+                memories[id] = at_known_time(
+                    memory, ends=ends, reinforced=reinforced, known_at=from_us(known)
+                )
         return _Scored(
             scan=scan,
             memories=memories,
-            replaced=view.replaced_by(namespace, ids) if ids else {},
+            replaced=replaced_as_known(view, namespace, ids, checked.moments),
             vectors=view.vectors(namespace, ids) if checked.include_vectors and ids else {},
             warnings=later_updates(view, memories.values(), checked.moments),
             seq=view.seq,
@@ -308,6 +310,8 @@ def check_fields(given: Mapping[str, Any]) -> None:
 
 def recall(context: Context, request: RecallRequest, overrides: Any, profile: Any) -> RecallResult:
     """The routine behind `recall` and `search`."""
+    if profile is not None and not isinstance(profile, str):
+        raise ValidationError("profile", profile, "the name of a recall profile")
     config = context.effective(overrides, profile)
     settings = config.settings
     checked = plan(

@@ -55,10 +55,9 @@ def deprecate(memory: Memory, reason: str, t_invalid_us: int | None, now_us: int
     """Withdraws a memory; with `t_invalid` the fact ended, without it was never so (T-13)."""
     check_unexpired(memory, "deprecate")
     columns: dict[str, Any] = {"status": Status.DEPRECATED.value}
-    payload: dict[str, Any] = {"reason": reason}
+    payload: dict[str, Any] = {"reason": reason} | ended(memory, t_invalid_us)
     if t_invalid_us is not None:
         columns["t_invalid_us"] = t_invalid_us
-        payload |= ended(memory, t_invalid_us)
     return ChangeSet(
         namespace=memory.namespace,
         patches=(MemoryPatch(memory_id=memory.id, columns=columns, expired=True),),

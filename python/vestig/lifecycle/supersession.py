@@ -108,13 +108,12 @@ def replace(
         "status": Status.SUPERSEDED.value,
         "superseded_by": successor.id,
     }
-    payload: dict[str, Any] = {"superseded_by": successor.id, "reason": reason}
     end = t_invalid_us
     if end is None and old.t_invalid is None and successor.t_valid_us > to_us(old.t_valid):
         end = successor.t_valid_us
     if end is not None:
         columns["t_invalid_us"] = end
-        payload |= ended(old, end)
+    payload = {"superseded_by": successor.id, "reason": reason} | ended(old, end)
     return Replacement(
         patch=MemoryPatch(memory_id=old.id, columns=columns, expired=True),
         event=event(old, EventType.SUPERSEDE, now_us, payload),

@@ -211,9 +211,12 @@ def at_known_time(
     *,
     ends: Mapping[str, int | None],
     reinforced: Mapping[str, tuple[int, int | None]],
+    known_at: datetime,
 ) -> Memory:
-    """The memory with its end and counters as they were known at K (T-13)."""
+    """The memory with its end, counters and withdrawal as they were known at K (T-13)."""
     changed: dict[str, object] = {}
+    if memory.t_expired is not None and memory.t_expired > known_at:
+        changed = {"status": Status.ACTIVE, "t_expired": None, "superseded_by": None}
     if memory.id in ends:
         end = ends[memory.id]
         changed["t_invalid"] = None if end is None else from_us(end)

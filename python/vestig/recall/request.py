@@ -15,12 +15,22 @@ from vestig.ids import check_id_prefix
 from vestig.times import parse_time
 from vestig.types import Kind, OriginType, Role
 
-__all__ = ["Moments", "RecallPlan", "RecallRequest", "count_argument", "moments", "plan"]
+__all__ = [
+    "Moments",
+    "RecallPlan",
+    "RecallRequest",
+    "count_argument",
+    "flag_argument",
+    "moments",
+    "plan",
+]
 
 NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 # The last moment that can be written.
 FAR_FUTURE_US: Final = 253_402_300_799_999_999
 _MODES: Final = ("any", "all")
+# More than any store holds; what is above means the same (spec README 3).
+_COUNT_MAX: Final = 2**40
 
 
 class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,7 +100,8 @@ class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def count_argument(field: str, value: object, *, least: int = 1) -> int:
-    """An integer >= `least`; true is no integer (spec README 3).
+    """An integer >= `least`; true is no integer. More than any store holds is fine, and is
+    cut to a number that every layer can hold (spec README 3).
 
     Example:
         >>> count_argument("limit", 5)
@@ -98,10 +109,16 @@ def count_argument(field: str, value: object, *, least: int = 1) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ValidationError(field, value, f"an integer >= {least}")
-    return value
+    return min(value, _COUNT_MAX)
 
 
-def _flag(field: str, value: object) -> bool:
+def flag_argument(field: str, value: object) -> bool:
+    """true or false, nothing that merely counts as one.
+
+    Example:
+        >>> flag_argument("touch", False)
+        False
+    """
     if not isinstance(value, bool):
         raise ValidationError(field, value, "true or false")
     return value
@@ -267,8 +284,8 @@ def build_filter(request: RecallRequest, namespace: str, at: Moments) -> dict[st
             chosen[f"{first}_us"] = start
         if end is not None:
             chosen[f"{last}_us"] = end
-    chosen["include_expired"] = _flag("include_expired", request.include_expired)
-    chosen["include_archived"] = _flag("include_archived", request.include_archived)
+    chosen["include_expired"] = flag_argument("include_expired", request.include_expired)
+    chosen["include_archived"] = flag_argument("include_archived", request.include_archived)
     if request.min_similarity is not None:
         chosen["min_similarity"] = _similarity(request.min_similarity)
     return chosen
@@ -338,7 +355,7 @@ def plan(
         ids=None if request.ids is None else _ids("ids", request.ids),
         exclude_ids=() if request.exclude_ids is None else _ids("exclude_ids", request.exclude_ids),
         moments=at,
-        touch=_flag("touch", request.touch),
-        include_vectors=_flag("include_vectors", request.include_vectors),
+        touch=flag_argument("touch", request.touch),
+        include_vectors=flag_argument("include_vectors", request.include_vectors),
         warnings=warnings + at.warnings,
     )
