@@ -40,6 +40,9 @@ def fill(store: Path, count: int = 6) -> list[str]:
             txn.apply(made.reinforced(ids[0]))
         with ledger.write(NOW) as txn:
             txn.apply(made.superseded(ids[1], ids[2]))
+        gone = add(ledger, "a text that was forgotten again")
+        with ledger.write(NOW) as txn:
+            txn.forget("default", [gone], actor=None)
         assert ledger.verify_all() == []
     return ids
 

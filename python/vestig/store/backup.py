@@ -92,11 +92,12 @@ def _copy_projection(source: Path, target: Path) -> int:
         target.mkdir(mode=0o700)
         try:
             before = (source / _MANIFEST).read_bytes()
-            names = [p.name for p in source.iterdir() if _is_segment(p.name)]
+            # A segment that it does not name waits for its last reader and is not copied.
+            names = [p.name for p in source.iterdir() if _is_segment(p.name, before)]
             copied = sum(_copy(source / name, target / name) for name in names)
             if (source / _MANIFEST).read_bytes() == before:
                 # Segments never change and go only after a newer manifest has come.
-                copied += _copy(source / _MANIFEST, target / _MANIFEST)
+                copied += _write(target / _MANIFEST, before)
                 files.sync_folder(target)
                 return copied
         except FileNotFoundError:
@@ -105,8 +106,17 @@ def _copy_projection(source: Path, target: Path) -> int:
     return 0
 
 
-def _is_segment(name: str) -> bool:
-    return name.startswith("seg-") and ".damaged-" not in name
+def _is_segment(name: str, manifest: bytes) -> bool:
+    return name.startswith("seg-") and ".damaged-" not in name and name.encode() in manifest
+
+
+def _write(target: Path, raw: bytes) -> int:
+    files.make_private(target)
+    with target.open("r+b") as write:
+        write.write(raw)
+        write.flush()
+        os.fsync(write.fileno())
+    return len(raw)
 
 
 def _copy(source: Path, target: Path) -> int:
