@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from scripted import Opener
+
+import vestig
+from vestig.testing import HashingEmbedder
 
 
 def test_s08_doctor_names_the_configuration(opener: Opener) -> None:
@@ -31,3 +35,26 @@ def test_b14_an_export_lands_in_the_namespace_of_the_store(opener: Opener, tmp_p
     third.import_(tmp_path / "all.jsonl")
     assert third.count() == 0
     assert (third.count(namespace="default"), third.count(namespace="other")) == (1, 1)
+
+
+def test_x_d12_a_process_with_the_old_model_is_told(opener: Opener) -> None:
+    texts = [f"Statement number {n} of many others" for n in range(30)]
+    first = opener(embedder=HashingEmbedder(64))
+    ids = [outcome.memory_id for outcome in first.commit_many(texts)]
+    with pytest.raises(
+        vestig.EmbeddingMismatchError, match=r"64 dimensions.*32 dimensions.*rebuild"
+    ):
+        opener(embedder=HashingEmbedder(32))
+    second = opener(embedder=HashingEmbedder(32), change_embedder=True)
+    with pytest.raises(vestig.EmbeddingMismatchError):
+        second.recall("statement 7")
+    assert second.rebuild(embeddings=True)["embedded"] == len(texts)
+    found = second.recall("statement number 7")
+    assert (found.results[0].content, found.degraded) == (texts[7], ())
+    assert found.results[0].id == ids[7]
+    assert second.doctor().exit_code == 0
+    with pytest.raises(vestig.EmbeddingMismatchError, match="open it again"):
+        first.recall("statement 7")
+    with pytest.raises(vestig.EmbeddingMismatchError):
+        first.commit("Another statement by the old one")
+    assert second.count() == len(texts)

@@ -15,6 +15,7 @@ from vestig.results import DoctorReport, Finding
 from vestig.store import backup as copying
 from vestig.store import doctor as checking
 from vestig.store import portability, reembedding
+from vestig.store.discarding import discard_projection
 
 __all__ = ["backup", "doctor", "export", "metrics", "rebuild", "stats"]
 
@@ -82,7 +83,11 @@ def rebuild(context: Context, *, embeddings: bool, progress: Progress | None) ->
                 context.ledger, context.embedder, identity, progress=progress
             )
             embedded = counts.embedded
+            # vectors of the old model are of no use to anyone any more
+            if context.directory is not None:
+                discard_projection(context.directory / "projection")
             context.keeper = keeper_for(context.ledger, context.directory, identity)
+            context.keeper.take_degraded()
             context.mismatch, context.identity_known = None, True
         rows = context.keeper.rebuild(progress)
         core = context.keeper.core

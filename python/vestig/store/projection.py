@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 
 from vestig import _core
 from vestig._core import similar_within
-from vestig.errors import StoreDamagedError, VestigError
+from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ScanRequest
 from vestig.types import Degradation
 
@@ -48,6 +48,7 @@ class ProjectionKeeper:
     ) -> None:
         self._ledger = ledger
         self._read_only = read_only
+        self._model = model
         self._lock = threading.RLock()
         self._degraded: list[Degradation] = []
         self._trace_cache: dict[tuple[Any, ...], _core.TraceParams] = {}
@@ -115,12 +116,14 @@ class ProjectionKeeper:
             try:
                 core.refresh()
             except _core.ProjectionDamaged as damage:
+                self._check_model()
                 self._rebuild(view, str(damage), None)
                 return True
             seq = view.seq
             if core.applied_seq > seq:
                 return False
             if core.applied_seq < seq:
+                self._check_model()
                 if core.applied_seq and view.head_at(core.applied_seq) != core.chain_head:
                     raise _other_history(core.applied_seq)
                 if core.applied_seq == 0:
@@ -132,6 +135,16 @@ class ProjectionKeeper:
                     gone = view.removed_after(core.applied_seq)
                     core.apply(rows, seq, view.head, gone)
             return True
+
+    def _check_model(self) -> None:
+        """Another process may have given the store vectors of another model (D-13)."""
+        identity = self._ledger.embedding_identity()
+        if identity is not None and identity.model != self._model:
+            raise EmbeddingMismatchError(
+                f"the store was opened with vectors of {self._model}, and another process has"
+                f" since embedded it again with {identity.model} ({identity.dimensions}"
+                " dimensions); open it again with that model"
+            )
 
     def check_history(self) -> None:
         """At open: the projection must not be ahead of, or beside, the ledger (X-D04)."""
@@ -208,8 +221,11 @@ class ProjectionKeeper:
         The commit is durable already: what fails here is a degradation, never an error.
         """
         self._wrote = True
-        with self._ledger.read() as view:
-            self.align(view)
+        try:
+            with self._ledger.read() as view:
+                self.align(view)
+        except VestigError as error:
+            self._report("projection_stale", f"not brought up to date ({type(error).__name__})")
         if self.core.tail_rows >= TAIL_ROWS_MAX and not self._read_only:
             self._publish(False)
         return self.take_degraded()

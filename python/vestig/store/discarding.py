@@ -1,0 +1,27 @@
+"""Throwing the projection away: it is derived, so nothing is lost (B-01)."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from vestig.errors import VestigError
+
+__all__ = ["discard_projection"]
+
+
+def discard_projection(directory: Path) -> None:
+    """Removes all files of a projection. Processes that have them mapped keep what they see.
+
+    Raises:
+        VestigError: the disk refused; the ledger is untouched.
+    """
+    if not directory.exists():
+        return
+    try:
+        shutil.rmtree(directory)
+    except OSError as error:
+        raise VestigError(
+            f"{directory}: expected a projection that can be removed, got {error.strerror};"
+            " mend the permissions and run `vestig rebuild` again"
+        ) from error
