@@ -54,7 +54,7 @@ def forget(
     degraded: list[Degradation] = []
     with context.operation("forget"):
         found = [] if by_id else _matching(context, space, wanted)
-        removed, seq = Removed(rows={}), 0
+        removed, seq = Removed(rows={"memories": 0}), 0
         memories: list[Memory] = []
         try:
             with context.ledger.write(context.now_us()) as txn:

@@ -100,8 +100,13 @@ def _help(param: Param) -> str:
 
 def _argument(param: Param) -> click.Parameter:
     if not param.flag:
+        shown = param.name.removesuffix("s").upper() + "..." if param.many else param.name.upper()
         return click.Argument(
-            [param.name], required=param.required, type=_type(param), metavar=param.name.upper()
+            [param.name],
+            required=param.required,
+            type=_type(param),
+            metavar=shown,
+            nargs=-1 if param.many else 1,
         )
     options: dict[str, Any] = {"help": _help(param), "type": _type(param), "default": None}
     names = [param.name, param.flag]
@@ -152,13 +157,13 @@ def _given(
     args: dict[str, Any] = {}
     for param in params:
         value = values.get(param.name)
-        if value is None or (param.kind in _LIST_KINDS and not value):
+        if value is None or ((param.many or param.kind in _LIST_KINDS) and not value):
             if param.default is not None:
                 args[param.name] = param.default
             continue
         if param.kind == "words":
             value = _words(param, value)
-        elif param.kind == "texts":
+        elif param.kind == "texts" or param.many:
             value = list(value)
         elif param.kind == "pairs":
             value = _pairs(value)
@@ -178,6 +183,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
             output=terminal.output,
             input=terminal.input,
             say=terminal.say,
+            confirm=terminal.confirm,
         )
         shown = dict(call.args)
         call.config = configuration(given) if operation.name != "demo" else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from vestig.surfaces import render
+from vestig.surfaces.forget_operation import FORGET
 from vestig.surfaces.memory_params import (
     CLEARABLE,
     ID,
@@ -19,6 +20,7 @@ from vestig.surfaces.memory_params import (
     T_INVALID,
     TIME_TRAVEL,
     TRIGGER,
+    scoped,
 )
 from vestig.surfaces.operations import Call, Operation, Param, words
 from vestig.types import (
@@ -32,15 +34,6 @@ from vestig.types import (
 __all__ = ["MEMORY_OPERATIONS"]
 
 
-def _scoped(args: dict[str, Any]) -> dict[str, Any]:
-    """`--unscoped` is the scope null, alone or beside named scopes (D-11)."""
-    given = dict(args)
-    if given.pop("unscoped", False):
-        named = given.get("scope")
-        given["scope"] = None if named is None else [*named, None]
-    return given
-
-
 def _add(call: Call) -> Any:
     from vestig.errors import HygieneError
 
@@ -51,14 +44,14 @@ def _add(call: Call) -> Any:
 
 
 def _recall(call: Call) -> Any:
-    given = _scoped(call.args)
+    given = scoped(call.args)
     for layout in ("explain", "timing", "format"):
         given.pop(layout, None)
     return call.store.recall(given.pop("query"), **given)
 
 
 def _list(call: Call) -> Any:
-    given = _scoped(call.args)
+    given = scoped(call.args)
     given.pop("snippet_len", None)
     if given.pop("ascending", False):
         given["descending"] = False
@@ -326,4 +319,5 @@ MEMORY_OPERATIONS: Final = (
     _SUPERSEDE,
     *(_state(action) for action in ("pin", "unpin", "archive", "restore")),
     _UPDATE,
+    FORGET,
 )

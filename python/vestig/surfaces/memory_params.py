@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from vestig.surfaces.operations import Param, words
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger
+
+
+def scoped(args: dict[str, Any]) -> dict[str, Any]:
+    """`--unscoped` is the scope null, alone or beside named scopes (D-11)."""
+    given = dict(args)
+    if given.pop("unscoped", False):
+        named = given.get("scope")
+        given["scope"] = None if named is None else [*named, None]
+    return given
+
 
 FORMATS: Final = ("text", "compact", "explain", "list", "json")
 ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")

@@ -71,6 +71,8 @@ class Call(msgspec.Struct, kw_only=True):
     input: Callable[[], IO[str]] | None = None
     # a running account: line, style
     say: Callable[..., None] | None = None
+    # asks before something is destroyed: plan → whether to go on
+    confirm: Callable[[str], bool] | None = None
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True):

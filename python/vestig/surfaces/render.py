@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 
 __all__ = [
     "backup",
+    "collected",
     "demo",
     "detail",
     "doctor",
@@ -19,6 +20,8 @@ __all__ = [
     "events",
     "explained",
     "exported",
+    "forget_plan",
+    "forgotten",
     "imported",
     "outcome",
     "page",
@@ -206,6 +209,39 @@ def enriched(value: Any, _: Args) -> str:
         f"{value.done} jobs done, {value.retried} to be retried, {value.failed} failed,"
         f" {value.pending} pending"
     )
+
+
+_PLANNED_IDS: Final = 20
+
+
+def forget_plan(report: Any) -> str:
+    """What would go, before it goes."""
+    ids = report.memory_ids
+    lines = [f"{len(ids)} memories would be forgotten for good:"]
+    lines += [f"  {id}" for id in ids[:_PLANNED_IDS]]
+    if len(ids) > _PLANNED_IDS:
+        lines.append(f"  … and {len(ids) - _PLANNED_IDS} more")
+    rows = ", ".join(f"{count} {name}" for name, count in report.rows_removed.items() if count)
+    return "\n".join([*lines, f"Rows: {rows}", f"Note: {report.outside}"])
+
+
+def forgotten(report: Any, _: Args) -> str:
+    """What was forgotten, and what the search of the files came to."""
+    if report.dry_run and report.memory_ids:
+        return forget_plan(report)
+    if not report.memory_ids:
+        return "Nothing to forget"
+    return (
+        f"{len(report.memory_ids)} memories forgotten: {report.files_scanned} files"
+        f" ({report.bytes_scanned} bytes) searched, {report.residues} residues,"
+        f" {report.shared_occurrences} occurrences in other memories\nNote: {report.outside}"
+    )
+
+
+def collected(report: Any, _: Args) -> str:
+    """What supported nothing."""
+    would = "would be " if report.dry_run else ""
+    return f"{report.sources_removed} sources and {report.edges_removed} links {would}removed"
 
 
 def imported(value: Any, _: Args) -> str:

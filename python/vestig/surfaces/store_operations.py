@@ -69,6 +69,22 @@ def _rebuild_options(args: Mapping[str, Any]) -> dict[str, Any]:
 
 STORE_OPERATIONS: Final = (
     Operation(
+        name="housekeeping gc",
+        help="Remove sources that produced nothing, and links without ends.",
+        params=(
+            Param(
+                name="dry_run",
+                kind="flag",
+                flag="--dry-run",
+                help="Say what would go; keep everything.",
+            ),
+        ),
+        run=lambda call: call.store.gc(**call.args),
+        document="gc",
+        text=render.collected,
+        writes=True,
+    ),
+    Operation(
         name="housekeeping enrich",
         help="Work the jobs that wait, such as vectors that could not be made.",
         params=(

@@ -108,6 +108,18 @@ class Terminal:
         else:
             click.echo(_harmless(text), err=True)
 
+    def confirm(self, plan: str) -> bool:
+        """Shows what would be destroyed and asks.
+
+        Raises:
+            ValidationError: nobody is there to ask; `--yes` is the answer then (S-02).
+        """
+        if not self.as_json:
+            click.echo(_harmless(plan), err=True)
+        if self.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise ValidationError("yes", "nothing", "--yes, or a terminal to ask on")
+        return click.confirm("Go on?", default=False, err=True)
+
     def progress(self, done: int, total: int | None) -> None:
         """Moves a progress bar, on a terminal only."""
         if self.as_json or not sys.stderr.isatty():
