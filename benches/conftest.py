@@ -106,6 +106,11 @@ def median_ms(call: Callable[[], Any], rounds: int = 60, warm: int = 5) -> float
     return 1000 * float(np.median(times))
 
 
+def remark(line: str) -> None:
+    """A line of the summary for a figure that is no time."""
+    _LINES.append(line)
+
+
 def report(name: str, benchmark: Any, *, yardstick: float, bar: float | None, note: str) -> None:
     """A line of the summary. `yardstick` and `bar` in ms; bar already scaled."""
     stats = benchmark.stats.stats
