@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from conftest import World, remark
 
 # Anonymous memory of a process that has recalled, without and with the store.
