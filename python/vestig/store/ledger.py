@@ -133,6 +133,7 @@ class SqliteLedger:
         with forks.inside():
             if self._path is None:
                 with self._write_lock:
+                    self._check_process()  # it may have been closed meanwhile
                     assert self._writer is not None
                     yield self._writer
                 return
@@ -230,6 +231,7 @@ class SqliteLedger:
         if not self._write_lock.acquire(timeout=max(0.0, self._options.lock_timeout_s)):
             raise self._locked(started, "another thread of this process")
         try:
+            self._check_process()  # it may have been closed meanwhile
             if self._write_depth:
                 raise ConflictError(
                     f"{self._where}: expected one write transaction per thread, one is open"
