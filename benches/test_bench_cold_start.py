@@ -6,12 +6,14 @@ scan. The embedder is left out by giving the query's vector, then measured with 
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from conftest import World, median_ms, report
+from generator import texts
 
 BARE = "import apsw, msgspec, click"
 BARE_EMBEDDER = """
@@ -37,6 +39,8 @@ import sys, vestig
 with vestig.open(sys.argv[1]) as store:
     assert store.recall("which label does the kettle carry?", limit=10).results
 """
+COMMAND = "import sys; from vestig.surfaces.cli import run; sys.exit(run(sys.argv[1:]))"
+COMMAND_BAR_MS = 2_000.0
 BAR_OVER_BARE_MS = 150.0
 BAR_OVER_BARE_EMBEDDER_MS = 250.0
 ROUNDS = 7
@@ -79,5 +83,33 @@ def test_cold_process_with_the_builtin_embedder(benchmark: Any, tmp_path: Path) 
         benchmark,
         yardstick=bare,
         bar=bare + BAR_OVER_BARE_EMBEDDER_MS,
+        note="yardstick: imports + session + one run",
+    )
+
+
+def test_x_r23_cold_command_line_with_the_builtin_embedder(benchmark: Any, tmp_path: Path) -> None:
+    """A thousand memories, from process start to printed answer."""
+    import vestig
+
+    path = tmp_path / "store"
+    with vestig.open(path) as store:
+        store.commit_many(texts(1_000))
+        assert store.count() > 900  # a few of the generator's texts restate others
+    config = tmp_path / "vestig.yaml"
+    config.write_text(f"store: {{path: {json.dumps(str(path))}}}\n", encoding="utf-8")
+    words = ("memory", "recall", "which label does the kettle carry?", "--config", str(config))
+    bare = median_ms(lambda: run(BARE_EMBEDDER), rounds=ROUNDS, warm=1)
+    benchmark.pedantic(
+        lambda: subprocess.run(
+            [sys.executable, "-c", COMMAND, *words], check=True, stdout=subprocess.DEVNULL
+        ),
+        rounds=ROUNDS,
+        warmup_rounds=1,
+    )
+    report(
+        "cold command line → recall, 1000, built-in embedder (X-R23)",
+        benchmark,
+        yardstick=bare,
+        bar=COMMAND_BAR_MS,
         note="yardstick: imports + session + one run",
     )
