@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from scripted import Opener
 
 import vestig
+from vestig.testing import HashingEmbedder
 
 OFFICE = "The office of the team is in Oslo"
 Call = Callable[[vestig.Vestig, str], Any]
@@ -79,3 +81,57 @@ def test_l12_touch_of_a_locked_store_is_dropped_with_a_warning(opener: Opener, w
     result = reader.recall("office", touch=True) if result is None else result
     assert any("not counted" in warning for warning in result.warnings)
     assert reader.show(memory).memory.access_count == 0
+
+
+MARK = "ZZMARKERZZ"
+TELLING: dict[str, Call] = {
+    "query list": lambda s, _: s.recall([MARK]),  # type: ignore[arg-type]
+    "query object": lambda s, _: s.recall({MARK: 1}),  # type: ignore[arg-type]
+    "authors": lambda s, _: s.recall("office", authors={"a": MARK}),  # type: ignore[arg-type]
+    "metadata": lambda s, _: s.recall("office", metadata=MARK),  # type: ignore[arg-type]
+    "scope": lambda s, _: s.recall("office", scope={MARK: 1}),
+    "recall tags": lambda s, _: s.recall("office", tags={MARK: 1}),  # type: ignore[arg-type]
+    "list tags": lambda s, _: s.list(tags={MARK: 1}),  # type: ignore[arg-type]
+    "reason": lambda s, id: s.deprecate(id, MARK * 60),
+    "reason type": lambda s, id: s.pin(id, [MARK]),  # type: ignore[arg-type]
+    "commit tags": lambda s, _: s.commit(OFFICE, tags=MARK),  # type: ignore[arg-type]
+    "metadata value": lambda s, _: s.commit(OFFICE, metadata={"k": {MARK}}),
+    "surrogate": lambda s, _: s.commit(MARK + "\ud800"),
+}
+
+
+@pytest.mark.parametrize("call", TELLING)
+def test_b11_refusals_do_not_repeat_what_was_said(store: vestig.Vestig, call: str) -> None:
+    memory = store.commit(OFFICE).memory_id
+    assert memory is not None
+    with pytest.raises(vestig.ValidationError) as caught:
+        TELLING[call](store, memory)
+    assert MARK not in str(caught.value)
+    assert not [name for name in store.metrics() if MARK in name]
+
+
+def test_b21_an_end_before_the_beginning_is_shown(store: vestig.Vestig) -> None:
+    memory = store.commit(OFFICE).memory_id
+    assert memory is not None
+    with pytest.raises(vestig.ValidationError, match=r"got '1999-01-01T00:00:00\.000000Z'"):
+        store.deprecate(memory, t_invalid="1999-01-01")
+
+
+def test_b24_an_archived_successor_is_refused_with_its_state(store: vestig.Vestig) -> None:
+    old, new = store.commit(OFFICE).memory_id, store.commit("A second sentence").memory_id
+    assert old is not None
+    assert new is not None
+    store.archive(new)
+    with pytest.raises(vestig.ConflictError, match=f"{new}.*archived; restore it first"):
+        store.supersede(old, new)
+
+
+def test_files_of_the_caller_stay_open(store: vestig.Vestig) -> None:
+    """D-14: `import_` reads an open file and leaves it open."""
+    store.commit(OFFICE)
+    file = io.BytesIO()
+    store.export(file)
+    file.seek(0)
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as other:
+        assert other.import_(file).memories == 1
+    assert not file.closed

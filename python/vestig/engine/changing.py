@@ -9,7 +9,7 @@ from vestig.engine.context import Context
 from vestig.errors import ValidationError
 from vestig.lifecycle import states, supersession
 from vestig.ports import LedgerView
-from vestig.times import parse_time, to_us
+from vestig.times import format_us, parse_time, to_us
 from vestig.types import Degradation, Memory, SupersessionRecord, _Value
 
 __all__ = ["StateChange", "change_state", "reason_argument", "record_access", "supersede"]
@@ -34,7 +34,8 @@ def reason_argument(value: object, *, required: bool = False) -> str | None:
     if value is None and not required:
         return None
     if not isinstance(value, str) or len(value) > 500:
-        raise ValidationError("reason", value, "text of at most 500 characters")
+        fact = f"{len(value)} characters" if isinstance(value, str) else type(value).__name__
+        raise ValidationError("reason", fact, "text of at most 500 characters")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -125,8 +126,9 @@ def deprecate(
 def check_end(memory: Memory, end_us: int | None) -> None:
     """A fact cannot end before it began (D-01)."""
     if end_us is not None and end_us < to_us(memory.t_valid):
+        begin = format_us(to_us(memory.t_valid))
         raise ValidationError(
-            "t_invalid", memory.id, f"a time from its t_valid {memory.t_valid.isoformat()} on"
+            "t_invalid", format_us(end_us), f"a time from t_valid {begin} of {memory.id} on"
         )
 
 

@@ -197,7 +197,7 @@ def _tags(value: object) -> tuple[str, ...]:
         return ()
     wanted = [value] if isinstance(value, str) else value
     if not isinstance(wanted, (list, tuple)) or not all(isinstance(tag, str) for tag in wanted):
-        raise ValidationError("tags", value, "text or a list of texts")
+        raise ValidationError("tags", type(value).__name__, "text or a list of texts")
     return tuple(wanted)
 
 

@@ -88,6 +88,8 @@ class RecordFile:
 
     def __init__(self, source: str | Path | IO[Any]) -> None:
         self._raw = _opened(source)
+        # an open file that the caller gave stays open
+        self._borrowed = self._raw in (source, getattr(source, "buffer", None))
         self._raw.seek(0, io.SEEK_END)
         self.bytes_total = self._raw.tell()
         self.replaced_lines = 0
@@ -104,7 +106,8 @@ class RecordFile:
 
     def close(self) -> None:
         """Idempotent."""
-        self._raw.close()
+        if not self._borrowed:
+            self._raw.close()
 
     def digest(self) -> str:
         """First 32 hex digits of the SHA-256 of the unpacked bytes."""

@@ -92,10 +92,10 @@ def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) 
         )
     check_replaceable(old)
     if new.status is not Status.ACTIVE:
+        since = f" since {_since(new)}" if new.t_expired else "; restore it first"
         raise ConflictError(
-            f"cannot supersede by {new.id}: it is {new.status.value} since"
-            f" {_since(new) if new.t_expired else 'it was archived'}; the newer memory must be"
-            " active"
+            f"cannot supersede by {new.id}: the newer memory must be active, it is"
+            f" {new.status.value}{since}"
         )
 
 

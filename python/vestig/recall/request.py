@@ -126,7 +126,7 @@ def flag_argument(field: str, value: object) -> bool:
 
 def _text(field: str, value: object) -> str:
     if not isinstance(value, str):
-        raise ValidationError(field, value, "text")
+        raise ValidationError(field, type(value).__name__, "text")
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -139,7 +139,7 @@ def _texts(field: str, value: object) -> list[str]:
         return [_text(field, value)]
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_text(field, item) for item in value]
-    raise ValidationError(field, value, "text or a list of texts")
+    raise ValidationError(field, type(value).__name__, "text or a list of texts")
 
 
 def _codes(field: str, value: object, words: Sequence[str]) -> list[int]:
@@ -301,7 +301,7 @@ def _metadata(value: object) -> dict[str, Any] | None:
     if value is None:
         return None
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ValidationError("metadata", value, "an object of names and values")
+        raise ValidationError("metadata", type(value).__name__, "an object of names and values")
     return dict(value)
 
 
