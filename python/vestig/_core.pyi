@@ -280,6 +280,9 @@ class Projection:
         version. `removed`: (id, seq that forgot it); versions up to that seq count no more.
         Nothing changes when any row is refused (ValueError)."""
 
+    def close(self) -> None:
+        """Lets go of every mapped file; afterwards it is empty."""
+
     def reset(self) -> None:
         """Empty, in memory and (when published next) on disk."""
 

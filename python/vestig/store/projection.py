@@ -271,9 +271,10 @@ class ProjectionKeeper:
 
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change
-        nothing."""
+        nothing. Lets go of all files, so that nobody waits for this process."""
         if self._wrote and not self._read_only and self.core.tail_rows >= CLOSING_ROWS_MIN:
             self._publish(False)
+        self.core.close()
 
     # --- scans -----------------------------------------------------------------------------
 

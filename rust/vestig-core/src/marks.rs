@@ -64,16 +64,17 @@ pub fn find(
     if length == 0 || marks.is_empty() || data.len() < length {
         return found;
     }
-    // A bitmap of 8 KiB answers "no" for nearly every offset.
-    let mut sieve = vec![0_u64; 1024];
+    // A bitmap that answers "no" for nearly every offset.
+    let words = (marks.len() / 2).next_power_of_two().max(1024);
+    let mut sieve = vec![0_u64; words];
     for mark in marks {
-        sieve[(mark >> 6) as usize % 1024] |= 1 << (mark % 64);
+        sieve[(mark >> 6) as usize % words] |= 1 << (mark % 64);
     }
     let base = base(key);
     let leaving = (1..length).fold(1, |power, _| multiply(power, base));
     let mut hash = mark(key, &data[..length]);
     for end in length..=data.len() {
-        let suspect = sieve[(hash >> 6) as usize % 1024] >> (hash % 64) & 1 == 1;
+        let suspect = sieve[(hash >> 6) as usize % words] >> (hash % 64) & 1 == 1;
         if suspect && end > seen && marks.contains(&hash) {
             let offset = end - length;
             found

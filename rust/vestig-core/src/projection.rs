@@ -183,6 +183,12 @@ impl Projection {
         Ok(())
     }
 
+    /// Lets go of every map and of the tail: what is read now was given up.
+    pub fn close(&self) {
+        let _writing = self.writing();
+        self.replace(Snapshot::empty(Arc::clone(&self.identity)));
+    }
+
     /// Empty; what is on disk is replaced by the next publication.
     pub fn reset(&self) {
         let mut replaced = self.writing();

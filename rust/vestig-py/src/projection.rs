@@ -199,6 +199,10 @@ impl Projection {
         })
     }
 
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+
     fn reset(&self, py: Python<'_>) {
         py.detach(|| self.0.reset());
     }
