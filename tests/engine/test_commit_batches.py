@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from scripted import Opener
+from scripted import Opener, pair
 
 import vestig
 import vestig.testing
@@ -157,3 +157,13 @@ def test_x_c28_dry_run_leaves_no_trace_at_all(opener: Opener) -> None:
 def test_batch_must_be_a_list(store: vestig.Vestig, items: Any) -> None:
     with pytest.raises(vestig.ValidationError, match="items"):
         store.commit_many(items)
+
+
+def test_memory_restored_in_the_batch_is_linked_by_later_items(opener: Opener) -> None:
+    """C-01: as if the items had been committed one by one."""
+    store = opener(vectors=pair(0.8, OFFICE, DEPLOYS))
+    old = store.commit(OFFICE).memory_id
+    assert old is not None
+    store.archive(old)
+    assert kinds(store.commit_many([OFFICE, DEPLOYS])) == [EXACT, NEW]
+    assert store.stats()["edges"]["RELATED"] == 1

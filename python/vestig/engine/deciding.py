@@ -58,6 +58,7 @@ class Batch:
         self._texts: dict[tuple[Any, ...], str] = {}
         self._inserted: dict[int, str] = {}
         self._pending: dict[str, Item] = {}
+        self._restored = False
         # superseded id → ids that superseded it
         self._successors: dict[str, set[str]] = {}
 
@@ -107,7 +108,8 @@ class Batch:
 
         Raises:
             UniquenessCollision: the store changed so that a text needs a vector after all.
-            GroupEnds: an item inserts a text that an earlier item withdraws.
+            GroupEnds: an item inserts a text that an earlier item withdraws, or a neighbour of
+                one that it restores.
         """
         self._start()
         self.look_up(view)
@@ -144,6 +146,9 @@ class Batch:
             nearest = self._nearest(view, case, near)
             if nearest.match is not None:
                 self._reinforce(case, nearest.match, nearest.score)
+            elif self._restored and not self.dry:
+                # A restored memory is a neighbour again when its return is written (G-07).
+                raise GroupEnds(place)
             else:
                 self._insert(case, near, nearest.update)
         self._cases.append(case)
@@ -248,6 +253,7 @@ class Batch:
             case.warnings.append(
                 f"the text is that of {memory.id}, which `supersedes` names: nothing was superseded"
             )
+        self._restored |= memory.status is Status.ARCHIVED
         event, columns = row.reinforce(self._rows, case.came, memory, near_score=score)
         self._known[memory.id] = row.merged(memory, columns, case.came)
         kind = CommitOutcomeKind.EXACT_DUPE if score is None else CommitOutcomeKind.NEAR_DUPE
