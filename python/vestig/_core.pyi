@@ -287,10 +287,20 @@ class Projection:
         """Empty, in memory and (when published next) on disk."""
 
     def publish(self, compact: bool = False) -> int:
-        """Tail to a new segment (compact: everything to one) and manifest, durably, under the
-        kernel lock. Bytes written; 0 when nothing was to do or another process was newer.
+        """Tail to a new segment (compact: everything to one; segments with forgotten memories are
+        written again too) and manifest, durably, under the kernel lock. Bytes written; 0 when nothing was to do or another process was newer.
         SnapshotMoved when another process published since `reset`; what it published is taken
         over by the next `refresh`."""
+
+    def merge(self, max_segments: int = 1, max_bytes: int = ..., wait: bool = False) -> int:
+        """Makes one segment of several, once, without holding up any other call; bytes written. 0
+        when few enough are there, when somebody else merges (`wait`: waits instead), or when what
+        was merged has been replaced meanwhile. No result changes by a bit; `applied_seq` stays.
+        More than `max_segments` stay where each is larger than all behind it together; 1 = always
+        all. At most `max_bytes` are read."""
+
+    def stop_merging(self) -> None:
+        """Makes merges that run now end soon, without a result."""
 
     def sweep(self) -> int:
         """Removes segments that no manifest names; how many stay because somebody reads them."""

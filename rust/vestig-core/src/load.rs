@@ -1,12 +1,13 @@
 //! From a folder to a snapshot: what the manifest names, checked once.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{CoreError, Result};
-use crate::format::{Damage, Identity, Manifest, header_crc, parse_manifest};
+use crate::format::{Damage, Identity, Manifest, SegmentEntry, header_crc, parse_manifest};
 use crate::map::Region;
 use crate::segment::Segment;
 use crate::snapshot::{Part, Snapshot, Stamp};
@@ -61,8 +62,64 @@ pub fn manifest(folder: &Path) -> Result<Option<Manifest>> {
     Ok(read_manifest(folder)?.map(|(manifest, _)| manifest))
 }
 
+/// A merged segment on its way into the manifest: mapped, checked, without the rows that the
+/// segments beside it mask.
+#[derive(Clone)]
+pub struct Prepared {
+    /// All rows count.
+    pub part: Part,
+    /// Names of the segments it was made from and beside.
+    pub beside: Arc<HashSet<String>>,
+}
+
+/// What need not be mapped, checked and compared again.
+pub struct Known<'a> {
+    /// Its published parts, whose masks hold as long as a manifest names them: a version that is
+    /// replaced or forgotten never counts again.
+    pub held: &'a Snapshot,
+    /// What a merge of this process made.
+    pub prepared: Option<&'a Prepared>,
+}
+
+impl Known<'_> {
+    fn part(&self, name: &str) -> Option<Part> {
+        let named = |part: &&Part| part.segment.name() == Some(name);
+        let held = self.held.parts[..self.held.published].iter().find(named);
+        held.or_else(|| self.prepared.map(|made| &made.part).filter(named))
+            .cloned()
+    }
+
+    /// Whether the masks between two parts are made already.
+    fn settled(&self, a: &Part, b: &Part) -> bool {
+        let (Some(a), Some(b)) = (a.segment.name(), b.segment.name()) else {
+            return false;
+        };
+        let held = |name: &str| {
+            let published = &self.held.parts[..self.held.published];
+            published
+                .iter()
+                .any(|part| part.segment.name() == Some(name))
+        };
+        let made = |name: &str| {
+            let part = self.prepared.map(|made| &made.part);
+            part.is_some_and(|part| part.segment.name() == Some(name))
+        };
+        let beside = |name: &str| self.prepared.is_some_and(|made| made.beside.contains(name));
+        match (held(a), held(b)) {
+            (true, true) => true,
+            (true, false) => made(b) && beside(a),
+            (false, true) => made(a) && beside(b),
+            (false, false) => false,
+        }
+    }
+}
+
 /// The published snapshot; None when there is no manifest. `known` segments are used again.
-pub fn load(folder: &Path, identity: &Arc<Identity>, known: &Snapshot) -> Result<Option<Snapshot>> {
+pub fn load(
+    folder: &Path,
+    identity: &Arc<Identity>,
+    known: &Known<'_>,
+) -> Result<Option<Snapshot>> {
     let mut missing = None;
     for _ in 0..ATTEMPTS {
         let Some((manifest, stamp)) = read_manifest(folder)? else {
@@ -73,7 +130,14 @@ pub fn load(folder: &Path, identity: &Arc<Identity>, known: &Snapshot) -> Result
             return Err(damaged_file(MANIFEST, damage));
         }
         match bind_all(folder, identity, &manifest, known) {
-            Ok(parts) => return Ok(Some(assemble(identity, &manifest, stamp, parts))),
+            Ok(parts) => {
+                return Ok(Some(assemble(
+                    identity,
+                    &manifest,
+                    stamp,
+                    mask(parts, known),
+                )));
+            }
             Err(CoreError::Io(error)) if error.kind() == ErrorKind::NotFound => {
                 missing = Some(manifest);
             }
@@ -89,34 +153,43 @@ fn bind_all(
     folder: &Path,
     identity: &Identity,
     manifest: &Manifest,
-    known: &Snapshot,
+    known: &Known<'_>,
 ) -> Result<Vec<Part>> {
     let mut parts = Vec::with_capacity(manifest.segments.len());
     for entry in &manifest.segments {
-        let old = known
-            .parts
-            .iter()
-            .find(|part| part.segment.name() == Some(&entry.name));
-        let segment = match old {
-            Some(part) => Arc::clone(&part.segment),
-            None => {
-                let damaged = |damage| damaged_file(&entry.name, damage);
-                let region = Region::map(File::open(folder.join(&entry.name))?)?;
-                let found = region.bytes().len() as u64;
-                if found != entry.bytes {
-                    let text = format!("expected {} bytes, found {found}", entry.bytes);
-                    return Err(damaged(Damage(text)));
-                }
-                if header_crc(region.bytes()).map_err(damaged)? != entry.crc {
-                    return Err(damaged(Damage("header is not the one published".into())));
-                }
-                let segment = Segment::open(region, identity, Some(entry.name.clone()));
-                Arc::new(segment.map_err(damaged)?)
-            }
+        let part = match known.part(&entry.name) {
+            Some(part) => part,
+            None => Part::whole(Arc::new(map(&folder.join(&entry.name), identity, entry)?)),
         };
-        parts.push(Part::whole(segment));
+        parts.push(part);
     }
     Ok(parts)
+}
+
+/// Maps and checks one segment.
+pub fn map(path: &Path, identity: &Identity, entry: &SegmentEntry) -> Result<Segment> {
+    let damaged = |damage| damaged_file(&entry.name, damage);
+    let region = Region::map(File::open(path)?)?;
+    let found = region.bytes().len() as u64;
+    if found != entry.bytes {
+        let text = format!("expected {} bytes, found {found}", entry.bytes);
+        return Err(damaged(Damage(text)));
+    }
+    if header_crc(region.bytes()).map_err(damaged)? != entry.crc {
+        return Err(damaged(Damage("header is not the one published".into())));
+    }
+    Segment::open(region, identity, Some(entry.name.clone())).map_err(damaged)
+}
+
+fn mask(mut parts: Vec<Part>, known: &Known<'_>) -> Vec<Part> {
+    for newer in 1..parts.len() {
+        for older in 0..newer {
+            if !known.settled(&parts[older], &parts[newer]) {
+                parts[older] = parts[older].masked_by(&parts[newer]);
+            }
+        }
+    }
+    parts
 }
 
 fn assemble(
@@ -127,7 +200,7 @@ fn assemble(
 ) -> Snapshot {
     let mut snapshot = Snapshot::empty(Arc::clone(identity));
     snapshot.published = parts.len();
-    parts.into_iter().for_each(|part| snapshot.push(part));
+    snapshot.parts = parts;
     snapshot.generation = manifest.generation;
     snapshot.upto_seq = manifest.upto_seq;
     snapshot.applied_seq = manifest.upto_seq;

@@ -1,11 +1,13 @@
 //! The shared state of one store's projection: many readers, one writer at a time.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
 use crate::error::{CoreError, Result};
 use crate::format::{Identity, Manifest, SegmentEntry};
-use crate::plan::{entries, first_merged};
+use crate::load::{Known, Prepared};
+use crate::plan::{entries, first_written};
 use crate::segment::Id;
 use crate::snapshot::{Snapshot, merge};
 use crate::tail::{Analysed, NewRow};
@@ -17,12 +19,16 @@ const MODEL_MAX: usize = 1024;
 /// Segments, manifest and tail of one store. All methods take `&self` and may run in parallel;
 /// a reader keeps the snapshot it began with.
 pub struct Projection {
-    folder: Option<PathBuf>,
+    pub(crate) folder: Option<PathBuf>,
     read_only: bool,
-    identity: Arc<Identity>,
+    pub(crate) identity: Arc<Identity>,
     current: RwLock<Arc<Snapshot>>,
     /// Held by whoever makes the next snapshot; true after `reset`, until the next publication.
     writing: Mutex<bool>,
+    /// What a merge made, until a snapshot holds it.
+    pub(crate) prepared: Mutex<Option<Prepared>>,
+    /// How often merges were told to stop.
+    pub(crate) stops: AtomicU64,
     discarded: Option<String>,
 }
 
@@ -55,6 +61,8 @@ impl Projection {
             identity,
             current,
             writing: Mutex::new(false),
+            prepared: Mutex::new(None),
+            stops: AtomicU64::new(0),
             discarded,
         })
     }
@@ -91,7 +99,17 @@ impl Projection {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
     }
 
-    fn writing(&self) -> MutexGuard<'_, bool> {
+    /// The folder, if this process may write to it.
+    pub(crate) fn writable(&self) -> Option<&PathBuf> {
+        self.folder.as_ref().filter(|_| !self.read_only)
+    }
+
+    pub(crate) fn prepared(&self) -> MutexGuard<'_, Option<Prepared>> {
+        // Set and taken whole.
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn writing(&self) -> MutexGuard<'_, bool> {
         // A panic between two snapshots leaves the former one whole.
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,22 +132,31 @@ impl Projection {
         if *guard {
             return Ok(false);
         }
-        self.adopt(folder)
+        self.adopt(folder, u64::MAX)
     }
 
-    /// Takes over what is published if it is not older than what is held.
-    fn adopt(&self, folder: &Path) -> Result<bool> {
+    /// Takes over what is published if it is neither older than what is held nor newer than
+    /// `newest`. The caller holds `writing`.
+    pub(crate) fn adopt(&self, folder: &Path, newest: u64) -> Result<bool> {
         let old = self.snapshot();
-        let Some(mut new) = load::load(folder, &self.identity, &old)? else {
+        let prepared = self.prepared().clone();
+        let known = Known {
+            held: &old,
+            prepared: prepared.as_ref(),
+        };
+        let Some(mut new) = load::load(folder, &self.identity, &known)? else {
             return Ok(false);
         };
-        if new.stamp == old.stamp {
+        if new.stamp == old.stamp || new.upto_seq > newest {
             return Ok(false);
         }
+        // A map that no snapshot needs would keep its file.
+        *self.prepared() = None;
         if new.upto_seq < old.upto_seq {
             // Going back would forget rows that the caller has already seen.
             let mut kept = old.as_ref().clone();
             kept.stamp = new.stamp;
+            kept.generation = kept.generation.max(new.generation);
             self.replace(kept);
             return Ok(false);
         }
@@ -186,6 +213,7 @@ impl Projection {
     /// Lets go of every map and of the tail: what is read now was given up.
     pub fn close(&self) {
         let _writing = self.writing();
+        *self.prepared() = None;
         self.replace(Snapshot::empty(Arc::clone(&self.identity)));
     }
 
@@ -199,15 +227,16 @@ impl Projection {
         empty.stamp = folder.and_then(|folder| load::stamp(folder).ok().flatten());
         empty.generation = old.generation;
         *replaced = self.folder.is_some() && !self.read_only;
+        *self.prepared() = None;
         self.replace(empty);
     }
 
-    /// The tail to a segment (`compact`: everything to one) and a manifest, durably. Bytes
-    /// written; 0 when there was nothing to do or another process was newer. `Moved` when
+    /// The tail to a segment (`compact`: everything to one; also what holds a forgotten memory) and
+    /// a manifest, durably. Bytes written; 0 when there was nothing to do or another process was newer. `Moved` when
     /// another process published since `reset`: what it published may lack a memory that this
     /// one still holds, so it is taken over by the next `refresh` instead.
     pub fn publish(&self, compact: bool) -> Result<u64> {
-        let Some(folder) = self.folder.as_ref().filter(|_| !self.read_only) else {
+        let Some(folder) = self.writable() else {
             return Ok(0);
         };
         let mut replaced = self.writing();
@@ -219,7 +248,7 @@ impl Projection {
             return Err(CoreError::Moved);
         }
         if !whole {
-            match self.adopt(folder) {
+            match self.adopt(folder, u64::MAX) {
                 Err(CoreError::Damaged { .. }) => {
                     writer::move_aside(folder)?;
                     whole = true;
@@ -240,7 +269,7 @@ impl Projection {
         let first = if whole || compact {
             0
         } else {
-            first_merged(&held)
+            first_written(&held)
         };
         let masked = held
             .parts
@@ -256,6 +285,7 @@ impl Projection {
             .into_iter()
             .take(first)
             .collect();
+        *self.prepared() = None;
         let (bytes, manifest) = self.write(folder, &held, first, kept)?;
         *replaced = false;
         // This process lets go of the old files first.
@@ -290,7 +320,11 @@ impl Projection {
             segments,
         };
         bytes += writer::write_manifest(folder, &manifest)?;
-        if let Some(new) = load::load(folder, &self.identity, held)? {
+        let known = Known {
+            held,
+            prepared: None,
+        };
+        if let Some(new) = load::load(folder, &self.identity, &known)? {
             self.replace(new);
         }
         Ok((bytes, manifest))
@@ -298,7 +332,7 @@ impl Projection {
 
     /// Removes segments that no manifest names; how many stay because somebody reads them.
     pub fn sweep(&self) -> Result<usize> {
-        let Some(folder) = self.folder.as_ref().filter(|_| !self.read_only) else {
+        let Some(folder) = self.writable() else {
             return Ok(0);
         };
         let _lock = writer::Lock::exclusive(folder)?;
@@ -306,46 +340,6 @@ impl Projection {
             Some(manifest) => Ok(writer::sweep(folder, &manifest)?),
             None => Ok(0),
         }
-    }
-
-    /// Checks every checksum of every mapped section again; one line per finding.
-    #[must_use]
-    pub fn verify(&self) -> Vec<String> {
-        let snapshot = self.snapshot();
-        let mut findings = Vec::new();
-        for part in &snapshot.parts[..snapshot.published] {
-            let name = part.segment.name().unwrap_or("memory");
-            for section in part.segment.wrong_sections() {
-                findings.push(format!("{name}: checksum of section {section} differs"));
-            }
-        }
-        if let Some(Err(error)) = self.folder.as_deref().map(load::manifest) {
-            findings.push(error.to_string());
-        }
-        findings
-    }
-
-    /// (section, bytes) over all published segments, then ("tail", bytes).
-    #[must_use]
-    pub fn sizes(&self) -> Vec<(&'static str, u64)> {
-        let snapshot = self.snapshot();
-        let mut sizes: Vec<(&'static str, u64)> = crate::format::SECTION_TABLE
-            .iter()
-            .map(|(name, _)| (*name, 0))
-            .collect();
-        for part in &snapshot.parts[..snapshot.published] {
-            let sections = part.segment.section_sizes();
-            sizes
-                .iter_mut()
-                .zip(sections)
-                .for_each(|(sum, (_, bytes))| sum.1 += bytes);
-        }
-        let tail = snapshot.parts[snapshot.published..].iter();
-        sizes.push((
-            "tail",
-            tail.map(|part| part.segment.image().len() as u64).sum(),
-        ));
-        sizes
     }
 }
 
@@ -355,7 +349,12 @@ fn open_folder(
     read_only: bool,
 ) -> Result<(Snapshot, Option<String>)> {
     let mut empty = Snapshot::empty(Arc::clone(identity));
-    let first = load::load(folder, identity, &empty);
+    let none = Snapshot::empty(Arc::clone(identity));
+    let known = Known {
+        held: &none,
+        prepared: None,
+    };
+    let first = load::load(folder, identity, &known);
     let Err(CoreError::Damaged { .. }) = &first else {
         return Ok((first?.unwrap_or(empty), None));
     };
@@ -366,7 +365,7 @@ fn open_folder(
     }
     // Busy is not damaged: the verdict is given under the lock, where nobody writes.
     let lock = writer::Lock::exclusive(folder)?;
-    let verdict = load::load(folder, identity, &empty);
+    let verdict = load::load(folder, identity, &known);
     let Err(CoreError::Damaged { .. }) = &verdict else {
         return Ok((verdict?.unwrap_or(empty), None));
     };

@@ -2,10 +2,10 @@
 //! folder, under a kernel lock (docs/format.md, "Crashes").
 
 use std::collections::HashSet;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::format::{
     Manifest, SegmentEntry, encode_manifest, header_crc, segment_generation, segment_name,
@@ -15,6 +15,10 @@ use crate::format::{
 pub const MANIFEST: &str = "manifest";
 const MANIFEST_NEW: &str = "manifest.new";
 const LOCK: &str = "lock";
+const MERGING: &str = "merging";
+/// A new segment is synced in pieces of this size: a commit of another thread whose own sync has to
+/// wait for ours waits for one piece.
+const PIECE: usize = 8 << 20;
 const DAMAGED: &str = ".damaged-";
 
 #[cfg(unix)]
@@ -43,11 +47,29 @@ pub struct Lock(File);
 impl Lock {
     /// Waits for the lock.
     pub fn exclusive(folder: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        let file =
-            private(options.write(true).create(true).truncate(false)).open(folder.join(LOCK))?;
+        let file = Self::file(folder, LOCK)?;
         file.lock()?;
         Ok(Self(file))
+    }
+
+    /// The turn to merge, which one process or thread has at a time; None when another has it and
+    /// `wait` is false.
+    pub fn merging(folder: &Path, wait: bool) -> io::Result<Option<Self>> {
+        let file = Self::file(folder, MERGING)?;
+        if wait {
+            file.lock()?;
+            return Ok(Some(Self(file)));
+        }
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    fn file(folder: &Path, name: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        private(options.write(true).create(true).truncate(false)).open(folder.join(name))
     }
 }
 
@@ -76,40 +98,95 @@ pub fn newest_generation(folder: &Path) -> io::Result<u64> {
     Ok(newest)
 }
 
-/// Writes a sealed image under a name nobody knows yet, durably, and makes it read-only.
-pub fn write_segment(folder: &Path, generation: u64, image: &[u8]) -> io::Result<SegmentEntry> {
-    let crc = header_crc(image).map_err(io::Error::other)?;
-    loop {
-        let random = std::collections::hash_map::RandomState::new()
-            .build_hasher()
-            .finish();
-        let name = segment_name(generation, random);
-        let path = folder.join(&name);
-        let mut options = OpenOptions::new();
-        let mut file = match private(options.write(true).create_new(true)).open(&path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
-            other => other?,
-        };
-        let written = fill(&mut file, image);
-        if let Err(error) = written {
-            // Nobody knows the name; a leftover would only take space.
-            let _ = fs::remove_file(&path);
-            return Err(error);
+/// A segment file that no manifest names yet. Its shared lock keeps sweeps of other processes
+/// away; dropped before `keep`, it is removed.
+pub struct Draft {
+    file: File,
+    path: PathBuf,
+    name: String,
+    kept: bool,
+}
+
+impl Draft {
+    /// An empty file under a name nobody knows yet. The caller holds the exclusive lock, so no sweep
+    /// comes between the file and its lock.
+    pub fn create(folder: &Path, generation: u64) -> io::Result<Self> {
+        loop {
+            let random = std::collections::hash_map::RandomState::new()
+                .build_hasher()
+                .finish();
+            let name = segment_name(generation, random);
+            let path = folder.join(&name);
+            let mut options = OpenOptions::new();
+            let file = match private(options.write(true).create_new(true)).open(&path) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                other => other?,
+            };
+            let draft = Self {
+                file,
+                path,
+                name,
+                kept: false,
+            };
+            draft.file.lock_shared()?;
+            return Ok(draft);
         }
-        return Ok(SegmentEntry {
-            name,
+    }
+
+    /// Writes a sealed image durably and makes the file read-only; None when `stop` said so.
+    pub fn fill(
+        &mut self,
+        image: &[u8],
+        stop: &dyn Fn() -> bool,
+    ) -> io::Result<Option<SegmentEntry>> {
+        let crc = header_crc(image).map_err(io::Error::other)?;
+        for piece in image.chunks(PIECE) {
+            if stop() {
+                return Ok(None);
+            }
+            self.file.write_all(piece)?;
+            if image.len() > PIECE {
+                self.file.sync_data()?;
+            }
+        }
+        let mut permissions = self.file.metadata()?.permissions();
+        permissions.set_readonly(true);
+        self.file.set_permissions(permissions)?;
+        self.file.sync_all()?;
+        Ok(Some(SegmentEntry {
+            name: self.name.clone(),
             bytes: image.len() as u64,
             crc,
-        });
+        }))
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// From now on a manifest may name it.
+    pub fn keep(mut self) {
+        self.kept = true;
     }
 }
 
-fn fill(file: &mut File, bytes: &[u8]) -> io::Result<()> {
-    file.write_all(bytes)?;
-    let mut permissions = file.metadata()?.permissions();
-    permissions.set_readonly(true);
-    file.set_permissions(permissions)?;
-    file.sync_all()
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nobody knows the name; a leftover would only take space.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Writes a sealed image under a name nobody knows yet, durably, and makes it read-only.
+pub fn write_segment(folder: &Path, generation: u64, image: &[u8]) -> io::Result<SegmentEntry> {
+    let mut draft = Draft::create(folder, generation)?;
+    let entry = draft.fill(image, &|| false)?;
+    draft.keep();
+    entry.ok_or_else(|| ErrorKind::Interrupted.into())
 }
 
 /// Makes a manifest the current one, durably. Bytes written.
@@ -139,7 +216,7 @@ pub fn sweep(folder: &Path, manifest: &Manifest) -> io::Result<usize> {
             continue;
         }
         let path = folder.join(name);
-        match File::open(&path).and_then(|file| Ok((file.try_lock().is_ok(), file))) {
+        match File::open(&path).map(|file| (file.try_lock().is_ok(), file)) {
             // The lock is held until the name is gone: whoever opened the file meanwhile sees
             // that it has none.
             Ok((true, _file)) => {

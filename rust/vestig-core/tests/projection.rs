@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use vestig_core::eligible::Filter;
 use vestig_core::format::Identity;
 use vestig_core::kernels::trace::TraceParams;
+use vestig_core::merging::Goal;
 use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Query, Ranking, Weights, recall};
 use vestig_core::segment::EventRow;
@@ -109,6 +110,14 @@ fn identity(dimensions: usize) -> Identity {
 
 fn open(folder: Option<&Path>, dimensions: usize) -> Projection {
     Projection::open(folder.map(Path::to_path_buf), identity(dimensions), false).unwrap()
+}
+
+fn goal(max_segments: usize) -> Goal {
+    Goal {
+        max_segments,
+        max_bytes: u64::MAX,
+        wait: true,
+    }
 }
 
 fn filter() -> Filter {
@@ -237,9 +246,10 @@ proptest! {
             let next = (done + 1 + dice.below(40) as usize).min(rows.len());
             spread.apply(&rows[done..next], next as u64, [1; 32]).unwrap();
             done = next;
-            match dice.below(4) {
+            match dice.below(7) {
                 0 => drop(spread.publish(true).unwrap()),
-                1 | 2 => drop(spread.publish(false).unwrap()),
+                1..=3 => drop(spread.publish(false).unwrap()),
+                4 | 5 => drop(spread.merge(goal(1 + dice.below(3) as usize)).unwrap()),
                 _ => {}
             }
         }

@@ -6,6 +6,7 @@ mod marks;
 mod numbers;
 mod projection;
 mod query;
+mod rows;
 mod words;
 
 /// The native module `vestig._core`.

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict};
 use vestig_core::eligible::eligible_ids;
 use vestig_core::format::Identity;
+use vestig_core::merging::Goal;
 use vestig_core::projection::Projection as CoreProjection;
 use vestig_core::recall::{Effort, Query, recall};
 use vestig_core::row::{Forward, nullable, row_version};
@@ -20,6 +21,7 @@ use vestig_core::words;
 use crate::errors::to_python;
 use crate::numbers::{floats, to_bytes};
 use crate::query::{Filter, Ranking, Row, Scan, id_of, ids_of, scan_of};
+use crate::rows::new_row;
 
 /// Runs without the interpreter. A panic becomes a RuntimeError: snapshots are replaced whole, so
 /// the projection is as it was before the call.
@@ -33,60 +35,6 @@ fn run<T: Send>(
             "the core met a state that should not exist; nothing was changed: run `vestig rebuild`",
         )),
     }
-}
-
-/// `ports.ProjectionRow`, in its order.
-fn new_row(row: &Bound<'_, PyAny>) -> PyResult<NewRow> {
-    let row = row.cast::<PyTuple>()?;
-    if row.len() != 24 {
-        return Err(PyValueError::new_err(format!(
-            "expected 24 fields a row, got {}",
-            row.len()
-        )));
-    }
-    fn field<'py, T>(row: &Bound<'py, PyTuple>, i: usize) -> PyResult<T>
-    where
-        T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,
-    {
-        row.get_item(i)?.extract().map_err(Into::into)
-    }
-    let embedding = row.get_item(19)?;
-    let event = |(kind, occurred, recorded, seq, row)| EventRow {
-        kind,
-        occurred,
-        recorded,
-        seq,
-        row,
-    };
-    let events: Vec<(u8, i64, i64, i64, i64)> = field(row, 23)?;
-    Ok(NewRow {
-        id: id_of(row.get_item(0)?.cast::<PyBytes>()?.as_bytes())?,
-        seq: field(row, 1)?,
-        wseq: field(row, 2)?,
-        content: field(row, 3)?,
-        author: field(row, 4)?,
-        namespace: field(row, 5)?,
-        scope: field(row, 6)?,
-        kind: field(row, 7)?,
-        status: field(row, 8)?,
-        role: field(row, 9)?,
-        session: field(row, 10)?,
-        sequence: field(row, 11)?,
-        origin: field(row, 12)?,
-        stability: field(row, 13)?,
-        pinned: field(row, 14)?,
-        t_valid: field(row, 15)?,
-        t_invalid: field(row, 16)?,
-        t_created: field(row, 17)?,
-        t_expired: field(row, 18)?,
-        embedding: if embedding.is_none() {
-            None
-        } else {
-            Some(floats("embedding", &embedding)?)
-        },
-        lists: [field(row, 20)?, field(row, 21)?, field(row, 22)?],
-        events: events.into_iter().map(event).collect(),
-    })
 }
 
 /// Segments, manifest and tail of one store.
@@ -210,6 +158,26 @@ impl Projection {
     #[pyo3(signature = (compact=false))]
     fn publish(&self, py: Python<'_>, compact: bool) -> PyResult<u64> {
         run(py, || self.0.publish(compact))
+    }
+
+    #[pyo3(signature = (max_segments=1, max_bytes=u64::MAX, wait=false))]
+    fn merge(
+        &self,
+        py: Python<'_>,
+        max_segments: usize,
+        max_bytes: u64,
+        wait: bool,
+    ) -> PyResult<u64> {
+        let goal = Goal {
+            max_segments,
+            max_bytes,
+            wait,
+        };
+        run(py, || self.0.merge(goal))
+    }
+
+    fn stop_merging(&self) {
+        self.0.stop_merging();
     }
 
     fn sweep(&self, py: Python<'_>) -> PyResult<usize> {

@@ -43,12 +43,16 @@ pub fn filled(folder: &Path) -> Projection {
     projection
 }
 
-pub fn segment_file(folder: &Path) -> PathBuf {
+pub fn segments(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let plain = |path: &PathBuf| {
         format::segment_generation(path.file_name().unwrap().to_str().unwrap()).is_some()
     };
-    entries.map(|entry| entry.path()).find(plain).unwrap()
+    entries.map(|entry| entry.path()).filter(plain).collect()
+}
+
+pub fn segment_file(folder: &Path) -> PathBuf {
+    segments(folder).remove(0)
 }
 
 pub fn overwrite(path: &Path, bytes: &[u8]) {
