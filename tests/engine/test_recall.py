@@ -313,6 +313,13 @@ def test_x_r22_filters(opener: Opener) -> None:
         found(roles="boss")
 
 
+def test_r02_a_pin_is_no_source(store: vestig.Vestig) -> None:
+    id = store.commit("A fact that came by import", source="import").memory_id
+    store.pin(id)
+    assert [hit.id for hit in store.recall("imported fact", sources="import")] == [id]
+    assert len(store.recall("imported fact", sources="manual")) == 0
+
+
 def test_x_r22_min_similarity(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 10 for n in range(5)})
     found = store.recall(QUERY, min_similarity=0.7)

@@ -106,6 +106,10 @@ class _Proof:
 _PROVED: Final = frozenset(("memories", "vectors", "events"))
 
 
+# Events by which a text came in (D-04); the filters `sources` and `actors` ask for these.
+_STORING: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
+
+
 def projection_rows(
     conn: apsw.Connection, where: str, seq: int, after_seq: int, retired: chain.RetiredDigests
 ) -> Iterator[ProjectionRow]:
@@ -191,9 +195,11 @@ def _row(
         proof.check("events", event, event_seq, id)
         touched = max(touched, event_seq)
         out.append((_EVENT[event_type], occurred, recorded, event_seq, number))
-        sources[source] = None
-        if actor is not None:
-            actors[actor] = None
+        # Who withdrew or pinned a memory did not store it.
+        if event_type in _STORING:
+            sources[source] = None
+            if actor is not None:
+                actors[actor] = None
     return (
         id, seq, touched, content, author, namespace, scope, _KIND[kind], _STATUS[status], role,
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,
