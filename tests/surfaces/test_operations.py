@@ -9,7 +9,7 @@ import click
 import pytest
 
 from vestig.engine import Vestig
-from vestig.fields import CommitFields, RecallFields, UpdateFields
+from vestig.fields import CommitFields, ForgetFilter, RecallFields, UpdateFields
 from vestig.surfaces.cli import cli
 from vestig.surfaces.operations import GROUPS, Operation, operations
 
@@ -17,7 +17,9 @@ VERBS = ("add", "search", "recall", "show", "list", "events", "deprecate", "supe
 STATES = ("pin", "unpin", "archive", "restore", "update")
 COMMANDS = {
     *(f"memory {name}" for name in (*VERBS, *STATES)),
+    "memory forget",
     "housekeeping enrich",
+    "housekeeping gc",
     "export",
     "import",
     "backup",
@@ -33,6 +35,7 @@ SURFACE_ONLY = {
     "memory recall": {"explain", "timing", "format", "unscoped"},
     "memory list": {"snippet_len", "ascending", "unscoped"},
     "memory update": {"clear"},
+    "memory forget": {"yes", "finish", "unscoped"},
     "rebuild": {"accept_ledger"},
     "demo": {"keep"},
     "config explain": {"key"},
@@ -46,6 +49,7 @@ METHODS = {
 FIELDS: dict[str, Any] = {
     "commit": CommitFields,
     "recall": RecallFields,
+    "forget": ForgetFilter,
     "update": UpdateFields,
 }
 RENAMED = {"file": {"export": "target", "import_": "source"}}

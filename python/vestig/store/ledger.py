@@ -337,8 +337,6 @@ class SqliteLedger:
             )
             conn.execute("COMMIT")
 
-    # --- erasing -----------------------------------------------------------------------------
-
     @contextmanager
     def _between(self) -> Iterator[apsw.Connection]:
         """The writer with no transaction open."""

@@ -100,7 +100,7 @@ def _help(param: Param) -> str:
 
 def _argument(param: Param) -> click.Parameter:
     if not param.flag:
-        shown = param.name.removesuffix("s").upper() + "..." if param.many else param.name.upper()
+        shown = param.name.upper() + ("..." if param.many else "")
         return click.Argument(
             [param.name],
             required=param.required,

@@ -1,0 +1,98 @@
+"""`memory forget` and `housekeeping gc`: plans, consent, exit codes (L-10, L-11, S-02, X-S03)."""
+
+from __future__ import annotations
+
+import pytest
+from command_answers import FACTS, Vestig
+
+from vestig.surfaces.terminal import Terminal
+
+UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
+
+
+def test_x_s03_without_yes_and_terminal_nothing_goes(vestig: Vestig, ids: list[str]) -> None:
+    answer = vestig("memory", "forget", ids[0])
+    assert answer.code == 2
+    assert ids[0] in answer.err, "the plan is shown"
+    assert "--yes" in answer.err
+    assert answer.out == ""
+    assert vestig("memory", "forget", ids[0], "--json").problem["type"].endswith(":validation")
+    assert vestig("memory", "show", ids[0]).code == 0
+
+
+def test_yes_forgets_several_and_prints_the_proof(vestig: Vestig, ids: list[str]) -> None:
+    answer = vestig("memory", "forget", ids[0], ids[1][:14], "--yes")
+    assert answer.code == 0
+    assert "2 memories forgotten" in answer.out
+    assert "0 residues" in answer.out
+    shown = vestig("memory", "show", ids[0])
+    assert shown.code == 1
+    assert "forgotten at" in shown.err
+    assert vestig("doctor").code == 0
+
+
+def test_json_holds_the_whole_report(vestig: Vestig, ids: list[str]) -> None:
+    report = vestig("memory", "forget", ids[0], "--yes", "--actor", "ops", "--json").document
+    assert report["memory_ids"] == [ids[0]]
+    assert report["rows_removed"]["memories"] == 1
+    assert report["residues"] == 0
+    assert report["files_scanned"] > 0
+
+
+def test_a_dry_run_needs_no_consent(vestig: Vestig, ids: list[str]) -> None:
+    assert vestig("memory", "forget", ids[0], "--dry-run").code == 0
+    assert vestig("memory", "show", ids[0]).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ((UNKNOWN, "--yes"), 1),
+        (("--tags", "nobody", "--yes"), 1),
+        (("--tags", "nobody"), 1),
+        (("--finish",), 0),
+        ((), 2),
+        (("--finish", "--force"), 2),
+        (("--yes",), 2),
+    ],
+)
+def test_exit_codes(vestig: Vestig, ids: list[str], words: tuple[str, ...], code: int) -> None:
+    assert vestig("memory", "forget", *words).code == code
+    assert vestig("memory", "list", "--json").document["total"] == len(ids)
+
+
+def test_filters_and_pins(vestig: Vestig, ids: list[str]) -> None:
+    vestig("memory", "update", ids[0], "--tags", "old")
+    vestig("memory", "pin", ids[0])
+    assert vestig("memory", "forget", "--tags", "old", "--yes").code == 1
+    assert vestig("memory", "forget", "--tags", "old", "--yes", "--force").code == 0
+    assert vestig("memory", "list", "--json").document["total"] == len(FACTS) - 1
+
+
+@pytest.mark.parametrize(("said", "code", "left"), [(True, 0, 2), (False, 1, 3)])
+def test_a_terminal_is_asked(
+    vestig: Vestig,
+    ids: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    said: bool,
+    code: int,
+    left: int,
+) -> None:
+    asked = []
+
+    def confirm(_: Terminal, plan: str) -> bool:
+        asked.append(plan)
+        return said
+
+    monkeypatch.setattr(Terminal, "confirm", confirm)
+    assert vestig("memory", "forget", ids[0]).code == code
+    assert ids[0] in asked[0]
+    assert FACTS[0] not in asked[0]
+    assert vestig("memory", "list", "--json").document["total"] == left
+
+
+def test_x_l16_gc_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
+    assert ids
+    report = vestig("housekeeping", "gc", "--dry-run", "--json").document
+    assert (report["sources_removed"], report["edges_removed"]) == (0, 0)
+    assert "0 sources" in vestig("housekeeping", "gc").out
