@@ -363,6 +363,8 @@ class Batch:
         entries = list(degraded)
         if item.deferred is not None and not duplicate:
             detail = f"stored without a vector ({item.deferred}): found by words until embedded"
+            if not draft.jobs:
+                detail += "; no job was queued, `vestig rebuild --embeddings` makes it"
             entries.append(Degradation(code="embedding_deferred", detail=detail))
         return CommitOutcome(
             outcome=draft.kind,
