@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench torture docs
+.PHONY: demo test lint bench torture fuzz docs
 
 BIN := .venv/bin
 
@@ -20,6 +20,14 @@ bench:
 
 torture:
 	$(BIN)/pytest -m torture
+	$(BIN)/python tests/crash/torture.py $(TORTURE)
+
+# One byte parser after the other; needs cargo-fuzz and a nightly toolchain.
+FUZZ_SECONDS := 60
+fuzz:
+	cd rust && for target in segment sealed_segment manifest find_marks text; do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
 
 # Rewrites the generated parts of docs/; tests/test_docs.py compares them.
 docs:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import pytest
 from writer import child, open_store
+
+from vestig.errors import VestigError
 
 WRITER = Path(__file__).with_name("writer.py")
 FORKS = multiprocessing.get_context("forkserver")
@@ -17,22 +20,18 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["vestig.engine.vestig", "vestig.testing", "numpy"])
 
 
-def trials(ci: int, torture: int) -> pytest.MarkDecorator:
-    """Gives a test its number of `trials`: few in every run, many in `make torture`."""
-    many = pytest.param(torture, marks=pytest.mark.torture)
-    return pytest.mark.parametrize("trials", [ci, many])
+class Worker:
+    """A process that tells lines. It is forked from one that has everything imported already.
 
+    `target` is called with the connection to write to, the environment and `arguments`.
+    """
 
-class Writer:
-    """A writer process. It is forked from one that has everything imported already."""
-
-    def __init__(self, store: Path, prefix: str, count: int = 0, fault: str = "") -> None:
+    def __init__(
+        self, target: Callable[..., None], arguments: tuple[Any, ...], **environment: str
+    ) -> None:
         self._in, out = FORKS.Pipe(duplex=False)
-        environment = dict(os.environ)
-        if fault.startswith("stopped "):
-            environment["VESTIG_TEST_STOPPED"] = "1"
-        arguments = (out, environment, (str(store), prefix, count, fault.removeprefix("stopped ")))
-        self.process = FORKS.Process(target=child, args=arguments)
+        passed = (out, dict(os.environ) | environment, arguments)
+        self.process = FORKS.Process(target=target, args=passed)
         self.process.start()
         out.close()
         self._rest = b""
@@ -73,6 +72,15 @@ class Writer:
         return lines
 
 
+class Writer(Worker):
+    """A process that commits; `stopped …` waits for SIGCONT before it begins."""
+
+    def __init__(self, store: Path, prefix: str, count: int = 0, fault: str = "") -> None:
+        kind = fault.removeprefix("stopped ")
+        environment = {} if kind == fault else {"VESTIG_TEST_STOPPED": "1"}
+        super().__init__(child, (str(store), prefix, count, kind), **environment)
+
+
 @contextmanager
 def writers(store: Path, *prefixes: str, count: int = 0, fault: str = "") -> Iterator[list[Writer]]:
     """Writers, one for each prefix; they are gone on leaving."""
@@ -97,8 +105,13 @@ def acknowledged(lines: list[str]) -> set[str]:
     Raises:
         AssertionError: a writer ended with something that is no error of Vestig.
     """
-    assert not [line for line in lines if line.startswith("x ")], lines
+    assert crashes(lines) == []
     return {line[2:] for line in lines if line.startswith("+ ")}
+
+
+def crashes(lines: list[str]) -> list[str]:
+    """Ends of writers with something that is no error of Vestig."""
+    return [f"crash: {line[2:]}" for line in lines if line.startswith("x ")]
 
 
 _HALF = {
@@ -112,6 +125,18 @@ _HALF = {
 
 def broken_promises(path: Path, texts: set[str]) -> list[str]:
     """What is lost, half there or not as it was written; [] when the promise was kept."""
+    try:
+        return _looked_through(path, texts)
+    except VestigError as error:
+        if not texts:
+            return [f"crash: the store cannot be read: {error.code} {error}"]
+        return [f"lost: {text} ({error.code} {error})" for text in sorted(texts)]
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return [f"crash: {type(error).__name__} {error} at {last.filename}:{last.lineno}"]
+
+
+def _looked_through(path: Path, texts: set[str]) -> list[str]:
     found = []
     with open_store(str(path)) as store:
         context = store._context
@@ -127,10 +152,10 @@ def broken_promises(path: Path, texts: set[str]) -> list[str]:
                           for text, row in stored.items() if row not in having]  # fmt: skip
         rows = context.keeper.run(lambda _view, core: core.rows)
         if rows != len(stored):
-            found.append(f"projection: {rows} rows for {len(stored)} memories")
+            found.append(f"silent: the projection has {rows} rows for {len(stored)} memories")
         for text in sorted(texts & stored.keys())[:3]:
             results = store.recall(text, limit=1).results
             if not results or results[0].content != text:
-                found.append(f"recall: {text} is not found")
+                found.append(f"silent: recall does not find {text}")
         found += [f"{f.check}: {f.message}" for f in context.ledger.verify_all()]
     return found

@@ -3,59 +3,23 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from disks import grow, remount_read_only, small_disk, unmount
+from disks import remount_read_only, small_disk, unmount
 from promise import acknowledged, broken_promises, run_writers
+from trials import full_disks
 from writer import open_store, text_of
 
-from vestig import Vestig
 from vestig.errors import StoreLockedError, ValidationError, VestigError
 
 
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
-    """1 MiB."""
-    made = small_disk(tmp_path, 1024 * 1024)
-    try:
-        yield made
-    finally:
-        unmount(made)
-
-
-def _fill(store: Vestig, texts: set[str]) -> VestigError:
-    """Commits until the first error."""
-    for number in range(5_000):
-        try:
-            store.commit(text_of("full", number))
-        except VestigError as error:
-            return error
-        texts.add(text_of("full", number))
-    raise AssertionError("the disk was never full")
-
-
-def test_a_full_disk_is_an_error_and_reading_goes_on(disk: Path) -> None:
-    texts: set[str] = set()
-    with open_store(str(disk / "store")) as store:
-        caught = _fill(store, texts)
-        assert "full" in str(caught)
-        assert store.count() == len(texts) >= 10
-        for number in range(0, len(texts), 5):
-            assert store.recall(text_of("full", number)).results[0].content == text_of(
-                "full", number
-            )
-        with pytest.raises(VestigError):
-            store.commit(text_of("still full", 1))
-        seq = store.stats()["seq"]
-        assert seq == len(texts)
-    # With room again everything goes on, in the same store.
-    grow(disk, 16 * 1024 * 1024)
-    with open_store(str(disk / "store")) as store:
-        store.commit(text_of("room again", 1))
-    assert broken_promises(disk / "store", texts | {text_of("room again", 1)}) == []
+def test_a_full_disk_is_an_error_and_reading_goes_on(tmp_path: Path) -> None:
+    outcome = full_disks(tmp_path, 2)
+    assert outcome.broken == []
+    assert outcome.acknowledged >= 20
+    assert outcome.also["refused"] > 0
 
 
 def test_a_disk_too_small_for_a_store_is_an_error(tmp_path: Path) -> None:

@@ -2,46 +2,27 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from disks import PowerCutDisk
-from promise import acknowledged, broken_promises, run_writers, trials, writers
+from promise import acknowledged, broken_promises, run_writers
+from trials import power, power_cut_disk
 from writer import text_of
 
 
 @pytest.fixture
-def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PowerCutDisk]:
-    made = PowerCutDisk(tmp_path)
-    # All of the store lies on the disk, the second copy of its witness too.
-    monkeypatch.setenv("XDG_STATE_HOME", str(made.folder / "state"))
-    try:
+def disk(tmp_path: Path) -> Iterator[PowerCutDisk]:
+    with power_cut_disk(tmp_path) as made:
         yield made
-    finally:
-        made.close()
 
 
-@trials(10, 75)
-def test_no_acknowledged_commit_is_lost_with_the_power(disk: PowerCutDisk, trials: int) -> None:
+def test_no_acknowledged_commit_is_lost_with_the_power(tmp_path: Path) -> None:
     """Two writers are at work at each cut."""
-    chance = random.Random(4)
-    store = disk.folder / "store"
-    texts: set[str] = set()
-    for cycle in range(trials):
-        lines: list[str] = []
-        with writers(store, f"a {cycle}", f"b {cycle}") as running:
-            for writer in running:
-                lines += writer.lines(chance.randint(2, 10))
-            for writer in running:
-                lines += writer.ready()
-            # Nobody hears what a machine without power says.
-            disk.cut()
-        disk.power_on()
-        texts |= acknowledged(lines)
-        assert broken_promises(store, texts) == []
-    assert len(texts) > 10
+    outcome = power(tmp_path, 10)
+    assert outcome.broken == []
+    assert outcome.acknowledged > 10
 
 
 def test_the_checker_sees_what_was_acknowledged_before_it_was_synced(disk: PowerCutDisk) -> None:
@@ -50,6 +31,20 @@ def test_the_checker_sees_what_was_acknowledged_before_it_was_synced(disk: Power
     disk.power_on()
     found = broken_promises(disk.folder / "store", texts)
     assert found == [f"lost: {text_of('liar', 3)}"]
+
+
+def test_the_checker_sees_a_store_that_skips_fsync(disk: PowerCutDisk) -> None:
+    """Its process ended well, each commit was acknowledged, and nothing was asked of the disk."""
+    store = disk.folder / "store"
+    texts = acknowledged(run_writers(store, "faithful", count=3, fault="rebuild"))
+    careless = acknowledged(run_writers(store, "careless", count=9, fault="unsynced"))
+    assert len(careless) == 9
+    assert broken_promises(store, texts | careless) == []
+    again = acknowledged(run_writers(store, "careless again", count=9, fault="unsynced"))
+    disk.cut()
+    disk.power_on()
+    found = broken_promises(store, texts | careless | again)
+    assert any(what.startswith("lost: ") for what in found)
 
 
 def test_the_cut_takes_what_was_not_synced(disk: PowerCutDisk) -> None:

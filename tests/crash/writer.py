@@ -4,9 +4,9 @@
 
 Writes one line to standard output for each commit: `+ TEXT` once it was acknowledged, `! CODE …`
 when it was refused with an error of Vestig. Anything else that is raised ends the process with
-a traceback. COUNT 0 means without end. FAULT `early` and `half` break the promise
-on purpose, so that the checkers can be checked; `same` commits one text again and again, and
-`rebuild` publishes the projection on the way and ends without closing.
+a traceback. COUNT 0 means without end. FAULT `early`, `half` and `unsynced` break the
+promise on purpose, so that the checkers can be checked; `same` commits one text again and again,
+and `rebuild` publishes the projection on the way and ends without closing.
 """
 
 from __future__ import annotations
@@ -17,10 +17,15 @@ import signal
 import sys
 import traceback
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Final
+from unittest import mock
+
+import apsw
 
 import vestig
 from vestig.errors import VestigError
+from vestig.store import connections, ledger, opening
 from vestig.testing import HashingEmbedder
 
 DIMENSIONS: Final = 32
@@ -48,6 +53,19 @@ def end_here() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def without_fsync() -> None:
+    """From now on this process acknowledges what no disk was told to keep."""
+    faithful = connections.open_writer
+
+    def careless(path: Path | None, durability: str) -> apsw.Connection:
+        conn = faithful(path, durability)
+        conn.execute("PRAGMA synchronous = OFF")
+        return conn
+
+    for module in (connections, ledger, opening):
+        mock.patch.object(module, "open_writer", careless).start()
+
+
 def half_commit(store: vestig.Vestig, text: str) -> None:
     """A memory without event, source, edge and vector."""
     store.commit(text)
@@ -60,6 +78,8 @@ def half_commit(store: vestig.Vestig, text: str) -> None:
 
 def main(path: str, prefix: str, count: int, fault: str = "") -> None:
     """Commits texts until `count`, or until somebody ends the process."""
+    if fault == "unsynced":
+        without_fsync()
     try:
         store = open_store(path)
     except VestigError as error:

@@ -1,0 +1,26 @@
+"""Many writers and readers, stopped and killed (STORE, X-R19); the checker against its faults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from crowd import crowd
+
+
+def test_readers_see_whole_commits_and_are_never_blocked(tmp_path: Path) -> None:
+    outcome = crowd(tmp_path, seconds=15)
+    assert outcome.broken == []
+    assert outcome.acknowledged > 20
+    assert min(outcome.also[what] for what in ("reads", "SIGSTOP", "SIGKILL")) > 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "column"), [("apart", "half"), ("slow", "blocked"), ("backwards", "silent")]
+)
+def test_the_checker_sees(tmp_path: Path, fault: str, column: str) -> None:
+    """A commit in two transactions; a read beyond the limit; a reader that goes back in time."""
+    outcome = crowd(tmp_path, seconds=3, writers=2, readers=2, fault=fault)
+    assert getattr(outcome, column) > 0
+    others = {"lost", "half", "blocked", "silent", "crashes"} - {column}
+    assert [name for name in others if getattr(outcome, name)] == []
