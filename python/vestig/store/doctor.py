@@ -167,8 +167,17 @@ def _projection(ledger: SqliteLedger, keeper: ProjectionKeeper, view: SqliteView
     result = compare_projection(ledger, keeper, view, identity)
     if result.stale is not None:
         return Finding(check="projection", level=FINDING, detail=result.stale)
-    good = f"{result.rows} rows equal the ledger's at seq {view.seq}"
+    good = f"{result.rows} rows equal the ledger's at seq {view.seq}; {_segments(keeper)}"
     return _verdict("projection", result.differences, good)
+
+
+def _segments(keeper: ProjectionKeeper) -> str:
+    """How many there are, and the bytes of their sections, largest first."""
+    sizes = [(size, name) for name, size in keeper.core.sizes() if name != "tail" and size]
+    count, total = keeper.core.segments, sum(size for size, _ in sizes)
+    shown = ", ".join(f"{name} {size}" for size, name in sorted(sizes, reverse=True))
+    plural = "" if count == 1 else "s"
+    return f"{count} segment{plural}, {total} bytes in sections" + (f": {shown}" if shown else "")
 
 
 def _jobs(conn: apsw.Connection) -> Finding:
@@ -232,7 +241,9 @@ def _leftovers(folder: Path) -> Iterable[str]:
     inner = folder / "projection"
     if inner.is_dir():
         for name in sorted(os.listdir(inner)):
-            plain = name in ("manifest", "lock") or (name.startswith("seg-") and "." not in name)
+            plain = name in ("manifest", "lock", "merging") or (
+                name.startswith("seg-") and "." not in name
+            )
             if not plain:
                 yield f"projection/{name}"
 
