@@ -15,6 +15,7 @@ FACTS = (
     "Maria prefers short answers with a code example",
     "Deploys to production happen on Tuesdays after the stand-up",
 )
+UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
 
 
 class Answer(NamedTuple):

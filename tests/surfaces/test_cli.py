@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_answers import FACTS, Vestig
+from command_answers import FACTS, UNKNOWN, Vestig
 
 from vestig.errors import (
     ConfigError,
@@ -26,8 +26,6 @@ from vestig.errors import (
 )
 from vestig.surfaces import cli, wire
 from vestig.surfaces.operations import operations
-
-UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
 
 
 def commands(tmp_path: Path, ids: list[str]) -> dict[str, tuple[str, ...]]:
@@ -51,6 +49,7 @@ def commands(tmp_path: Path, ids: list[str]) -> dict[str, tuple[str, ...]]:
         "housekeeping enrich": ("housekeeping", "enrich"),
         "memory forget": ("memory", "forget", ids[2], "--yes"),
         "housekeeping gc": ("housekeeping", "gc"),
+        "housekeeping compact": ("housekeeping", "compact"),
         "export": ("export", str(tmp_path / "out.jsonl")),
         "import": ("import", str(lines)),
         "backup": ("backup", str(tmp_path / "copy")),
@@ -73,6 +72,7 @@ DOCUMENTS = {
     "memory update": "update",
     "memory forget": "forgotten",
     "housekeeping gc": "gc",
+    "housekeeping compact": "compaction",
     "housekeeping enrich": "enrichment",
     "config show": "config",
     "config explain": "explanations",

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from command_answers import FACTS, Vestig
+from command_answers import FACTS, UNKNOWN, Vestig
 
 from vestig.surfaces.terminal import Terminal
-
-UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
 
 
 def test_x_s03_without_yes_and_terminal_nothing_goes(vestig: Vestig, ids: list[str]) -> None:
