@@ -38,6 +38,7 @@ METHODS = {
     "close",
     "commit",
     "commit_many",
+    "compact",
     "count",
     "deprecate",
     "doctor",

@@ -288,9 +288,9 @@ class Projection:
 
     def publish(self, compact: bool = False) -> int:
         """Tail to a new segment (compact: everything to one; segments with forgotten memories are
-        written again too) and manifest, durably, under the kernel lock. Bytes written; 0 when nothing was to do or another process was newer.
-        SnapshotMoved when another process published since `reset`; what it published is taken
-        over by the next `refresh`."""
+        written again too) and manifest, durably, under the kernel lock. Bytes written; 0 when
+        nothing was to do or another process was newer. SnapshotMoved when another process
+        published since `reset`; what it published is taken over by the next `refresh`."""
 
     def merge(self, max_segments: int = 1, max_bytes: int = ..., wait: bool = False) -> int:
         """Makes one segment of several, once, without holding up any other call; bytes written. 0

@@ -20,6 +20,7 @@ COMMANDS = {
     "memory forget",
     "housekeeping enrich",
     "housekeeping gc",
+    "housekeeping compact",
     "export",
     "import",
     "backup",

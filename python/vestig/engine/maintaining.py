@@ -17,7 +17,7 @@ from vestig.store import doctor as checking
 from vestig.store import portability, reembedding
 from vestig.store.discarding import discard_projection
 
-__all__ = ["backup", "doctor", "export", "metrics", "rebuild", "stats"]
+__all__ = ["backup", "compact", "doctor", "export", "metrics", "rebuild", "stats"]
 
 
 def stats(context: Context, namespace: object) -> dict[str, Any]:
@@ -98,6 +98,30 @@ def rebuild(context: Context, *, embeddings: bool, progress: Progress | None) ->
             "generation": core.generation,
             "bytes": sum(size for name, size in core.sizes() if name != "tail"),
         }
+
+
+def compact(context: Context) -> dict[str, Any]:
+    """All segments into one, with what that changed; others read and write meanwhile."""
+    if context.read_only:
+        raise StoreLockedError("this store was opened read-only: open it for writing to compact")
+    with context.operation("compact"):
+        core = context.keeper.core
+        before = _published(core)
+        written = context.keeper.compact()
+        after = _published(core)
+        return {
+            "rows": core.rows,
+            "segments_before": before[0],
+            "segments": after[0],
+            "bytes_before": before[1],
+            "bytes": after[1],
+            "bytes_written": written,
+        }
+
+
+def _published(core: Any) -> tuple[int, int]:
+    """Segments and their bytes."""
+    return core.segments, sum(size for name, size in core.sizes() if name != "tail")
 
 
 def export(

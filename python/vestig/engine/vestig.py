@@ -362,6 +362,10 @@ class Vestig:
         text again with the configured embedder (D-13)."""
         return engine.maintaining.rebuild(self._context, embeddings=embeddings, progress=progress)
 
+    def compact(self) -> dict[str, Any]:
+        """Merges all segments of the projection into one, while others read and write (D-10)."""
+        return engine.maintaining.compact(self._context)
+
     def export(
         self, target: str | os.PathLike[str] | IO[str], *, all_namespaces: bool = False
     ) -> dict[str, Any]:

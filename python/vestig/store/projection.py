@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from vestig import _core
 from vestig._core import similar_within
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ScanRequest
+from vestig.store.merging import SEGMENTS_MAX, Merger, why
 from vestig.types import Degradation
 
 __all__ = ["ProjectionKeeper", "similar_within"]
@@ -28,6 +30,10 @@ T = TypeVar("T")
 TAIL_ROWS_MAX: Final = 2_048
 # A process that ends leaves at most this many rows for the next one to read from the ledger.
 CLOSING_ROWS_MIN: Final = 256
+# A process that ends merges no more than this: nobody waits long for it.
+CLOSING_BYTES_MAX: Final = 64 << 20
+# A process that publishes for the second time lives long enough to merge in the background.
+_PUBLICATIONS_MIN: Final = 2
 # Attempts to find ledger and projection at one seq while other threads write.
 _ATTEMPTS: Final = 4
 _REBUILD_CHUNK: Final = 4_096
@@ -50,7 +56,8 @@ class ProjectionKeeper:
         self._read_only = read_only
         self._model = model
         self._lock = threading.RLock()
-        self._degraded: list[Degradation] = []
+        # Also filled by the thread that merges.
+        self._degraded: deque[Degradation] = deque()
         self._trace_cache: dict[tuple[Any, ...], _core.TraceParams] = {}
         self._wrote = False
         self.core = _core.Projection.open(
@@ -60,6 +67,8 @@ class ProjectionKeeper:
             model,
             read_only,
         )
+        self._publications = 0
+        self.merger = Merger(self.core, lambda what: self._report("projection_stale", what))
         if self.core.discarded is not None:
             self._report("projection_rebuilt", self.core.discarded)
         elif self.core.generation == 0 and directory is not None:
@@ -228,6 +237,9 @@ class ProjectionKeeper:
             self._report("projection_stale", f"not brought up to date ({type(error).__name__})")
         if self.core.tail_rows >= TAIL_ROWS_MAX and not self._read_only:
             self._publish(False)
+            self._publications += 1
+            if self._publications >= _PUBLICATIONS_MIN and self.core.segments > SEGMENTS_MAX:
+                self.merger.wake()
         return self.take_degraded()
 
     def _publish(self, compact: bool) -> None:
@@ -240,9 +252,30 @@ class ProjectionKeeper:
             self._report("projection_stale", f"could not be published: {error.strerror or error}")
 
     def compact(self) -> int:
-        """Everything into one segment; bytes written."""
-        with self._lock:
-            return self.core.publish(True)
+        """The tail and all segments into one, while others read and write; bytes written.
+
+        Raises:
+            VestigError: the disk refused; what was there is as good as before.
+        """
+        written = 0
+        try:
+            for _ in range(_ATTEMPTS):
+                with self._newest() as view:
+                    self.align(view)
+                    try:
+                        written += self.core.publish(False)
+                    except _core.SnapshotMoved:
+                        continue
+                written += self.core.merge(1, wait=True)
+                # Others may have published, or merged the same, meanwhile.
+                if self.core.segments <= 1 and not self.core.tail_rows:
+                    break
+        except OSError as error:
+            raise VestigError(
+                f"the segments could not be merged ({why(error)}); nothing is lost, free some"
+                " space and run `vestig housekeeping compact` again"
+            ) from error
+        return written
 
     def leave_out_forgotten(self, deadline: float) -> int:
         """Replaces every segment that holds a forgotten memory; how many of the old ones
@@ -271,9 +304,17 @@ class ProjectionKeeper:
 
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change
-        nothing. Lets go of all files, so that nobody waits for this process."""
-        if self._wrote and not self._read_only and self.core.tail_rows >= CLOSING_ROWS_MIN:
-            self._publish(False)
+        nothing. Many small segments are merged. Lets go of all files, so that nobody waits for
+        this process."""
+        self.merger.stop()
+        if self._wrote and not self._read_only:
+            if self.core.tail_rows >= CLOSING_ROWS_MIN:
+                self._publish(False)
+            try:
+                self.core.merge(SEGMENTS_MAX, CLOSING_BYTES_MAX)
+            except (OSError, _core.ProjectionDamaged) as error:
+                # Nobody is left to tell but who closes; the next process finds what there was.
+                self._report("projection_stale", f"segments could not be merged: {why(error)}")
         self.core.close()
 
     # --- scans -----------------------------------------------------------------------------
@@ -304,9 +345,9 @@ class ProjectionKeeper:
 
     def take_degraded(self) -> list[Degradation]:
         """What happened since the last call, once."""
-        if not self._degraded:
-            return []
-        taken, self._degraded = self._degraded, []
+        taken = []
+        while self._degraded:
+            taken.append(self._degraded.popleft())
         return taken
 
 

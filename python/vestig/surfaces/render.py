@@ -267,6 +267,11 @@ def rebuilt(value: Any, _: Args) -> str:
     return _mapping(value)
 
 
+def compacted(value: Any, _: Args) -> str:
+    """What was merged."""
+    return _mapping(value)
+
+
 def _mapping(value: Any) -> str:
     plain = value.to_dict() if hasattr(value, "to_dict") else to_plain(value)
     return _table((name.replace("_", " "), _plain(item)) for name, item in plain.items())

@@ -103,6 +103,14 @@ STORE_OPERATIONS: Final = (
         writes=True,
     ),
     Operation(
+        name="housekeeping compact",
+        help="Merge all segments of the projection into one, while others read and write.",
+        run=lambda call: call.store.compact(),
+        document="compaction",
+        text=render.compacted,
+        writes=True,
+    ),
+    Operation(
         name="export",
         help="Write every record as JSON lines, complete with vectors.",
         params=(

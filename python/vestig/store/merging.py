@@ -1,0 +1,98 @@
+"""A thread that merges segments in processes that live long (STORE 8).
+
+Invariant: the thread takes no lock of the store while it works, is over before its interpreter
+ends, and what fails in it is told by the next call.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Final
+
+from vestig import _core
+
+__all__ = ["SEGMENTS_MAX", "Merger", "why"]
+
+# A scan asks each segment; more than this are merged.
+SEGMENTS_MAX: Final = 6
+
+
+class Merger:
+    """At most one thread of this process that merges the segments of one projection."""
+
+    def __init__(self, core: _core.Projection, tell: Callable[[str], None]) -> None:
+        self._core = core
+        self._tell = tell
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._pid = os.getpid()
+        _mergers.add(self)
+
+    def wake(self) -> None:
+        """Merges in the background until few segments are left; returns at once."""
+        if os.getpid() != self._pid:
+            # The thread and its locks belong to the parent.
+            self._lock, self._thread, self._pid = threading.Lock(), None, os.getpid()
+        with self._lock:
+            if self._closed or (self._thread is not None and self._thread.is_alive()):
+                return
+            self._thread = threading.Thread(target=self._work, name="vestig-merge", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        try:
+            while not self._closed and self._core.merge(SEGMENTS_MAX):
+                continue
+        except (OSError, RuntimeError, _core.ProjectionDamaged) as error:
+            self._tell(f"segments could not be merged: {why(error)}")
+
+    def rest(self) -> None:
+        """Ends the thread, without the result of a merge that runs; `wake` starts another."""
+        if os.getpid() != self._pid:
+            return
+        self._core.stop_merging()
+        self.wait()
+
+    def stop(self) -> None:
+        """As `rest`, for good."""
+        self._closed = True
+        self.rest()
+
+    def wait(self) -> None:
+        """Waits until the thread has nothing left to do."""
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+
+def why(error: Exception) -> str:
+    """What an error of the core says, without paths."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return str(error)
+
+
+_mergers: weakref.WeakSet[Merger] = weakref.WeakSet()
+
+
+def _at_exit() -> None:
+    """A daemon thread that comes back from the core while the interpreter goes would crash it."""
+    for merger in list(_mergers):
+        merger.stop()
+
+
+def _before_fork() -> None:
+    """A child would inherit the core's locks as they stand, without the thread that holds them."""
+    for merger in list(_mergers):
+        merger.rest()
+
+
+atexit.register(_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork)
