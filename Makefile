@@ -22,11 +22,18 @@ torture:
 	$(BIN)/pytest -m torture
 	$(BIN)/python tests/crash/torture.py $(TORTURE)
 
-# One byte parser after the other; needs cargo-fuzz and a nightly toolchain.
+# One byte parser after the other; needs a nightly toolchain (or: cargo fuzz run --fuzz-dir rust/fuzz).
 FUZZ_SECONDS := 60
+FUZZ_FLAGS := --cfg fuzzing -Zsanitizer=address -Cdebug-assertions -Cpasses=sancov-module \
+	-Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-trace-compares \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
+fuzz: export CARGO_TARGET_DIR := $(CURDIR)/target/fuzz
 fuzz:
-	cd rust && for target in segment sealed_segment manifest find_marks text; do \
-		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	cd rust/fuzz && cargo run --release --bin seeds && \
+	host=$$(rustc -vV | sed -n 's/host: //p') && mkdir -p artifacts && \
+	for name in segment sealed_segment manifest find_marks text; do \
+		RUSTFLAGS="$(FUZZ_FLAGS)" cargo +nightly run --release --locked --target $$host --bin $$name -- \
+			-max_total_time=$(FUZZ_SECONDS) -artifact_prefix=artifacts/ corpus/$$name || exit 1; \
 	done
 
 # Rewrites the generated parts of docs/; tests/test_docs.py compares them.

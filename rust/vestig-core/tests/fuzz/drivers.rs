@@ -1,0 +1,243 @@
+//! What every byte parser is given: any bytes. Shared by the seeded test beside this file and by
+//! the targets of `rust/fuzz`. A driver may refuse its input, and must never panic.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use vestig_core::builder;
+use vestig_core::eligible::Filter;
+use vestig_core::format::{self, Damage, Identity, Manifest, SegmentEntry};
+use vestig_core::kernels::trace::TraceParams;
+use vestig_core::map::{Held, Region};
+use vestig_core::projection::Projection;
+use vestig_core::recall::{Base, Effort, Query, Ranking, Weights, recall};
+use vestig_core::row::{Forward, row_version};
+use vestig_core::segment::{EventRow, Segment};
+use vestig_core::similar::{Limits, Probe, similar};
+use vestig_core::snapshot::{Part, Snapshot};
+use vestig_core::tail::NewRow;
+use vestig_core::{marks, words};
+
+/// Whose files these are.
+pub fn identity() -> Identity {
+    Identity {
+        store_uuid: [7; 16],
+        dimensions: 4,
+        model: "m".into(),
+        analyser: words::analyser_version(),
+    }
+}
+
+fn held(bytes: &[u8]) -> Held {
+    let mut held = Held::zeroed(bytes.len());
+    held.bytes_mut().copy_from_slice(bytes);
+    held
+}
+
+fn bind(bytes: &[u8]) -> Result<Segment, Damage> {
+    Segment::open(Region::Held(held(bytes)), &identity(), None)
+}
+
+/// The same bytes under right checksums, so that the checks behind them are reached.
+pub fn resealed_segment(bytes: &[u8]) -> Vec<u8> {
+    let mut held = held(bytes);
+    let length = bytes.first_chunk::<16>().map_or(0, |head| {
+        u32::from_le_bytes([head[12], head[13], head[14], head[15]])
+    });
+    let length = length as usize;
+    if (68..=bytes.len()).contains(&length) {
+        let crc = format::checksum(&held.bytes()[..length - 4]);
+        held.bytes_mut()[length - 4..length].copy_from_slice(&crc.to_le_bytes());
+    }
+    // Refused where the header is no header.
+    let _ = builder::seal(&mut held);
+    held.bytes().to_vec()
+}
+
+/// The same bytes with a right checksum at their end.
+pub fn resealed_manifest(bytes: &[u8]) -> Vec<u8> {
+    let mut sealed = bytes.to_vec();
+    if let Some(end) = bytes.len().checked_sub(4) {
+        let crc = format::checksum(&bytes[..end]);
+        sealed[end..].copy_from_slice(&crc.to_le_bytes());
+    }
+    sealed
+}
+
+/// A segment that is bound serves every read; its kernels check nothing any more. Says whether
+/// it was bound.
+pub fn segment(bytes: &[u8]) -> bool {
+    let _ = format::parse_header(bytes);
+    let _ = format::header_crc(bytes);
+    let Ok(segment) = bind(bytes) else {
+        return false;
+    };
+    let forward = Forward::of(&segment);
+    for row in 0..segment.rows() {
+        let version = row_version(&segment, &forward, row);
+        assert_eq!(segment.find(&version.id), Some(row));
+    }
+    let _ = segment.term_number("river");
+    let mut snapshot = Snapshot::empty(Arc::new(identity()));
+    snapshot.push(Part::whole(Arc::new(segment)));
+    ask(&snapshot);
+    true
+}
+
+/// `segment` behind the checksums.
+pub fn sealed_segment(bytes: &[u8]) -> bool {
+    segment(&resealed_segment(bytes))
+}
+
+/// A manifest that is read says the same when it is written again.
+pub fn manifest(bytes: &[u8]) {
+    for bytes in [bytes.to_vec(), resealed_manifest(bytes)] {
+        if let Ok(manifest) = format::parse_manifest(&bytes) {
+            assert_eq!(format::encode_manifest(&manifest), bytes);
+            for entry in &manifest.segments {
+                assert!(!entry.name.contains(['/', '\\', '\0']));
+            }
+        }
+    }
+    if let Ok(name) = std::str::from_utf8(bytes) {
+        assert!(!format::segment_name_is_plain(name) || !name.contains('/'));
+    }
+}
+
+/// Finding marks: the first bytes choose key, run and what was seen, the rest is searched.
+pub fn find_marks(bytes: &[u8]) {
+    let Some((head, data)) = bytes.split_first_chunk::<10>() else {
+        return;
+    };
+    let key = u64::from_le_bytes([
+        head[0], head[1], head[2], head[3], head[4], head[5], head[6], head[7],
+    ]);
+    let (length, seen) = (usize::from(head[8]), usize::from(head[9]));
+    let run = &data[..length.min(data.len())];
+    let wanted = HashSet::from([marks::mark(key, run), 0, u64::MAX]);
+    let found = marks::find(key, data, seen, length, &wanted);
+    let expected = length > 0 && data.len() >= length && length > seen;
+    assert!(!expected || found.contains_key(&marks::mark(key, run)));
+    for found in found.values() {
+        assert!(found.offset + length <= data.len());
+    }
+}
+
+/// Tokens and terms of any text; the offsets of tokens lie in order inside it.
+pub fn text(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let length = text.chars().count();
+    for token in words::tokens(&text) {
+        assert!(token.start <= token.end && token.end <= length);
+    }
+    let _ = words::terms(&text, Some(&text));
+}
+
+/// A folder with one segment of these bytes, published by a manifest that names it.
+pub fn folder(bytes: &[u8], at: &Path) {
+    let name = format::segment_name(1, 1);
+    let crc = format::header_crc(bytes).unwrap_or_default();
+    let entry = SegmentEntry {
+        name: name.clone(),
+        bytes: bytes.len() as u64,
+        crc,
+    };
+    let manifest = Manifest {
+        generation: 1,
+        upto_seq: 3,
+        head: [3; 32],
+        store_uuid: [7; 16],
+        segments: vec![entry],
+    };
+    let manifest = format::encode_manifest(&manifest);
+    let written = fs::write(at.join(name), bytes).is_ok();
+    assert!(written && fs::write(at.join("manifest"), manifest).is_ok());
+    // Damage is moved aside; opening itself never fails for it.
+    let opened = Projection::open(Some(at.to_path_buf()), identity(), false);
+    assert!(opened.is_ok());
+    if let Ok(projection) = opened {
+        ask(&projection.snapshot());
+    }
+}
+
+/// Every kind of query.
+fn ask(snapshot: &Snapshot) {
+    let weights = |bias| Weights {
+        bias,
+        cosine: Some(2.0),
+        lexical: Some(1.5),
+    };
+    let mut event_weights = vec![0.0; 13];
+    event_weights[2] = 1.0;
+    let ranking = |base, pool| Ranking {
+        base,
+        weights: [weights(0.1), weights(-0.3), weights(0.0), weights(0.0)],
+        trace: TraceParams::new(event_weights.clone()),
+        tracerank_power: 1.0,
+        pool,
+        limit: 5,
+        min_score: None,
+        query_time: 10_000,
+    };
+    let query = Query {
+        vector: Some(vec![0.5, 0.5, 0.5, 0.5]),
+        terms: Some(words::terms("memory about rivers", None)),
+    };
+    let filter = Filter {
+        namespace: "default".into(),
+        known_at: i64::MAX - 1,
+        ..Filter::default()
+    };
+    let effort = Effort {
+        threads: 1,
+        staged_rows: 1,
+        thread_rows: 7,
+    };
+    for (base, pool) in [(Base::Linear, None), (Base::Semantic, Some(2))] {
+        let _ = recall(snapshot, &query, &filter, &ranking(base, pool), effort);
+    }
+    let probe = Probe {
+        vector: vec![1.0, 0.0, 0.0, 0.0],
+        ..Probe::default()
+    };
+    let limits = Limits {
+        threshold: 0.1,
+        top: 3,
+    };
+    let _ = similar(snapshot, "default", &[probe], limits, limits, 1);
+}
+
+/// A sound segment: rows with vectors, events, lists and names.
+pub fn image(at: &Path) -> Option<Vec<u8>> {
+    let projection = Projection::open(Some(at.to_path_buf()), identity(), false).ok()?;
+    let rows: Vec<NewRow> = (1..=5_u8).map(new_row).collect();
+    projection.apply(&rows, 5, [3; 32]).ok()?;
+    projection.publish(false).ok()?;
+    let manifest = format::parse_manifest(&fs::read(at.join("manifest")).ok()?).ok()?;
+    fs::read(at.join(&manifest.segments.first()?.name)).ok()
+}
+
+fn new_row(number: u8) -> NewRow {
+    let seq = i64::from(number);
+    NewRow {
+        id: [number; 16],
+        seq,
+        wseq: seq,
+        content: format!("memory number{number} about rivers"),
+        author: Some("Anna".into()),
+        session: Some(format!("s{number}")),
+        namespace: "default".into(),
+        embedding: Some(vec![f32::from(number), 1.0, 2.0, 3.0]),
+        lists: [vec!["tag".into()], vec!["manual".into()], vec![]],
+        events: vec![EventRow {
+            kind: 2,
+            occurred: seq * 1000,
+            recorded: seq,
+            seq,
+            row: seq,
+        }],
+        ..NewRow::default()
+    }
+}
