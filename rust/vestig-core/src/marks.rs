@@ -8,19 +8,19 @@ use std::collections::{HashMap, HashSet};
 /// The prime 2^61 - 1.
 const PRIME: u64 = (1 << 61) - 1;
 
+/// Below the prime, from below twice the prime, without a branch that nothing predicts.
+fn reduced(number: u64) -> u64 {
+    number.min(number.wrapping_sub(PRIME))
+}
+
 fn multiply(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     let folded = (product >> 61) as u64 + (product as u64 & PRIME);
-    if folded >= PRIME {
-        folded - PRIME
-    } else {
-        folded
-    }
+    reduced(folded)
 }
 
 fn add(a: u64, b: u64) -> u64 {
-    let sum = a + b;
-    if sum >= PRIME { sum - PRIME } else { sum }
+    reduced(a + b)
 }
 
 fn base(key: u64) -> u64 {
