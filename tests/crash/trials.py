@@ -23,6 +23,8 @@ from writer import open_store, text_of
 from vestig import Vestig
 from vestig.errors import VestigError
 
+CYCLES_A_STORE = 20
+
 
 def heard(lines: list[str], outcome: Outcome) -> set[str]:
     """Texts that writers saw acknowledged; their other ends are counted."""
@@ -36,12 +38,15 @@ def heard(lines: list[str], outcome: Outcome) -> set[str]:
 
 
 def kills(folder: Path, cycles: int) -> Outcome:
-    """Three writers on one store, all of them killed at a random point of each cycle."""
+    """Three writers on one store, all of them killed at a random point of each cycle. Now and then
+    a new store is begun, so that creation is met too and the checks do not grow without end."""
     outcome = Outcome(trial="kill -9", size=f"{cycles} cycles, 3 writers")
     chance = random.Random(2)
-    store = folder / "store"
     texts: set[str] = set()
     for cycle in range(cycles):
+        store = folder / f"store-{cycle // CYCLES_A_STORE}"
+        if cycle % CYCLES_A_STORE == 0:
+            texts = set()
         lines: list[str] = []
         names = [f"writer {place} of cycle {cycle}" for place in range(3)]
         with writers(store, *names) as running:
