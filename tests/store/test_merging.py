@@ -15,7 +15,7 @@ import pytest
 
 import vestig
 from vestig.store import projection as keeping
-from vestig.store.merging import SEGMENTS_MAX, Merger
+from vestig.store.merging import NICENESS, SEGMENTS_MAX, Merger
 from vestig.testing import FrozenClock, HashingEmbedder
 
 QUERIES = ("river port", "which server deploys at night", "coffee in berlin", "token cache")
@@ -116,8 +116,11 @@ def test_what_fails_in_the_thread_is_told_by_the_next_call(
     with opened(tmp_path / "store") as store:
         store.commit("one note about rivers")
 
+        niceness: list[int] = []
+
         class Full:
             def merge(self, *_: object) -> int:
+                niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
                 raise OSError(28, "No space left on device", "/somewhere/private")
 
             def stop_merging(self) -> None:
@@ -127,6 +130,8 @@ def test_what_fails_in_the_thread_is_told_by_the_next_call(
         merger = Merger(Full(), report)  # type: ignore[arg-type]
         merger.wake()
         merger.wait()
+        if sys.platform == "linux":
+            assert niceness[0] >= NICENESS > 0
         told = store.recall("rivers").degraded
         assert [(d.code, d.detail) for d in told] == [
             ("projection_stale", "segments could not be merged: No space left on device")

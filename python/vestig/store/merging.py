@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -19,6 +20,8 @@ __all__ = ["SEGMENTS_MAX", "Merger", "why"]
 
 # A scan asks each segment; more than this are merged.
 SEGMENTS_MAX: Final = 6
+# Nobody waits for a merge: threads that answer come first.
+NICENESS: Final = 10
 
 
 class Merger:
@@ -45,6 +48,7 @@ class Merger:
             self._thread.start()
 
     def _work(self) -> None:
+        _come_last()
         try:
             while not self._closed and self._core.merge(SEGMENTS_MAX):
                 continue
@@ -69,6 +73,14 @@ class Merger:
             thread = self._thread
         if thread is not None:
             thread.join()
+
+
+def _come_last() -> None:
+    """Gives this thread the niceness of background work, where threads have one of their own."""
+    if sys.platform == "linux":
+        me = threading.get_native_id()
+        nice = os.getpriority(os.PRIO_PROCESS, me)
+        os.setpriority(os.PRIO_PROCESS, me, max(nice, NICENESS))
 
 
 def why(error: Exception) -> str:
