@@ -3,7 +3,8 @@
 `VESTIG_TEST_BENCH` chooses the sizes: `small` (1k; what CI runs), `full` (1k, 10k, 100k), else
 1k and 10k. Figures are medians with the 99th percentile beside them; a bench never fails for
 being slow. Bars were set where the yardstick N took 0.02, 0.17 and 4.5 ms at 1k, 10k and 100k
-memories; on a slower machine a bar is multiplied by N of this run ÷ that N.
+memories; on a slower machine a bar is multiplied by N of this run ÷ that N (`slowness`): a
+duration above its floor grows by it, a rate shrinks by it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 import vestig
 from generator import batches, embedded_text, questions, records, vectors
 from vestig.testing import FrozenClock, ScriptedEmbedder
+from yardstick import yardstick_ms
 
 SIZES = {"small": (1_000,), "full": (1_000, 10_000, 100_000)}.get(
     os.environ.get("VESTIG_TEST_BENCH", ""), (1_000, 10_000)
@@ -106,9 +108,10 @@ def median_ms(call: Callable[[], Any], rounds: int = 60, warm: int = 5) -> float
     return 1000 * float(np.median(times))
 
 
-def remark(line: str) -> None:
-    """A line of the summary for a figure that is no time."""
-    _LINES.append(line)
+def slowness(size: int) -> float:
+    """By what a bar is multiplied in this run: N measured now over the N of the bars, at
+    least 1."""
+    return max(1.0, yardstick_ms(size) / YARDSTICK_MS[size])
 
 
 def report(name: str, benchmark: Any, *, yardstick: float, bar: float | None, note: str) -> None:

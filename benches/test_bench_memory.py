@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from conftest import World, remark
+from conftest import World, note_line
 
 # Anonymous memory of a process that has recalled, without and with the store.
 HELD = """
@@ -59,7 +59,7 @@ def test_memory_held(world: World, benchmark: Any, tmp_path: Path) -> None:
     share = mb * 100_000 / world.size
     large = world.size >= 100_000
     verdict = ("met" if share <= BAR_MB_PER_100K else "MISSED") if large else "judged at 100k"
-    remark(
+    note_line(
         f"held beyond the page cache, {world.size}: {mb:.1f} MB, {share:.0f} MB per 100,000 ·"
         f" bar {BAR_MB_PER_100K:.0f} MB {verdict}"
     )
