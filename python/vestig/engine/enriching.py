@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.changes import ChangeSet, MemoryPatch, NewEdge, NewEvent, NewVector
+from vestig.changes import ChangeSet, MemoryPatch, NewEvent, NewVector
 from vestig.commit.guard import differs, prepare
+from vestig.commit.rows import related_edge
 from vestig.engine.changing import finish
 from vestig.engine.context import Context
 from vestig.engine.embedding import embedded_text, remember_identity
@@ -17,7 +18,7 @@ from vestig.ports import Job, LedgerView
 from vestig.recall.request import count_argument, flag_argument
 from vestig.results import EnrichReport
 from vestig.times import to_us
-from vestig.types import Degradation, EdgeType, EventType, Kind, Memory, PossibleUpdate, Status
+from vestig.types import Degradation, EventType, Kind, Memory, PossibleUpdate, Status
 
 __all__ = ["enrich", "work_job"]
 
@@ -155,7 +156,7 @@ def _possible_update(
 
 def _changes(context: Context, memory: Memory, vector: bytes, found: _Found) -> ChangeSet:
     events: tuple[NewEvent, ...] = ()
-    edges = [_edge(memory.id, id, score, "computed") for id, score in found.related]
+    edges = [related_edge(memory.id, id, score) for id, score in found.related]
     if found.update is not None:
         payload: dict[str, Any] = {
             "content_hash": memory.content_hash,
@@ -174,24 +175,13 @@ def _changes(context: Context, memory: Memory, vector: bytes, found: _Found) -> 
             ),
         )
         if found.update.memory_id not in {id for id, _ in found.related}:
-            edges.append(_edge(memory.id, found.update.memory_id, found.update.score, "guard"))
+            edges.append(
+                related_edge(memory.id, found.update.memory_id, found.update.score, "guard")
+            )
     return ChangeSet(
         namespace=memory.namespace,
         vectors=(NewVector(memory_id=memory.id, model=context.embedder.model, embedding=vector),),
         patches=(MemoryPatch(memory_id=memory.id, columns={"processing": "ready"}),),
         events=events,
         edges=tuple(edges),
-    )
-
-
-def _edge(from_id: str, to_id: str, score: float, origin: str) -> NewEdge:
-    return NewEdge(
-        id=new_id("edge"),
-        from_id=from_id,
-        to_id=to_id,
-        edge_type=EdgeType.RELATED,
-        weight=score,
-        confidence=score,
-        evidence=f"semantic_similarity={score:.3f}",
-        origin=origin,
     )
