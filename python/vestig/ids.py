@@ -8,10 +8,12 @@ from typing import Final
 
 from vestig.errors import ValidationError
 
-__all__ = ["ID_PREFIXES", "id_bytes", "id_text", "is_full_id", "new_id"]
+__all__ = ["ID_PREFIXES", "check_namespace", "id_bytes", "id_text", "is_full_id", "new_id"]
 
 ID_PREFIXES: Final = ("mem", "ent", "edge", "evt", "source", "chunk", "doc", "job", "req")
 PREFIX_CHARS_MIN: Final = 8
+NAMESPACE_CHARS_MAX: Final = 64
+_NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 _FULL = re.compile(
     r"(mem|ent|edge|evt|source|chunk|doc|job|req)"
@@ -77,3 +79,18 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
             f" {PREFIX_CHARS_MIN} characters after the underscore",
         )
     return text
+
+
+def check_namespace(value: object) -> str:
+    """A namespace's name: 1 to 64 characters of `a-z 0-9 . _ -` (D-11).
+
+    Example:
+        >>> check_namespace("team-1")
+        'team-1'
+    """
+    fits = isinstance(value, str) and 1 <= len(value) <= NAMESPACE_CHARS_MAX
+    if not fits or not _NAMESPACE_ALPHABET.issuperset(str(value)):
+        raise ValidationError(
+            "namespace", value, f"1 to {NAMESPACE_CHARS_MAX} characters of a-z 0-9 . _ -"
+        )
+    return str(value)

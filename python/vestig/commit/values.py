@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from vestig.commit.normalise import check_unicode
 from vestig.errors import ValidationError
-from vestig.ids import check_id_prefix
+from vestig.ids import check_id_prefix, check_namespace
 from vestig.times import format_us, parse_time
 
 __all__ = [
@@ -26,12 +26,10 @@ __all__ = [
     "time_us",
 ]
 
-NAMESPACE_CHARS_MAX: Final = 64
 SCOPE_CHARS_MAX: Final = 200
 SOURCE_CHARS_MAX: Final = 64
 LABEL_CHARS_MAX: Final = 2_000
 LIST_ITEMS_MAX: Final = 1_000
-_NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 _SEQUENCE_MAX: Final = 2**63 - 1
 
 
@@ -50,17 +48,7 @@ def label(field: str, value: object, chars_max: int = LABEL_CHARS_MAX) -> str | 
 
 
 def namespace_text(value: object, default: str) -> str:
-    if value is None:
-        return default
-    if (
-        not isinstance(value, str)
-        or not 1 <= len(value) <= NAMESPACE_CHARS_MAX
-        or not _NAMESPACE_ALPHABET.issuperset(value)
-    ):
-        raise ValidationError(
-            "namespace", value, f"1 to {NAMESPACE_CHARS_MAX} characters of a-z 0-9 . _ -"
-        )
-    return str(value)
+    return default if value is None else check_namespace(value)
 
 
 def source_text(value: object) -> str:

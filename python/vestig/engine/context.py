@@ -19,9 +19,8 @@ from vestig.errors import (
     ProviderError,
     ValidationError,
 )
-from vestig.ids import check_id_prefix, is_full_id
+from vestig.ids import check_id_prefix, check_namespace, is_full_id
 from vestig.ports import Clock, CommitHook, Embedder, LedgerView
-from vestig.recall.request import namespace_argument
 from vestig.store import SqliteLedger
 from vestig.store.projection import ProjectionKeeper
 from vestig.times import format_us, to_us
@@ -101,7 +100,7 @@ class Context:
 
     def in_namespace(self, namespace: object) -> str:
         """The call's namespace, else the store's."""
-        return self.namespace if namespace is None else namespace_argument(namespace)
+        return self.namespace if namespace is None else check_namespace(namespace)
 
     def effective(self, overrides: Mapping[str, Any] | None, profile: str | None) -> Config:
         """Configuration of one call (K-01); equal overrides are resolved once."""

@@ -14,8 +14,8 @@ from vestig.config import Config
 from vestig.embedders.checked import CheckedEmbedder
 from vestig.engine.context import Context, system_clock
 from vestig.errors import EmbeddingMismatchError, ValidationError
+from vestig.ids import check_namespace
 from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger
-from vestig.recall.request import namespace_argument
 from vestig.registry import make_embedder
 from vestig.store import JobRules, open_ledger
 from vestig.store.projection import ProjectionKeeper
@@ -135,7 +135,7 @@ def open_context(path: object, request: OpenRequest) -> Context:
     loaded = load_config(request.config, request.profile)
     settings, given = loaded.settings, request.embedder
     space = request.namespace
-    space = settings.namespace if space is None else namespace_argument(space)
+    space = settings.namespace if space is None else check_namespace(space)
     directory = store_directory(path, loaded)
     embedder = make_embedder(settings.embedding) if given is None else CheckedEmbedder(given)
     ledger = open_ledger(

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.errors import ValidationError
-from vestig.ids import check_id_prefix
+from vestig.ids import check_id_prefix, check_namespace
 from vestig.times import parse_time
 from vestig.types import Kind, OriginType, Role
 
@@ -25,7 +25,6 @@ __all__ = [
     "plan",
 ]
 
-NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 # The last moment that can be written.
 FAR_FUTURE_US: Final = 253_402_300_799_999_999
 _MODES: Final = ("any", "all")
@@ -149,14 +148,6 @@ def _codes(field: str, value: object, words: Sequence[str]) -> list[int]:
             raise ValidationError(field, word, "one of " + ", ".join(words))
         codes.append(words.index(word))
     return codes
-
-
-def namespace_argument(value: object) -> str:
-    """A namespace name: 1-64 of `a-z 0-9 . _ -` (D-11)."""
-    name = _text("namespace", value)
-    if not 1 <= len(name) <= 64 or not set(name) <= NAMESPACE_ALPHABET:
-        raise ValidationError("namespace", name, "1 to 64 characters of a-z 0-9 . _ -")
-    return name
 
 
 def scopes_argument(value: object) -> list[str | None] | None:
@@ -332,7 +323,7 @@ def plan(
     """
     query, warnings = query_argument(request.query, query_chars_max)
     if request.namespace is not None:
-        namespace = namespace_argument(request.namespace)
+        namespace = check_namespace(request.namespace)
     if request.include_expired is None:
         request = msgspec.structs.replace(request, include_expired=include_expired)
     at = moments(
