@@ -23,6 +23,7 @@ FLOORS: dict[str, int] = {
     "fields": 0,
     "_core": 1,
     "config": 1,
+    "graph": 1,
     "ports": 1,
     "language": 1,
     "commit": 2,
@@ -44,7 +45,7 @@ FLOORS: dict[str, int] = {
 # On these floors a unit may import its neighbours: words refer to each other, language asks the
 # core for tokens. Everywhere else neighbours meet one floor higher.
 OPEN_FLOORS = {0}
-NEIGHBOURS = {("language", "_core")}
+NEIGHBOURS = {("language", "_core"), ("ports", "graph")}
 
 # module -> the places (path prefixes below python/vestig) that may import it
 EXCLUSIVE: dict[str, tuple[str, ...]] = {

@@ -16,11 +16,14 @@ from vestig.types import EdgeType, EventType, Kind, OriginType, RetentionPolicy,
 __all__ = [
     "AccessTouch",
     "ChangeSet",
+    "EntityPatch",
     "MemoryPatch",
     "NewEdge",
+    "NewEntity",
     "NewEvent",
     "NewJob",
     "NewMemory",
+    "NewQuestion",
     "NewSource",
     "NewSupersession",
     "NewVector",
@@ -123,8 +126,45 @@ class NewSource(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
 
 
+class NewQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A hypothetical question of a memory with its vector, by position from 0 (C-13)."""
+
+    memory_id: str
+    position: int
+    text: str
+    model: str
+    embedding: bytes
+
+
+class NewEntity(msgspec.Struct, frozen=True, kw_only=True):
+    """An entity row to insert (D-02). An unexpired entity of the namespace with this `norm_key`
+    stands for it instead: edges of the change set then end there."""
+
+    id: str
+    namespace: str
+    entity_type: str
+    canonical_name: str
+    norm_key: str
+    description: str = ""
+    aliases: tuple[str, ...] = ()
+    type_certain: bool = True
+    origin: str = "extracted"
+    model: str = ""
+    embedding: bytes | None = None
+
+
+class EntityPatch(msgspec.Struct, frozen=True, kw_only=True):
+    """New values of some columns of an entity: description, aliases, type_certain, merged_into
+    (an id), model and embedding. `expired=True` sets `expired_us` where it is null."""
+
+    entity_id: str
+    columns: dict[str, Any] = {}
+    expired: bool = False
+
+
 class NewEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """An edge (D-03). Storing an unexpired (from, to, type, relation) again changes nothing."""
+    """An edge (D-03). Storing an unexpired (from, to, type, relation) again changes nothing.
+    `t_created_us`: the transaction's time unless given (recomputed edges, G-07)."""
 
     id: str
     from_id: str
@@ -135,6 +175,7 @@ class NewEdge(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str | None = None
     origin: str = "computed"
     relation: str | None = None
+    t_created_us: int | None = None
 
 
 class NewSupersession(msgspec.Struct, frozen=True, kw_only=True):
@@ -154,9 +195,10 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccessTouch(msgspec.Struct, frozen=True, kw_only=True):
-    """One access of each memory (L-12): bookkeeping, takes no `seq`."""
+    """One access of each memory and entity (L-12): bookkeeping, takes no `seq`."""
 
     memory_ids: tuple[str, ...]
+    entity_ids: tuple[str, ...] = ()
     accessed_us: int
 
 
@@ -172,3 +214,10 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     edges: tuple[NewEdge, ...] = ()
     supersessions: tuple[NewSupersession, ...] = ()
     jobs: tuple[NewJob, ...] = ()
+    entities: tuple[NewEntity, ...] = ()
+    entity_patches: tuple[EntityPatch, ...] = ()
+    questions: tuple[NewQuestion, ...] = ()
+    # ids of edges that end with this transaction (G-05, G-10)
+    expired_edges: tuple[str, ...] = ()
+    # memories whose hypothetical questions were tried: [] instead of null (D-01)
+    questions_tried: tuple[str, ...] = ()

@@ -10,7 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 import msgspec
 
 from vestig.changes import AccessTouch, ChangeSet
+from vestig.graph import GraphView
 from vestig.types import (
+    Edge,
     Event,
     Kind,
     Memory,
@@ -30,7 +32,6 @@ __all__ = [
     "Listing",
     "ProjectionRow",
     "ScanRequest",
-    "StoredEdge",
     "WriteTransaction",
 ]
 
@@ -105,22 +106,6 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     valid_at_us: int | None = None
 
 
-class StoredEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """An edge as the ledger holds it (D-03)."""
-
-    id: str
-    from_id: str
-    to_id: str
-    edge_type: str
-    relation: str | None
-    weight: float
-    confidence: float | None
-    evidence: str | None
-    origin: str
-    t_created: datetime
-    t_expired: datetime | None
-
-
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """An enrichment job as the ledger holds it (D-08)."""
 
@@ -138,8 +123,12 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 # (id 16 bytes, seq, wseq, content, author, namespace, scope, kind code, status code, role,
 #  session_id, sequence, origin code, stability code, pinned, t_valid_us, t_invalid_us,
 #  t_created_us, t_expired_us, embedding or None, tags, sources, actors,
-#  events [(type code, occurred_us, recorded_us, seq, row number)])
-# A code is the position of the member in its enum of `types`.
+#  events [(type code, occurred_us, recorded_us, seq, row number)], keywords,
+#  windows [(start_us or None, end_us or None)], edges that start here [(id, other end, type code,
+#  weight, confidence or None, created_us, expired_us or None)], vectors of hypothetical questions,
+#  names [(norm name, stored name)])
+# A code is the position of the member in its enum of `types`; kind code 2 is an entity, whose
+# type stands in the place of the role.
 ProjectionRow = tuple[
     bytes,
     int,
@@ -165,6 +154,11 @@ ProjectionRow = tuple[
     list[str],
     list[str],
     list[tuple[int, int, int, int, int]],
+    list[str],
+    list[tuple[int | None, int | None]],
+    list[tuple[bytes, bytes, int, float, float | None, int, int | None]],
+    list[bytes],
+    list[tuple[str, str]],
 ]
 
 
@@ -182,7 +176,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     trace: dict[str, Any]
 
 
-class LedgerView(Protocol):
+class LedgerView(GraphView, Protocol):
     """One consistent state of the ledger: everything read through it belongs to `seq`.
 
     Ids of another namespace are treated as unknown everywhere (D-11).
@@ -229,7 +223,7 @@ class LedgerView(Protocol):
         """Sources with an unexpired PRODUCED edge to the memory, oldest first."""
         ...
 
-    def edges(self, namespace: str, node_id: str, edge_type: str | None = None) -> list[StoredEdge]:
+    def edges(self, namespace: str, node_id: str, edge_type: str | None = None) -> list[Edge]:
         """Unexpired edges that start or end at the node, by weight descending, then id."""
         ...
 

@@ -16,7 +16,9 @@ __all__ = [
     "CommitOutcome",
     "CommitOutcomeKind",
     "Degradation",
+    "Edge",
     "EdgeType",
+    "Entity",
     "Event",
     "EventType",
     "ItemError",
@@ -262,6 +264,44 @@ class Event(_Value, frozen=True, kw_only=True):
     payload: dict[str, Any]
 
 
+class Entity(_Value, frozen=True, kw_only=True):
+    """A name that memories mention (D-02). `merged_into` is set only when it is expired."""
+
+    id: str
+    namespace: str
+    seq: int
+    entity_type: str
+    canonical_name: str
+    norm_key: str
+    description: str
+    aliases: tuple[str, ...]
+    type_certain: bool
+    origin: str
+    created_at: datetime
+    expired_at: datetime | None
+    merged_into: str | None
+    access_count: int = 0
+    last_accessed_at: datetime | None = None
+
+
+class Edge(_Value, frozen=True, kw_only=True):
+    """A link between two nodes (D-03)."""
+
+    id: str
+    from_id: str
+    to_id: str
+    edge_type: EdgeType
+    relation: str | None
+    weight: float
+    confidence: float | None
+    evidence: str | None
+    origin: str
+    t_created: datetime
+    t_expired: datetime | None
+    t_valid: datetime | None = None
+    t_invalid: datetime | None = None
+
+
 class Source(_Value, frozen=True, kw_only=True):
     """Where memories came from (D-05)."""
 
@@ -308,5 +348,6 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     event_id: str | None = None
     seq: int | None = None
     jobs: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     degraded: tuple[Degradation, ...] = ()

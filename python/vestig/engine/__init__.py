@@ -46,11 +46,17 @@ _MODULES: Final = frozenset(
         "changing",
         "committing",
         "enriching",
+        "entities",
+        "evaluating",
+        "expecting",
         "forgetting",
         "importing",
+        "linking",
         "maintaining",
         "reading",
         "recalling",
+        "receipts",
+        "searching",
         "updating",
     )
 )

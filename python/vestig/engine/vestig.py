@@ -10,6 +10,8 @@ from msgspec import UNSET
 
 from vestig import engine
 from vestig.engine.context import Context
+from vestig.engine.entity_methods import EntityMethods
+from vestig.engine.graph_methods import GraphMethods
 from vestig.engine.opening import OpenRequest, open_context
 from vestig.fields import CommitFields, ForgetFilter, RecallFields, Time, UpdateFields, Words
 from vestig.ports import Clock, CommitHook, Embedder, Progress
@@ -84,7 +86,7 @@ def open_store(
     return Vestig(open_context(path, request))
 
 
-class Vestig:
+class Vestig(EntityMethods, GraphMethods):
     """One open store; thread-safe. Made by `vestig.open`."""
 
     def __init__(self, context: Context) -> None:

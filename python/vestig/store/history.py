@@ -8,21 +8,18 @@ import apsw
 
 from vestig.errors import ValidationError
 from vestig.ids import id_text
-from vestig.ports import StoredEdge
 from vestig.store.lookups import each, fetch
 from vestig.store.rows import from_json, relation_of
 from vestig.store.schema import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
 from vestig.times import from_us, parse_time
-from vestig.types import SupersessionRecord
+from vestig.types import Edge, EdgeType, SupersessionRecord
 
 __all__ = ["edges_of", "ends_before", "supersession_chain"]
 
 _TABLES = {"mem": "memories", "source": "sources"}
 
 
-def edges_of(
-    conn: apsw.Connection, prefix: str, row: int, edge_type: str | None
-) -> list[StoredEdge]:
+def edges_of(conn: apsw.Connection, prefix: str, row: int, edge_type: str | None) -> list[Edge]:
     """Unexpired edges at a node, by weight descending, then id.
 
     Raises:
@@ -30,7 +27,7 @@ def edges_of(
     """
     if edge_type is not None and edge_type not in EDGE_CODES:
         raise ValidationError("edge_type", edge_type, f"one of {', '.join(EDGE_TYPES)}, AFFECTS")
-    found: dict[bytes, StoredEdge] = {}
+    found: dict[bytes, Edge] = {}
     for code, (start, end) in enumerate(EDGE_ENDS):
         if edge_type is not None and code != EDGE_CODES[edge_type]:
             continue
@@ -53,13 +50,13 @@ def _edge_sql(start: str, end: str, column: str) -> str:
     )
 
 
-def _edge_of(row: tuple[Any, ...], code: int) -> StoredEdge:
+def _edge_of(row: tuple[Any, ...], code: int) -> Edge:
     id, start, end, relation, weight, confidence, evidence, origin, created, expired = row
-    return StoredEdge(
+    return Edge(
         id=id_text("edge", id),
         from_id=id_text(EDGE_ENDS[code][0], start),
         to_id=id_text(EDGE_ENDS[code][1], end),
-        edge_type=EDGE_TYPES[code],
+        edge_type=EdgeType(EDGE_TYPES[code]),
         relation=relation_of(code, relation),
         weight=weight,
         confidence=confidence,

@@ -8,13 +8,13 @@ from typing import Any
 import apsw
 
 from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.ports import Listing, ProjectionRow, StoredEdge
+from vestig.ports import Listing, ProjectionRow
 from vestig.store import chain, feed, history, listing, statistics
 from vestig.store.faults import store_faults
 from vestig.store.lookups import each, fetch, known_ids, select_in
 from vestig.store.rows import MEMORY_SELECT, event_of, from_json, memory_of, source_of
 from vestig.store.schema import EDGE_CODES
-from vestig.types import Event, Memory, Source, SupersessionRecord
+from vestig.types import Edge, Event, Memory, Source, SupersessionRecord
 
 __all__ = ["SqliteView"]
 
@@ -147,7 +147,7 @@ class SqliteView:
             )
             return [source_of(source) for source in rows]
 
-    def edges(self, namespace: str, node_id: str, edge_type: str | None = None) -> list[StoredEdge]:
+    def edges(self, namespace: str, node_id: str, edge_type: str | None = None) -> list[Edge]:
         """Unexpired edges that start or end at the node, by weight descending, then id."""
         prefix = node_id.partition("_")[0]
         row = self._row(prefix, namespace, node_id)
