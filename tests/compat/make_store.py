@@ -1,0 +1,116 @@
+"""Makes the store of one schema version that later versions must open.
+
+Run once, with the code of that version, before its schema changes:
+
+    git worktree add ../old COMMIT
+    cp python/vestig/_core*.so ../old/python/vestig/   # the core of that commit
+    PYTHONPATH=../old/python python tests/compat/make_store.py 1 tests/compat/stores/1
+
+The store goes into one archive, since SQLite gives every table and index a page of its own;
+`facts.json` beside it says what must be read from it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import vestig
+from vestig.store.migrations import MIGRATIONS, newest_version
+from vestig.testing import FrozenClock, HashingEmbedder
+
+DIMENSIONS: Final = 16
+
+
+def fill(store: vestig.Vestig, clock: FrozenClock) -> dict[str, str]:
+    """Something of everything that version 1 can hold: name → memory id."""
+    ids: dict[str, str] = {}
+
+    def add(name: str, text: str, **fields: Any) -> None:
+        clock.move(hours=1)
+        outcome = store.commit(text, **fields)
+        assert outcome.memory_id is not None
+        ids[name] = outcome.memory_id
+
+    add("port", "The API gateway listens on port 8080", tags=["infra"], author="Ada")
+    add("again", "The API gateway listens on port 8080", tags=["net"], author="Ada")
+    add("café", "Zoë met Ada Lovelace in the café “Ørn” on 3 May 2024 \U0001f600")
+    add("moved", "The API gateway listens on port 9090", supersedes=[ids["port"]], author="Ada")
+    add("rule", "Never deploy on Fridays", scope="team", trigger="learning-failure")
+    add("wrong", "The moon is made of cheese")
+    add("other", "Another tenant lives here", namespace="other")
+    store.deprecate(ids["wrong"], reason="not so")
+    store.pin(ids["rule"], reason="house rule")
+    store.archive(ids["café"])
+    add("gone", "This will be forgotten for good")
+    store.forget([ids["gone"]])
+    store.record_access([ids["moved"]])
+    assert ids["again"] == ids["port"]
+    return ids
+
+
+def facts(store: vestig.Vestig, ids: dict[str, str]) -> dict[str, Any]:
+    """What must be read from the store whatever the version that reads it."""
+    shown = {}
+    for name, id in ids.items():
+        if name == "gone":
+            continue
+        with store_view(store) as view:
+            space = "other" if name == "other" else "default"
+            (memory,) = view.memories(space, [id])
+            shown[name] = {
+                "memory": memory.to_dict(),
+                "events": [event.to_dict() for event in view.events(space, id)],
+                "vector": view.vectors(space, [id])[id][1].hex(),
+                "sources": [source.to_dict() for source in view.sources(space, id)],
+                "edges": sorted(
+                    [e.from_id, e.to_id, str(e.edge_type), e.weight] for e in view.edges(space, id)
+                ),
+                "chain": [r.to_dict() for r in view.supersessions(space, id)],
+            }
+    return {"ids": ids, "shown": shown}
+
+
+def store_view(store: vestig.Vestig) -> Any:
+    """One read transaction of an open store."""
+    return store._context.ledger.read()
+
+
+def pack(folder: Path, target: Path) -> None:
+    """All files of a store in one archive, without names or times of this machine."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and not path.name.endswith("-shm"):
+                info = tarfile.TarInfo(str(path.relative_to(folder)))
+                info.size = path.stat().st_size
+                info.mode = 0o600
+                archive.addfile(info, io.BytesIO(path.read_bytes()))
+    target.write_bytes(gzip.compress(raw.getvalue(), 9, mtime=0))
+
+
+def main(version: int, target: Path) -> None:
+    """Writes `store.tar.gz` and `facts.json` to `target`."""
+    found = newest_version(MIGRATIONS)
+    assert found == version, f"this code writes schema version {found}, not {version}"
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "store"
+        clock = FrozenClock()
+        with vestig.open(place, clock=clock, embedder=HashingEmbedder(DIMENSIONS)) as store:
+            ids = fill(store, clock)
+            found_facts = facts(store, ids)
+            store.compact()
+        pack(place, target / "store.tar.gz")
+    text = json.dumps(found_facts, indent=1, ensure_ascii=False, sort_keys=True)
+    (target / "facts.json").write_text(text + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))
