@@ -6,17 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acts_of_graph import AWAITED, GRAPH
 from acts_of_recall import RECALL
 from acts_of_writing import WRITING
 from world import Act, World
 
 from vestig.config import KEYS
 
-ACTS: dict[str, Act] = {**WRITING, **RECALL}
+ACTS: dict[str, Act] = {**WRITING, **RECALL, **GRAPH}
 
 
 def test_x_k01_every_key_has_an_observation() -> None:
-    assert set(ACTS) == set(KEYS)
+    assert set(ACTS) | AWAITED == set(KEYS)
+    assert not AWAITED & set(ACTS)
 
 
 @pytest.mark.parametrize("key", sorted(ACTS))

@@ -49,7 +49,7 @@ def test_x_k02_all_faults_are_reported_together(loaded: Loader) -> None:
         "recall.default_limit: expected an integer ≥ 1 and ≤ 2147483647, got 0",
         "VESTIG_NOPE",
         "hygiene.max_chars: expected an integer ≥ 1 and ≤ 2147483647, got [1]",
-        "m5.final.base: expected linear | semantic | cosine, got 'lineal'",
+        "m5.final.base: expected linear | semantic | blend | cosine, got 'lineal'",
     ):
         assert part in text
 
@@ -147,7 +147,7 @@ def test_profiles_can_be_added_and_merge_over_layers(loaded: Loader) -> None:
     )
     assert config.settings.m5.signals.cosine.enabled is False
     assert config.settings.m5.final.tracerank_power == 0
-    assert config.profile_names == ("baseline", "default", "other", "words")
+    assert config.profile_names == ("baseline", "default", "other", "reference", "words")
     assert config.settings.recall.profiles == {
         "words": {"m5.signals.cosine.enabled": False, "m5.final.tracerank_power": 0},
         "other": {},
@@ -160,7 +160,7 @@ def test_profiles_can_be_added_and_merge_over_layers(loaded: Loader) -> None:
         ("recall: {profile: nope}", "unknown profile 'nope'; expected one of baseline, default"),
         ("recall: {profiles: {baseline: {m5.enabled: false}}}", "shipped profile"),
         ("recall: {profiles: {x: {hygiene.min_chars: 1}}}", "a profile cannot set"),
-        ("recall: {profiles: {x: {m5.final.base: blend}}}", "linear | semantic | cosine"),
+        ("recall: {profiles: {x: {m5.final.base: mix}}}", "linear | semantic | blend | cosine"),
         ("recall: {profiles: {x: {m5.final.bass: linear}}}", "m5.final.base"),
         ("recall: {profiles: {x: 3}}", "expected a mapping"),
         ("recall: {profiles: [x]}", "expected a mapping"),
@@ -173,7 +173,7 @@ def test_bad_profiles(loaded: Loader, text: str, part: str) -> None:
 
 
 def test_one_call_sets_only_keys_of_recall(loaded: Loader) -> None:
-    with pytest.raises(ConfigError, match=r"store\.path.*only keys of m3, m5 and recall"):
+    with pytest.raises(ConfigError, match=r"store\.path.*only keys of m3, m4\.graph_expansion, m5"):
         loaded().with_overrides({"store.path": "x"})
     with pytest.raises(ConfigError, match=r"nearest valid key is m5\.final\.base"):
         loaded().with_overrides({"m5": {"final": {"bas": "cosine"}}})
@@ -231,7 +231,7 @@ def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:
         ("hygiene: {min_chars: 50, max_chars: 40}\n", "at least hygiene.min_chars (50)"),
         ("time: {zone: Mars/Olympus}\n", "time zone"),
         ("hygiene: {near_duplicate: {guard: [numbers, moods]}}\n", "guard"),
-        ("m5: {start_node: {direct_pool: some}}\n", "auto | all, or an integer ≥ 1"),
+        ("m5: {start_node: {direct_pool: some}}\n", "auto | all | starts, or an integer ≥ 1"),
     ],
 )
 def test_unusable_files(loaded: Loader, text: str, part: str) -> None:
@@ -322,7 +322,7 @@ def test_x_k05_variables_of_tests_and_reserved_ones(loaded: Loader) -> None:
     assert config.settings.namespace == "007"
     assert config.settings.m5.final.base == "cosine"
     assert config.settings.m3.event_weights.REINFORCE_NEAR == 0.5
-    assert config.profile_names == ("baseline", "default", "p")
+    assert config.profile_names == ("baseline", "default", "p", "reference")
     assert config.origin("namespace") == "environment VESTIG_NAMESPACE"
 
 

@@ -98,7 +98,7 @@ class Config:
     def with_overrides(
         self, overrides: Mapping[str, Any] | None = None, profile: str | None = None
     ) -> Config:
-        """This configuration for one call of recall: keys of m3, m5 and recall (R-01).
+        """This configuration for one call: keys of m3, m4.graph_expansion, m5, recall (R-01).
 
         A profile named here replaces any other and stands above files; keys of the same call
         win over it (K-01).
@@ -119,7 +119,7 @@ class Config:
                 problems.add(
                     "call",
                     item.key,
-                    "one call sets only keys of m3, m5 and recall;"
+                    "one call sets only keys of m3, m4.graph_expansion, m5 and recall;"
                     " set this one when the store is opened",
                 )
         problems.raise_if_any()
@@ -280,6 +280,34 @@ def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: 
             "time.zone",
             f"expected a time zone such as UTC or Europe/Berlin, got {zone!r}",
         )
+    _check_entity_types(settings, entries, problems)
+
+
+# The type of names whose type the rules cannot tell (G-01).
+_UNTYPED: Final = "UNTYPED"
+
+
+def _check_entity_types(
+    settings: Settings, entries: Mapping[str, Entry], problems: Problems
+) -> None:
+    """Names are not blank, appear once whatever their case, and leave UNTYPED alone (G-01)."""
+    types = settings.m4.entity_types
+    own = types.ontology
+    if own == "insight":
+        return
+    key = "m4.entity_types.allowed_types" if own is None else "m4.entity_types.ontology"
+    names = types.allowed_types if own is None else [entry.name for entry in own]
+    place = _source(entries[key])
+    plain = [name.strip().upper() for name in names]
+    if "" in plain:
+        problems.add(place, key, "expected names of entity types, got a blank name")
+    if own is not None and any(not entry.description.strip() for entry in own):
+        problems.add(place, key, "expected a description for every type, got a blank one")
+    if _UNTYPED in plain:
+        problems.add(place, key, f"{_UNTYPED} stands for names without a type; choose another name")
+    twice = sorted({name for name in plain if name and plain.count(name) > 1})
+    if twice:
+        problems.add(place, key, f"two entries with one name: {', '.join(twice)}; keep one")
 
 
 def _source(entry: Entry) -> str:

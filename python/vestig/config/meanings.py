@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from vestig.config.profiles import ORIGINS
+from vestig.config.profiles import ORIGINS, SIGNALS
 from vestig.config.schema import EventWeights
 
 __all__ = ["MEANINGS"]
 
 _TRACE = "m3.tracerank."
+_META = "m5.start_node.metadata."
+_WALK = "m5.traversal."
+
+_SIGNALS: Final[Mapping[str, tuple[str, str]]] = {
+    "cosine": ("meaning", "Q-03"),
+    "keyword": ("shared keywords", "R-06"),
+    "temporal": ("the times that the query names", "R-06"),
+    "entity": ("the entities that the query names", "R-06"),
+    "recency": ("recency", "R-06"),
+    "lexical": ("words (BM25)", "Q-10"),
+    "entity_walk": ("the walk over shared entities", "Q-21"),
+}
 
 MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "store.path": (
@@ -97,6 +109,11 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     f"{_TRACE}burst_discount": ("Weight of an event inside a burst.", ("T-08",)),
     f"{_TRACE}k": ("Strength of reinforcement.", ("T-08",)),
+    f"{_TRACE}graph_connectivity_enabled": (
+        "Let memories with more links weigh more.",
+        ("T-10",),
+    ),
+    f"{_TRACE}graph_k": ("Strength of connectivity.", ("T-10",)),
     f"{_TRACE}temporal_decay_enabled": ("Let unstable facts lose weight by age.", ("T-09",)),
     f"{_TRACE}dynamic_tau_days": ("Days in which a dynamic fact falls to 1/e.", ("T-09",)),
     f"{_TRACE}ephemeral_tau_days": (
@@ -114,35 +131,130 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         "Recall superseded and deprecated memories too, unless the call says otherwise.",
         ("R-02",),
     ),
+    "m4.entity_types.ontology": (
+        "Own entity types with description, tier, synonyms and examples, or insight; null:"
+        " allowed_types decides.",
+        ("G-01",),
+    ),
+    "m4.entity_types.allowed_types": ("Names of the entity types.", ("G-01",)),
+    "m4.entity_extraction.enabled": ("Find the entities that a memory names.", ("G-03",)),
+    "m4.entity_extraction.min_confidence": (
+        "Confidence from which an entity counts (inclusive).",
+        ("G-03", "G-04"),
+    ),
+    "m4.entity_extraction.max_entities_per_memory": (
+        "Entities kept per memory, the surest first.",
+        ("G-03", "G-04"),
+    ),
+    "m4.entity_extraction.store_low_confidence": (
+        "Keep less certain entities too; recall ignores them.",
+        ("G-04",),
+    ),
+    "m4.entity_extraction.max_evidence_length": (
+        "Characters of the quoted evidence of an entity.",
+        ("G-03",),
+    ),
+    "m4.edge_creation.mentions.enabled": (
+        "Link a memory to the entities that it names.",
+        ("D-03",),
+    ),
     "m4.edge_creation.related.enabled": ("Link a new memory to similar ones.", ("G-07",)),
     "m4.edge_creation.related.similarity_threshold": (
         "Cosine from which two memories are linked.",
         ("G-07",),
     ),
     "m4.edge_creation.related.max_edges_per_memory": ("Links made per new memory.", ("G-07",)),
+    "m4.graph_expansion.max_expand_via_entities": (
+        "Memories that expansion adds by shared entities.",
+        ("G-09",),
+    ),
+    "m4.graph_expansion.max_expand_via_related": (
+        "Memories that expansion adds by RELATED edges.",
+        ("G-09",),
+    ),
+    "m4.graph_expansion.min_confidence": (
+        "Confidence from which a mention counts in expansion.",
+        ("G-09",),
+    ),
     "m5.enabled": (
         "false: every eligible memory is scored by max(0, cosine) · TraceRank.",
         ("R-16",),
     ),
+    "m5.hyde.enabled": ("Make and use stored questions of a memory.", ("C-13", "R-05")),
+    "m5.hyde.allowed_triggers": ("Triggers of commits that get stored questions.", ("C-13",)),
+    "m5.hyde.max_queries": ("Stored questions per memory.", ("C-13",)),
+    "m5.hyde.offline": (
+        "Who makes the questions without a model: none, or templates from rules.",
+        ("C-13",),
+    ),
+    "m5.hyde.content_weight": (
+        "Weight of the content beside the best stored question.",
+        ("R-05",),
+    ),
+    "m5.hyde.query_weight": ("Weight of the best stored question.", ("R-05",)),
+    "m5.start_node.enabled": (
+        "false: memories are ordered by cosine where the walk starts and the pool is cut.",
+        ("R-09", "R-16"),
+    ),
+    "m5.start_node.top_k": ("Memories at which the walk starts.", ("R-09",)),
+    "m5.start_node.alpha_meta": (
+        "Share of the metadata in the start score (base semantic and blend).",
+        ("R-07", "R-08"),
+    ),
     "m5.start_node.direct_pool": (
-        "How many of the best memories by start score compete: auto = max(50, 5 · limit).",
+        "How many of the best memories by start score compete: auto = max(50, 5 · limit),"
+        " starts = the start nodes only.",
         ("R-12",),
     ),
-    "m5.signals.cosine.enabled": ("Use meaning in the linear score.", ("Q-03",)),
-    "m5.signals.lexical.enabled": ("Use words (BM25) in the linear score.", ("Q-10",)),
     **{
-        f"m5.signals.weights.{origin}.{name}": (f"{text} for memories of {origin}.", ("Q-03",))
-        for origin in ORIGINS
-        for name, text in (
-            ("bias", "Constant of the linear score"),
-            ("cosine", "Weight of meaning"),
-            ("lexical", "Weight of words"),
-        )
+        f"{_META}{name}_weight": (f"Weight of {_SIGNALS[name][0]} in the metadata.", ("R-07",))
+        for name in ("keyword", "temporal", "entity", "recency")
     },
+    f"{_META}recency_tau_days": ("Days in which recency falls to 1/e.", ("R-06",)),
+    f"{_META}keyword_mode": (
+        "jaccard: shared of all keywords; weighted: rare keywords count more.",
+        ("R-06",),
+    ),
+    f"{_META}entity_mode": (
+        "overlap: share of the query's entities; weighted: by match and confidence.",
+        ("R-06",),
+    ),
+    f"{_WALK}enabled": ("Walk from the best memories along edges.", ("R-10", "R-16")),
+    f"{_WALK}mode": (
+        "probabilistic: edges are drawn by the seed; deterministic: by a threshold.",
+        ("R-10",),
+    ),
+    f"{_WALK}order": ("best: the strongest offer first; dfs: depth first.", ("R-10",)),
+    f"{_WALK}max_nodes": ("Memories that one walk may reach.", ("R-10",)),
+    f"{_WALK}exploration_factor": ("Factor of the probability of every step.", ("R-10",)),
+    f"{_WALK}signal_decay": ("Factor of the signal at every step.", ("R-10",)),
+    f"{_WALK}normalize_weights": (
+        "Stretch RELATED weights from the linking threshold to 1 before drawing.",
+        ("R-10",),
+    ),
+    f"{_WALK}seed": ("Seed of the walk; null: derived from query and state.", ("R-11",)),
+    f"{_WALK}edge_types": ("Edges that are walked.", ("R-10",)),
+    f"{_WALK}min_signal": ("Weaker offers are not admitted.", ("R-10",)),
+    f"{_WALK}max_hops": ("Longest path; null: no bound.", ("R-10",)),
+    f"{_WALK}max_entity_degree": (
+        "Entities with more mentions are not walked through.",
+        ("R-10",),
+    ),
+    f"{_WALK}use_tracerank_in_walk": ("Prefer reinforced memories at each step.", ("R-10",)),
+    f"{_WALK}deterministic_threshold": (
+        "Probability from which deterministic mode takes a step.",
+        ("R-10",),
+    ),
     "m5.final.base": (
-        "What is ranked: linear = fused signals, semantic = max(0, cosine), cosine = as it is.",
+        "What is ranked: linear = fused signals, semantic = max(0, meaning), blend = max(0, start"
+        " score), cosine = as it is.",
         ("R-12",),
     ),
+    "m5.final.association": (
+        "Share of the start's base that a walked memory inherits by its signal.",
+        ("R-12",),
+    ),
+    "m5.final.path_power": ("Power to which the path score enters the final score.", ("R-12",)),
     "m5.final.tracerank_power": ("Power to which TraceRank enters the final score.", ("R-12",)),
     "m5.explainability.enabled": (
         "false: results carry method, similarity and final score only.",
@@ -150,11 +262,58 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "m5.explainability.include_path": ("Give path and hops of each result.", ("R-16",)),
     "m5.explainability.include_scores": ("Give the scores behind each result.", ("R-16",)),
+    **{
+        f"m5.signals.{name}.enabled": (f"Use {text} in the linear score.", (id, "Q-03"))
+        for name, (text, id) in _SIGNALS.items()
+    },
+    **{
+        f"m5.signals.weights.{origin}.{name}": (f"{text} for memories of {origin}.", ("Q-03",))
+        for origin in ORIGINS
+        for name, text in (
+            ("bias", "Constant of the linear score"),
+            *((name, f"Weight of {_SIGNALS[name][0]}") for name in SIGNALS),
+        )
+    },
+    "index.mode": (
+        "auto: large stores use an index of candidates; exact: everything is compared.",
+        ("R-20",),
+    ),
+    "index.approximate_above": ("Memories above which auto uses the index.", ("R-20",)),
     "recall.default_limit": ("Results when the call names no limit.", ("R-01",)),
     "recall.profile": ("The set of ranking values in effect.", ("R-15",)),
-    "recall.profiles": ("Further profiles: name to keys of m3, m5 and recall.", ("R-15",)),
+    "recall.profiles": (
+        "Further profiles: name to keys of m3, m4.graph_expansion, m5 and recall.",
+        ("R-15",),
+    ),
     "recall.format": ("Layout that recall prints.", ("R-18",)),
     "recall.min_score": ("Results below this final score are left out; null: none.", ("R-13",)),
     "recall.max_query_chars": ("Characters of a query that are used.", ("R-01",)),
+    "recall.temporal_open_scale_days": (
+        "Days in which nearness to a window that is open at one end falls to 1/e.",
+        ("T-06",),
+    ),
+    "recall.entity_similarity_threshold": (
+        "Cosine from which a query's name matches an entity of another name; null: never.",
+        ("G-27",),
+    ),
+    "recall.expand_summaries": (
+        "Memories covered by a pooled summary compete too.",
+        ("R-12",),
+    ),
+    "recall.summary_prior": ("Added to the scores of summaries.", ("R-12",)),
+    "search.top_k": ("Hits of search when the call names no number.", ("G-20",)),
+    "search.graph_depth": ("Hops that search expands when the call names none.", ("G-20",)),
+    "search.decay.enabled": ("Let search hits lose weight by age.", ("G-24",)),
+    "search.decay.floor": ("Search hits that decayed below this drop out.", ("G-24",)),
+    "decay.basis": ("Age counts from the last access or from creation.", ("T-12",)),
+    "decay.reference_access_count": ("Accesses that make full heat.", ("T-12",)),
+    "decay.frequency": ("Let frequent access slow decay.", ("T-12",)),
     "lifecycle.default_policy": ("Retention policy of a commit that names none.", ("L-07",)),
+    **{
+        f"lifecycle.retention.{policy}_half_life_days": (
+            f"Half-life in days of memories with the policy {policy}.",
+            ("L-07", "T-12"),
+        )
+        for policy in ("decision", "standard", "ephemeral", "session")
+    },
 }

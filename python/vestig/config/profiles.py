@@ -5,27 +5,113 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["PROFILES", "PROFILE_PREFIXES"]
+__all__ = ["ORIGINS", "PROFILES", "PROFILE_PREFIXES", "SIGNALS"]
 
 ORIGINS: Final = ("chat_peer", "chat_agent", "document", "note")
 
+# Terms of the linear score, in the order in which it sums them (Q-03).
+SIGNALS: Final = (
+    "cosine",
+    "keyword",
+    "temporal",
+    "entity",
+    "recency",
+    "lexical",
+    "entity_walk",
+)
+
 # Keys that a profile, or one call of recall, may set (R-01).
-PROFILE_PREFIXES: Final = ("m3.", "m5.", "recall.")
+PROFILE_PREFIXES: Final = ("m3.", "m4.graph_expansion.", "m5.", "recall.")
+
+_HYDE: Final = {
+    "m5.hyde.enabled": True,
+    "m5.hyde.content_weight": 0.4,
+    "m5.hyde.query_weight": 0.6,
+}
+
+# cosine, lexical, entity walk; the last is about 2 beside cosine 1 for passages and notes,
+# 0.3 between people, 0 in sessions of agents (Q-04)
+_WEIGHTS: Final = {
+    "chat_peer": (8.0, 5.6, 2.4),
+    "chat_agent": (8.0, 5.6, 0.0),
+    "document": (8.0, 5.6, 16.0),
+    "note": (8.0, 5.6, 16.0),
+}
+
+
+def _weights() -> dict[str, float]:
+    """Every weight of `default`; the terms of R-06 have none unless set (Q-03)."""
+    found: dict[str, float] = {}
+    for origin, (cosine, lexical, walk) in _WEIGHTS.items():
+        place = f"m5.signals.weights.{origin}"
+        found[f"{place}.bias"] = -12.0
+        found[f"{place}.cosine"] = cosine
+        for name in ("keyword", "temporal", "entity", "recency"):
+            found[f"{place}.{name}"] = 0.0
+        found[f"{place}.lexical"] = lexical
+        found[f"{place}.entity_walk"] = walk
+    return found
+
 
 PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "default": {
-        "m5.start_node.direct_pool": "auto",
-        "m5.signals.cosine.enabled": True,
-        "m5.signals.lexical.enabled": True,
-        "m5.final.base": "linear",
-        "m5.final.tracerank_power": 0.5,
-        **{f"m5.signals.weights.{origin}.bias": -12.0 for origin in ORIGINS},
-        **{f"m5.signals.weights.{origin}.cosine": 8.0 for origin in ORIGINS},
-        **{f"m5.signals.weights.{origin}.lexical": 5.6 for origin in ORIGINS},
+    # the given formula, kept for comparison
+    "reference": {
+        **_HYDE,
+        "m5.start_node.enabled": True,
+        "m5.start_node.top_k": 3,
+        "m5.start_node.alpha_meta": 0.6,
+        "m5.start_node.direct_pool": "starts",
+        "m5.start_node.metadata.keyword_weight": 0.5,
+        "m5.start_node.metadata.temporal_weight": 0.3,
+        "m5.start_node.metadata.entity_weight": 0.2,
+        "m5.start_node.metadata.recency_weight": 0.0,
+        "m5.start_node.metadata.keyword_mode": "jaccard",
+        "m5.start_node.metadata.entity_mode": "overlap",
+        "m5.traversal.enabled": True,
+        "m5.traversal.mode": "probabilistic",
+        "m5.traversal.order": "best",
+        "m5.traversal.max_nodes": 5,
+        "m5.traversal.exploration_factor": 2.0,
+        "m5.traversal.signal_decay": 1.0,
+        "m5.traversal.normalize_weights": False,
+        "m5.final.base": "semantic",
+        "m5.final.association": 0.0,
+        "m5.final.path_power": 1.0,
+        "m5.final.tracerank_power": 1.0,
     },
+    "default": {
+        **_HYDE,
+        "m5.start_node.enabled": True,
+        "m5.start_node.top_k": 5,
+        # acts where final.base is set to blend
+        "m5.start_node.alpha_meta": 0.3,
+        "m5.start_node.direct_pool": "auto",
+        "m5.start_node.metadata.keyword_mode": "weighted",
+        "m5.start_node.metadata.entity_mode": "weighted",
+        "m5.traversal.enabled": True,
+        "m5.traversal.mode": "probabilistic",
+        "m5.traversal.order": "best",
+        "m5.traversal.max_nodes": 20,
+        "m5.traversal.exploration_factor": 1.0,
+        "m5.traversal.signal_decay": 1.0,
+        "m5.traversal.normalize_weights": True,
+        "m5.final.base": "linear",
+        "m5.final.association": 0.9,
+        "m5.final.path_power": 1.0,
+        "m5.final.tracerank_power": 0.5,
+        **{f"m5.signals.{name}.enabled": True for name in SIGNALS},
+        **_weights(),
+    },
+    # plain cosine
     "baseline": {
+        "m5.hyde.enabled": False,
+        "m5.start_node.enabled": False,
+        "m5.start_node.alpha_meta": 0.0,
         "m5.start_node.direct_pool": "all",
+        "m5.traversal.enabled": False,
         "m5.final.base": "cosine",
+        "m5.final.association": 0.0,
+        "m5.final.path_power": 0.0,
         "m5.final.tracerank_power": 0.0,
     },
 }

@@ -12,20 +12,30 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 
 import msgspec
 
-__all__ = ["KEYS", "KeySpec", "Settings", "key_specs", "sections"]
+from vestig.config.graph_sections import EntityTypeEntry, EventWeights, M3Settings, M4Settings
+from vestig.config.kinds import (
+    Count,
+    Dimension,
+    NamespaceName,
+    Pause,
+    Positive,
+    Section,
+    Share,
+    Span,
+    Text,
+    VariableName,
+    Wait,
+)
+from vestig.config.recall_sections import (
+    DecaySettings,
+    IndexSettings,
+    M5Settings,
+    RecallSettings,
+    SearchSettings,
+)
 
-# Upper ends are those of the types that carry the values further (32-bit counts, 64-bit µs).
-Count = Annotated[int, msgspec.Meta(ge=1, le=2_147_483_647)]
-Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-NotNegative = Annotated[float, msgspec.Meta(ge=0)]
-Positive = Annotated[float, msgspec.Meta(gt=0)]
-Wait = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
-Span = Annotated[float, msgspec.Meta(gt=0, le=1_000_000_000)]
-Pause = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
-Dimension = Annotated[int, msgspec.Meta(ge=1, le=8192)]
-Text = Annotated[str, msgspec.Meta(min_length=1)]
-VariableName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-NamespaceName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9._-]{1,64}$")]
+__all__ = ["KEYS", "EventWeights", "KeySpec", "Settings", "key_specs", "sections"]
+
 GuardClass = Literal["numbers", "dates", "negation", "units", "entities", "words"]
 _ALL_GUARDS: Final[tuple[GuardClass, ...]] = (
     "numbers",
@@ -37,21 +47,17 @@ _ALL_GUARDS: Final[tuple[GuardClass, ...]] = (
 )
 
 
-class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A group of keys."""
-
-
-class StoreSettings(_Section, frozen=True, kw_only=True):
+class StoreSettings(Section, frozen=True, kw_only=True):
     path: Text = "vestig"
     lock_timeout_s: Wait = 5.0
     durability: Literal["full", "normal"] = "full"
 
 
-class TimeSettings(_Section, frozen=True, kw_only=True):
+class TimeSettings(Section, frozen=True, kw_only=True):
     zone: Text = "UTC"
 
 
-class EmbeddingSettings(_Section, frozen=True, kw_only=True):
+class EmbeddingSettings(Section, frozen=True, kw_only=True):
     provider: Text = "builtin"
     model: Text | None = None
     dimension: Dimension | None = None
@@ -64,7 +70,7 @@ class EmbeddingSettings(_Section, frozen=True, kw_only=True):
     api_key_env: VariableName | None = None
 
 
-class NearDuplicateSettings(_Section, frozen=True, kw_only=True):
+class NearDuplicateSettings(Section, frozen=True, kw_only=True):
     enabled: bool = True
     threshold: Share = 0.92
     skip_manual_source: bool = False
@@ -73,19 +79,19 @@ class NearDuplicateSettings(_Section, frozen=True, kw_only=True):
     on_near_dup: Literal["reinforce", "link", "insert"] = "reinforce"
 
 
-class HygieneSettings(_Section, frozen=True, kw_only=True):
+class HygieneSettings(Section, frozen=True, kw_only=True):
     min_chars: Count = 12
     max_chars: Count = 4000
     normalize_whitespace: bool = True
     near_duplicate: NearDuplicateSettings = NearDuplicateSettings()
 
 
-class KeywordSettings(_Section, frozen=True, kw_only=True):
+class KeywordSettings(Section, frozen=True, kw_only=True):
     max_per_memory: Count = 64
     stopwords: tuple[Text, ...] = ()
 
 
-class EnrichmentSettings(_Section, frozen=True, kw_only=True):
+class EnrichmentSettings(Section, frozen=True, kw_only=True):
     mode: Literal["deferred", "inline", "off"] = "deferred"
     max_attempts: Count = 8
     lease_s: Span = 300.0
@@ -93,133 +99,27 @@ class EnrichmentSettings(_Section, frozen=True, kw_only=True):
     backoff_cap_s: Pause = 21600.0
 
 
-class HookSettings(_Section, frozen=True, kw_only=True):
+class HookSettings(Section, frozen=True, kw_only=True):
     strict: bool = False
 
 
-class EventWeights(_Section, frozen=True, kw_only=True):
-    ADD: Share = 0.0
-    IMPORT: Share = 0.0
-    REINFORCE_EXACT: Share = 1.0
-    REINFORCE_NEAR: Share = 1.0
-    DEPRECATE: Share = 0.0
-    SUPERSEDE: Share = 0.0
-    ARCHIVE: Share = 0.0
-    RESTORE: Share = 0.0
-    PIN: Share = 0.0
-    UNPIN: Share = 0.0
-    UPDATE: Share = 0.0
-    ENTITY_EXTRACTED: Share = 0.0
-    SUMMARY_CREATED: Share = 0.0
+class RetentionSettings(Section, frozen=True, kw_only=True):
+    """Half-lives in days; `permanent` has none (L-07)."""
+
+    decision_half_life_days: Positive = 365.0
+    standard_half_life_days: Positive = 90.0
+    ephemeral_half_life_days: Positive = 7.0
+    session_half_life_days: Positive = 1.0
 
 
-class SpacingSettings(_Section, frozen=True, kw_only=True):
-    enabled: bool = False
-    bonus: NotNegative = 0.25
-    spacing_days: Positive = 14.0
-
-
-class TraceRankSettings(_Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    tau_days: Positive = 21.0
-    cooldown_hours: NotNegative = 24.0
-    burst_discount: Share = 0.2
-    k: NotNegative = 0.35
-    temporal_decay_enabled: bool = True
-    dynamic_tau_days: Positive = 90.0
-    ephemeral_tau_days: Positive | None = None
-    static_boost: NotNegative = 1.0
-    clip_min: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.25
-    clip_max: Annotated[float, msgspec.Meta(ge=1)] = 2.0
-    spacing: SpacingSettings = SpacingSettings()
-
-
-class ExpirySettings(_Section, frozen=True, kw_only=True):
-    include_expired: bool = False
-
-
-class M3Settings(_Section, frozen=True, kw_only=True):
-    event_weights: EventWeights = EventWeights()
-    tracerank: TraceRankSettings = TraceRankSettings()
-    retrieval: ExpirySettings = ExpirySettings()
-
-
-class RelatedSettings(_Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    similarity_threshold: Share = 0.6
-    max_edges_per_memory: Count = 10
-
-
-class EdgeCreationSettings(_Section, frozen=True, kw_only=True):
-    related: RelatedSettings = RelatedSettings()
-
-
-class M4Settings(_Section, frozen=True, kw_only=True):
-    edge_creation: EdgeCreationSettings = EdgeCreationSettings()
-
-
-class StartNodeSettings(_Section, frozen=True, kw_only=True):
-    direct_pool: Literal["auto", "all"] | Count = "auto"
-
-
-class SignalSwitch(_Section, frozen=True, kw_only=True):
-    enabled: bool = True
-
-
-class SignalWeights(_Section, frozen=True, kw_only=True):
-    bias: float = -12.0
-    cosine: float = 8.0
-    lexical: float = 5.6
-
-
-class OriginWeights(_Section, frozen=True, kw_only=True):
-    chat_peer: SignalWeights = SignalWeights()
-    chat_agent: SignalWeights = SignalWeights()
-    document: SignalWeights = SignalWeights()
-    note: SignalWeights = SignalWeights()
-
-
-class SignalSettings(_Section, frozen=True, kw_only=True):
-    cosine: SignalSwitch = SignalSwitch()
-    lexical: SignalSwitch = SignalSwitch()
-    weights: OriginWeights = OriginWeights()
-
-
-class FinalSettings(_Section, frozen=True, kw_only=True):
-    base: Literal["linear", "semantic", "cosine"] = "linear"
-    tracerank_power: NotNegative = 0.5
-
-
-class ExplainabilitySettings(_Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    include_path: bool = True
-    include_scores: bool = True
-
-
-class M5Settings(_Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    start_node: StartNodeSettings = StartNodeSettings()
-    signals: SignalSettings = SignalSettings()
-    final: FinalSettings = FinalSettings()
-    explainability: ExplainabilitySettings = ExplainabilitySettings()
-
-
-class RecallSettings(_Section, frozen=True, kw_only=True):
-    default_limit: Count = 5
-    profile: Text = "default"
-    profiles: dict[str, dict[str, Any]] = {}
-    format: Literal["text", "compact", "explain", "list", "json"] = "text"
-    min_score: float | None = None
-    max_query_chars: Count = 4000
-
-
-class LifecycleSettings(_Section, frozen=True, kw_only=True):
+class LifecycleSettings(Section, frozen=True, kw_only=True):
     default_policy: Literal["permanent", "decision", "standard", "ephemeral", "session"] = (
         "standard"
     )
+    retention: RetentionSettings = RetentionSettings()
 
 
-class Settings(_Section, frozen=True, kw_only=True):
+class Settings(Section, frozen=True, kw_only=True):
     """The effective configuration as values; every default is the built-in layer of K-01.
 
     Example:
@@ -238,7 +138,10 @@ class Settings(_Section, frozen=True, kw_only=True):
     m3: M3Settings = M3Settings()
     m4: M4Settings = M4Settings()
     m5: M5Settings = M5Settings()
+    index: IndexSettings = IndexSettings()
     recall: RecallSettings = RecallSettings()
+    search: SearchSettings = SearchSettings()
+    decay: DecaySettings = DecaySettings()
     lifecycle: LifecycleSettings = LifecycleSettings()
 
 
@@ -299,6 +202,8 @@ def _allowed_arm(kind: Any) -> str:
         return f"a list of: {_allowed(args[0])}"
     if origin is dict:
         return "a mapping of profile names to keys and values"
+    if kind is EntityTypeEntry:
+        return "{name, description, tier 1 | 2 | 3, synonyms, examples}"
     return _WORDS[kind]
 
 
@@ -315,13 +220,12 @@ def _is_text(kind: Any) -> bool:
     return kind is str or origin is Literal
 
 
-def _walk(section: type[msgspec.Struct], prefix: str) -> Iterator[KeySpec]:
-    hints = get_type_hints(section, include_extras=True)
-    defaults = section()
-    for name in section.__struct_fields__:
+def _walk(defaults: msgspec.Struct, prefix: str) -> Iterator[KeySpec]:
+    hints = get_type_hints(type(defaults), include_extras=True)
+    for name in defaults.__struct_fields__:
         kind, key = hints[name], f"{prefix}{name}"
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            yield from _walk(kind, f"{key}.")
+            yield from _walk(getattr(defaults, name), f"{key}.")
             continue
         arms = [arm for arm in _arms(kind) if arm is not type(None)]
         yield KeySpec(
@@ -337,7 +241,7 @@ def _walk(section: type[msgspec.Struct], prefix: str) -> Iterator[KeySpec]:
 @cache
 def key_specs() -> Mapping[str, KeySpec]:
     """Every key in the order of the schema."""
-    return {spec.key: spec for spec in _walk(Settings, "")}
+    return {spec.key: spec for spec in _walk(Settings(), "")}
 
 
 @cache

@@ -1,0 +1,48 @@
+"""Types that the keys of the configuration share, with their ranges (K-07)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+__all__ = [
+    "AtLeastOne",
+    "Count",
+    "CountOrZero",
+    "Dimension",
+    "NamespaceName",
+    "NotNegative",
+    "Pause",
+    "Positive",
+    "Section",
+    "Seed",
+    "Share",
+    "SignedShare",
+    "Span",
+    "Text",
+    "VariableName",
+    "Wait",
+]
+
+# Upper ends are those of the types that carry the values further (32-bit counts, 64-bit µs).
+Count = Annotated[int, msgspec.Meta(ge=1, le=2_147_483_647)]
+CountOrZero = Annotated[int, msgspec.Meta(ge=0, le=2_147_483_647)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+SignedShare = Annotated[float, msgspec.Meta(ge=-1, le=1)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+AtLeastOne = Annotated[float, msgspec.Meta(ge=1)]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+Wait = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
+Span = Annotated[float, msgspec.Meta(gt=0, le=1_000_000_000)]
+Pause = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
+Dimension = Annotated[int, msgspec.Meta(ge=1, le=8192)]
+# What a double holds exactly: seeds travel through JSON (R-11).
+Seed = Annotated[int, msgspec.Meta(ge=0, le=9_007_199_254_740_991)]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+VariableName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+NamespaceName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9._-]{1,64}$")]
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A group of keys."""
