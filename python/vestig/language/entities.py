@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
-from vestig.errors import ValidationError
 from vestig.language.listed import listed
+from vestig.language.name_forms import LEGAL_FORMS, TITLES, norm_key, norm_name
 from vestig.language.stopwords import NAME_STOPWORDS
 
-__all__ = ["Name", "find_names", "norm_key", "norm_name"]
+__all__ = [
+    "Name",
+    "candidates",
+    "chosen",
+    "find_names",
+    "is_specific",
+    "norm_key",
+    "norm_name",
+    "title_name",
+    "without_first",
+]
 
 
 class Name(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +33,8 @@ class Name(msgspec.Struct, frozen=True, kw_only=True):
         start, end: code point offsets, half-open; both -1 for a title given beside the text.
         type: an entity type of G-01, or `UNTYPED`.
         confidence: 0-1, that of the pattern.
+        opens: whether several capitalised words begin a sentence, so that the first may have its
+            capital from there.
     """
 
     name: str
@@ -31,10 +42,10 @@ class Name(msgspec.Struct, frozen=True, kw_only=True):
     end: int
     type: str
     confidence: float
+    opens: bool = False
 
 
 _UPPER: Final = "".join(chr(code) for code in range(0x530) if chr(code).isupper())
-_PUNCTUATION: Final = frozenset(string.punctuation)
 
 _EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
 _URL: Final = re.compile(
@@ -91,10 +102,6 @@ _POSSESSIVE: Final = re.compile(r"['’]s?$")
 _SENTENCE_END: Final = frozenset(".!?…:")
 _OPENERS: Final = " \t\n\"'“‘«([{*-–—>•"  # noqa: RUF001
 _INNER: Final = frozenset(("of", "the", "de", "van", "von"))
-_TITLES: Final = frozenset(("dr", "mr", "ms", "mrs", "prof", "professor"))
-_LEGAL: Final = frozenset(
-    ("ltd", "limited", "inc", "incorporated", "corp", "corporation", "llc", "gmbh")
-)
 _BODIES: Final = frozenset(("university", "institute", "ministry"))
 _PLACES: Final = frozenset(
     listed(
@@ -108,48 +115,6 @@ _PLACE_CUES: Final = frozenset(("in", "at", "from", "to"))
 _RUN_WORDS_MAX: Final = 6
 _QUOTED_WORDS_MAX: Final = 5
 _SINGLE_LETTERS_MIN: Final = 3
-
-
-def norm_name(name: str) -> str:
-    """The part of a `norm_key` behind the type (D-02).
-
-    Raises:
-        ValidationError: no text but whitespace.
-
-    Example:
-        >>> norm_name("PostgreSQL."), norm_name('"C++"'), norm_name(".NET")
-        ('postgresql', 'c++', '.net')
-    """
-    whole = " ".join(name.lower().split())
-    if not whole:
-        raise ValidationError("name", name, "a name with at least one visible character")
-    start, end = 0, len(whole)
-    while start < end and whole[start] in _PUNCTUATION:
-        if whole[start] == "." and start + 1 < end and whole[start + 1].isalpha():
-            break
-        start += 1
-    # outer quotes first, so that the run of a name like "C++" is seen at its end
-    while end > start and whole[end - 1] in _PUNCTUATION:
-        kept = end
-        while kept > start and whole[kept - 1] in "+#":
-            kept -= 1
-        if kept < end and kept > start and whole[kept - 1].isalpha():
-            break
-        end -= 1
-    return whole[start:end] if start < end else whole
-
-
-def norm_key(name: str, type: str) -> str:
-    """What makes two entities one (D-02).
-
-    Raises:
-        ValidationError: an empty name.
-
-    Example:
-        >>> norm_key("  Dr. Lovelace  ", "person"), norm_key("C#", "SKILL")
-        ('PERSON:dr. lovelace', 'SKILL:c#')
-    """
-    return f"{type.strip().upper()}:{norm_name(name)}"
 
 
 def _name(text: str, start: int, end: int, type: str, confidence: float) -> Name:
@@ -289,18 +254,25 @@ def _without_tail(words: _Spans) -> _Spans:
 def _run(text: str, words: _Spans, initial: bool) -> Iterator[Name]:
     start, end = words[0][0], words[-1][1]
     end -= len(text[start:end]) - len(_POSSESSIVE.sub("", text[start:end]))
-    if text[end - 1] == "." and words[-1][2].rstrip(".").lower() not in _LEGAL | _TITLES:
+    if text[end - 1] == "." and words[-1][2].rstrip(".").lower() not in LEGAL_FORMS | TITLES:
         end -= 1
     first, last = _bare(words[0][2]), _bare(words[-1][2])
     if len(words) > 1:
-        if first in _TITLES:
-            yield _name(text, start, end, "PERSON", 0.90)
-        elif last in _LEGAL or last in _BODIES or (first in _BODIES and words[1][2] == "of"):
-            yield _name(text, start, end, "ORG", 0.90)
+        type, confidence = "UNTYPED", 0.80
+        if first in TITLES:
+            type, confidence, initial = "PERSON", 0.90, False
+        elif last in LEGAL_FORMS or last in _BODIES or (first in _BODIES and words[1][2] == "of"):
+            type, confidence = "ORG", 0.90
         elif last in _PLACES and _word_before(text, start) in _PLACE_CUES:
-            yield _name(text, start, end, "PLACE", 0.90)
-        else:
-            yield _name(text, start, end, "UNTYPED", 0.80)
+            type, confidence = "PLACE", 0.90
+        yield Name(
+            name=text[start:end],
+            start=start,
+            end=end,
+            type=type,
+            confidence=confidence,
+            opens=initial and words[0][2][1:].islower(),
+        )
         return
     word = text[start:end]
     letters = sum(map(str.isalpha, word))
@@ -319,7 +291,28 @@ def _word_before(text: str, start: int) -> str:
     return before[-1].lower() if before else ""
 
 
-def _chosen(found: list[Name]) -> list[Name]:
+def without_first(text: str, name: Name) -> list[Name]:
+    """What is left of a run when its first word is an ordinary one (G-03); the name itself when
+    nothing specific is left.
+
+    Example:
+        >>> name = candidates("Deploy Grand Harbor today")[0]
+        >>> [left.name for left in without_first("Deploy Grand Harbor today", name)]
+        ['Grand Harbor']
+    """
+    words = [
+        (name.start + word.start(), name.start + word.end(), word[0])
+        for word in _WORD.finditer(name.name)
+    ][1:]
+    while words and (words[0][2] in _INNER or _is_stop(words[0][2])):
+        words.pop(0)
+    # "Acme Ltd" is no "Ltd", whatever else is called acme
+    if not words or all(_bare(word[2]) in LEGAL_FORMS | _BODIES | _PLACES for word in words):
+        return [name]
+    return list(_run(text, words, False))
+
+
+def chosen(found: list[Name]) -> list[Name]:
     """Overlaps: the longer span, then the higher confidence, then the earlier one (G-03)."""
     if len(found) < 2:
         return found
@@ -334,6 +327,31 @@ def _chosen(found: list[Name]) -> list[Name]:
     return kept
 
 
+def candidates(text: str) -> list[Name]:
+    """What every pattern finds, overlaps included and in no order."""
+    found = list(_addresses(text))
+    found += _identifiers(text)
+    found += _runs(text)
+    if not _QUOTES.isdisjoint(text):
+        found += _quoted(text)
+    return found
+
+
+def title_name(title: str | None) -> Name | None:
+    """The title of a note or document as a name, without a final parenthesis (G-03, Q-01).
+
+    Example:
+        >>> title_name("Harbor plan (draft)").name
+        'Harbor plan'
+    """
+    if title is None:
+        return None
+    stripped = re.sub(r"\s*\([^()]*\)\s*$", "", title).strip()
+    if not is_specific(stripped):
+        return None
+    return Name(name=stripped, start=-1, end=-1, type="UNTYPED", confidence=0.95)
+
+
 def find_names(text: str, *, title: str | None = None) -> list[Name]:
     """Names in order of position, without overlaps (G-03, the patterns that need no store).
 
@@ -346,20 +364,12 @@ def find_names(text: str, *, title: str | None = None) -> list[Name]:
         >>> [name.name for name in find_names("Ticket ABC-123 is with Ada Lovelace at NATO")]
         ['ABC-123', 'Ada Lovelace', 'NATO']
     """
-    found = list(_addresses(text))
-    found += _identifiers(text)
-    found += _runs(text)
-    if not _QUOTES.isdisjoint(text):
-        found += _quoted(text)
-    names = [name for name in _chosen(found) if _specific(name.name)]
-    if title is not None:
-        stripped = re.sub(r"\s*\([^()]*\)\s*$", "", title).strip()
-        if _specific(stripped):
-            names.append(Name(name=stripped, start=-1, end=-1, type="UNTYPED", confidence=0.95))
-    return names
+    names = [name for name in chosen(candidates(text)) if is_specific(name.name)]
+    given = title_name(title)
+    return names if given is None else [*names, given]
 
 
-def _specific(name: str) -> bool:
+def is_specific(name: str) -> bool:
     """Names under two characters, all punctuation or all digits are dropped (G-02)."""
     return (len(name) >= 2 and any(map(str.isalpha, name))) or (
         any(char == "." for char in name[1:-1]) and any(map(str.isdigit, name))
