@@ -10,9 +10,11 @@ from vestig.changes import (
     ChangeSet,
     MemoryPatch,
     NewEdge,
+    NewEntity,
     NewEvent,
     NewJob,
     NewMemory,
+    NewQuestion,
     NewSource,
     NewSupersession,
     NewVector,
@@ -87,6 +89,36 @@ def source(agent: str | None = "cli", session_id: str | None = None, **fields: A
 def edge(from_id: str, to_id: str, kind: EdgeType = EdgeType.RELATED, **fields: Any) -> NewEdge:
     """An edge."""
     return NewEdge(id=new_id("edge"), from_id=from_id, to_id=to_id, edge_type=kind, **fields)
+
+
+def entity(name: str, kind: str = "PERSON", **fields: Any) -> NewEntity:
+    """An entity of this name, with a vector."""
+    values: dict[str, Any] = {
+        "id": new_id("ent"),
+        "namespace": "default",
+        "entity_type": kind,
+        "canonical_name": name,
+        "norm_key": f"{kind}:{name.lower()}",
+        "model": "test-model",
+        "embedding": vector("", value=0.25).embedding,
+    }
+    return NewEntity(**(values | fields))
+
+
+def question(memory_id: str, position: int = 0, text: str = "", **fields: Any) -> NewQuestion:
+    """A hypothetical question with a vector of its own position."""
+    values: dict[str, Any] = {
+        "text": text or f"What is asked at place {position}?",
+        "model": "test-model",
+        "embedding": vector("", value=0.125 * (position + 1)).embedding,
+    }
+    return NewQuestion(memory_id=memory_id, position=position, **(values | fields))
+
+
+def mention(memory_id: str, entity_id: str, **fields: Any) -> NewEdge:
+    """A MENTIONS edge with its evidence."""
+    values: dict[str, Any] = {"confidence": 0.9, "evidence": "Ada Lovelace"}
+    return edge(memory_id, entity_id, EdgeType.MENTIONS, **(values | fields))
 
 
 def added(new: NewMemory, *related: str, **fields: Any) -> ChangeSet:

@@ -19,6 +19,7 @@ from vestig.errors import (
 )
 from vestig.ports import Listing
 from vestig.store import Migration, SqliteLedger, connections, files, open_ledger
+from vestig.store.migrations import MIGRATIONS, newest_version
 
 NOW = made.NOW
 
@@ -232,7 +233,8 @@ def fail(conn: apsw.Connection) -> None:
     raise RuntimeError
 
 
-NEXT = (Migration(2, add_table),)
+NOW_AT = newest_version(MIGRATIONS)
+NEXT = (*MIGRATIONS, Migration(NOW_AT + 1, add_table))
 
 
 def test_x_d16_an_older_store_is_migrated_after_a_copy(store: Path) -> None:
@@ -244,18 +246,18 @@ def test_x_d16_an_older_store_is_migrated_after_a_copy(store: Path) -> None:
             assert view.connection.execute("SELECT COUNT(*) FROM extra").fetchall() == [(0,)]
         add(ledger, "two")
         assert ledger.verify_all() == []
-    backup = store / "ledger.bak-1"
+    backup = store / f"ledger.bak-{NOW_AT}"
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     old = apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)
-    assert old.execute("PRAGMA user_version").fetchall() == [(1,)]
+    assert old.execute("PRAGMA user_version").fetchall() == [(NOW_AT,)]
     assert old.execute("SELECT COUNT(*) FROM memories").fetchall() == [(1,)]
     old.close()
 
 
 def test_x_d16_a_new_store_has_the_newest_schema_and_no_copy(store: Path) -> None:
     with open_ledger(store, schema=NEXT) as ledger, ledger.read() as view:
-        assert view.connection.execute("PRAGMA user_version").fetchall() == [(2,)]
-    assert not (store / "ledger.bak-1").exists()
+        assert view.connection.execute("PRAGMA user_version").fetchall() == [(NOW_AT + 1,)]
+    assert not list(store.glob("ledger.bak-*"))
 
 
 @pytest.mark.parametrize("with_wal", [False, True])
@@ -267,7 +269,9 @@ def test_x_d16_a_newer_store_is_refused_and_untouched(
     copy = crashed_copy(store, tmp_path / "copy") if with_wal else store
     ledger.close()
     before = contents(copy)
-    with pytest.raises(StoreDamagedError, match=r"version 1 or older, found version 2"):
+    with pytest.raises(
+        StoreDamagedError, match=rf"version {NOW_AT} or older, found version {NOW_AT + 1}"
+    ):
         open_ledger(copy)
     after = contents(copy)
     before.pop("ledger.sqlite-shm", None)  # marks of readers, no data
@@ -279,7 +283,7 @@ def test_x_d16_a_failed_migration_changes_nothing(store: Path) -> None:
     with open_ledger(store) as ledger:
         add(ledger, "one")
     with pytest.raises(RuntimeError):
-        open_ledger(store, schema=(Migration(2, fail),))
+        open_ledger(store, schema=(*MIGRATIONS, Migration(NOW_AT + 1, fail)))
     with open_ledger(store) as ledger:
         assert ledger.verify_all() == []
         with ledger.read() as view:
@@ -289,5 +293,7 @@ def test_x_d16_a_failed_migration_changes_nothing(store: Path) -> None:
 
 def test_x_d16_an_older_store_is_not_migrated_read_only(store: Path) -> None:
     open_ledger(store).close()
-    with pytest.raises(StoreLockedError, match="expected schema version 2, found 1"):
+    with pytest.raises(
+        StoreLockedError, match=f"expected schema version {NOW_AT + 1}, found {NOW_AT}"
+    ):
         open_ledger(store, schema=NEXT, read_only=True)

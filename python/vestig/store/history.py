@@ -6,17 +6,16 @@ from typing import Any
 
 import apsw
 
-from vestig.errors import ValidationError
 from vestig.ids import id_text
+from vestig.store.graph_reads import edge_sql, stored_codes
+from vestig.store.graph_rows import edge_of
 from vestig.store.lookups import each, fetch
-from vestig.store.rows import from_json, relation_of
-from vestig.store.schema import EDGE_CODES, EDGE_ENDS, EDGE_TYPES
+from vestig.store.rows import from_json
+from vestig.store.schema import EDGE_ENDS
 from vestig.times import from_us, parse_time
-from vestig.types import Edge, EdgeType, SupersessionRecord
+from vestig.types import Edge, SupersessionRecord
 
 __all__ = ["edges_of", "ends_before", "supersession_chain"]
-
-_TABLES = {"mem": "memories", "source": "sources"}
 
 
 def edges_of(conn: apsw.Connection, prefix: str, row: int, edge_type: str | None) -> list[Edge]:
@@ -25,46 +24,13 @@ def edges_of(conn: apsw.Connection, prefix: str, row: int, edge_type: str | None
     Raises:
         ValidationError: an unknown edge type.
     """
-    if edge_type is not None and edge_type not in EDGE_CODES:
-        raise ValidationError("edge_type", edge_type, f"one of {', '.join(EDGE_TYPES)}, AFFECTS")
     found: dict[bytes, Edge] = {}
-    for code, (start, end) in enumerate(EDGE_ENDS):
-        if edge_type is not None and code != EDGE_CODES[edge_type]:
-            continue
-        if start not in _TABLES or end not in _TABLES:
-            continue
-        for mine, column in ((start, "from_row"), (end, "to_row")):
+    for code in stored_codes(edge_type):
+        for mine, column in zip(EDGE_ENDS[code], ("from_row", "to_row"), strict=True):
             if mine == prefix:
-                for edge in each(conn, _edge_sql(start, end, column), (row, code)):
-                    found[edge[0]] = _edge_of(edge, code)
+                sql = edge_sql(code, f"e.{column} = ? AND e.expired_seq = 0")
+                found.update((edge[0], edge_of(edge)) for edge in each(conn, sql, (row,)))
     return sorted(found.values(), key=lambda edge: (-edge.weight, edge.id))
-
-
-def _edge_sql(start: str, end: str, column: str) -> str:
-    return (
-        "SELECT e.id, f.id, t.id, e.relation, e.weight, e.confidence, e.evidence, e.origin,"
-        " e.t_created_us, e.t_expired_us"
-        f' FROM edges e JOIN {_TABLES[start]} f ON f."row" = e.from_row'
-        f' JOIN {_TABLES[end]} t ON t."row" = e.to_row'
-        f" WHERE e.{column} = ? AND e.edge_type = ? AND e.expired_seq = 0"
-    )
-
-
-def _edge_of(row: tuple[Any, ...], code: int) -> Edge:
-    id, start, end, relation, weight, confidence, evidence, origin, created, expired = row
-    return Edge(
-        id=id_text("edge", id),
-        from_id=id_text(EDGE_ENDS[code][0], start),
-        to_id=id_text(EDGE_ENDS[code][1], end),
-        edge_type=EdgeType(EDGE_TYPES[code]),
-        relation=relation_of(code, relation),
-        weight=weight,
-        confidence=confidence,
-        evidence=evidence,
-        origin=origin,
-        t_created=from_us(created),
-        t_expired=None if expired is None else from_us(expired),
-    )
 
 
 def supersession_chain(conn: apsw.Connection, row: int) -> list[SupersessionRecord]:

@@ -8,10 +8,13 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from vestig.ids import id_bytes, id_text
+from vestig.changes import AccessTouch
+from vestig.errors import NotFoundError
+from vestig.ids import id_text
 from vestig.ports import Job
 from vestig.store.lookups import each, fetch, known_ids, select_in
 from vestig.store.patches import write_processing
+from vestig.store.schema import NODE_TABLES
 
 __all__ = ["JobRules", "find", "finish", "retry_failed", "take_due", "touch"]
 
@@ -119,28 +122,34 @@ def retry_failed(conn: apsw.Connection, namespace: str, kinds: Sequence[str], no
     return len(rows)
 
 
-def touch(
-    conn: apsw.Connection, namespace: str, ids: Sequence[str], accessed_us: int
-) -> str | None:
-    """One access of each memory; an unknown id, before anything was written, or None."""
-    keys = known_ids(ids, "mem")
-    rows = dict(
-        select_in(
-            conn,
-            'SELECT id, "row" FROM memories WHERE +namespace = ? AND id IN (?*)',
-            tuple(keys),
-            (namespace,),
+def touch(conn: apsw.Connection, namespace: str, touched: AccessTouch) -> None:
+    """One access of each memory and entity, however often it is named (L-12).
+
+    Raises:
+        NotFoundError: an unknown id; before anything was written.
+    """
+    memories = _rows(conn, namespace, "mem", touched.memory_ids)
+    entities = _rows(conn, namespace, "ent", touched.entity_ids)
+    for table, insert, rows in (
+        ("access", "access VALUES (?, 1, ?, 'ready') ON CONFLICT (memory)", memories),
+        ("entity_access", "entity_access VALUES (?, 1, ?) ON CONFLICT (entity)", entities),
+    ):
+        conn.executemany(
+            f"INSERT INTO {insert} DO UPDATE SET access_count = {table}.access_count + 1,"
+            " last_accessed_us = excluded.last_accessed_us",
+            [(row, touched.accessed_us) for row in rows],
         )
-    )
+
+
+def _rows(conn: apsw.Connection, namespace: str, prefix: str, ids: Sequence[str]) -> list[int]:
+    keys = known_ids(ids, prefix)
+    sql = f'SELECT id, "row" FROM {NODE_TABLES[prefix]} WHERE +namespace = ? AND id IN (?*)'
+    rows: dict[bytes, int] = dict(select_in(conn, sql, tuple(keys), (namespace,)))
+    known = {keys[id] for id in rows}
     for id in ids:
-        if id not in keys.values() or id_bytes(id) not in rows:
-            return id
-    conn.executemany(
-        "INSERT INTO access VALUES (?, 1, ?, 'ready') ON CONFLICT (memory) DO UPDATE SET"
-        " access_count = access_count + 1, last_accessed_us = excluded.last_accessed_us",
-        [(row, accessed_us) for row in rows.values()],
-    )
-    return None
+        if id not in known:
+            raise NotFoundError("Memory" if prefix == "mem" else "Entity", id)
+    return list(rows.values())
 
 
 def _sum_up(conn: apsw.Connection, memory: int) -> None:

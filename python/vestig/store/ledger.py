@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from vestig.changes import AccessTouch, ChangeSet
-from vestig.errors import ConflictError, NotFoundError, StoreLockedError, VestigError
+from vestig.errors import ConflictError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity, Job
 from vestig.store import chain, files, forks, jobs, migrations
 from vestig.store.connections import Busy, Connections, ReadPlan, open_writer
@@ -63,7 +63,7 @@ class SqliteLedger:
         forks.watch(self)
         if path is None:
             assert self._writer is not None
-            migrations.create_tables(self._writer)
+            migrations.create_tables(self._writer, migrations.MIGRATIONS)
         with self._connection() as conn, store_faults(self._where):
             rows = fetch(conn, "SELECT value FROM meta WHERE name = 'uuid'")
         if not rows:
@@ -281,13 +281,10 @@ class SqliteLedger:
         Raises:
             NotFoundError: an unknown id; nothing was written.
         """
-        ids = list(dict.fromkeys(touch.memory_ids))
-        if not ids:
+        if not touch.memory_ids and not touch.entity_ids:
             return
         with self._writing() as conn, store_faults(self._where):
-            unknown = jobs.touch(conn, namespace, ids, touch.accessed_us)
-            if unknown is not None:
-                raise NotFoundError("Memory", unknown)
+            jobs.touch(conn, namespace, touch)
             conn.execute("COMMIT")
 
     def due_jobs(self, namespace: str, now_us: int, kinds: Sequence[str], limit: int) -> list[Job]:

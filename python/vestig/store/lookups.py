@@ -9,7 +9,7 @@ import apsw
 
 from vestig.ids import id_bytes, is_full_id
 
-__all__ = ["each", "fetch", "known_ids", "next_row", "select_in"]
+__all__ = ["each", "fetch", "id_range", "known_ids", "next_row", "select_in"]
 
 _CHUNK_MAX: Final = 512
 
@@ -39,13 +39,24 @@ def select_in(
 
 
 def next_row(conn: apsw.Connection, table: str) -> int:
-    """The number of a new row. That of a forgotten memory is never given again: who read it
-    before would take the next memory for it."""
-    tables = (table, "tombstones") if table == "memories" else (table,)
-    last = (fetch(conn, f'SELECT IFNULL(MAX("row"), 0) FROM {name}')[0][0] for name in tables)
+    """The number of a new row. That of a forgotten memory or entity is never given again: who
+    read it before would take the next one for it."""
+    last = [fetch(conn, f'SELECT IFNULL(MAX("row"), 0) FROM {table}')[0][0]]
+    if table == "memories":
+        last += fetch(conn, 'SELECT IFNULL(MAX("row"), 0) FROM tombstones')[0]
+    elif table == "entities":
+        last += fetch(conn, 'SELECT -IFNULL(MIN("row"), 0) FROM tombstones')[0]
     return int(max(last)) + 1
 
 
 def known_ids(ids: Sequence[str], prefix: str) -> dict[bytes, str]:
     """16 bytes → id for the well-formed ids of one kind; others cannot be in the ledger."""
     return {id_bytes(id): id for id in ids if is_full_id(id, prefix)}
+
+
+def id_range(prefix: str, kind: str) -> tuple[bytes, bytes]:
+    """The lowest and the highest id that starts so; an empty range for what is no id."""
+    digits = prefix.removeprefix(f"{kind}_").replace("-", "")
+    if not set(digits) <= set("0123456789abcdef") or len(digits) > 32:
+        return b"\1", b"\0"
+    return bytes.fromhex(digits.ljust(32, "0")), bytes.fromhex(digits.ljust(32, "f"))

@@ -12,7 +12,7 @@ import apsw
 from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store import chain, files
 from vestig.store.lookups import fetch
-from vestig.store.schema import APPLICATION_ID, CHAINED, CREATE, INSERT
+from vestig.store.schema import APPLICATION_ID, CHAINED, CREATE, GRAPH, INSERT
 
 __all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]
 
@@ -28,8 +28,12 @@ class Migration(NamedTuple):
     apply: Callable[[apsw.Connection], None]
 
 
+def _add_graph(conn: apsw.Connection) -> None:
+    conn.execute(GRAPH)
+
+
 # Ascending, without gaps, starting above FIRST_VERSION.
-MIGRATIONS: Final[tuple[Migration, ...]] = ()
+MIGRATIONS: Final[tuple[Migration, ...]] = (Migration(2, _add_graph),)
 
 
 def newest_version(migrations: Sequence[Migration]) -> int:
@@ -37,8 +41,8 @@ def newest_version(migrations: Sequence[Migration]) -> int:
     return migrations[-1].version if migrations else FIRST_VERSION
 
 
-def create_tables(conn: apsw.Connection) -> None:
-    """Tables of version 1 with an identity and the first link, in one transaction."""
+def create_tables(conn: apsw.Connection, migrations: Sequence[Migration]) -> None:
+    """All tables with an identity and the first link, in one transaction."""
     store_uuid = os.urandom(16)
     salts = chain.Salts()
     conn.execute("BEGIN IMMEDIATE")
@@ -50,6 +54,7 @@ def create_tables(conn: apsw.Connection) -> None:
     conn.execute(INSERT["meta"], row)
     link.wrote("meta", row)
     link.append(conn)
+    _apply(conn, FIRST_VERSION, migrations)
     conn.execute("COMMIT")
 
 
@@ -64,8 +69,7 @@ def create_file(ledger: Path, migrations: Sequence[Migration]) -> None:
         conn = apsw.Connection(str(fresh))
         try:
             conn.execute("PRAGMA synchronous = FULL")
-            create_tables(conn)
-            _run(conn, FIRST_VERSION, migrations)
+            create_tables(conn, migrations)
             conn.execute("PRAGMA journal_mode = WAL")
         finally:
             conn.close()
@@ -148,12 +152,6 @@ def copy_to(conn: apsw.Connection, target: Path) -> None:
     finally:
         fresh.unlink(missing_ok=True)
     files.sync_folder(target.parent)
-
-
-def _run(conn: apsw.Connection, version: int, migrations: Sequence[Migration]) -> None:
-    conn.execute("BEGIN IMMEDIATE")
-    _apply(conn, version, migrations)
-    conn.execute("COMMIT")
 
 
 def _apply(conn: apsw.Connection, version: int, migrations: Sequence[Migration]) -> None:

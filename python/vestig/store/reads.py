@@ -11,17 +11,16 @@ from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import Listing, ProjectionRow
 from vestig.store import chain, feed, history, listing, statistics
 from vestig.store.faults import store_faults
-from vestig.store.lookups import each, fetch, known_ids, select_in
+from vestig.store.graph_reads import GraphReads
+from vestig.store.lookups import each, fetch, id_range, known_ids, select_in
 from vestig.store.rows import MEMORY_SELECT, event_of, from_json, memory_of, source_of
-from vestig.store.schema import EDGE_CODES
+from vestig.store.schema import EDGE_CODES, NODE_TABLES
 from vestig.types import Edge, Event, Memory, Source, SupersessionRecord
 
 __all__ = ["SqliteView"]
 
-_NODE_TABLES = {"mem": "memories", "source": "sources"}
 
-
-class SqliteView:
+class SqliteView(GraphReads):
     """Reads on one connection inside one transaction. Valid until its `with` block ends."""
 
     def __init__(self, conn: apsw.Connection, where: str, retired: chain.RetiredDigests) -> None:
@@ -66,7 +65,7 @@ class SqliteView:
 
     def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full memory ids that start with `prefix`, ascending."""
-        low, high = _id_range(prefix)
+        low, high = id_range(prefix, "mem")
         with store_faults(self._where):
             rows = each(
                 self._conn,
@@ -254,7 +253,7 @@ class SqliteView:
             return found
 
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
-        """(id, seq that forgot it) of memories forgotten after that transaction."""
+        """(id, seq that forgot it) of memories and entities that went after that transaction."""
         with store_faults(self._where):
             return fetch(
                 self._conn,
@@ -264,12 +263,12 @@ class SqliteView:
 
     def forgotten_at(self, namespace: str, id: str) -> int | None:
         """When the memory of this id, or of one that starts so, was forgotten, in µs; or None."""
-        low, high = _id_range(id)
+        low, high = id_range(id, "mem")
         with store_faults(self._where):
             rows = each(
                 self._conn,
                 "SELECT id, forgotten_us FROM tombstones WHERE id BETWEEN ? AND ?"
-                " AND +namespace = ? ORDER BY seq DESC",
+                ' AND +namespace = ? AND "row" > 0 ORDER BY seq DESC',
                 (low, high, namespace),
             )
             return next((when for raw, when in rows if id_text("mem", raw).startswith(id)), None)
@@ -316,7 +315,7 @@ class SqliteView:
         return [memory_of(row, self._where) for row in rows]
 
     def _row(self, prefix: str, namespace: str, id: str) -> int | None:
-        table = _NODE_TABLES.get(prefix)
+        table = NODE_TABLES.get(prefix)
         if table is None or not known_ids([id], prefix):
             return None
         with store_faults(self._where):
@@ -332,14 +331,6 @@ class SqliteView:
             return {}
         found = history.ends_before(self._conn, namespace, listing_.known_at_us)
         return {row: end for (row, _id), end in found.items()}
-
-
-def _id_range(prefix: str) -> tuple[bytes, bytes]:
-    """The lowest and the highest id that starts so; an empty range for what is no id."""
-    digits = prefix.removeprefix("mem_").replace("-", "")
-    if not set(digits) <= set("0123456789abcdef") or len(digits) > 32:
-        return b"\1", b"\0"
-    return bytes.fromhex(digits.ljust(32, "0")), bytes.fromhex(digits.ljust(32, "f"))
 
 
 def _full(ids: Sequence[str]) -> list[str]:

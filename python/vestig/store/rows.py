@@ -11,7 +11,7 @@ import msgspec
 from vestig.changes import NewMemory, StoredWindow
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_bytes, id_text
-from vestig.store.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES
+from vestig.store.schema import COLUMNS
 from vestig.times import from_us
 from vestig.types import (
     Event,
@@ -198,13 +198,3 @@ def source_of(row: Sequence[Any]) -> Source:
         session_id=session_id,
         metadata=from_json(metadata),
     )
-
-
-def relation_of(edge_type: int, relation: str) -> str | None:
-    """The stored label; only RELATION edges carry one."""
-    return relation if EDGE_TYPES[edge_type] == "RELATION" else None
-
-
-def end_prefixes(edge_type: int) -> tuple[str, str]:
-    """Id prefixes of both ends."""
-    return EDGE_ENDS[edge_type]

@@ -18,9 +18,12 @@ __all__ = [
     "EDGE_CODES",
     "EDGE_ENDS",
     "EDGE_TYPES",
+    "GRAPH",
     "INDEX",
     "INSERT",
     "LEDGER_FILE",
+    "NODE_TABLES",
+    "NO_QUESTION",
     "PENDING_TABLE",
     "TABLE_CODES",
     "columns_sql",
@@ -59,12 +62,22 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
         "salt", "row", "superseding", "superseded", "reason", "created_us", "seq",
     ),
     "meta": ("salt", "name", "value", "seq"),
-    # "row" is the number that the forgotten memory had, so that it is given to no other.
+    # "row" is the number that the forgotten memory had, so that it is given to no other; that of
+    # a removed entity stands there negative.
     "tombstones": (
         "salt", "row", "id", "namespace", "seq", "forgotten_us", "actor", "counts",
     ),
+    "entities": (
+        "salt", "row", "id", "namespace", "seq", "wseq", "entity_type", "canonical_name",
+        "norm_key", "description", "aliases", "type_certain", "origin", "created_us",
+        "expired_us", "merged_into",
+    ),
+    "entity_vectors": ("salt", "entity", "seq", "model", "embedding"),
+    # Position NO_QUESTION says that questions were tried for a memory.
+    "questions": ("salt", "row", "memory", "position", "seq", "text", "model", "embedding"),
 }  # fmt: skip
 
+# In the order of their codes in the chain: a table is only ever added at the end.
 CHAINED: Final = tuple(COLUMNS)
 TABLE_CODES: Final = {name: code for code, name in enumerate(CHAINED)}
 INDEX: Final = {
@@ -94,6 +107,10 @@ EDGE_ENDS: Final = (
     ("mem", "ent"), ("mem", "mem"), ("mem", "mem"), ("chunk", "mem"), ("chunk", "mem"),
     ("chunk", "ent"), ("source", "mem"), ("source", "chunk"), ("ent", "ent"),
 )  # fmt: skip
+
+# Tables of the ends of edges, by id prefix.
+NODE_TABLES: Final = {"mem": "memories", "source": "sources", "ent": "entities"}
+NO_QUESTION: Final = -1
 
 # Text is unique per (namespace, scope, author) among unexpired memories. NULL and "" are two
 # values, so each nullable column stands twice; an expired row is unique by its own number.
@@ -217,4 +234,36 @@ CREATE TABLE chain (
     touched BLOB NOT NULL, counts BLOB NOT NULL, h BLOB NOT NULL
 ) STRICT;
 CREATE INDEX chain_retired ON chain (seq) WHERE retired IS NOT NULL;
+"""
+
+# Version 2: entities and hypothetical questions.
+GRAPH: Final = """
+CREATE TABLE entities (
+    "row" INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL, id BLOB NOT NULL, namespace TEXT NOT NULL,
+    seq INTEGER NOT NULL, wseq INTEGER NOT NULL, entity_type TEXT NOT NULL,
+    canonical_name TEXT NOT NULL, norm_key TEXT NOT NULL, description TEXT NOT NULL,
+    aliases TEXT NOT NULL, type_certain INTEGER NOT NULL, origin TEXT NOT NULL,
+    created_us INTEGER NOT NULL, expired_us INTEGER, merged_into INTEGER REFERENCES entities
+) STRICT;
+CREATE UNIQUE INDEX entities_id ON entities (id);
+CREATE UNIQUE INDEX entities_key ON entities (namespace, norm_key) WHERE expired_us IS NULL;
+CREATE INDEX entities_merged ON entities (merged_into) WHERE merged_into IS NOT NULL;
+
+CREATE TABLE entity_vectors (
+    entity INTEGER PRIMARY KEY REFERENCES entities,
+    salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL, embedding BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE entity_access (
+    entity INTEGER PRIMARY KEY REFERENCES entities,
+    access_count INTEGER NOT NULL, last_accessed_us INTEGER
+) STRICT;
+
+CREATE TABLE questions (
+    "row" INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL, memory INTEGER NOT NULL REFERENCES memories, position INTEGER NOT NULL,
+    seq INTEGER NOT NULL, text TEXT NOT NULL, model TEXT NOT NULL, embedding BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX questions_of ON questions (memory, position);
 """

@@ -17,6 +17,7 @@ from vestig.store.schema import (
     EDGE_ENDS,
     EDGE_TYPES,
     INDEX,
+    NODE_TABLES,
     TABLE_CODES,
     columns_sql,
 )
@@ -24,13 +25,13 @@ from vestig.store.schema import (
 __all__ = ["Finding", "verify"]
 
 _MOST_SHOWN = 100
-_TABLES = {"mem": "memories", "source": "sources"}
 _PREFIXES = {
     "memories": "mem",
     "events": "evt",
     "sources": "source",
     "edges": "edge",
     "tombstones": "mem",
+    "entities": "ent",
 }
 
 
@@ -163,8 +164,9 @@ def _name(table: str, row: tuple[object, ...]) -> str:
     prefix = _PREFIXES.get(table)
     raw = row[INDEX[table]["id"]] if prefix is not None else None
     if prefix is not None and isinstance(raw, bytes) and len(raw) == 16:
-        return id_text(prefix, raw)
-    return str(row[1]) if COLUMNS[table][1] in ("row", "memory", "name") else ""
+        removed_entity = table == "tombstones" and isinstance(row[1], int) and row[1] < 0
+        return id_text("ent" if removed_entity else prefix, raw)
+    return str(row[1]) if COLUMNS[table][1] in ("row", "memory", "entity", "name") else ""
 
 
 def _tags(conn: apsw.Connection) -> list[Finding]:
@@ -190,7 +192,7 @@ def _ends(conn: apsw.Connection) -> list[Finding]:
     findings: list[Finding] = []
     for code, ends in enumerate(EDGE_ENDS):
         for column, prefix in zip(("from_row", "to_row"), ends, strict=True):
-            table = _TABLES.get(prefix)
+            table = NODE_TABLES.get(prefix)
             exists = (
                 "0" if table is None else f'EXISTS (SELECT 1 FROM {table} WHERE "row" = {column})'
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -12,7 +11,6 @@ import apsw
 from vestig.changes import (
     ChangeSet,
     MemoryPatch,
-    NewEdge,
     NewEvent,
     NewJob,
     NewMemory,
@@ -20,23 +18,20 @@ from vestig.changes import (
     NewSupersession,
     NewVector,
 )
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
 from vestig.ports import UniquenessCollision
 from vestig.store import chain, lookups, patches, removing
 from vestig.store.faults import store_faults
+from vestig.store.graph_writes import GraphWriter
 from vestig.store.lookups import fetch, select_in
 from vestig.store.reads import SqliteView
 from vestig.store.rows import from_json, memory_row, to_json
-from vestig.store.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, EDGE_TYPES, INSERT, columns_sql
+from vestig.store.schema import COLUMNS, INSERT, NODE_TABLES, columns_sql
 
 __all__ = ["SqliteTransaction"]
 
 _KINDS: Final = {"mem": "Memory", "source": "Source", "ent": "Entity", "chunk": "Chunk"}
-_START: Final = tuple(f"{start}_" for start, _end in EDGE_ENDS)
-_END: Final = tuple(f"{end}_" for _start, end in EDGE_ENDS)
-_RELATION: Final = EDGE_CODES["RELATION"]
-_EDGE_INSERT: Final = f"{INSERT['edges']} ON CONFLICT DO NOTHING"
 
 
 class SqliteTransaction(SqliteView):
@@ -75,10 +70,15 @@ class SqliteTransaction(SqliteView):
             self._sources(link, changes.sources)
             self._find_rows(changes)
             self._memories(link, changes.memories)
+            graph = self._graph(link)
+            graph.entities(changes.entities)
             self._vectors(link, changes.vectors)
             self._patches(link, changes.patches)
+            graph.entity_patches(changes.entity_patches)
+            graph.questions(changes.questions, changes.questions_tried)
             self._events(link, changes.events)
-            self._edges(link, changes.edges)
+            graph.expire_edges(changes.expired_edges)
+            graph.edges(changes.edges)
             self._supersessions(link, changes.supersessions)
             self._jobs(changes.jobs)
             self._meta(link)
@@ -123,20 +123,39 @@ class SqliteTransaction(SqliteView):
         counts = chain.unpack_counts(self._counts)
         return chain.Link(self._head, self._new_seq, self.recorded_us, counts)
 
+    def _graph(self, link: chain.Link) -> GraphWriter:
+        return GraphWriter(
+            self._conn,
+            link,
+            namespace=self._namespace,
+            seq=self._new_seq,
+            recorded_us=self.recorded_us,
+            salts=self._salts,
+            rows=self._rows,
+            fresh=self._fresh,
+            row_of=self._row_of,
+        )
+
     # --- ids ---------------------------------------------------------------------------------
 
     def _find_rows(self, changes: ChangeSet) -> None:
-        """Rows of all memories and sources that the change set names and that exist."""
+        """Rows of all nodes that the change set names and that exist."""
         wanted = {new.revives for new in changes.memories if new.revives is not None}
-        for named in (changes.vectors, changes.patches, changes.events, changes.jobs):
+        for named in (
+            changes.vectors, changes.patches, changes.events, changes.jobs, changes.questions
+        ):  # fmt: skip
             wanted.update([item.memory_id for item in named])
+        wanted.update(changes.questions_tried)
+        for patch in changes.entity_patches:
+            into = patch.columns.get("merged_into")
+            wanted.update((patch.entity_id,) if into is None else (patch.entity_id, into))
         wanted.update([edge.from_id for edge in changes.edges])
         wanted.update([edge.to_id for edge in changes.edges])
         wanted.update([pair.superseding_id for pair in changes.supersessions])
         wanted.update([pair.superseded_id for pair in changes.supersessions])
         wanted.difference_update([new.id for new in changes.memories], self._rows)
-        for prefix, table in (("mem_", "memories"), ("source_", "sources")):
-            keys = _keys(wanted, prefix)
+        for prefix, table in NODE_TABLES.items():
+            keys = _keys(wanted, f"{prefix}_")
             if not keys:
                 continue
             sql = f'SELECT id, "row" FROM {table} WHERE +namespace = ? AND id IN (?*)'
@@ -285,49 +304,6 @@ class SqliteTransaction(SqliteView):
             link.touched.add(memory)
             row += 1
 
-    def _edges(self, link: chain.Link, edges: Sequence[NewEdge]) -> None:
-        """Edges at a memory of this transaction cannot exist yet and go in one statement."""
-        sure: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-        for new in edges:
-            values = self._edge(new)
-            key = values[2:6]
-            if key in sure:
-                continue
-            start, end = EDGE_ENDS[values[3]]
-            if (start == "mem" and values[2] in self._fresh) or (
-                end == "mem" and values[4] in self._fresh
-            ):
-                sure[key] = values
-                continue
-            self._conn.execute(_EDGE_INSERT, values)
-            if self._conn.changes():
-                link.wrote("edges", values)
-        if sure:
-            self._conn.executemany(INSERT["edges"], sure.values())
-            for values in sure.values():
-                link.wrote("edges", values)
-
-    def _edge(self, new: NewEdge) -> tuple[Any, ...]:
-        code = EDGE_CODES[new.edge_type]
-        if (
-            new.relation is not None
-            or new.confidence is not None
-            or not 0.0 <= new.weight < math.inf
-            or not new.from_id.startswith(_START[code])
-            or not new.to_id.startswith(_END[code])
-            or new.from_id == new.to_id
-            or code == _RELATION
-        ):
-            _check_edge(new, code)
-        return (
-            id_bytes(new.id), None if new.evidence is None else self._salts.take(),
-            self._row_of(new.from_id), code, self._row_of(new.to_id),
-            "" if new.relation is None else new.relation, 0, self._new_seq,
-            # + 0.0 makes -0.0, which SQLite does not keep, a plain zero.
-            new.weight + 0.0, None if new.confidence is None else new.confidence + 0.0,
-            new.evidence, new.origin, None, None, self.recorded_us, None,
-        )  # fmt: skip
-
     def _supersessions(self, link: chain.Link, pairs: Iterable[NewSupersession]) -> None:
         for new in pairs:
             values = (
@@ -375,19 +351,3 @@ def _keys(ids: Iterable[str], prefix: str) -> dict[bytes, str]:
             with suppress(ValueError):
                 keys[id_bytes(id)] = id
     return keys
-
-
-def _check_edge(new: NewEdge, code: int) -> None:
-    """D-03: the right kinds of ends, two of them, and a usable weight."""
-    ends = (new.from_id.partition("_")[0], new.to_id.partition("_")[0])
-    if ends != EDGE_ENDS[code]:
-        wanted = f"{EDGE_TYPES[code]} from {EDGE_ENDS[code][0]}_… to {EDGE_ENDS[code][1]}_…"
-        raise ValidationError("edge", f"{ends[0]}_… to {ends[1]}_…", wanted)
-    if new.from_id == new.to_id:
-        raise ValidationError("edge", new.from_id, "two different ends")
-    if not math.isfinite(new.weight) or new.weight < 0:
-        raise ValidationError("weight", new.weight, "a finite number >= 0")
-    if new.confidence is not None and not 0 <= new.confidence <= 1:
-        raise ValidationError("confidence", new.confidence, "a number from 0 to 1, or null")
-    if (new.relation is not None) != (EDGE_TYPES[code] == "RELATION"):
-        raise ValidationError("relation", new.relation, "a label for RELATION edges only")

@@ -1,0 +1,355 @@
+"""Entities, hypothetical questions and edges of one write transaction (D-02, D-03, C-13).
+
+Invariant: whatever changes what starts at a node touches that node in the chain, so that the
+projection is given it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from typing import Any, Final
+
+import apsw
+
+from vestig.changes import EntityPatch, NewEdge, NewEntity, NewQuestion
+from vestig.errors import NotFoundError, ValidationError
+from vestig.ids import id_bytes, id_text, is_full_id
+from vestig.store import chain
+from vestig.store.graph_rows import StoredAlias, aliases_of, entity_row, merged_aliases
+from vestig.store.lookups import each, fetch, next_row, select_in
+from vestig.store.rows import to_json
+from vestig.store.schema import (
+    COLUMNS,
+    EDGE_CODES,
+    EDGE_ENDS,
+    EDGE_TYPES,
+    INDEX,
+    INSERT,
+    NO_QUESTION,
+    NODE_TABLES,
+    columns_sql,
+)
+
+__all__ = ["GraphWriter", "delete_edges", "touched_node"]
+
+_START: Final = tuple(f"{start}_" for start, _end in EDGE_ENDS)
+_END: Final = tuple(f"{end}_" for _start, end in EDGE_ENDS)
+_RELATION: Final = EDGE_CODES["RELATION"]
+_EDGE_INSERT: Final = f"{INSERT['edges']} ON CONFLICT DO NOTHING"
+_EDGE_KEY: Final = ("from_row", "edge_type", "to_row", "relation", "expired_seq")
+_KEY_AT: Final = tuple(INDEX["edges"][column] for column in _EDGE_KEY)
+_X: Final = INDEX["edges"]
+_N: Final = INDEX["entities"]
+_Q: Final = INDEX["questions"]
+# More ids than this are looked for in one reading of all edges.
+_FEW: Final = 512
+# What an entity's patch may set in its own row.
+_PATCHED: Final = frozenset(("description", "aliases", "type_certain", "merged_into"))
+_VECTOR: Final = frozenset(("model", "embedding"))
+
+
+def touched_node(code: int, row: int) -> int | None:
+    """The start of an edge as the chain names a touched node; None when the projection has no
+    such edges. Entities are negative."""
+    start = EDGE_ENDS[code][0]
+    if start == "mem":
+        return row
+    return -row if start == "ent" else None
+
+
+def delete_edges(conn: apsw.Connection, rows: Iterable[Sequence[Any]]) -> None:
+    """Deletes rows of the table by their key."""
+    conn.executemany(
+        "DELETE FROM edges WHERE from_row = ? AND edge_type = ? AND to_row = ?"
+        " AND relation = ? AND expired_seq = ?",
+        [[row[at] for at in _KEY_AT] for row in rows],
+    )
+
+
+class GraphWriter:
+    """Writes under one link. `rows` maps ids to row numbers and learns the new ones; `fresh`
+    are the rows of memories that this transaction made; `row_of` refuses unknown ids."""
+
+    def __init__(
+        self,
+        conn: apsw.Connection,
+        link: chain.Link,
+        *,
+        namespace: str,
+        seq: int,
+        recorded_us: int,
+        salts: chain.Salts,
+        rows: dict[str, int],
+        fresh: set[int],
+        row_of: Callable[[str], int],
+    ) -> None:
+        self._conn = conn
+        self._link = link
+        self._namespace = namespace
+        self._seq = seq
+        self._recorded_us = recorded_us
+        self._salts = salts
+        self._rows = rows
+        self._fresh = fresh
+        self._row_of = row_of
+
+    # --- entities ----------------------------------------------------------------------------
+
+    def entities(self, entities: Sequence[NewEntity]) -> None:
+        """New entities; one whose key an unexpired entity has stands for that one."""
+        if not entities:
+            return
+        sql = (
+            'SELECT norm_key, "row" FROM entities WHERE expired_us IS NULL AND namespace = ?'
+            " AND norm_key IN (?*)"
+        )
+        keys = tuple(dict.fromkeys(new.norm_key for new in entities))
+        known: dict[str, int] = dict(select_in(self._conn, sql, keys, (self._namespace,)))
+        row = next_row(self._conn, "entities")
+        for new in entities:
+            if new.norm_key in known:
+                self._rows[new.id] = known[new.norm_key]
+                self._learn(known[new.norm_key], new)
+                continue
+            values = entity_row(
+                new,
+                row=row,
+                salt=self._salts.take(),
+                seq=self._seq,
+                created_us=self._recorded_us,
+            )
+            self._conn.execute(INSERT["entities"], values)
+            self._link.wrote("entities", values)
+            self._link.touched.add(-row)
+            self._rows[new.id] = known[new.norm_key] = row
+            if new.embedding is not None:
+                self._entity_vector(row, new.model, new.embedding)
+            row += 1
+
+    def _learn(self, row: int, new: NewEntity) -> None:
+        """What a second finding of an entity adds: other names, a longer description (G-05)."""
+        old = self._entity(row)
+        names = [alias.name for alias in aliases_of(old[_N["aliases"]])]
+        more = [name for name in new.aliases if name not in names]
+        longer = len(new.description) > len(old[_N["description"]])
+        columns: dict[str, Any] = {}
+        if more:
+            columns["aliases"] = (*names, *more)
+        if longer:
+            columns["description"] = new.description
+            if new.embedding is not None:
+                columns.update(model=new.model, embedding=new.embedding)
+        if columns:
+            self._patch_entity(row, EntityPatch(entity_id=new.id, columns=columns))
+
+    def _entity(self, row: int) -> tuple[Any, ...]:
+        sql = f'SELECT {columns_sql("entities")} FROM entities WHERE "row" = ?'
+        found: tuple[Any, ...] = fetch(self._conn, sql, (row,))[0]
+        return found
+
+    def _entity_vector(self, row: int, model: str, embedding: bytes) -> None:
+        values = (self._salts.take(), row, self._seq, model, embedding)
+        sql = f"SELECT {columns_sql('entity_vectors')} FROM entity_vectors WHERE entity = ?"
+        old = fetch(self._conn, sql, (row,))
+        if old:
+            self._conn.execute("DELETE FROM entity_vectors WHERE entity = ?", (row,))
+            self._link.replaced("entity_vectors", old[0], values)
+        else:
+            self._link.wrote("entity_vectors", values)
+        self._conn.execute(INSERT["entity_vectors"], values)
+        self._link.touched.add(-row)
+
+    def entity_patches(self, changes: Sequence[EntityPatch]) -> None:
+        """New values of some columns."""
+        for patch in changes:
+            self._patch_entity(self._row_of(patch.entity_id), patch)
+
+    def _patch_entity(self, row: int, patch: EntityPatch) -> None:
+        unknown = patch.columns.keys() - _PATCHED - _VECTOR
+        if unknown or len(patch.columns.keys() & _VECTOR) == 1:
+            named = sorted(unknown) or "model and embedding one without the other"
+            raise ValueError(f"a patch cannot set {named} of entities")
+        old = self._entity(row)
+        new = list(old)
+        for column, value in patch.columns.items():
+            if column in _PATCHED:
+                new[_N[column]] = self._stored(column, value, aliases_of(old[_N["aliases"]]))
+        if patch.expired and new[_N["expired_us"]] is None:
+            new[_N["expired_us"]] = self._recorded_us
+        if new != list(old):
+            new[_N["wseq"]] = self._seq
+            sets = ", ".join(f'"{column}" = ?' for column in COLUMNS["entities"])
+            self._conn.execute(f'UPDATE entities SET {sets} WHERE "row" = ?', (*new, row))
+            self._link.replaced("entities", old, new)
+            self._link.touched.add(-row)
+        if "embedding" in patch.columns:
+            self._entity_vector(row, patch.columns["model"], patch.columns["embedding"])
+
+    def _stored(self, column: str, value: Any, aliases: tuple[StoredAlias, ...]) -> Any:
+        if column == "aliases":
+            return to_json(merged_aliases(aliases, value, self._recorded_us))
+        if column == "type_certain":
+            return int(value)
+        if column == "merged_into":
+            return None if value is None else self._row_of(value)
+        return value
+
+    # --- questions ---------------------------------------------------------------------------
+
+    def questions(self, questions: Sequence[NewQuestion], tried: Sequence[str]) -> None:
+        """The questions of a memory take the place of all it had; `tried` alone leaves [] where
+        nothing was."""
+        ordered = sorted(questions, key=lambda new: new.memory_id)
+        number = next_row(self._conn, "questions") if ordered or tried else 0
+        for id, asked in groupby(ordered, key=lambda new: new.memory_id):
+            memory = self._row_of(id)
+            self._drop_questions(memory)
+            for new in sorted(asked, key=lambda new: new.position):
+                place = (number, memory, new.position, self._seq)
+                self._question((*place, new.text, new.model, new.embedding))
+                number += 1
+        for id in dict.fromkeys(tried):
+            memory = self._row_of(id)
+            if not fetch(self._conn, "SELECT 1 FROM questions WHERE memory = ? LIMIT 1", (memory,)):
+                self._question((number, memory, NO_QUESTION, self._seq, "", "", b""))
+                number += 1
+
+    def _drop_questions(self, memory: int) -> None:
+        if memory in self._fresh:
+            return
+        sql = f"SELECT {columns_sql('questions')} FROM questions WHERE memory = ?"
+        for old in fetch(self._conn, sql, (memory,)):
+            self._conn.execute('DELETE FROM questions WHERE "row" = ?', (old[_Q["row"]],))
+            self._link.removed("questions", old)
+
+    def _question(self, columns: tuple[Any, ...]) -> None:
+        values = (self._salts.take(), *columns)
+        self._conn.execute(INSERT["questions"], values)
+        self._link.wrote("questions", values)
+        self._link.touched.add(values[_Q["memory"]])
+
+    # --- edges -------------------------------------------------------------------------------
+
+    def expire_edges(self, ids: Sequence[str]) -> None:
+        """Ends these edges; one that ended before stays as it is.
+
+        Raises:
+            NotFoundError: an edge that the namespace does not hold.
+        """
+        if not ids:
+            return
+        found = self._edges_by_id(ids)
+        for id in dict.fromkeys(ids):
+            old = found.get(id)
+            if old is None:
+                raise NotFoundError("Edge", id)
+            if old[_X["expired_seq"]]:
+                continue
+            new = list(old)
+            new[_X["expired_seq"]], new[_X["t_expired_us"]] = self._seq, self._recorded_us
+            self._conn.execute(
+                "UPDATE edges SET expired_seq = ?, t_expired_us = ? WHERE from_row = ?"
+                " AND edge_type = ? AND to_row = ? AND relation = ? AND expired_seq = ?",
+                (self._seq, self._recorded_us, *(old[at] for at in _KEY_AT)),
+            )
+            self._link.replaced("edges", old, new)
+            self._touch_start(new)
+
+    def _edges_by_id(self, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """Edges of the namespace. There is no index by id: writing one costs each commit more."""
+        keys = {id_bytes(id) for id in ids if is_full_id(id, "edge")}
+        every = f"SELECT {columns_sql('edges')} FROM edges"
+        if len(keys) <= _FEW:
+            rows = list(select_in(self._conn, f"{every} WHERE id IN (?*)", tuple(keys)))
+        else:
+            rows = [row for row in each(self._conn, every) if row[0] in keys]
+        starts: dict[str, set[int]] = {}
+        for row in rows:
+            table = NODE_TABLES.get(EDGE_ENDS[row[_X["edge_type"]]][0])
+            if table is not None:
+                starts.setdefault(table, set()).add(row[_X["from_row"]])
+        mine = {
+            (table, number)
+            for table, numbers in starts.items()
+            for (number,) in select_in(
+                self._conn,
+                f'SELECT "row" FROM {table} WHERE +namespace = ? AND "row" IN (?*)',
+                tuple(numbers),
+                (self._namespace,),
+            )
+        }
+        return {
+            id_text("edge", row[0]): row
+            for row in rows
+            if (NODE_TABLES.get(EDGE_ENDS[row[_X["edge_type"]]][0]), row[_X["from_row"]]) in mine
+        }
+
+    def _touch_start(self, edge: Sequence[Any]) -> None:
+        node = touched_node(edge[_X["edge_type"]], edge[_X["from_row"]])
+        if node is not None:
+            self._link.touched.add(node)
+
+    def edges(self, edges: Sequence[NewEdge]) -> None:
+        """Edges at a memory of this transaction cannot exist yet and go in one statement."""
+        sure: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        for new in edges:
+            values = self._edge(new)
+            key = values[2:6]
+            start, end = EDGE_ENDS[values[3]]
+            # Two names may turn out to be one entity: then there is nothing to link.
+            if key in sure or (start == end and values[2] == values[4]):
+                continue
+            if (start == "mem" and values[2] in self._fresh) or (
+                end == "mem" and values[4] in self._fresh
+            ):
+                sure[key] = values
+                continue
+            self._conn.execute(_EDGE_INSERT, values)
+            if self._conn.changes():
+                self._link.wrote("edges", values)
+                self._touch_start(values)
+        if sure:
+            self._conn.executemany(INSERT["edges"], sure.values())
+            for values in sure.values():
+                self._link.wrote("edges", values)
+                self._touch_start(values)
+
+    def _edge(self, new: NewEdge) -> tuple[Any, ...]:
+        code = EDGE_CODES[new.edge_type]
+        if (
+            new.relation is not None
+            or new.confidence is not None
+            or not 0.0 <= new.weight < math.inf
+            or not new.from_id.startswith(_START[code])
+            or not new.to_id.startswith(_END[code])
+            or new.from_id == new.to_id
+            or code == _RELATION
+        ):
+            _check_edge(new, code)
+        created = self._recorded_us if new.t_created_us is None else new.t_created_us
+        return (
+            id_bytes(new.id), None if new.evidence is None else self._salts.take(),
+            self._row_of(new.from_id), code, self._row_of(new.to_id),
+            "" if new.relation is None else new.relation, 0, self._seq,
+            # + 0.0 makes -0.0, which SQLite does not keep, a plain zero.
+            new.weight + 0.0, None if new.confidence is None else new.confidence + 0.0,
+            new.evidence, new.origin, None, None, created, None,
+        )  # fmt: skip
+
+
+def _check_edge(new: NewEdge, code: int) -> None:
+    """D-03: the right kinds of ends, two of them, and a usable weight."""
+    ends = (new.from_id.partition("_")[0], new.to_id.partition("_")[0])
+    if ends != EDGE_ENDS[code]:
+        wanted = f"{EDGE_TYPES[code]} from {EDGE_ENDS[code][0]}_… to {EDGE_ENDS[code][1]}_…"
+        raise ValidationError("edge", f"{ends[0]}_… to {ends[1]}_…", wanted)
+    if new.from_id == new.to_id:
+        raise ValidationError("edge", new.from_id, "two different ends")
+    if not math.isfinite(new.weight) or new.weight < 0:
+        raise ValidationError("weight", new.weight, "a finite number >= 0")
+    if new.confidence is not None and not 0 <= new.confidence <= 1:
+        raise ValidationError("confidence", new.confidence, "a number from 0 to 1, or null")
+    if (new.relation is not None) != (EDGE_TYPES[code] == "RELATION"):
+        raise ValidationError("relation", new.relation, "a label for RELATION edges only")

@@ -1,0 +1,103 @@
+"""Stores of earlier schema versions: opened, migrated, read, written to (D-09, X-D16)."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+import ledger_rows as made
+import vestig
+from vestig.changes import ChangeSet, NewEntity
+from vestig.ids import new_id
+from vestig.store import SqliteLedger, open_ledger
+from vestig.store.migrations import MIGRATIONS, newest_version
+from vestig.testing import HashingEmbedder
+from vestig.types import EdgeType
+
+STORES = Path(__file__).resolve().parent.parent / "compat" / "stores"
+VERSIONS = sorted(int(path.name) for path in STORES.iterdir())
+
+
+def unpacked(version: int, folder: Path) -> tuple[Path, dict[str, Any]]:
+    """The store of a version as it was left, and what must be read from it."""
+    raw = (STORES / str(version) / "store.tar.gz").read_bytes()
+    with tarfile.open(fileobj=io.BytesIO(raw), mode="r:gz") as archive:
+        archive.extractall(folder / "store", filter="data")
+    return folder / "store", json.loads((STORES / str(version) / "facts.json").read_text("utf-8"))
+
+
+def as_shown(ledger: SqliteLedger, space: str, id: str) -> dict[str, Any]:
+    with ledger.read() as view:
+        (memory,) = view.memories(space, [id])
+        return {
+            "memory": memory.to_dict(),
+            "events": [event.to_dict() for event in view.events(space, id)],
+            "vector": view.vectors(space, [id])[id][1].hex(),
+            "sources": [source.to_dict() for source in view.sources(space, id)],
+            "edges": sorted(
+                [e.from_id, e.to_id, str(e.edge_type), e.weight] for e in view.edges(space, id)
+            ),
+            "chain": [record.to_dict() for record in view.supersessions(space, id)],
+        }
+
+
+def test_there_is_a_store_of_every_version_before_this_one() -> None:
+    assert list(range(1, newest_version(MIGRATIONS))) == VERSIONS
+    for version in VERSIONS:
+        assert sum(p.stat().st_size for p in (STORES / str(version)).iterdir()) <= 64 * 1024
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_x_d16_an_older_store_opens_and_says_what_it_said(version: int, tmp_path: Path) -> None:
+    path, facts = unpacked(version, tmp_path)
+    with open_ledger(path) as ledger:
+        for name, wanted in facts["shown"].items():
+            space = "other" if name == "other" else "default"
+            shown = as_shown(ledger, space, facts["ids"][name])
+            assert {k: shown[k] for k in wanted} == wanted, name
+        with ledger.read() as view:
+            assert view.forgotten_at("default", facts["ids"]["gone"]) is not None
+            assert view.questions("default", list(facts["ids"].values())) == {}
+        assert ledger.verify_all() == []
+    backup = path / f"ledger.bak-{version}"
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o600
+    old = apsw.Connection(str(backup), flags=apsw.SQLITE_OPEN_READONLY)
+    assert old.execute("PRAGMA user_version").fetchall() == [(version,)]
+    old.close()
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_x_d16_an_older_store_takes_what_only_the_new_schema_holds(
+    version: int, tmp_path: Path
+) -> None:
+    path, facts = unpacked(version, tmp_path)
+    memory = facts["ids"]["moved"]
+    entity = NewEntity(
+        id=new_id("ent"),
+        namespace="default",
+        entity_type="SYSTEM",
+        canonical_name="API gateway",
+        norm_key="SYSTEM:api gateway",
+    )
+    mention = made.edge(memory, entity.id, EdgeType.MENTIONS, confidence=0.9)
+    with open_ledger(path) as ledger, ledger.write(made.NOW * 2) as txn:
+        txn.apply(ChangeSet(namespace="default", entities=(entity,), edges=(mention,)))
+    with open_ledger(path) as ledger, ledger.read() as view:
+        assert view.mentioning("default", [entity.id]) == {entity.id: [memory]}
+        assert ledger.verify_all() == []
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_x_d16_an_older_store_is_recalled_from(version: int, tmp_path: Path) -> None:
+    path, facts = unpacked(version, tmp_path)
+    with vestig.open(path, embedder=HashingEmbedder(16)) as store:
+        found = store.recall("the API gateway and its port")
+        assert facts["ids"]["moved"] in [result.memory.id for result in found.results]
+        assert not [f for f in store.doctor().findings if f.level == "damage"]
