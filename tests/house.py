@@ -33,6 +33,7 @@ FLOORS: dict[str, int] = {
     "lifecycle": 2,
     "store": 2,
     "embedders": 2,
+    "evaluation": 2,
     "llms": 2,
     "indexes": 2,
     "registry": 3,

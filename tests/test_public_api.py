@@ -14,6 +14,7 @@ PINNED = {
     "ConfigNotFoundError",
     "ConflictError",
     "EmbeddingMismatchError",
+    "EvaluationReport",
     "Event",
     "ForgetIncompleteError",
     "HygieneError",
@@ -30,6 +31,7 @@ PINNED = {
     "Vestig",
     "VestigError",
     "__version__",
+    "evaluate",
     "open",
 }
 METHODS = {

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from vestig.engine import Vestig
     from vestig.engine import open_store as open
+    from vestig.engine.evaluating import evaluate
     from vestig.errors import (
         ConfigError,
         ConfigNotFoundError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         ValidationError,
         VestigError,
     )
+    from vestig.evaluation.report import EvaluationReport
     from vestig.results import MemoryDetail, RecallHit, RecallResult
     from vestig.types import CommitOutcome, Event, Memory
 
@@ -41,6 +43,7 @@ __all__ = [
     "ConfigNotFoundError",
     "ConflictError",
     "EmbeddingMismatchError",
+    "EvaluationReport",
     "Event",
     "ForgetIncompleteError",
     "HygieneError",
@@ -57,17 +60,20 @@ __all__ = [
     "Vestig",
     "VestigError",
     "__version__",
+    "evaluate",
     "open",
 ]
 
 _HOME: Final = {
     "CommitOutcome": "vestig.types",
+    "EvaluationReport": "vestig.evaluation.report",
     "Event": "vestig.types",
     "Memory": "vestig.types",
     "MemoryDetail": "vestig.results",
     "RecallHit": "vestig.results",
     "RecallResult": "vestig.results",
     "Vestig": "vestig.engine",
+    "evaluate": "vestig.engine.evaluating",
 }
 
 

@@ -27,6 +27,7 @@ COMMANDS = {
     "rebuild",
     "doctor",
     "demo",
+    "eval",
     "config show",
     "config explain",
 }
@@ -39,6 +40,18 @@ SURFACE_ONLY = {
     "memory forget": {"yes", "finish", "unscoped"},
     "rebuild": {"accept_ledger"},
     "demo": {"keep"},
+    "eval": {
+        "benchmarks",
+        "profiles",
+        "switches",
+        "ablate",
+        "gate",
+        "peers",
+        "leave_out",
+        "cache",
+        "format",
+        "output",
+    },
     "config explain": {"key"},
 }
 METHODS = {

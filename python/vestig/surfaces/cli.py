@@ -218,10 +218,12 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Any) -> 
 
 
 def _command(operation: Operation) -> click.Command:
+    own = {param.flag for param in operation.params}
+    shared = (option for option in _global_options() if own.isdisjoint(option.opts))
     return click.Command(
         operation.name.rpartition(" ")[2],
         help=operation.help,
-        params=[*(_argument(param) for param in operation.params), *_global_options()],
+        params=[*(_argument(param) for param in operation.params), *shared],
         callback=_callback(operation),
     )
 

@@ -110,10 +110,11 @@ def operations() -> tuple[Operation, ...]:
         >>> [op.name for op in operations()][:2]
         ['memory add', 'memory search']
     """
+    from vestig.surfaces.eval_operation import EVAL
     from vestig.surfaces.memory_operations import MEMORY_OPERATIONS
     from vestig.surfaces.store_operations import STORE_OPERATIONS
 
-    return (*MEMORY_OPERATIONS, *STORE_OPERATIONS)
+    return (*MEMORY_OPERATIONS, *STORE_OPERATIONS, EVAL)
 
 
 def operation(name: str) -> Operation:

@@ -1,0 +1,415 @@
+"""Evaluation: benchmarks imported into temporary stores, every question asked of every row (S-10).
+
+Each conversation is imported as a scope. A unit ranks where the best memory that holds it does,
+units on one memory in the order of the corpus. A cut k is answered by a recall that asks for k
+memories, and for more until k distinct units came.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from vestig.config import Config
+from vestig.config.schema import Settings
+from vestig.embedders.checked import CheckedEmbedder
+from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
+from vestig.engine.vestig import Vestig
+from vestig.errors import ValidationError
+from vestig.evaluation import benchmarks as reading
+from vestig.evaluation import variants
+from vestig.evaluation.benchmarks import Benchmark, Query
+from vestig.evaluation.comparing import compare, gate_breaches
+from vestig.evaluation.metrics import CUTS, DEPTH, METRICS, score, score_by_cut
+from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
+from vestig.evaluation.report import (
+    BenchmarkReport,
+    EvaluationReport,
+    Latency,
+    MeasuredStore,
+    Row,
+)
+from vestig.evaluation.resampling import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
+from vestig.evaluation.variants import Variant
+from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.ids import repeatable_ids
+from vestig.ports import Embedder, Progress
+from vestig.registry import make_embedder
+from vestig.results import ImportReport
+
+__all__ = ["evaluate"]
+
+_PAGE: Final = 1_000
+# Latency is that of recalls which ask for so many.
+_TIMED_CUT: Final = 10
+
+Scores = dict[str, list[float]]
+
+
+class _Held(msgspec.Struct, kw_only=True):
+    """Which memory holds which units, and when each conversation ended."""
+
+    units_of: dict[str, tuple[str, ...]] = {}
+    ends: dict[str | None, Any] = {}
+    origin: str | None = None
+    missing: int = 0
+
+
+def evaluate(
+    benchmarks: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
+    *,
+    profiles: Sequence[str] | None = None,
+    switches: Sequence[Mapping[str, Any]] = (),
+    ablate: bool = False,
+    gate: bool = False,
+    peers: bool = True,
+    leave_out: Sequence[str] = (),
+    cache: str | os.PathLike[str] | None = None,
+    config: str | os.PathLike[str] | Mapping[str, Any] | Config | None = None,
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
+) -> EvaluationReport:
+    """Measures recall on labelled benchmarks (S-10, R-21).
+
+    Args:
+        benchmarks: folders with `corpus.jsonl` and `queries.jsonl` (`.gz` too); None = the
+            benchmark that comes with the package.
+        profiles: names of recall profiles; None = all shipped ones.
+        switches: keys of recall that each make a row beside their profile.
+        ablate: a row for each signal and switch of the profile off, one by one.
+        gate: judge `default` against `baseline` (R-21); both are measured then.
+        peers: plain cosine, BM25 and their hybrid as rows.
+        leave_out: categories that are not asked.
+        cache: folder that keeps vectors between runs.
+        config: as in `vestig.open`; the store it names is not touched.
+        embedder: an embedder object instead of the configured one.
+        progress: called with (rows done, rows in all).
+
+    Raises:
+        ValidationError: no queries, or relevant ids that do not exist; not a benchmark.
+        ConfigError: unknown profile or key.
+        ProviderError: the embedder failed.
+
+    Example:
+        >>> import json, pathlib, tempfile
+        >>> from vestig.testing import HashingEmbedder
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> unit = {"id": "u1", "text": "The red key opens the shed", "conversation": "c"}
+        >>> asked = {"id": "q1", "text": "which key opens the shed?", "relevant": ["u1"]}
+        >>> _ = (folder / "corpus.jsonl").write_text(json.dumps(unit))
+        >>> _ = (folder / "queries.jsonl").write_text(json.dumps({**asked, "conversation": "c"}))
+        >>> report = evaluate(folder, profiles=["baseline"], embedder=HashingEmbedder())
+        >>> report.benchmarks[0].row("baseline").metrics["recall@5"].mean
+        1.0
+    """
+    loaded = load_config(config, None)
+    plan = variants.plan(loaded, profiles=profiles, switches=switches, ablate=ablate, gate=gate)
+    chosen = [_read(folder, leave_out) for folder in _folders(benchmarks)]
+    vectors = _vectors(loaded, embedder, cache)
+    steps = _Steps(progress, len(chosen) * (len(plan) + peers))
+    reports = tuple(
+        _benchmark(benchmark, loaded, plan, vectors, steps, peers=peers, gate=gate)
+        for benchmark in chosen
+    )
+    return EvaluationReport(
+        version=_version(),
+        seed=SEED,
+        interval_draws=INTERVAL_DRAWS,
+        paired_draws=PAIRED_DRAWS,
+        cuts=CUTS,
+        depth=DEPTH,
+        gated=gate,
+        benchmarks=reports,
+    )
+
+
+class _Steps:
+    """Progress by rows."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._done = 0
+
+    def row(self) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("vestig")
+
+
+def _folders(given: Any) -> list[Any]:
+    if given is None:
+        return [reading.SHIPPED]
+    if isinstance(given, (str, os.PathLike)):
+        return [given]
+    folders = list(given)
+    if not folders or not all(isinstance(one, (str, os.PathLike)) for one in folders):
+        raise ValidationError("benchmarks", type(given).__name__, "folders of benchmarks")
+    return folders
+
+
+def _read(folder: Any, leave_out: Sequence[str]) -> Benchmark:
+    benchmark = reading.read_benchmark(folder)
+    return reading.without_categories(benchmark, leave_out) if leave_out else benchmark
+
+
+def _vectors(
+    config: Config, embedder: Embedder | None, cache: str | os.PathLike[str] | None
+) -> RememberingEmbedder:
+    """The embedder of all benchmarks; vectors of other settings are kept apart."""
+    settings = config.settings.embedding
+    inner = make_embedder(settings) if embedder is None else CheckedEmbedder(embedder)
+    cut = "" if settings.max_length is None else f"cut{settings.max_length}"
+    plain = "" if settings.normalize else "plain"
+    return RememberingEmbedder(inner, None if cache is None else Path(cache), cut + plain)
+
+
+def _benchmark(
+    benchmark: Benchmark,
+    config: Config,
+    plan: Sequence[Variant],
+    vectors: RememberingEmbedder,
+    steps: _Steps,
+    *,
+    peers: bool,
+    gate: bool,
+) -> BenchmarkReport:
+    """One import, then every row."""
+    scored: dict[str, Scores] = {}
+    rows: list[Row] = []
+    noticed: dict[str, set[str]] = {}
+    request = OpenRequest(config=config, embedder=vectors)
+    with Vestig(open_context(MEMORY_PATH, request)) as store:
+        started = time.perf_counter()
+        with repeatable_ids(benchmark.digest):
+            imported = store.import_(benchmark.corpus, format="messages")
+            _finish_jobs(store)
+        seconds = time.perf_counter() - started
+        held = _holdings(store, benchmark)
+        vectors.embed([query.text for query in benchmark.queries])
+        if peers:
+            for name, values in _peer_scores(benchmark, vectors, held.origin).items():
+                scored[name] = values
+                parameters = msgspec.to_builtins(parameters_for(held.origin))
+                rows.append(_row(benchmark, Variant.peer(name), values, parameters=parameters))
+            steps.row()
+        for variant in plan:
+            asker = _Asker(store, held, variant)
+            scored[variant.name] = asker.scores(benchmark)
+            rows.append(_row(benchmark, variant, scored[variant.name], latency=asker.latency()))
+            noticed[variant.name] = asker.degraded
+            steps.row()
+        measured = _measured(store, imported, held, vectors, seconds)
+    return BenchmarkReport(
+        name=benchmark.name,
+        digest=benchmark.digest,
+        units=benchmark.unit_count,
+        conversations=len(benchmark.units),
+        queries=len(benchmark.queries),
+        categories=benchmark.categories,
+        left_out=benchmark.left_out,
+        store=measured,
+        rows=tuple(rows),
+        comparisons=tuple(compare(scored, rows, [query.category for query in benchmark.queries])),
+        gate=tuple(gate_breaches(benchmark.name, rows)) if gate else (),
+        warnings=tuple(_warnings(measured, noticed)),
+    )
+
+
+def _warnings(measured: MeasuredStore, noticed: Mapping[str, set[str]]) -> Iterator[str]:
+    """What keeps figures from telling all: units that are not there, weaker paths (B-40)."""
+    if measured.units_missing:
+        yield (
+            f"{measured.units_missing} units are on no memory ({measured.rejected} refused,"
+            f" {measured.failed} failed): questions about them cannot be answered"
+        )
+    for name, codes in noticed.items():
+        if codes:
+            yield f"{name}: {', '.join(sorted(codes))}"
+
+
+def _finish_jobs(store: Vestig) -> None:
+    """Work that a store leaves for later belongs to what recall finds."""
+    while store.enrich().done:
+        pass
+
+
+def _measured(
+    store: Vestig,
+    imported: ImportReport,
+    held: _Held,
+    vectors: RememberingEmbedder,
+    seconds: float,
+) -> MeasuredStore:
+    return MeasuredStore(
+        path=MEMORY_PATH,
+        seq=int(store.stats()["seq"]),
+        memories=store.count(include_expired=True),
+        units_missing=held.missing,
+        import_seconds=seconds,
+        model=vectors.model,
+        fingerprint=vectors.fingerprint,
+        rejected=imported.rejected,
+        failed=imported.failed,
+    )
+
+
+def _memories(store: Vestig) -> Iterator[Any]:
+    offset = 0
+    while page := store.list(offset, _PAGE).memories:
+        yield from page
+        offset += len(page)
+
+
+def _holdings(store: Vestig, benchmark: Benchmark) -> _Held:
+    """Reads the references of all memories back from the event log."""
+    place = {
+        (conversation, unit.id): number
+        for conversation, units in benchmark.units.items()
+        for number, unit in enumerate(units)
+    }
+    held = _Held()
+    found: set[tuple[str | None, str]] = set()
+    origins: dict[str, int] = {}
+    for memory in _memories(store):
+        references = {event.artifact_ref or "" for event in store.events(memory.id)}
+        units = [unit for unit in references if (memory.scope, unit) in place]
+        units.sort(key=lambda unit: place[memory.scope, unit])
+        held.units_of[memory.id] = tuple(units)
+        found.update((memory.scope, unit) for unit in units)
+        held.ends[memory.scope] = max(memory.t_valid, held.ends.get(memory.scope, memory.t_valid))
+        origin = str(memory.origin_type)
+        origins[origin] = origins.get(origin, 0) + 1
+    held.missing = len(place) - len(found)
+    held.origin = max(sorted(origins), key=origins.__getitem__, default=None)
+    return held
+
+
+def _peer_scores(
+    benchmark: Benchmark, vectors: RememberingEmbedder, origin: str | None
+) -> dict[str, Scores]:
+    scores: dict[str, Scores] = {name: {metric: [] for metric in METRICS} for name in PEERS}
+    for query, rankings in peer_rankings(benchmark, vectors, parameters_for(origin)):
+        for name, ranked in rankings.items():
+            for metric, value in score(ranked, query.relevant).items():
+                scores[name][metric].append(value)
+    return scores
+
+
+def _row(
+    benchmark: Benchmark,
+    variant: Variant,
+    values: Scores,
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    latency: Latency | None = None,
+) -> Row:
+    categories = {}
+    for name in benchmark.categories:
+        chosen = [n for n, query in enumerate(benchmark.queries) if query.category == name]
+        categories[name] = estimates(
+            {metric: [column[n] for n in chosen] for metric, column in values.items()}
+        )
+    settings = variant.settings
+    return Row(
+        name=variant.name,
+        kind=variant.kind,
+        profile=variant.profile,
+        overrides=dict(variant.overrides),
+        parameters=dict(parameters or {}),
+        metrics=estimates(values),
+        categories=categories,
+        latency=latency,
+        settings=settings,
+        seed=settings.get("m5.traversal.seed"),
+    )
+
+
+def _asking_matters(settings: Settings) -> bool:
+    """Whether the limit of a call can change what stands first: by the walk or the pool."""
+    m5 = settings.m5
+    walks = getattr(getattr(m5, "traversal", None), "enabled", False)
+    return bool(m5.enabled and (walks or m5.start_node.direct_pool != "all"))
+
+
+class _Asker:
+    """Recalls of one row."""
+
+    def __init__(self, store: Vestig, held: _Held, variant: Variant) -> None:
+        assert variant.config is not None
+        self._store = store
+        self._held = held
+        self._profile = variant.profile
+        self._config = dict(variant.overrides)
+        # the same results in the same order, without their reasons
+        self._untold = {**variant.overrides, "m5.explainability.enabled": False}
+        self._each_cut = _asking_matters(variant.config.settings)
+        self._times_ms: list[float] = []
+        self.degraded: set[str] = set()
+
+    def scores(self, benchmark: Benchmark) -> Scores:
+        """Every question asked: metric → one value per question."""
+        scores: Scores = {metric: [] for metric in METRICS}
+        for query in benchmark.queries:
+            for metric, value in score_by_cut(self.rankings(query), query.relevant).items():
+                scores[metric].append(value)
+        return scores
+
+    def latency(self) -> Latency:
+        """Of the recalls so far."""
+        import numpy as np
+
+        p50, p95 = np.percentile(self._times_ms, [50, 95])
+        return Latency(p50_ms=float(p50), p95_ms=float(p95), limit=_TIMED_CUT)
+
+    def rankings(self, query: Query) -> dict[int, list[str]]:
+        """Distinct units, best first, for each cut; deeper only where no cut found a relevant
+        one."""
+        started = time.perf_counter()
+        timed = self._hits(query, _TIMED_CUT, self._config)
+        self._times_ms.append(1e3 * (time.perf_counter() - started))
+        if self._each_cut:
+            found = {
+                cut: self._ranked(query, cut, timed if cut == _TIMED_CUT else None) for cut in CUTS
+            }
+        else:
+            found = dict.fromkeys(CUTS, self._ranked(query, CUTS[-1]))
+        if query.relevant.isdisjoint(found[CUTS[-1]]):
+            found[DEPTH] = self._ranked(query, DEPTH)
+        return found
+
+    def _hits(self, query: Query, limit: int, config: dict[str, Any]) -> list[str]:
+        """Ids of the memories of one call, asked of the query's conversation at its time."""
+        conversation = query.conversation
+        date = self._held.ends.get(conversation) if query.date is None else query.date
+        answer = self._store.recall(
+            query.text,
+            limit=limit,
+            scope=conversation,
+            query_time=date,
+            profile=self._profile,
+            config=config,
+        )
+        self.degraded.update(entry.code for entry in answer.degraded)
+        return [hit.id for hit in answer.results]
+
+    def _ranked(self, query: Query, wanted: int, hits: list[str] | None = None) -> list[str]:
+        """The best distinct units: asks on until so many came or nothing is left."""
+        limit = wanted
+        while True:
+            found = self._hits(query, limit, self._untold) if hits is None else hits
+            units = list(dict.fromkeys(u for id in found for u in self._held.units_of[id]))
+            if len(units) >= wanted or len(found) < limit:
+                return units[:wanted]
+            limit, hits = limit * 2, None

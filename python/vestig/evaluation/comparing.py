@@ -1,0 +1,99 @@
+"""Rows against each other: paired tests, and the gate of R-21."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from vestig.evaluation.report import Comparison, Row
+from vestig.evaluation.resampling import differences
+from vestig.evaluation.variants import BASELINE, DEFAULT
+
+__all__ = ["COMPARED", "GATED", "IN_CATEGORIES", "compare", "gate_breaches"]
+
+COMPARED: Final = (
+    "recall@1",
+    "recall@5",
+    "recall@10",
+    "recall@20",
+    "recall@50",
+    "ndcg@5",
+    "ndcg@10",
+    "mrr",
+)
+# What is compared within a category.
+IN_CATEGORIES: Final = ("recall@10",)
+GATED: Final = ("recall@5", "ndcg@5")
+
+Scores = Mapping[str, Sequence[float]]
+
+
+def _pairs(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """(row, against): the chief profile against every peer and profile, a changed profile
+    against the unchanged one."""
+    profiles = [row.name for row in rows if row.kind == "profile"]
+    others = [row.name for row in rows if row.kind in ("peer", "profile")]
+    for chief in _chiefs(profiles):
+        yield from ((chief, other) for other in others if other != chief)
+    for row in rows:
+        if row.kind in ("switch", "ablation") and row.profile in profiles:
+            yield row.name, row.profile
+
+
+def _chiefs(profiles: Sequence[str]) -> list[str]:
+    """`default` where it is measured, else the last profile named."""
+    return [DEFAULT] if DEFAULT in profiles else list(profiles[-1:])
+
+
+def compare(
+    scores: Mapping[str, Scores], rows: Sequence[Row], categories: Sequence[str]
+) -> Iterator[Comparison]:
+    """Every comparison, over all questions and by category.
+
+    Args:
+        scores: row → metric → one value per question.
+        categories: the category of each question.
+    """
+    members: dict[str, list[int]] = {}
+    for number, category in enumerate(categories):
+        members.setdefault(category, []).append(number)
+    for row, against in _pairs(rows):
+        yield from _compared(scores, row, against, None, range(len(categories)))
+        for category, chosen in sorted(members.items()):
+            yield from _compared(scores, row, against, category, chosen)
+
+
+def _compared(
+    scores: Mapping[str, Scores],
+    row: str,
+    against: str,
+    category: str | None,
+    chosen: Sequence[int],
+) -> Iterator[Comparison]:
+    metrics = COMPARED if category is None else IN_CATEGORIES
+    ours, theirs = (
+        {metric: [scores[name][metric][n] for n in chosen] for metric in metrics}
+        for name in (row, against)
+    )
+    for metric, difference in differences(ours, theirs).items():
+        yield Comparison(
+            row=row,
+            against=against,
+            metric=metric,
+            category=category,
+            queries=len(chosen),
+            difference=difference,
+        )
+
+
+def gate_breaches(benchmark: str, rows: Sequence[Row]) -> list[str]:
+    """Where `default` is worse than `baseline`; [] when nowhere (R-21)."""
+    by_name = {row.name: row for row in rows}
+    ours, theirs = by_name[DEFAULT].metrics, by_name[BASELINE].metrics
+    found = []
+    for metric in GATED:
+        here, there = ours[metric].mean, theirs[metric].mean
+        if here is None or there is None or here < there:
+            shown = ["null" if mean is None else f"{100 * mean:.2f}" for mean in (here, there)]
+            found.append(f"{benchmark}: {metric} of default is {shown[0]}, of baseline {shown[1]}")
+    return found

@@ -1,0 +1,90 @@
+"""Metrics of one question over ranked distinct units (S-10).
+
+Gains are binary. For a cut k: `recall@k` is the share of the relevant units among the best k,
+`precision@k` the share of the k places that hold a relevant one, `hit@k` whether any is there,
+`all@k` whether all are, `ndcg@k` the discounted gain 1 / log2(rank + 1) over the best possible
+one. `mrr` is 1 / rank of the first relevant unit, 0 when none is found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+__all__ = ["CUTS", "DEPTH", "FAMILIES", "METRICS", "MRR", "metric_name", "score", "score_by_cut"]
+
+CUTS: Final = (1, 5, 10, 20, 50)
+# How many distinct units are asked for at most; `mrr` looks no further.
+DEPTH: Final = 200
+FAMILIES: Final = ("recall", "precision", "hit", "all", "ndcg")
+MRR: Final = "mrr"
+
+
+def metric_name(family: str, cut: int) -> str:
+    """The name of a metric with a cut.
+
+    Example:
+        >>> metric_name("recall", 5)
+        'recall@5'
+    """
+    return f"{family}@{cut}"
+
+
+METRICS: Final = (*(metric_name(family, cut) for family in FAMILIES for cut in CUTS), MRR)
+
+
+def _discount(place: int) -> float:
+    return 1 / math.log2(place + 2)
+
+
+def _at(ranked: Sequence[str], relevant: Collection[str], cut: int) -> dict[str, float]:
+    hits = [unit in relevant for unit in ranked[:cut]]
+    found = sum(hits)
+    ideal = sum(_discount(place) for place in range(min(cut, len(relevant))))
+    gain = sum(_discount(place) for place, hit in enumerate(hits) if hit)
+    values = (
+        found / len(relevant),
+        found / cut,
+        float(found > 0),
+        float(found == len(relevant)),
+        gain / ideal,
+    )
+    return {metric_name(family, cut): v for family, v in zip(FAMILIES, values, strict=True)}
+
+
+def _reciprocal(ranked: Sequence[str], relevant: Collection[str]) -> float:
+    first = next((place for place, unit in enumerate(ranked) if unit in relevant), None)
+    return 0.0 if first is None else 1 / (first + 1)
+
+
+def score(ranked: Sequence[str], relevant: Collection[str]) -> dict[str, float]:
+    """Every metric of one ranking of distinct units.
+
+    Args:
+        ranked: ids of units, best first, none twice.
+        relevant: ids of the units that answer, at least one, none twice.
+
+    Example:
+        >>> found = score(["x", "a", "y", "b"], {"a", "b", "c"})
+        >>> round(found["recall@5"], 4), found["hit@1"], found["mrr"]
+        (0.6667, 0.0, 0.5)
+    """
+    return score_by_cut(dict.fromkeys((*CUTS, DEPTH), ranked), relevant)
+
+
+def score_by_cut(
+    rankings: Mapping[int, Sequence[str]], relevant: Collection[str]
+) -> dict[str, float]:
+    """Every metric where each cut has a ranking of its own: that of a call that asked for so many.
+
+    `rankings` holds one for each of `CUTS`; `mrr` is that of the longest, and where that holds
+    no relevant unit, of the one for `DEPTH` if it is there.
+    """
+    values: dict[str, float] = {}
+    for cut in CUTS:
+        values.update(_at(rankings[cut], relevant, cut))
+    values[MRR] = _reciprocal(rankings[CUTS[-1]], relevant)
+    if not values[MRR] and DEPTH in rankings:
+        values[MRR] = _reciprocal(rankings[DEPTH], relevant)
+    return {name: values[name] for name in METRICS}

@@ -1,0 +1,205 @@
+"""A report as one HTML page: no script, nothing from outside, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import Final
+
+from vestig.evaluation.plots import Mark, bars, forest
+from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
+from vestig.evaluation.tables import Table, facts, tables, verdict
+
+__all__ = ["html"]
+
+_PLOTTED: Final = (
+    ("recall@5", "R@5"),
+    ("recall@10", "R@10"),
+    ("ndcg@10", "nDCG@10"),
+    ("mrr", "MRR"),
+)
+_SIGNIFICANT: Final = 0.01
+
+_STYLE: Final = """
+:root {
+  color-scheme: light dark;
+  --ground: #fcfcfb; --ink: #1a1a19; --soft: #63625e; --rule: #dddcd8; --grid: #ecebe7;
+  --chief: #2a78d6; --profile: #7fa9dc; --peer: #b3b1ab; --change: #c9b27a;
+  --better: #1b8a5a; --worse: #c8443c;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #1a1a19; --ink: #f2f1ee; --soft: #a9a8a2; --rule: #3d3c39; --grid: #2c2b29;
+    --chief: #4a93ea; --profile: #36618f; --peer: #6a6862; --change: #86703a;
+    --better: #3fb983; --worse: #ea6b62;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 76rem; background: var(--ground);
+  color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
+}
+h1 { font-size: 1.6rem; margin: 0 0 .5rem; }
+h2 { font-size: 1.25rem; margin: 2.5rem 0 .5rem; padding-top: 1rem; }
+h2 { border-top: 1px solid var(--rule); }
+h3 { font-size: 1rem; margin: 1.75rem 0 .25rem; }
+p.note { margin: 0 0 .5rem; color: var(--soft); }
+p.verdict { font-weight: 600; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .5rem 0; }
+dt { color: var(--soft); }
+dd { margin: 0; overflow-wrap: anywhere; }
+.plots { display: flex; flex-wrap: wrap; gap: 1.5rem 2.5rem; margin: 1rem 0; }
+.wide { overflow-x: auto; }
+svg { max-width: 100%; height: auto; font: 12px system-ui, sans-serif; }
+svg .title { font-weight: 600; font-size: 13px; fill: var(--ink); }
+svg .label, svg .value { fill: var(--ink); }
+svg .value { font-variant-numeric: tabular-nums; }
+svg .tick { fill: var(--soft); font-size: 11px; }
+svg .grid { stroke: var(--grid); }
+svg .axis { stroke: var(--soft); }
+svg .whisker { stroke: var(--ink); stroke-width: 1.25; }
+svg .hit { fill: transparent; }
+svg .bar.chief { fill: var(--chief); }
+svg .bar.profile { fill: var(--profile); }
+svg .bar.peer { fill: var(--peer); }
+svg .bar.change { fill: var(--change); }
+svg .bar.better { fill: var(--better); }
+svg .bar.worse { fill: var(--worse); }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
+th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; }
+th, td { border-bottom: 1px solid var(--rule); }
+th:first-child, td:first-child, table.words th, table.words td { text-align: left; }
+table.words td { white-space: normal; overflow-wrap: anywhere; }
+th { color: var(--soft); font-weight: 600; }
+summary { cursor: pointer; margin-top: 1.5rem; font-weight: 600; }
+"""
+
+
+def _look(row: Row, chief: str) -> str:
+    if row.kind == "profile":
+        return "chief" if row.name == chief else "profile"
+    return "peer" if row.kind == "peer" else "change"
+
+
+def _mark(row: Row, estimate: Estimate, chief: str) -> Mark | None:
+    if estimate.mean is None or estimate.low is None or estimate.high is None:
+        return None
+    value, low, high = (100 * part for part in (estimate.mean, estimate.low, estimate.high))
+    return Mark(
+        label=row.name,
+        look=_look(row, chief),
+        value=value,
+        low=low,
+        high=high,
+        told=f"{value:.1f} (95 %: {low:.1f} to {high:.1f})",
+    )
+
+
+def _chief(rows: Sequence[Row]) -> str:
+    """The row that the page is about: the last profile measured."""
+    return next((row.name for row in reversed(rows) if row.kind == "profile"), "")
+
+
+def _metric_plots(report: BenchmarkReport) -> Iterator[str]:
+    chief = _chief(report.rows)
+    for metric, label in _PLOTTED:
+        found = (_mark(row, row.metrics[metric], chief) for row in report.rows)
+        marks = [mark for mark in found if mark is not None]
+        if marks:
+            yield bars(f"{label}, per cent", marks)
+
+
+def _category_plots(report: BenchmarkReport) -> Iterator[str]:
+    """R@10 in each category; rows of switches stay in the table."""
+    chief = _chief(report.rows)
+    rows = [row for row in report.rows if row.kind in ("peer", "profile")]
+    for name, count in report.categories.items():
+        found = (_mark(row, row.categories[name]["recall@10"], chief) for row in rows)
+        marks = [mark for mark in found if mark is not None]
+        if marks:
+            yield bars(f"{name} ({count})", marks)
+
+
+def _difference_mark(one: Comparison) -> Mark | None:
+    change = one.difference
+    if change.delta is None or change.low is None or change.high is None or change.p is None:
+        return None
+    look = "peer"
+    if change.p < _SIGNIFICANT:
+        look = "better" if change.delta > 0 else "worse"
+    value, low, high = (100 * part for part in (change.delta, change.low, change.high))
+    told = f"{value:+.1f} (95 %: {low:+.1f} to {high:+.1f}), p = {change.p:.4f}"
+    label = f"{one.row} − {one.against}" if one.row != one.against else one.row
+    return Mark(label=label, look=look, value=value, low=low, high=high, told=told)
+
+
+def _difference_plot(report: BenchmarkReport) -> Iterator[str]:
+    chosen = (
+        _difference_mark(one)
+        for one in report.comparisons
+        if one.category is None and one.metric == "recall@10"
+    )
+    marks = [mark for mark in chosen if mark is not None]
+    if marks:
+        yield forest("Differences in R@10, points of per cent (coloured where p < .01)", marks)
+
+
+def _table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.columns)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+    )
+    look = ' class="words"' if table.words else ""
+    return (
+        f'<div class="wide"><table{look}>\n<thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _titled(table: Table) -> str:
+    note = f'<p class="note">{escape(table.note)}</p>\n' if table.note else ""
+    if table.folded:
+        title = escape(table.title)
+        return f"<details><summary>{title}</summary>\n{note}{_table(table)}\n</details>"
+    return f"<h3>{escape(table.title)}</h3>\n{note}{_table(table)}"
+
+
+def _figure(plots: Iterator[str]) -> str:
+    drawn = "\n".join(plots)
+    return f'<div class="plots">\n{drawn}\n</div>' if drawn else ""
+
+
+def _benchmark(report: EvaluationReport, benchmark: BenchmarkReport) -> Iterator[str]:
+    yield f"<h2>{escape(benchmark.name)}</h2>"
+    named = "".join(
+        f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>"
+        for name, value in facts(report, benchmark)
+    )
+    yield f"<dl>{named}</dl>"
+    for line in benchmark.warnings:
+        yield f'<p class="note">{escape(line)}</p>'
+    made = list(tables(benchmark, all_keys=True))
+    figures = {
+        "Results": _metric_plots,
+        "Differences": _difference_plot,
+        "R@10 by category": _category_plots,
+    }
+    for table in made:
+        yield _titled(table)
+        if table.title in figures:
+            yield _figure(figures[table.title](benchmark))
+
+
+def html(report: EvaluationReport) -> str:
+    """The whole page."""
+    body = ["<h1>Evaluation of recall</h1>"]
+    body += [f'<p class="verdict">{escape(line)}</p>' for line in verdict(report)]
+    for benchmark in report.benchmarks:
+        body += _benchmark(report, benchmark)
+    inner = "\n".join(part for part in body if part)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Evaluation of recall</title>\n<style>{_STYLE}</style>\n</head>\n"
+        f"<body>\n{inner}\n</body>\n</html>\n"
+    )

@@ -1,0 +1,142 @@
+"""What an evaluation found: rows, intervals, comparisons, and everything they stand on."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from vestig.types import _Value
+
+__all__ = [
+    "BenchmarkReport",
+    "Comparison",
+    "Difference",
+    "Estimate",
+    "EvaluationReport",
+    "Latency",
+    "MeasuredStore",
+    "Row",
+]
+
+
+class Estimate(_Value, frozen=True, kw_only=True):
+    """A macro mean in [0, 1] with its 95 % bootstrap interval; null over no questions."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+class Difference(_Value, frozen=True, kw_only=True):
+    """A mean difference in [−1, 1], its 95 % interval, and the two-sided p of a paired
+    bootstrap; null over no questions."""
+
+    delta: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+
+
+class Latency(_Value, frozen=True, kw_only=True):
+    """Milliseconds of recalls that ask for `limit` memories, the query's vector at hand."""
+
+    p50_ms: float
+    p95_ms: float
+    limit: int
+
+
+class Row(_Value, frozen=True, kw_only=True):
+    """One way to answer the questions.
+
+    `kind` is `peer` (parameters of its own), `profile`, `switch` (a profile under overrides) or
+    `ablation` (a profile with one signal or switch off). `settings`: every effective value.
+    `seed`: of the walk; null = derived from the query and the store's seq (R-11).
+    """
+
+    name: str
+    kind: Literal["peer", "profile", "switch", "ablation"]
+    profile: str | None
+    overrides: dict[str, Any]
+    parameters: dict[str, Any]
+    metrics: dict[str, Estimate]
+    categories: dict[str, dict[str, Estimate]]
+    latency: Latency | None
+    settings: dict[str, Any]
+    seed: int | None = None
+
+
+class Comparison(_Value, frozen=True, kw_only=True):
+    """`row` − `against` in one metric, over all questions (`category` null) or one category."""
+
+    row: str
+    against: str
+    metric: str
+    category: str | None
+    queries: int
+    difference: Difference
+
+
+class MeasuredStore(_Value, frozen=True, kw_only=True):
+    """The temporary store that a benchmark was imported into; `seq` is the state asked."""
+
+    path: str
+    seq: int
+    memories: int
+    units_missing: int
+    import_seconds: float
+    model: str
+    fingerprint: str
+    rejected: int
+    failed: int
+
+
+class BenchmarkReport(_Value, frozen=True, kw_only=True):
+    """One benchmark. `digest`: SHA-256 of its unpacked files. `categories`: → questions."""
+
+    name: str
+    digest: str
+    units: int
+    conversations: int
+    queries: int
+    categories: dict[str, int]
+    left_out: tuple[str, ...]
+    store: MeasuredStore
+    rows: tuple[Row, ...]
+    comparisons: tuple[Comparison, ...]
+    gate: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def row(self, name: str) -> Row:
+        """The row of this name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return {row.name: row for row in self.rows}[name]
+
+
+class EvaluationReport(_Value, frozen=True, kw_only=True):
+    """What `vestig.evaluate` found. `seed` is that of the resampling; `gated` tells whether the
+    gate of R-21 was asked."""
+
+    version: str
+    seed: int
+    interval_draws: int
+    paired_draws: int
+    cuts: tuple[int, ...]
+    depth: int
+    gated: bool
+    benchmarks: tuple[BenchmarkReport, ...]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader of the figures should know, of all benchmarks."""
+        return tuple(
+            f"{benchmark.name}: {line}"
+            for benchmark in self.benchmarks
+            for line in benchmark.warnings
+        )
+
+    @property
+    def gate_failures(self) -> tuple[str, ...]:
+        """Every breach of the gate (R-21): () when `default` is nowhere below `baseline`."""
+        return tuple(fact for benchmark in self.benchmarks for fact in benchmark.gate)

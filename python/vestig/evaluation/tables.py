@@ -1,0 +1,269 @@
+"""The tables of a report, and a report as text and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from vestig.evaluation.report import BenchmarkReport, EvaluationReport, Row
+
+__all__ = ["RECALL_PREFIXES", "SHOWN", "Table", "facts", "markdown", "tables", "text", "verdict"]
+
+SHOWN: Final = (
+    ("recall@1", "R@1"),
+    ("recall@5", "R@5"),
+    ("recall@10", "R@10"),
+    ("recall@20", "R@20"),
+    ("recall@50", "R@50"),
+    ("precision@5", "P@5"),
+    ("hit@5", "hit@5"),
+    ("all@10", "all@10"),
+    ("ndcg@5", "nDCG@5"),
+    ("ndcg@10", "nDCG@10"),
+    ("mrr", "MRR"),
+)
+# Differences that the tables show; the JSON holds all.
+TESTED: Final = (("recall@5", "R@5"), ("recall@10", "R@10"), ("ndcg@10", "nDCG@10"))
+# Keys that can change what recall finds in a store.
+RECALL_PREFIXES: Final = ("embedding.", "hygiene.", "keywords.", "m3.", "m4.", "m5.", "recall.")
+NONE: Final = "–"
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """Cells as text; the first column names the row, the others are figures unless `words`."""
+
+    title: str
+    note: str = ""
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: bool = False
+    folded: bool = False
+
+
+def percent(value: float | None, sign: str = "") -> str:
+    """A share in per cent with one decimal.
+
+    Example:
+        >>> percent(0.475), percent(0.012, "+"), percent(None)
+        ('47.5', '+1.2', '–')
+    """
+    return NONE if value is None else f"{100 * value:{sign}.1f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return NONE if low is None else f"{percent(low)} to {percent(high)}"
+
+
+def _p(value: float | None) -> str:
+    return NONE if value is None else f"{value:.4f}"
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def results(report: BenchmarkReport) -> Table:
+    """Metrics of every row over all questions."""
+    rows = []
+    for row in report.rows:
+        ends = row.metrics["recall@10"]
+        times = (NONE, NONE)
+        if row.latency is not None:
+            times = (_milliseconds(row.latency.p50_ms), _milliseconds(row.latency.p95_ms))
+        figures = (percent(row.metrics[metric].mean) for metric, _ in SHOWN)
+        rows.append((row.name, *figures, _interval(ends.low, ends.high), *times))
+    return Table(
+        title="Results",
+        note="Macro means in per cent; 95 % bootstrap interval of R@10; milliseconds of a recall"
+        " of 10, the query's vector at hand.",
+        columns=("row", *(label for _, label in SHOWN), "R@10, 95 %", "p50 ms", "p95 ms"),
+        rows=tuple(rows),
+    )
+
+
+def comparisons(report: BenchmarkReport) -> Table:
+    """Paired differences over all questions."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for one in report.comparisons:
+        if one.category is None:
+            found.setdefault((one.row, one.against), {})[one.metric] = one.difference
+    rows = []
+    for (row, against), by_metric in found.items():
+        cells = [f"{row} against {against}"]
+        for metric, _ in TESTED:
+            change = by_metric[metric]
+            low, high = percent(change.low, "+"), percent(change.high, "+")
+            cells += [f"{percent(change.delta, '+')} ({low} to {high})", _p(change.p)]
+        rows.append(tuple(cells))
+    return Table(
+        title="Differences",
+        note="Points of per cent with 95 % interval, paired by question; two-sided bootstrap p.",
+        columns=("rows", *(cell for _, label in TESTED for cell in (label, "p"))),
+        rows=tuple(rows),
+    )
+
+
+def by_category(report: BenchmarkReport) -> Table:
+    """R@10 of every row in every category."""
+    columns = (f"{name} ({count})" for name, count in report.categories.items())
+    rows = (
+        (row.name, *(percent(row.categories[c]["recall@10"].mean) for c in report.categories))
+        for row in report.rows
+    )
+    return Table(
+        title="R@10 by category",
+        note="In brackets: questions.",
+        columns=("row", *columns),
+        rows=tuple(rows),
+    )
+
+
+def settings(report: BenchmarkReport, *, all_keys: bool) -> Table:
+    """Effective values: a line for each key, a column for each row that is a recall.
+
+    `all_keys` false: only keys whose values differ between rows.
+    """
+    measured = [row for row in report.rows if row.settings]
+    keys = list(measured[0].settings) if measured else []
+    rows = []
+    for key in keys:
+        values = [_value(row.settings[key]) for row in measured]
+        if all_keys or (key.startswith(RECALL_PREFIXES) and len(set(values)) > 1):
+            rows.append((key, *values))
+    return Table(
+        title="Effective values" if all_keys else "Effective values that differ",
+        note="" if all_keys else "All values: --format json, markdown or html.",
+        columns=("key", *(row.name for row in measured)),
+        rows=tuple(rows),
+        words=True,
+        folded=all_keys,
+    )
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def peers(report: BenchmarkReport) -> Table:
+    """Parameters of rows that are no recall."""
+    found = [row for row in report.rows if row.parameters]
+    names = list(found[0].parameters) if found else []
+    return Table(
+        title="Parameters of the peers",
+        columns=("row", *names),
+        rows=tuple((row.name, *(_value(row.parameters[n]) for n in names)) for row in found),
+        words=True,
+        folded=True,
+    )
+
+
+def tables(report: BenchmarkReport, *, all_keys: bool) -> Iterator[Table]:
+    """Every table of a benchmark that has rows."""
+    made = [results(report), comparisons(report), by_category(report)]
+    if all_keys:
+        made.append(peers(report))
+    made.append(settings(report, all_keys=all_keys))
+    return (table for table in made if table.rows)
+
+
+def _seeds(rows: Sequence[Row]) -> str:
+    seeds = {row.seed for row in rows if row.seed is not None}
+    return "derived from query and seq" if not seeds else ", ".join(map(str, sorted(seeds)))
+
+
+def facts(report: EvaluationReport, benchmark: BenchmarkReport) -> list[tuple[str, str]]:
+    """What the figures of a benchmark stand on."""
+    store = benchmark.store
+    profiles = [row.name for row in benchmark.rows if row.kind == "profile"]
+    found = [
+        ("questions", f"{benchmark.queries:,}"),
+        ("units", f"{benchmark.units:,} in {benchmark.conversations:,} conversations"),
+        ("store", f"{store.path}, {store.memories:,} memories, seq {store.seq}"),
+        ("embedder", f"{store.model} {store.fingerprint[:12]}".rstrip()),
+        ("profiles", ", ".join(profiles) or NONE),
+        ("seed of walks", _seeds(benchmark.rows)),
+        (
+            "seed of resampling",
+            f"{report.seed} ({report.interval_draws:,} draws for intervals,"
+            f" {report.paired_draws:,} for differences)",
+        ),
+        ("data", f"SHA-256 {benchmark.digest}"),
+        ("vestig", report.version),
+    ]
+    if benchmark.left_out:
+        found.append(("left out", ", ".join(benchmark.left_out)))
+    return found
+
+
+def verdict(report: EvaluationReport) -> list[str]:
+    """Lines about the gate; [] when it was not asked."""
+    if not report.gated:
+        return []
+    failures = report.gate_failures
+    if failures:
+        return [f"Gate failed: {fact}" for fact in failures]
+    return ["Gate passed: default is nowhere below baseline in R@5 and nDCG@5."]
+
+
+def _padded(table: Table) -> str:
+    lines = [table.columns, *table.rows]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(table.columns))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if n == 0 or table.words else cell.rjust(width)
+            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def text(report: EvaluationReport) -> str:
+    """The report for a terminal."""
+    parts = []
+    for benchmark in report.benchmarks:
+        parts.append(benchmark.name)
+        named = facts(report, benchmark)
+        width = max(len(name) for name, _ in named)
+        parts.append("\n".join(f"{name:<{width}}  {value}" for name, value in named))
+        for table in tables(benchmark, all_keys=False):
+            head = f"{table.title}. {table.note}".rstrip()
+            parts.append(f"{head}\n{_padded(table)}")
+    parts += verdict(report)
+    return "\n\n".join(parts)
+
+
+def _cell(value: str) -> str:
+    """A Markdown cell that stays one."""
+    plain = " ".join(value.split())
+    for sign in ("\\", "|", "`", "*", "_", "<", ">", "[", "]"):
+        plain = plain.replace(sign, f"\\{sign}")
+    return plain
+
+
+def _markdown_table(table: Table) -> str:
+    side = ":--" if table.words else "--:"
+    lines = [table.columns, (":--", *(side for _ in table.columns[1:]))]
+    shown = ["| " + " | ".join(_cell(c) for c in lines[0]) + " |", "|" + "|".join(lines[1]) + "|"]
+    shown += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in table.rows]
+    return "\n".join(shown)
+
+
+def markdown(report: EvaluationReport) -> str:
+    """The report as Markdown: every table, effective values folded."""
+    parts = ["# Evaluation", *verdict(report)]
+    for benchmark in report.benchmarks:
+        parts.append(f"## {_cell(benchmark.name)}")
+        parts.append(
+            "\n".join(f"- {name}: {_cell(value)}" for name, value in facts(report, benchmark))
+        )
+        parts += [f"> {_cell(line)}" for line in benchmark.warnings]
+        for table in tables(benchmark, all_keys=True):
+            body = [table.note, _markdown_table(table)] if table.note else [_markdown_table(table)]
+            if table.folded:
+                inner = "\n\n".join(body)
+                parts.append(f"<details><summary>{table.title}</summary>\n\n{inner}\n\n</details>")
+            else:
+                parts += [f"### {table.title}", *body]
+    return "\n\n".join(parts) + "\n"

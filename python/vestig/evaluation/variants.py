@@ -1,0 +1,130 @@
+"""Which rows an evaluation has: profiles, switches beside them, and ablations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal
+
+import msgspec
+
+from vestig.config import Config
+from vestig.errors import ValidationError
+
+__all__ = ["BASELINE", "DEFAULT", "REFERENCE", "Variant", "plan", "switches_of"]
+
+BASELINE: Final = "baseline"
+DEFAULT: Final = "default"
+REFERENCE: Final = "reference"
+# What a row is measured with when no profile is named.
+SHIPPED: Final = (BASELINE, REFERENCE, DEFAULT)
+# Switches that change how results are told, not which come.
+_TELLING: Final = ("m5.explainability.enabled",)
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True):
+    """One row to measure. `config` is null for a peer."""
+
+    name: str
+    kind: Literal["peer", "profile", "switch", "ablation"]
+    profile: str | None = None
+    overrides: Mapping[str, Any] = {}
+    config: Config | None = None
+
+    @classmethod
+    def peer(cls, name: str) -> Variant:
+        """A row that is no recall of a store."""
+        return cls(name=name, kind="peer")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Every effective value, {} for a peer."""
+        if self.config is None:
+            return {}
+        from vestig.config import show
+
+        return {entry.key: entry.value for entry in show(self.config)}
+
+
+def _value_text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _variant(
+    config: Config,
+    profile: str,
+    kind: Literal["profile", "switch", "ablation"],
+    overrides: Mapping[str, Any],
+    name: str,
+) -> Variant:
+    return Variant(
+        name=name,
+        kind=kind,
+        profile=profile,
+        overrides=overrides,
+        config=config.with_overrides(overrides, profile=profile),
+    )
+
+
+def switches_of(config: Config) -> list[str]:
+    """Signals and switches that are on: every `….enabled` of m3 and m5 that changes results.
+
+    Example:
+        >>> from vestig.config import load
+        >>> found = switches_of(load(environ={}))
+        >>> "m5.signals.lexical.enabled" in found, "m5.explainability.enabled" in found
+        (True, False)
+    """
+    return [
+        key
+        for key, entry in config.effective().items()
+        if key.startswith(("m3.", "m5."))
+        and key.endswith(".enabled")
+        and key not in _TELLING
+        and entry.value is True
+    ]
+
+
+def _short(key: str) -> str:
+    """A switch in few words: `m5.signals.lexical.enabled` → `lexical`."""
+    return key.removesuffix(".enabled").removeprefix("m5.signals.")
+
+
+def _tuned(config: Config, named: Sequence[str] | None) -> list[str]:
+    """Profiles that get rows of switches: those named, else the one in effect."""
+    if named is None:
+        return [config.profile]
+    return [name for name in named if name != BASELINE] or list(named)
+
+
+def plan(
+    config: Config,
+    *,
+    profiles: Sequence[str] | None,
+    switches: Sequence[Mapping[str, Any]],
+    ablate: bool,
+    gate: bool,
+) -> list[Variant]:
+    """The rows in the order in which they are measured and shown.
+
+    Raises:
+        ConfigError: an unknown profile or key, or a value it cannot take.
+        ValidationError: profiles that are no list of names.
+    """
+    known = config.profile_names
+    if isinstance(profiles, str):
+        raise ValidationError("profiles", profiles, "a list of names")
+    shipped = [*(name for name in SHIPPED if name in known), config.profile]
+    names = shipped if profiles is None else list(profiles)
+    if gate:
+        names += [name for name in (BASELINE, DEFAULT) if name not in names]
+    names = list(dict.fromkeys(names))
+    rows = [_variant(config, name, "profile", {}, name) for name in names]
+    for name in _tuned(config, profiles):
+        for change in switches:
+            words = " ".join(f"{key}={_value_text(value)}" for key, value in change.items())
+            rows.append(_variant(config, name, "switch", dict(change), f"{name} {words}"))
+        if ablate:
+            for key in switches_of(config.with_overrides({}, profile=name)):
+                row = f"{name} − {_short(key)}"
+                rows.append(_variant(config, name, "ablation", {key: False}, row))
+    return rows

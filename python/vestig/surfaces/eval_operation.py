@@ -1,0 +1,162 @@
+"""`eval`: recall measured on labelled benchmarks (S-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from vestig.surfaces.operations import Call, Operation, Param
+
+__all__ = ["EVAL"]
+
+_FORMATS: Final = ("table", "json", "markdown", "html")
+_SUFFIXES: Final = {
+    ".json": "json",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".html": "html",
+    ".htm": "html",
+    ".txt": "table",
+}
+
+
+def _switch(text: str) -> dict[str, Any]:
+    """`KEY=VALUE`, or several with spaces between them, values read as YAML.
+
+    Example:
+        >>> _switch("m5.final.base=cosine m5.final.tracerank_power=0.0")
+        {'m5.final.base': 'cosine', 'm5.final.tracerank_power': 0.0}
+    """
+    from vestig.config.expand import read_scalar
+    from vestig.errors import ValidationError
+
+    found: dict[str, Any] = {}
+    for pair in text.split():
+        key, sign, value = pair.partition("=")
+        if not sign or not key:
+            raise ValidationError("switch", pair, "KEY=VALUE")
+        try:
+            found[key] = read_scalar(value, key)
+        except ValueError as error:
+            raise ValidationError("switch", pair, "one YAML value", str(error)) from None
+    if not found:
+        raise ValidationError("switch", text, "KEY=VALUE")
+    return found
+
+
+def _targets(paths: Sequence[str], shown: str) -> list[tuple[Path, str]]:
+    """Files to write and their forms, which the ends of their names tell."""
+    return [(Path(one), _SUFFIXES.get(Path(one).suffix.lower(), shown)) for one in paths]
+
+
+def _text(value: Any, args: Mapping[str, Any]) -> str:
+    return _formed(value, str(args.get("format", "table")))
+
+
+def _formed(value: Any, form: str) -> str:
+    from vestig.evaluation import pages, tables
+    from vestig.surfaces import wire
+
+    if form == "json":
+        return wire.encode(wire.document(EVAL.document, value)).decode() + "\n"
+    if form == "html":
+        return pages.html(value)
+    return tables.markdown(value) if form == "markdown" else tables.text(value)
+
+
+def _eval(call: Call) -> Any:
+    import vestig
+
+    given = dict(call.args)
+    shown = given.pop("format", "table")
+    targets = _targets(given.pop("output", ()), shown)
+    for path, _ in targets:
+        # a fault of the place is found before the work, not after it
+        path.open("a", encoding="utf-8").close()
+    switches = [_switch(text) for text in given.pop("switches", ())]
+    benchmarks = given.pop("benchmarks", None)
+    report = vestig.evaluate(
+        benchmarks, switches=switches, config=call.config, progress=call.progress, **given
+    )
+    for path, form in targets:
+        path.write_text(_formed(report, form), encoding="utf-8")
+    return report
+
+
+EVAL: Final = Operation(
+    name="eval",
+    help="Measure recall on labelled benchmarks beside plain cosine, BM25 and their hybrid. The"
+    " store in use is not touched. Exit 1 when --gate fails.",
+    params=(
+        Param(
+            name="benchmarks",
+            help="Folders with corpus.jsonl and queries.jsonl (.gz too); absent: the shipped one.",
+            many=True,
+            required=False,
+        ),
+        Param(
+            name="profiles",
+            kind="words",
+            flag="--profile",
+            help="Recall profiles to measure; repeatable.",
+            default_text="all shipped ones",
+        ),
+        Param(
+            name="switches",
+            kind="texts",
+            flag="--switch",
+            help="A row with KEY=VALUE set, several keys with spaces between them; repeatable.",
+        ),
+        Param(
+            name="ablate",
+            kind="flag",
+            flag="--ablate",
+            help="A row for each signal and switch of the profile off, one by one.",
+        ),
+        Param(
+            name="gate",
+            kind="flag",
+            flag="--gate",
+            help="Exit 1 when default is below baseline in recall@5 or nDCG@5.",
+        ),
+        Param(
+            name="peers",
+            kind="switch",
+            flag="--peers",
+            help="Rows of plain cosine, BM25 and hybrid.",
+            default_text="peers",
+        ),
+        Param(
+            name="leave_out",
+            kind="words",
+            flag="--leave-out",
+            help="Categories that are not asked; repeatable.",
+        ),
+        Param(
+            name="cache",
+            flag="--cache",
+            help="Folder that keeps vectors between runs.",
+        ),
+        Param(
+            name="format",
+            kind="choice",
+            flag="--format",
+            choices=_FORMATS,
+            help="What is printed.",
+            default_text="table",
+        ),
+        Param(
+            name="output",
+            kind="texts",
+            flag="--output",
+            help="A file to write the report to, in the form that its end names (.html, .md,"
+            " .json, .txt); repeatable.",
+        ),
+    ),
+    run=_eval,
+    document="evaluation",
+    text=_text,
+    exit_code=lambda report: 1 if report.gate_failures else 0,
+    needs_store=False,
+)
