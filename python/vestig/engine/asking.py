@@ -1,0 +1,146 @@
+"""A benchmark's questions asked of a store: which units a recall finds, and how fast (S-10).
+
+A unit ranks where the best memory that holds it does, units on one memory in the order of the
+corpus. A cut k is answered by a recall that asks for k memories, and for more until k distinct
+units came.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from vestig.config.schema import Settings
+from vestig.engine.vestig import Vestig
+from vestig.evaluation.benchmarks import Benchmark, Query
+from vestig.evaluation.metrics import CUTS, DEPTH, METRICS, score_by_cut
+from vestig.evaluation.report import Latency
+from vestig.evaluation.variants import Variant
+
+__all__ = ["Asker", "Holdings", "holdings"]
+
+_PAGE: Final = 1_000
+# Latency is that of recalls which ask for so many.
+_TIMED_CUT: Final = 10
+
+
+class Holdings(msgspec.Struct, kw_only=True):
+    """Which memory holds which units, and when each conversation ended."""
+
+    units_of: dict[str, tuple[str, ...]] = {}
+    ends: dict[str | None, Any] = {}
+    origin: str | None = None
+    missing: int = 0
+
+
+def _memories(store: Vestig) -> Iterator[Any]:
+    offset = 0
+    while page := store.list(offset, _PAGE).memories:
+        yield from page
+        offset += len(page)
+
+
+def holdings(store: Vestig, benchmark: Benchmark) -> Holdings:
+    """Reads the references of all memories back from the event log."""
+    place = {
+        (conversation, unit.id): number
+        for conversation, units in benchmark.units.items()
+        for number, unit in enumerate(units)
+    }
+    held = Holdings()
+    found: set[tuple[str | None, str]] = set()
+    origins: dict[str, int] = {}
+    for memory in _memories(store):
+        references = {event.artifact_ref or "" for event in store.events(memory.id)}
+        units = [unit for unit in references if (memory.scope, unit) in place]
+        units.sort(key=lambda unit: place[memory.scope, unit])
+        held.units_of[memory.id] = tuple(units)
+        found.update((memory.scope, unit) for unit in units)
+        held.ends[memory.scope] = max(memory.t_valid, held.ends.get(memory.scope, memory.t_valid))
+        origin = str(memory.origin_type)
+        origins[origin] = origins.get(origin, 0) + 1
+    held.missing = len(place) - len(found)
+    held.origin = max(sorted(origins), key=origins.__getitem__, default=None)
+    return held
+
+
+def _asking_matters(settings: Settings) -> bool:
+    """Whether the limit of a call can change what stands first: by the walk or the pool."""
+    m5 = settings.m5
+    walks = getattr(getattr(m5, "traversal", None), "enabled", False)
+    return bool(m5.enabled and (walks or m5.start_node.direct_pool != "all"))
+
+
+class Asker:
+    """Recalls of one row."""
+
+    def __init__(self, store: Vestig, held: Holdings, variant: Variant) -> None:
+        assert variant.config is not None
+        self._store = store
+        self._held = held
+        self._profile = variant.profile
+        self._config = dict(variant.overrides)
+        # the same results in the same order, without their reasons
+        self._untold = {**variant.overrides, "m5.explainability.enabled": False}
+        self._each_cut = _asking_matters(variant.config.settings)
+        self._times_ms: list[float] = []
+        self.degraded: set[str] = set()
+
+    def scores(self, benchmark: Benchmark) -> dict[str, list[float]]:
+        """Every question asked: metric → one value per question."""
+        scores: dict[str, list[float]] = {metric: [] for metric in METRICS}
+        for query in benchmark.queries:
+            for metric, value in score_by_cut(self.rankings(query), query.relevant).items():
+                scores[metric].append(value)
+        return scores
+
+    def latency(self) -> Latency:
+        """Of the recalls so far."""
+        import numpy as np
+
+        p50, p95 = np.percentile(self._times_ms, [50, 95])
+        return Latency(p50_ms=float(p50), p95_ms=float(p95), limit=_TIMED_CUT)
+
+    def rankings(self, query: Query) -> dict[int, list[str]]:
+        """Distinct units, best first, for each cut; deeper only where no cut found a relevant
+        one."""
+        started = time.perf_counter()
+        timed = self._hits(query, _TIMED_CUT, self._config)
+        self._times_ms.append(1e3 * (time.perf_counter() - started))
+        if self._each_cut:
+            found = {
+                cut: self._ranked(query, cut, timed if cut == _TIMED_CUT else None) for cut in CUTS
+            }
+        else:
+            found = dict.fromkeys(CUTS, self._ranked(query, CUTS[-1]))
+        if query.relevant.isdisjoint(found[CUTS[-1]]):
+            found[DEPTH] = self._ranked(query, DEPTH)
+        return found
+
+    def _hits(self, query: Query, limit: int, config: dict[str, Any]) -> list[str]:
+        """Ids of the memories of one call, asked of the query's conversation at its time."""
+        conversation = query.conversation
+        date = self._held.ends.get(conversation) if query.date is None else query.date
+        answer = self._store.recall(
+            query.text,
+            limit=limit,
+            scope=conversation,
+            query_time=date,
+            profile=self._profile,
+            config=config,
+        )
+        self.degraded.update(entry.code for entry in answer.degraded)
+        return [hit.id for hit in answer.results]
+
+    def _ranked(self, query: Query, wanted: int, hits: list[str] | None = None) -> list[str]:
+        """The best distinct units: asks on until so many came or nothing is left."""
+        limit = wanted
+        while True:
+            found = self._hits(query, limit, self._untold) if hits is None else hits
+            units = list(dict.fromkeys(u for id in found for u in self._held.units_of[id]))
+            if len(units) >= wanted or len(found) < limit:
+                return units[:wanted]
+            limit, hits = limit * 2, None
