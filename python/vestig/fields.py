@@ -40,7 +40,9 @@ class CommitFields(TypedDict, total=False):
     t_ref: Time
     temporal_stability: str | None
     trigger: str | None
+    entities: Sequence[str | Mapping[str, Any]] | None
     keywords: Sequence[str] | None
+    hypothetical_queries: Sequence[str] | None
     retention_policy: str | None
     retention_until: Time
     pinned: bool
@@ -55,6 +57,7 @@ class CommitFields(TypedDict, total=False):
 class RecallFields(TypedDict, total=False):
     """Fields of `recall` beside the query (R-01, R-02)."""
 
+    messages: Sequence[Mapping[str, Any]] | None
     query_vector: Any
     limit: int | None
     profile: str | None
@@ -70,6 +73,7 @@ class RecallFields(TypedDict, total=False):
     roles: Words
     session_ids: Words
     origin_types: Words
+    entities: Words
     metadata: Mapping[str, Any] | None
     since: Time
     until: Time
@@ -84,6 +88,11 @@ class RecallFields(TypedDict, total=False):
     known_at: Time
     valid_at: Time
     query_time: Time
+    seed: int | str | None
+    mode: str | None
+    order: str | None
+    expect: Words
+    receipt: bool
     touch: bool
     include_vectors: bool
 

@@ -1,89 +1,52 @@
-"""The arguments of `recall`, checked and made plain (R-01, R-02, T-13)."""
+"""The arguments of `recall`, checked and made plain (R-01, R-11, R-19, T-13)."""
 
 from __future__ import annotations
 
 import array
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, check_namespace
-from vestig.times import parse_time
-from vestig.types import Kind, OriginType, Role
+from vestig.recall.conversation import conversation_query, messages_query
+from vestig.recall.filters import (
+    Moments,
+    RecallRequest,
+    build_filter,
+    count_argument,
+    flag_argument,
+    moments,
+    scopes_argument,
+    text_argument,
+    texts_argument,
+)
+from vestig.recall.seeds import Seed, seed_argument
 
 __all__ = [
     "Moments",
     "RecallPlan",
     "RecallRequest",
+    "build_filter",
     "count_argument",
     "flag_argument",
     "moments",
     "plan",
+    "query_argument",
+    "scopes_argument",
 ]
 
-# The last moment that can be written.
-FAR_FUTURE_US: Final = 253_402_300_799_999_999
-_MODES: Final = ("any", "all")
-# More than any store holds; what is above means the same (spec README 3).
-_COUNT_MAX: Final = 2**40
-
-
-class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of `recall` (R-01); None = not asked for, except `scope` where None = unscoped."""
-
-    query: Any = None
-    query_vector: Any = None
-    limit: Any = None
-    namespace: Any = None
-    scope: Any = UNSET
-    kinds: Any = None
-    tags: Any = None
-    tags_mode: Any = "any"
-    sources: Any = None
-    actors: Any = None
-    authors: Any = None
-    roles: Any = None
-    session_ids: Any = None
-    origin_types: Any = None
-    metadata: Any = None
-    since: Any = None
-    until: Any = None
-    created_since: Any = None
-    created_until: Any = None
-    include_expired: Any = None
-    include_archived: Any = False
-    exclude_ids: Any = None
-    ids: Any = None
-    min_similarity: Any = None
-    as_of: Any = None
-    known_at: Any = None
-    valid_at: Any = None
-    query_time: Any = None
-    touch: Any = False
-    include_vectors: Any = False
-
-
-class Moments(msgspec.Struct, frozen=True, kw_only=True):
-    """The times a read stands at (T-13). `past` = K was given and lies before now; otherwise K
-    is the far future."""
-
-    known_at_us: int
-    valid_at_us: int | None
-    query_time_us: int
-    past: bool
-    as_of_given: int | None
-    known_at_given: int | None
-    valid_at_given: int | None
-    warnings: tuple[str, ...]
+MODES: Final = ("probabilistic", "deterministic")
+ORDERS: Final = ("best", "dfs")
 
 
 class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked request. `filter` holds keyword arguments of `_core.Filter` (codes, µs)."""
+    """A checked request. `filter` holds keyword arguments of `_core.Filter` (codes, µs);
+    `entities` are ids or names. `request`: what was asked, for a second run of it."""
 
+    request: RecallRequest
     query: str
     query_vector: bytes | None
     limit: int
@@ -92,109 +55,16 @@ class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] | None
     ids: tuple[str, ...] | None
     exclude_ids: tuple[str, ...]
+    entities: tuple[str, ...] | None
     moments: Moments
+    seed: Seed
+    mode: str | None
+    order: str | None
+    expect: tuple[str, ...]
+    receipt: bool
     touch: bool
     include_vectors: bool
     warnings: tuple[str, ...]
-
-
-def count_argument(field: str, value: object, *, least: int = 1) -> int:
-    """An integer >= `least`; true is no integer. More than any store holds is fine, and is
-    cut to a number that every layer can hold (spec README 3).
-
-    Example:
-        >>> count_argument("limit", 5)
-        5
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValidationError(field, value, f"an integer >= {least}")
-    return min(value, _COUNT_MAX)
-
-
-def flag_argument(field: str, value: object) -> bool:
-    """true or false, nothing that merely counts as one.
-
-    Example:
-        >>> flag_argument("touch", False)
-        False
-    """
-    if not isinstance(value, bool):
-        raise ValidationError(field, value, "true or false")
-    return value
-
-
-def _text(field: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise ValidationError(field, type(value).__name__, "text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValidationError(field, "…", "text without lone surrogates") from None
-    return value
-
-
-def _texts(field: str, value: object) -> list[str]:
-    if isinstance(value, str):
-        return [_text(field, value)]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [_text(field, item) for item in value]
-    raise ValidationError(field, type(value).__name__, "text or a list of texts")
-
-
-def _codes(field: str, value: object, words: Sequence[str]) -> list[int]:
-    codes = []
-    for word in _texts(field, value):
-        if word not in words:
-            raise ValidationError(field, word, "one of " + ", ".join(words))
-        codes.append(words.index(word))
-    return codes
-
-
-def scopes_argument(value: object) -> list[str | None] | None:
-    """UNSET = all scopes; None = unscoped only; text, or a list of texts and None (D-11)."""
-    if isinstance(value, UnsetType):
-        return None
-    if value is None:
-        return [None]
-    if isinstance(value, (list, tuple)):
-        return [None if item is None else _text("scope", item) for item in value]
-    return [_text("scope", value)]
-
-
-def moments(
-    now_us: int,
-    *,
-    as_of: object = None,
-    known_at: object = None,
-    valid_at: object = None,
-    query_time: object = None,
-) -> Moments:
-    """K, V and the query time of a read (T-13)."""
-    if as_of is not None and (known_at is not None or valid_at is not None):
-        other = "known_at" if known_at is not None else "valid_at"
-        raise ValidationError("as_of", as_of, f"either as_of or {other}, not both")
-    given_as_of = None if as_of is None else parse_time(as_of, "as_of")
-    given_known = None if known_at is None else parse_time(known_at, "known_at")
-    given_valid = None if valid_at is None else parse_time(valid_at, "valid_at")
-    wanted = given_as_of if given_as_of is not None else given_known
-    warnings: tuple[str, ...] = ()
-    if wanted is not None and wanted > now_us:
-        name = "as_of" if given_as_of is not None else "known_at"
-        warnings = (f"{name} lies in the future: answered as of now",)
-    # Now means "all that is recorded", even where the clock is behind the ledger's times.
-    known = FAR_FUTURE_US if wanted is None or wanted >= now_us else wanted
-    valid = given_as_of if given_as_of is not None else given_valid
-    at = min(known, now_us) if query_time is None else parse_time(query_time, "query_time")
-    return Moments(
-        known_at_us=known,
-        valid_at_us=valid,
-        query_time_us=at,
-        past=wanted is not None and wanted < now_us,
-        as_of_given=given_as_of,
-        known_at_given=given_known,
-        valid_at_given=given_valid,
-        warnings=warnings,
-    )
 
 
 def vector_argument(field: str, value: object, dimensions: int) -> bytes:
@@ -218,70 +88,6 @@ def vector_argument(field: str, value: object, dimensions: int) -> bytes:
     return numbers.tobytes()
 
 
-def _window(request: RecallRequest, first: str, last: str) -> tuple[int | None, int | None]:
-    low, high = getattr(request, first), getattr(request, last)
-    start = None if low is None else parse_time(low, first)
-    end = None if high is None else parse_time(high, last)
-    if start is not None and end is not None and start >= end:
-        raise ValidationError(first, low, f"a time before {last}")
-    return start, end
-
-
-def _similarity(value: object) -> float:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not -1.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
-        raise ValidationError("min_similarity", value, "a number from -1 to 1")
-    return float(value)  # type: ignore[arg-type]
-
-
-_MEMBERSHIP: Final = (
-    ("sources", "sources"),
-    ("actors", "actors"),
-    ("authors", "authors"),
-    ("roles", "roles"),
-    ("session_ids", "session_ids"),
-)
-
-
-def build_filter(request: RecallRequest, namespace: str, at: Moments) -> dict[str, Any]:
-    """Keyword arguments of `_core.Filter`; only what was asked for."""
-    chosen: dict[str, Any] = {"namespace": namespace, "known_at_us": at.known_at_us}
-    if at.past:
-        chosen["past"] = True
-    if at.valid_at_us is not None:
-        chosen["valid_at_us"] = at.valid_at_us
-    scopes = scopes_argument(request.scope)
-    if scopes is not None:
-        chosen["scopes"] = scopes
-    if request.kinds is not None:
-        chosen["kinds"] = _codes("kinds", request.kinds, [kind.value for kind in Kind])
-    if request.origin_types is not None:
-        words = [origin.value for origin in OriginType]
-        chosen["origin_types"] = _codes("origin_types", request.origin_types, words)
-    for name, key in _MEMBERSHIP:
-        value = getattr(request, name)
-        if value is not None:
-            chosen[key] = _texts(name, value)
-    if request.roles is not None:
-        _codes("roles", request.roles, [role.value for role in Role])
-    if request.tags is not None:
-        chosen["tags"] = _texts("tags", request.tags)
-    if request.tags_mode not in _MODES:
-        raise ValidationError("tags_mode", request.tags_mode, "one of any, all")
-    chosen["tags_all"] = request.tags_mode == "all"
-    for first, last in (("since", "until"), ("created_since", "created_until")):
-        start, end = _window(request, first, last)
-        if start is not None:
-            chosen[f"{first}_us"] = start
-        if end is not None:
-            chosen[f"{last}_us"] = end
-    chosen["include_expired"] = flag_argument("include_expired", request.include_expired)
-    chosen["include_archived"] = flag_argument("include_archived", request.include_archived)
-    if request.min_similarity is not None:
-        chosen["min_similarity"] = _similarity(request.min_similarity)
-    return chosen
-
-
 def _ids(field: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         value = [value]
@@ -298,12 +104,32 @@ def _metadata(value: object) -> dict[str, Any] | None:
 
 def query_argument(value: object, chars_max: int) -> tuple[str, tuple[str, ...]]:
     """The query, cut to `chars_max` code points with a warning."""
-    query = _text("query", value)
+    query = text_argument("query", value)
     if not query.strip():
         raise ValidationError("query", "blank text", "a question or some words")
     if len(query) <= chars_max:
         return query, ()
     return query[:chars_max], (f"the query was cut to its first {chars_max} characters",)
+
+
+def _asked(request: RecallRequest, chars_max: int) -> tuple[str, tuple[str, ...]]:
+    """The query of a text, or of a conversation (R-19)."""
+    if request.messages is not None:
+        if request.query is not None:
+            raise ValidationError("messages", "both", "exactly one of query and messages")
+        return query_argument(messages_query(request.messages), chars_max)
+    if request.query is None:
+        raise ValidationError("query", None, "exactly one of query and messages")
+    said = conversation_query(text_argument("query", request.query))
+    return query_argument(request.query if said is None else said, chars_max)
+
+
+def _choice(field: str, value: object, words: tuple[str, ...]) -> str | None:
+    if value is None:
+        return None
+    if value not in words:
+        raise ValidationError(field, value, "one of " + ", ".join(words))
+    return str(value)
 
 
 def plan(
@@ -321,7 +147,7 @@ def plan(
     Raises:
         ValidationError: names the field, what came and what is allowed.
     """
-    query, warnings = query_argument(request.query, query_chars_max)
+    query, warnings = _asked(request, query_chars_max)
     if request.namespace is not None:
         namespace = check_namespace(request.namespace)
     if request.include_expired is None:
@@ -333,8 +159,9 @@ def plan(
         valid_at=request.valid_at,
         query_time=request.query_time,
     )
-    vector = request.query_vector
+    vector, named = request.query_vector, request.entities
     return RecallPlan(
+        request=request,
         query=query,
         query_vector=None
         if vector is None
@@ -345,7 +172,13 @@ def plan(
         metadata=_metadata(request.metadata),
         ids=None if request.ids is None else _ids("ids", request.ids),
         exclude_ids=() if request.exclude_ids is None else _ids("exclude_ids", request.exclude_ids),
+        entities=None if named is None else tuple(texts_argument("entities", named)),
         moments=at,
+        seed=seed_argument(request.seed),
+        mode=_choice("mode", request.mode, MODES),
+        order=_choice("order", request.order, ORDERS),
+        expect=() if request.expect is None else _ids("expect", request.expect),
+        receipt=flag_argument("receipt", request.receipt),
         touch=flag_argument("touch", request.touch),
         include_vectors=flag_argument("include_vectors", request.include_vectors),
         warnings=warnings + at.warnings,

@@ -1,0 +1,138 @@
+"""A conversation in the place of a query (R-19)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from vestig.errors import ValidationError
+
+__all__ = ["conversation_query", "messages_query"]
+
+# The end of a conversation says what is asked for.
+LAST_CHARS: Final = 2_000
+_CUT: Final = "..."
+_SPEAKERS: Final = ("user", "assistant")
+_TEXT_BLOCKS: Final = ("text",)
+_BETWEEN: Final = "\n\n"
+
+
+def messages_query(messages: object) -> str:
+    """The query that `messages=[…]` stands for: the last 2000 characters of the conversation,
+    with leading `...` if cut.
+
+    Args:
+        messages: objects with `content` (text, or blocks as session logs have them) and a
+            speaker: `author`, `role`, or `type`; texts of tools and systems are left out.
+
+    Raises:
+        ValidationError: no list, an entry without text, or nothing that anybody said.
+
+    Example:
+        >>> messages_query([{"author": "Ada", "content": "Where is the key?"}])
+        'Ada: Where is the key?'
+    """
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise ValidationError("messages", type(messages).__name__, "a list of messages")
+    said = []
+    for at, message in enumerate(messages):
+        found = _said(message)
+        if found is None:
+            raise ValidationError(
+                f"messages[{at}]", type(message).__name__, "an object with a text under content"
+            )
+        said += found
+    if not said:
+        raise ValidationError("messages", "no text", "at least one entry that somebody said")
+    return _ending(said)
+
+
+def conversation_query(query: str) -> str | None:
+    """The query that a JSON or JSONL conversation stands for; None when the text is none.
+
+    Example:
+        >>> conversation_query('{"role": "user", "content": "Where is the key?"}')
+        'user: Where is the key?'
+        >>> conversation_query("where is {the} key?") is None
+        True
+    """
+    text = query.strip()
+    if text[:1] not in ("[", "{"):
+        return None
+    entries = _entries(text)
+    if not entries:
+        return None
+    said = []
+    for entry in entries:
+        found = _said(entry)
+        if found is None:
+            return None
+        said += found
+    return _ending(said) if said else None
+
+
+def _entries(text: str) -> list[Any]:
+    whole = _decoded(text)
+    if isinstance(whole, dict):
+        inner = whole.get("messages")
+        return inner if isinstance(inner, list) else [whole]
+    if isinstance(whole, list):
+        return whole
+    found = [_decoded(line) for line in text.splitlines() if line.strip()]
+    return found if all(isinstance(entry, dict) for entry in found) else []
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _said(message: object) -> list[str] | None:
+    """`speaker: text` of each block of text; [] for what nobody said; None for no message."""
+    if not isinstance(message, Mapping):
+        return None
+    inner = message.get("message")
+    body: Mapping[Any, Any] = inner if isinstance(inner, Mapping) else message
+    role = _first(body.get("role"), message.get("type"))
+    speaker = _first(message.get("author"), message.get("author_name"), role, "user")
+    content = _first(body.get("content"), body.get("text"))
+    logged = isinstance(inner, Mapping) or "type" in message
+    if content is None:
+        # lines of a session log that carry no message, such as summaries
+        return [] if logged else None
+    if role is not None and role not in _SPEAKERS:
+        return []
+    texts = [content] if isinstance(content, str) else _blocks(content)
+    if texts is None or not isinstance(speaker, str):
+        return None
+    return [f"{speaker}: {text.strip()}" for text in texts if text.strip()]
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _blocks(content: object) -> list[str] | None:
+    listed = [content] if isinstance(content, Mapping) else content
+    if not isinstance(listed, (list, tuple)):
+        return None
+    texts = []
+    for block in listed:
+        if isinstance(block, str):
+            texts.append(block)
+        elif not isinstance(block, Mapping):
+            return None
+        elif block.get("type", "text") in _TEXT_BLOCKS:
+            if not isinstance(block.get("text"), str):
+                return None
+            texts.append(block["text"])
+    return texts
+
+
+def _ending(said: list[str]) -> str:
+    text = _BETWEEN.join(said)
+    return text if len(text) <= LAST_CHARS else _CUT + text[-LAST_CHARS:]

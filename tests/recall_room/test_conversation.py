@@ -1,0 +1,157 @@
+"""Conversations as queries and seeds of walks: X-R26, X-R10 (seeds), R-11, R-19."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from vestig.errors import ValidationError
+from vestig.recall.conversation import LAST_CHARS, conversation_query, messages_query
+from vestig.recall.filters import RecallRequest
+from vestig.recall.request import RecallPlan, plan
+from vestig.recall.seeds import SEED_MAX, chosen_seed, derived_seed, seed_argument
+
+TALK = [
+    {"author": "Ada", "content": "We moved the build to the new cluster."},
+    {"author": "Ben", "content": "Which day was that?"},
+]
+
+
+def planned(**fields: Any) -> RecallPlan:
+    return plan(
+        RecallRequest(**fields),
+        now_us=0,
+        limit_default=5,
+        query_chars_max=4000,
+        namespace="default",
+        include_expired=False,
+        dimensions=8,
+    )
+
+
+def test_x_r26_the_end_of_a_long_conversation_is_the_query() -> None:
+    long = [{"author": "Ada", "content": f"Sentence number {n} of the talk."} for n in range(200)]
+    whole = "\n\n".join(f"Ada: Sentence number {n} of the talk." for n in range(200))
+    for query in (
+        planned(messages=long).query,
+        planned(query=json.dumps(long)).query,
+        planned(query="\n".join(map(json.dumps, long))).query,
+        planned(query=json.dumps({"messages": long})).query,
+    ):
+        assert query == "..." + whole[-LAST_CHARS:]
+        assert len(query) == 2003
+
+
+def test_x_r26_a_short_conversation_is_whole() -> None:
+    expected = "Ada: We moved the build to the new cluster.\n\nBen: Which day was that?"
+    assert planned(messages=TALK).query == expected
+    assert planned(query=json.dumps(TALK)).query == expected
+
+
+def test_r19_lines_of_a_session_log() -> None:
+    """Roles, blocks and lines without a message as I-03 has them."""
+    lines = [
+        {"type": "summary", "summary": "what went before"},
+        {"type": "user", "message": {"role": "user", "content": "Fix the build"}},
+        {
+            "type": "assistant",
+            "message": {
+                "role": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "hm"},
+                    {"type": "text", "text": "Done. "},
+                    {"type": "tool_use", "name": "bash", "input": {}},
+                    {"type": "text", "text": "Anything else?"},
+                ],
+            },
+        },
+        {"type": "system", "message": {"role": "system", "content": "hidden"}},
+    ]
+    text = "\n".join(map(json.dumps, lines))
+    assert planned(query=text).query == (
+        "user: Fix the build\n\nassistant: Done.\n\nassistant: Anything else?"
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[a note in brackets]",
+        "{}",
+        "[]",
+        '{"name": "no message"}',
+        "[1, 2]",
+        '{"content": 3}',
+        '{"role": "user", "content": [{"type": "text"}]}',
+        '{"role": "system", "content": "nobody said this"}',
+        '{"content": "one"}\nand some words',
+        "[" * 100_000,
+    ],
+)
+def test_r19_other_texts_are_queries_as_they_are(query: str) -> None:
+    assert conversation_query(query) is None
+    assert planned(query=query).query == query[:4000]
+
+
+@pytest.mark.parametrize(
+    ("messages", "field"),
+    [
+        ("talk", "messages"),
+        ([], "messages"),
+        ([{"content": "  "}], "messages"),
+        ([{"author": "Ada", "content": "Hello there"}, {"author": "Ben"}], r"messages\[1\]"),
+        ([3], r"messages\[0\]"),
+        ([{"author": 3, "content": "Hello"}], r"messages\[0\]"),
+    ],
+)
+def test_r19_what_is_no_conversation(messages: Any, field: str) -> None:
+    with pytest.raises(ValidationError, match=field):
+        messages_query(messages)
+
+
+def test_r19_exactly_one_of_query_and_messages() -> None:
+    with pytest.raises(ValidationError, match="exactly one of query and messages"):
+        planned(query="which day?", messages=TALK)
+    with pytest.raises(ValidationError, match="exactly one of query and messages"):
+        planned()
+
+
+def test_x_r10_derived_seeds() -> None:
+    query = "when did we move the build?"
+    assert derived_seed(query, 42) == 4550294274369451
+    assert derived_seed(query, 43) == 406159912574530
+
+
+def test_x_r11_seed_precedence() -> None:
+    query = "when did we move the build?"
+    assert chosen_seed(1, 2, query, 42) == (1, "call")
+    assert chosen_seed(None, 2, query, 42) == (2, "config")
+    assert chosen_seed(0, 2, query, 42) == (0, "call")
+    assert chosen_seed(None, 0, query, 42) == (0, "config")
+    assert chosen_seed(None, None, query, 42) == (4550294274369451, "derived")
+    seed, origin = chosen_seed("random", 2, query, 42)
+    assert origin == "random"
+    assert 0 <= seed <= SEED_MAX
+
+
+@pytest.mark.parametrize("seed", [-1, SEED_MAX + 1, 1.0, True, "dice", "-1", "", [1]])
+def test_r11_seeds_out_of_range(seed: Any) -> None:
+    with pytest.raises(ValidationError, match="seed"):
+        seed_argument(seed)
+
+
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"mode": "quick"}, "probabilistic, deterministic"),
+        ({"order": "widest"}, "best, dfs"),
+        ({"expect": "x"}, "expect"),
+        ({"receipt": 1}, "receipt"),
+        ({"entities": 3}, "entities"),
+    ],
+)
+def test_arguments_of_the_walk_are_checked(fields: dict[str, Any], word: str) -> None:
+    with pytest.raises(ValidationError, match=word):
+        planned(query="which day?", **fields)
