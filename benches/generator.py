@@ -6,6 +6,7 @@ them, so their stability is unknown. The same seed gives the same texts on every
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -122,19 +123,23 @@ def texts(count: int, seed: int = 0) -> list[str]:
 
 def records(count: int, seed: int = 0) -> list[dict[str, Any]]:
     """`commit` arguments: `content`, and an `author` in two of three."""
+    return list(stream(count, seed))
+
+
+def stream(count: int, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """As `records`, one after the other."""
     rng = random.Random(f"vestig-texts-{seed}")
-    seen: set[str] = set()
-    made: list[dict[str, Any]] = []
-    while len(made) < count:
+    seen: set[int] = set()
+    while len(seen) < count:
         sentences = ["{first} {last} {deed} {thing} {place} {reason}."]
         sentences += rng.choices(_DETAILS, k=rng.randrange(0, 5))
         text = " ".join(sentence.format(**_fields(rng)) for sentence in sentences)
-        if text.lower() in seen:
+        key = int.from_bytes(hashlib.blake2b(text.lower().encode(), digest_size=8).digest())
+        if key in seen:
             continue
-        seen.add(text.lower())
+        seen.add(key)
         author = rng.choice(_FIRST) if rng.random() < 2 / 3 else None
-        made.append({"content": text} if author is None else {"content": text, "author": author})
-    return made
+        yield {"content": text} if author is None else {"content": text, "author": author}
 
 
 def questions(count: int, seed: int = 0) -> list[str]:

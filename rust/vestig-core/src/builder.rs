@@ -1,7 +1,12 @@
-//! Row versions to one segment image, and back. The image of a set of rows depends on nothing
-//! but the rows, so merging twice gives the same bytes as merging once.
+//! Row versions to one segment image. The image of a set of rows depends on nothing but the rows,
+//! so merging twice gives the same bytes as merging once.
+//!
+//! Vectors and codes go to their place row by row; the other columns are held until then. A row is
+//! made anew for each pass, so that rows of a file take no memory.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::io::{self, Write};
 
 use crate::format::{self, ALIGNMENT, Extent, Header, Identity, SECTION_TABLE, SECTIONS, Section};
 use crate::kernels::quantised::quantise_row;
@@ -39,6 +44,38 @@ impl<'a> Interner<'a> {
     }
 }
 
+/// Row versions with distinct ids in order of (seq, id).
+pub trait Rows<'a> {
+    /// How many.
+    fn count(&self) -> usize;
+    /// One pass.
+    fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
+    where
+        'a: 's;
+    /// Of one row.
+    fn vector(&self, at: usize) -> Vector<'a>;
+}
+
+/// Rows that are held anyway.
+struct HeldRows<'r, 'a>(Vec<&'r RowVersion<'a>>);
+
+impl<'a> Rows<'a> for HeldRows<'_, 'a> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
+    where
+        'a: 's,
+    {
+        self.0.iter().map(|row| Cow::Borrowed(*row))
+    }
+
+    fn vector(&self, at: usize) -> Vector<'a> {
+        self.0[at].vector.clone()
+    }
+}
+
 /// Columns waiting for their place in the file.
 struct Columns([Vec<u8>; SECTIONS]);
 
@@ -53,46 +90,65 @@ impl Columns {
 pub fn build(identity: &Identity, rows: &[RowVersion<'_>]) -> Held {
     let mut order: Vec<&RowVersion<'_>> = rows.iter().collect();
     order.sort_unstable_by_key(|row| (row.seq, row.id));
-    let mut columns = Columns(std::array::from_fn(|_| Vec::new()));
-    put_plain(&mut columns, &order);
-    put_strings(&mut columns, &order);
-    put_terms(&mut columns, &order);
-    put_events(&mut columns, &order);
-    assemble(identity, &order, &columns)
+    let rows = HeldRows(order);
+    let image = Image::of(identity, &rows);
+    let mut held = Held::zeroed(image.bytes() as usize);
+    let mut place = held.bytes_mut();
+    // The place is as long as the image, so nothing can fail.
+    let header = image.write(&mut place, false).unwrap_or_default();
+    held.bytes_mut()[..header.len()].copy_from_slice(&header);
+    held
 }
 
-fn put_plain(columns: &mut Columns, rows: &[&RowVersion<'_>]) {
+fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     use Section as S;
-    fn all<T>(rows: &[&RowVersion<'_>], of: impl Fn(&RowVersion<'_>) -> T) -> Vec<T> {
-        rows.iter().map(|row| of(row)).collect()
+    let count = rows.count();
+    fn wide<T>(count: usize) -> Vec<T> {
+        Vec::with_capacity(count)
     }
-    let mut id_order: Vec<u32> = (0..rows.len() as u32).collect();
-    id_order.sort_unstable_by_key(|row| rows[*row as usize].id);
-    columns.put(S::Ids, &all(rows, |r| r.id));
-    columns.put(S::IdOrder, &id_order);
-    columns.put(S::Seq, &all(rows, |r| r.seq));
-    columns.put(S::Wseq, &all(rows, |r| r.wseq));
-    columns.put(S::Attributes, &all(rows, |r| r.attributes.to_bytes()));
-    for (i, section) in [S::Valid, S::Invalid, S::Created, S::Expired]
-        .into_iter()
-        .enumerate()
-    {
-        columns.put(section, &all(rows, |r| r.times[i]));
-    }
-    columns.put(
+    let (mut ids, mut attributes, mut lengths) = (wide(count), wide(count), wide(count));
+    let numbers = [
+        S::Seq,
+        S::Wseq,
+        S::Valid,
+        S::Invalid,
+        S::Created,
+        S::Expired,
         S::Sequence,
-        &all(rows, |r| r.sequence.unwrap_or(NO_SEQUENCE)),
-    );
-    columns.put(S::Lengths, &all(rows, |r| r.length));
+    ];
+    let mut values: [Vec<i64>; 7] = std::array::from_fn(|_| wide(count));
+    for row in rows.iter() {
+        ids.push(row.id);
+        attributes.push(row.attributes.to_bytes());
+        lengths.push(row.length);
+        let [valid, invalid, created, expired] = row.times;
+        let sequence = row.sequence.unwrap_or(NO_SEQUENCE);
+        let row = [
+            row.seq, row.wseq, valid, invalid, created, expired, sequence,
+        ];
+        values
+            .iter_mut()
+            .zip(row)
+            .for_each(|(column, value)| column.push(value));
+    }
+    let mut id_order: Vec<u32> = (0..count as u32).collect();
+    id_order.sort_unstable_by_key(|row| ids[*row as usize]);
+    columns.put(S::Ids, &ids);
+    columns.put(S::IdOrder, &id_order);
+    columns.put(S::Attributes, &attributes);
+    columns.put(S::Lengths, &lengths);
+    for (section, column) in numbers.into_iter().zip(&values) {
+        columns.put(section, column);
+    }
 }
 
-fn put_strings(columns: &mut Columns, rows: &[&RowVersion<'_>]) {
+fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     use Section as S;
     let mut interner = Interner::default();
     let mut texts: [Vec<u32>; 5] = Default::default();
     let mut offsets: [Vec<u32>; 3] = std::array::from_fn(|_| vec![0]);
     let mut values: [Vec<u32>; 3] = Default::default();
-    for row in rows {
+    for row in rows.iter() {
         let row_texts = [
             Some(row.namespace),
             row.scope,
@@ -135,32 +191,38 @@ fn put_strings(columns: &mut Columns, rows: &[&RowVersion<'_>]) {
     }
 }
 
-fn put_terms(columns: &mut Columns, rows: &[&RowVersion<'_>]) {
+fn put_terms<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     use Section as S;
     let mut interner = Interner::default();
-    let mut postings: Vec<(u32, u32, u32)> = Vec::new();
-    for (row, version) in rows.iter().enumerate() {
-        for (term, count) in &version.terms {
-            postings.push((interner.number(term), row as u32, *count));
+    let mut holding: Vec<u64> = Vec::new();
+    for row in rows.iter() {
+        for (term, _) in &row.terms {
+            let number = interner.number(term) as usize;
+            if number == holding.len() {
+                holding.push(0);
+            }
+            holding[number] += 1;
         }
     }
     let (offsets, bytes, numbers) = interner.finish();
     let mut starts = vec![0_u64; numbers.len() + 1];
-    for posting in &mut postings {
-        posting.0 = numbers[posting.0 as usize];
-        starts[posting.0 as usize + 1] += 1;
+    for (provisional, holding) in holding.into_iter().enumerate() {
+        starts[numbers[provisional] as usize + 1] = holding;
     }
     for i in 1..starts.len() {
         starts[i] += starts[i - 1];
     }
-    // Rows were visited in ascending order, so filling in order keeps every list ascending.
+    // Rows are visited in ascending order, so filling in order keeps every list ascending.
     let mut next = starts.clone();
-    let (mut posting_rows, mut counts) = (vec![0_u32; postings.len()], vec![0; postings.len()]);
-    for (term, row, count) in postings {
-        let at = next[term as usize] as usize;
-        next[term as usize] += 1;
-        posting_rows[at] = row;
-        counts[at] = count;
+    let postings = starts.last().map_or(0, |end| *end as usize);
+    let (mut posting_rows, mut counts) = (vec![0_u32; postings], vec![0_u32; postings]);
+    for (row, version) in rows.iter().enumerate() {
+        for (term, count) in &version.terms {
+            let next = &mut next[numbers[interner.number(term) as usize] as usize];
+            posting_rows[*next as usize] = row as u32;
+            counts[*next as usize] = *count;
+            *next += 1;
+        }
     }
     columns.put(S::TermOffsets, &offsets);
     columns.put(S::TermBytes, &bytes);
@@ -169,11 +231,11 @@ fn put_terms(columns: &mut Columns, rows: &[&RowVersion<'_>]) {
     columns.put(S::PostingCounts, &counts);
 }
 
-fn put_events(columns: &mut Columns, rows: &[&RowVersion<'_>]) {
+fn put_events<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     use Section as S;
     let mut offsets = vec![0_u32];
     let mut events: Vec<EventRow> = Vec::new();
-    for row in rows {
+    for row in rows.iter() {
         events.extend(&row.events);
         offsets.push(events.len() as u32);
     }
@@ -189,58 +251,141 @@ fn put_events(columns: &mut Columns, rows: &[&RowVersion<'_>]) {
     columns.put(S::EventRow, &all(|e| e.row));
 }
 
-fn assemble(identity: &Identity, rows: &[&RowVersion<'_>], columns: &Columns) -> Held {
-    let lanes = identity.lanes();
-    let mut extents = [Extent::default(); SECTIONS];
-    let mut end = format::header_length(identity) as u64;
-    for (i, extent) in extents.iter_mut().enumerate() {
-        let width = SECTION_TABLE[i].1;
-        let length = match i {
-            _ if i == Section::Vectors as usize || i == Section::Codes as usize => {
-                (rows.len() * lanes) as u64 * width
-            }
-            _ if i == Section::Scales as usize || i == Section::Bounds as usize => {
-                rows.len() as u64 * width
-            }
-            _ => columns.0[i].len() as u64,
-        };
-        *extent = Extent {
-            offset: end.next_multiple_of(ALIGNMENT),
-            length,
-            crc: 0,
-        };
-        end = extent.offset + length;
+/// An image on its way to memory or to a file.
+pub struct Image<'r, R> {
+    identity: &'r Identity,
+    rows: &'r R,
+    columns: Columns,
+    extents: [Extent; SECTIONS],
+}
+
+impl<'r, 'a, R: Rows<'a>> Image<'r, R> {
+    /// Makes all columns but the vectors and what belongs to them.
+    #[must_use]
+    pub fn of(identity: &'r Identity, rows: &'r R) -> Self {
+        let mut columns = Columns(std::array::from_fn(|_| Vec::new()));
+        put_plain(&mut columns, rows);
+        put_strings(&mut columns, rows);
+        put_terms(&mut columns, rows);
+        put_events(&mut columns, rows);
+        let mut extents = [Extent::default(); SECTIONS];
+        let mut end = format::header_length(identity) as u64;
+        for (i, extent) in extents.iter_mut().enumerate() {
+            let width = SECTION_TABLE[i].1;
+            let length = match BY_ROW.iter().position(|section| *section as usize == i) {
+                Some(0 | 1) => (rows.count() * identity.lanes()) as u64 * width,
+                Some(_) => rows.count() as u64 * width,
+                None => columns.0[i].len() as u64,
+            };
+            *extent = Extent {
+                offset: end.next_multiple_of(ALIGNMENT),
+                length,
+                crc: 0,
+            };
+            end = extent.offset + length;
+        }
+        Self {
+            identity,
+            rows,
+            columns,
+            extents,
+        }
     }
-    let mut held = Held::zeroed(end as usize);
-    let image = held.bytes_mut();
-    for (extent, column) in extents.iter().zip(&columns.0) {
-        image[extent.offset as usize..][..column.len()].copy_from_slice(column);
+
+    /// Length of the image.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.extents
+            .last()
+            .map_or(0, |extent| extent.offset + extent.length)
     }
-    let start = |section: Section| extents[section as usize].offset as usize;
-    let mut fresh = vec![0_i8; lanes];
-    for (i, row) in rows.iter().enumerate() {
-        let (unit, codes, scale, bound) = match row.vector {
-            Vector::None => continue,
-            Vector::Coded(unit, codes, scale, bound) => (unit, codes, scale, bound),
-            Vector::Unit(unit) => {
-                let (scale, bound) = quantise_row(unit, &mut fresh);
-                (unit, fresh.as_slice(), scale, bound)
+
+    /// Writes everything in order, with zeros in the place of the header; returns the header.
+    /// `summed`: with the checksums of all sections.
+    pub fn write(mut self, out: &mut dyn Write, summed: bool) -> io::Result<Vec<u8>> {
+        let (mut at, mut scales, mut bounds) = (0, Vec::new(), Vec::new());
+        for i in 0..SECTIONS {
+            put_zeros(out, self.extents[i].offset - at)?;
+            at = self.extents[i].offset + self.extents[i].length;
+            let mut part = Summed {
+                out,
+                crc: summed.then(crc32fast::Hasher::new),
+            };
+            match BY_ROW.iter().position(|section| *section as usize == i) {
+                Some(0) => self.put_vectors(&mut part)?,
+                Some(1) => (scales, bounds) = self.put_codes(&mut part)?,
+                Some(2) => part.put(bytes_of(&scales))?,
+                Some(_) => part.put(bytes_of(&bounds))?,
+                None => part.put(&std::mem::take(&mut self.columns.0[i]))?,
             }
-        };
-        image[start(Section::Vectors) + i * lanes * 4..][..lanes * 4]
-            .copy_from_slice(bytes_of(unit));
-        image[start(Section::Codes) + i * lanes..][..lanes].copy_from_slice(bytes_of(codes));
-        image[start(Section::Scales) + i * 4..][..4].copy_from_slice(&scale.to_le_bytes());
-        image[start(Section::Bounds) + i * 4..][..4].copy_from_slice(&bound.to_le_bytes());
+            self.extents[i].crc = part.crc.map_or(0, crc32fast::Hasher::finalize);
+        }
+        Ok(format::encode_header(&Header {
+            identity: self.identity.clone(),
+            rows: self.rows.count() as u64,
+            extents: self.extents,
+        }))
     }
-    let header = Header {
-        identity: identity.clone(),
-        rows: rows.len() as u64,
-        extents,
-    };
-    let bytes = format::encode_header(&header);
-    image[..bytes.len()].copy_from_slice(&bytes);
-    held
+
+    fn put_vectors(&self, part: &mut Summed<'_>) -> io::Result<()> {
+        let none = vec![0.0_f32; self.identity.lanes()];
+        (0..self.rows.count()).try_for_each(|at| {
+            let vector = self.rows.vector(at);
+            part.put(bytes_of(vector.unit().unwrap_or(&none)))
+        })
+    }
+
+    /// Scales and bounds of the rows.
+    fn put_codes(&self, part: &mut Summed<'_>) -> io::Result<(Vec<f32>, Vec<f32>)> {
+        let count = self.rows.count();
+        let (mut scales, mut bounds) = (vec![0.0; count], vec![0.0; count]);
+        let mut fresh = vec![0_i8; self.identity.lanes()];
+        for at in 0..count {
+            let codes = match self.rows.vector(at) {
+                Vector::None => {
+                    fresh.fill(0);
+                    fresh.as_slice()
+                }
+                Vector::Unit(unit) => {
+                    (scales[at], bounds[at]) = quantise_row(unit, &mut fresh);
+                    fresh.as_slice()
+                }
+                Vector::Coded(_, codes, scale, bound) => {
+                    (scales[at], bounds[at]) = (scale, bound);
+                    codes
+                }
+            };
+            part.put(bytes_of(codes))?;
+        }
+        Ok((scales, bounds))
+    }
+}
+
+/// Sections that are made while they are written.
+const BY_ROW: [Section; 4] = [
+    Section::Vectors,
+    Section::Codes,
+    Section::Scales,
+    Section::Bounds,
+];
+
+/// A section on its way, with the checksum of what has passed.
+struct Summed<'o> {
+    out: &'o mut dyn Write,
+    crc: Option<crc32fast::Hasher>,
+}
+
+impl Summed<'_> {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(crc) = &mut self.crc {
+            crc.update(bytes);
+        }
+        self.out.write_all(bytes)
+    }
+}
+
+fn put_zeros(out: &mut dyn Write, count: u64) -> io::Result<()> {
+    io::copy(&mut io::Read::take(io::repeat(0), count), out).map(drop)
 }
 
 /// Fills in the checksums of all sections; what is written to a file is always sealed.

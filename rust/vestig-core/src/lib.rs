@@ -24,6 +24,7 @@ pub mod row;
 pub mod segment;
 pub mod similar;
 pub mod snapshot;
+pub mod spilling;
 pub mod tail;
 pub mod words;
 pub mod writer;

@@ -1,14 +1,17 @@
 //! Many segments to few. Readers, commits and publications go on meanwhile: what is merged never
 //! changes, the work is done beside it, and only the swap of the manifest asks for the lock.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::builder::Image;
 use crate::error::{CoreError, Result};
 use crate::load::{self, Prepared};
 use crate::projection::Projection;
-use crate::snapshot::{Part, Snapshot, merge};
-use crate::{builder, plan, writer};
+use crate::row::Merged;
+use crate::snapshot::{Part, Snapshot};
+use crate::{plan, writer};
 
 /// How far a merge goes.
 #[derive(Debug, Clone, Copy)]
@@ -58,8 +61,6 @@ impl Projection {
         if inputs.iter().all(|part| part.live_rows == 0) {
             return self.swap(&inputs, None, &stop);
         }
-        let mut image = merge(&self.identity, &inputs);
-        builder::seal(&mut image).map_err(|damage| CoreError::Invalid(damage.0))?;
         let mut draft = {
             let _lock = writer::Lock::exclusive(folder)?;
             let generation = load::manifest(folder)?.map_or(0, |manifest| manifest.generation);
@@ -68,10 +69,12 @@ impl Projection {
                 writer::newest_generation(folder)?.max(generation) + 1,
             )?
         };
-        let Some(entry) = draft.fill(image.bytes(), &stop)? else {
+        let rows = Merged::of(&inputs);
+        let write = |out: &mut dyn Write| Image::of(&self.identity, &rows).write(out, true);
+        let Some(entry) = draft.fill(&stop, write)? else {
             return Ok(0);
         };
-        drop(image);
+        drop(rows);
         let segment = Arc::new(load::map(draft.path(), &self.identity, &entry)?);
         let part = Part::whole(segment);
         let made = Made {

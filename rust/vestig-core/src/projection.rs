@@ -4,14 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
+use crate::builder::Image;
 use crate::error::{CoreError, Result};
 use crate::format::{Identity, Manifest, SegmentEntry};
 use crate::load::{Known, Prepared};
 use crate::plan::{entries, first_written};
+use crate::row::Merged;
 use crate::segment::Id;
-use crate::snapshot::{Snapshot, merge};
+use crate::snapshot::Snapshot;
+use crate::spilling::HELD_BYTES_MAX;
 use crate::tail::{Analysed, NewRow};
-use crate::{builder, load, writer};
+use crate::{load, writer};
 
 /// Longest model name that a header holds.
 const MODEL_MAX: usize = 1024;
@@ -27,6 +30,8 @@ pub struct Projection {
     writing: Mutex<bool>,
     /// What a merge made, until a snapshot holds it.
     pub(crate) prepared: Mutex<Option<Prepared>>,
+    /// Files of the tail.
+    spilled: Mutex<Vec<writer::Draft>>,
     /// How often merges were told to stop.
     pub(crate) stops: AtomicU64,
     discarded: Option<String>,
@@ -62,6 +67,7 @@ impl Projection {
             current,
             writing: Mutex::new(false),
             prepared: Mutex::new(None),
+            spilled: Mutex::default(),
             stops: AtomicU64::new(0),
             discarded,
         })
@@ -95,7 +101,7 @@ impl Projection {
         }
     }
 
-    fn replace(&self, snapshot: Snapshot) {
+    pub(crate) fn replace(&self, snapshot: Snapshot) {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(snapshot);
     }
 
@@ -107,6 +113,10 @@ impl Projection {
     pub(crate) fn prepared(&self) -> MutexGuard<'_, Option<Prepared>> {
         // Set and taken whole.
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn spilled(&self) -> MutexGuard<'_, Vec<writer::Draft>> {
+        self.spilled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn writing(&self) -> MutexGuard<'_, bool> {
@@ -206,6 +216,8 @@ impl Projection {
         snapshot.applied_seq = upto_seq;
         snapshot.chain_head = chain_head;
         self.replace(snapshot);
+        // A disk that refuses is told by the publication; until then memory serves as well.
+        let _ = self.spill_tail(HELD_BYTES_MAX);
         drop(guard);
         Ok(())
     }
@@ -215,6 +227,7 @@ impl Projection {
         let _writing = self.writing();
         *self.prepared() = None;
         self.replace(Snapshot::empty(Arc::clone(&self.identity)));
+        self.spilled().clear();
     }
 
     /// Empty; what is on disk is replaced by the next publication.
@@ -229,6 +242,7 @@ impl Projection {
         *replaced = self.folder.is_some() && !self.read_only;
         *self.prepared() = None;
         self.replace(empty);
+        self.spilled().clear();
     }
 
     /// The tail to a segment (`compact`: everything to one; also what holds a forgotten memory) and
@@ -290,6 +304,7 @@ impl Projection {
         *replaced = false;
         // This process lets go of the old files first.
         drop(held);
+        self.spilled().clear();
         writer::sweep(folder, &manifest)?;
         drop(lock);
         Ok(bytes)
@@ -307,10 +322,12 @@ impl Projection {
         let mut segments = kept;
         let mut bytes = 0;
         if held.parts[first..].iter().any(|part| part.live_rows > 0) {
-            let mut image = merge(&self.identity, &held.parts[first..]);
-            builder::seal(&mut image).map_err(|damage| CoreError::Invalid(damage.0))?;
-            segments.push(writer::write_segment(folder, generation, image.bytes())?);
-            bytes += image.bytes().len() as u64;
+            let rows = Merged::of(&held.parts[first..]);
+            let entry = writer::write_segment(folder, generation, |out| {
+                Image::of(&self.identity, &rows).write(out, true)
+            })?;
+            bytes += entry.bytes;
+            segments.push(entry);
         }
         let manifest = Manifest {
             generation,

@@ -1,7 +1,11 @@
 //! One memory as of one transaction: what a segment is built from, and read back from it.
 
+use std::borrow::Cow;
+
+use crate::builder::Rows;
 use crate::format::Section;
 use crate::segment::{Attributes, EventRow, Id, NO_SEQUENCE, NO_TIME, Segment};
+use crate::snapshot::{Part, set_bits};
 
 /// One memory as of one transaction.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,11 +146,7 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
             time(S::Created),
             time(S::Expired),
         ],
-        vector: if attributes.embedded {
-            segment.coded(row)
-        } else {
-            Vector::None
-        },
+        vector: vector_of(segment, row),
         lists: [
             list(S::TagOffsets, S::Tags),
             list(S::SourceOffsets, S::Sources),
@@ -159,6 +159,63 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
             .map(|(t, n)| (segment.term(*t as usize), *n))
             .collect(),
         length: segment.column::<u32>(S::Lengths)[row],
+    }
+}
+
+/// Rows of several parts that count, made from them one after the other.
+pub struct Merged<'a> {
+    parts: Vec<(&'a Segment, Forward)>,
+    /// (part, row) in order of (seq, id).
+    order: Vec<(u32, u32)>,
+}
+
+impl<'a> Merged<'a> {
+    /// Holds eight bytes a row and a posting; the rest stays where it is.
+    #[must_use]
+    pub fn of(parts: &'a [Part]) -> Self {
+        let mut order = Vec::with_capacity(parts.iter().map(|part| part.live_rows).sum());
+        for (number, part) in parts.iter().enumerate() {
+            order.extend(set_bits(&part.live).map(|row| (number as u32, row as u32)));
+        }
+        order.sort_unstable_by_key(|(part, row)| {
+            let segment = &parts[*part as usize].segment;
+            let row = *row as usize;
+            (segment.column::<i64>(Section::Seq)[row], segment.ids()[row])
+        });
+        let parts = parts.iter().map(|part| part.segment.as_ref());
+        Self {
+            parts: parts.map(|s| (s, Forward::of(s))).collect(),
+            order,
+        }
+    }
+}
+
+impl<'a> Rows<'a> for Merged<'a> {
+    fn count(&self) -> usize {
+        self.order.len()
+    }
+
+    fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
+    where
+        'a: 's,
+    {
+        self.order.iter().map(|(part, row)| {
+            let (segment, forward) = &self.parts[*part as usize];
+            Cow::Owned(row_version(segment, forward, *row as usize))
+        })
+    }
+
+    fn vector(&self, at: usize) -> Vector<'a> {
+        let (part, row) = self.order[at];
+        vector_of(self.parts[part as usize].0, row as usize)
+    }
+}
+
+fn vector_of(segment: &Segment, row: usize) -> Vector<'_> {
+    if segment.attributes(row).embedded {
+        segment.coded(row)
+    } else {
+        Vector::None
     }
 }
 

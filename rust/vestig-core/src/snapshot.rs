@@ -268,7 +268,8 @@ impl Snapshot {
         self.push(self.hold(image)?);
         while self.parts.len() >= self.published + 2 {
             let last = self.parts.len() - 1;
-            if self.parts[last - 1].live_rows > self.parts[last].live_rows {
+            let before = &self.parts[last - 1];
+            if before.segment.name().is_some() || before.live_rows > self.parts[last].live_rows {
                 break;
             }
             let merged = merge(&self.identity, &self.parts[last - 1..]);

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, Hasher};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::format::{
@@ -133,30 +133,36 @@ impl Draft {
         }
     }
 
-    /// Writes a sealed image durably and makes the file read-only; None when `stop` said so.
+    /// Writes an image durably and makes the file read-only; None when `stop` said so. `write`
+    /// puts zeros in the place of the header, which it returns and which is written last.
     pub fn fill(
         &mut self,
-        image: &[u8],
         stop: &dyn Fn() -> bool,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<Vec<u8>>,
     ) -> io::Result<Option<SegmentEntry>> {
-        let crc = header_crc(image).map_err(io::Error::other)?;
-        for piece in image.chunks(PIECE) {
-            if stop() {
-                return Ok(None);
-            }
-            self.file.write_all(piece)?;
-            if image.len() > PIECE {
-                self.file.sync_data()?;
-            }
-        }
+        let mut pieces = Pieces {
+            file: &self.file,
+            waiting: Vec::new(),
+            bytes: 0,
+            stop,
+            stopped: false,
+        };
+        let written = write(&mut pieces).and_then(|header| pieces.rest().map(|()| header));
+        let header = match written {
+            Err(_) if pieces.stopped => return Ok(None),
+            other => other?,
+        };
+        let bytes = pieces.bytes;
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&header)?;
         let mut permissions = self.file.metadata()?.permissions();
         permissions.set_readonly(true);
         self.file.set_permissions(permissions)?;
         self.file.sync_all()?;
         Ok(Some(SegmentEntry {
             name: self.name.clone(),
-            bytes: image.len() as u64,
-            crc,
+            bytes,
+            crc: header_crc(&header).map_err(io::Error::other)?,
         }))
     }
 
@@ -181,10 +187,52 @@ impl Drop for Draft {
     }
 }
 
-/// Writes a sealed image under a name nobody knows yet, durably, and makes it read-only.
-pub fn write_segment(folder: &Path, generation: u64, image: &[u8]) -> io::Result<SegmentEntry> {
+/// Bytes on their way to a file, synced piece by piece.
+struct Pieces<'a> {
+    file: &'a File,
+    waiting: Vec<u8>,
+    bytes: u64,
+    stop: &'a dyn Fn() -> bool,
+    stopped: bool,
+}
+
+impl Pieces<'_> {
+    fn rest(&mut self) -> io::Result<()> {
+        self.stopped |= (self.stop)();
+        if self.stopped {
+            return Err(ErrorKind::ConnectionAborted.into());
+        }
+        self.file.write_all(&self.waiting)?;
+        self.bytes += self.waiting.len() as u64;
+        self.waiting.clear();
+        Ok(())
+    }
+}
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(PIECE - self.waiting.len());
+        self.waiting.extend_from_slice(&bytes[..taken]);
+        if self.waiting.len() == PIECE {
+            self.rest()?;
+            self.file.sync_data()?;
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes an image under a name nobody knows yet, durably, and makes it read-only.
+pub fn write_segment(
+    folder: &Path,
+    generation: u64,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<Vec<u8>>,
+) -> io::Result<SegmentEntry> {
     let mut draft = Draft::create(folder, generation)?;
-    let entry = draft.fill(image, &|| false)?;
+    let entry = draft.fill(&|| false, write)?;
     draft.keep();
     entry.ok_or_else(|| ErrorKind::Interrupted.into())
 }
