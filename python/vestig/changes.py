@@ -16,6 +16,7 @@ from vestig.types import EdgeType, EventType, Kind, OriginType, RetentionPolicy,
 __all__ = [
     "AccessTouch",
     "ChangeSet",
+    "EdgePatch",
     "EntityPatch",
     "MemoryPatch",
     "NewEdge",
@@ -178,6 +179,19 @@ class NewEdge(msgspec.Struct, frozen=True, kw_only=True):
     t_created_us: int | None = None
 
 
+class EdgePatch(msgspec.Struct, frozen=True, kw_only=True):
+    """New values of the unexpired edge between two nodes; where there is none, nothing. Id and
+    times stay: it is the same edge (G-07). `expired=True` ends it instead."""
+
+    from_id: str
+    to_id: str
+    edge_type: EdgeType
+    weight: float = 1.0
+    confidence: float | None = None
+    evidence: str | None = None
+    expired: bool = False
+
+
 class NewSupersession(msgspec.Struct, frozen=True, kw_only=True):
     """A supersession record (L-03)."""
 
@@ -219,5 +233,6 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[NewQuestion, ...] = ()
     # ids of edges that end with this transaction (G-05, G-10)
     expired_edges: tuple[str, ...] = ()
+    edge_patches: tuple[EdgePatch, ...] = ()
     # memories whose hypothetical questions were tried: [] instead of null (D-01)
     questions_tried: tuple[str, ...] = ()

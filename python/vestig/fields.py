@@ -12,7 +12,15 @@ from typing import Any, TypeAlias, TypedDict
 
 from vestig.types import CommitOutcome
 
-__all__ = ["CommitFields", "ForgetFilter", "RecallFields", "Time", "UpdateFields", "Words"]
+__all__ = [
+    "CommitFields",
+    "ForgetFilter",
+    "RecallFields",
+    "SearchFields",
+    "Time",
+    "UpdateFields",
+    "Words",
+]
 
 Time: TypeAlias = str | datetime | date | None
 Words: TypeAlias = str | Sequence[str] | None
@@ -95,6 +103,41 @@ class RecallFields(TypedDict, total=False):
     receipt: bool
     touch: bool
     include_vectors: bool
+
+
+class SearchFields(TypedDict, total=False):
+    """Fields of `search` beside the query and its reach (G-20, R-02)."""
+
+    kinds: Words
+    include_memory_ids: bool
+    decay: bool | None
+    touch: bool
+    trace: bool
+    namespace: str | None
+    scope: str | Sequence[str | None] | None
+    tags: Words
+    tags_mode: str
+    sources: Words
+    actors: Words
+    authors: Words
+    roles: Words
+    session_ids: Words
+    origin_types: Words
+    entities: Words
+    metadata: Mapping[str, Any] | None
+    since: Time
+    until: Time
+    created_since: Time
+    created_until: Time
+    include_expired: bool | None
+    include_archived: bool
+    exclude_ids: Words
+    ids: Words
+    min_similarity: float | None
+    as_of: Time
+    known_at: Time
+    valid_at: Time
+    query_time: Time
 
 
 class ForgetFilter(TypedDict, total=False):

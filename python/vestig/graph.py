@@ -32,6 +32,10 @@ class Mentioned(msgspec.Struct, frozen=True, kw_only=True):
 class GraphView(Protocol):
     """Entities and edges of one consistent state. Ids of another namespace are unknown."""
 
+    def namespaces(self) -> list[str]:
+        """Namespaces that hold memories, ascending."""
+        ...
+
     def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:
         """The known ones of these full ids, expired ones too, in the order given."""
         ...

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from vestig.engine import Vestig
-from vestig.fields import CommitFields, ForgetFilter, RecallFields, UpdateFields
+from vestig.fields import CommitFields, ForgetFilter, RecallFields, SearchFields, UpdateFields
 from vestig.surfaces.cli import cli
 from vestig.surfaces.operations import GROUPS, Operation, operations
 
@@ -18,6 +18,8 @@ STATES = ("pin", "unpin", "archive", "restore", "update")
 COMMANDS = {
     *(f"memory {name}" for name in (*VERBS, *STATES)),
     "memory forget",
+    "search",
+    *(f"edge {name}" for name in ("list", "show", "link", "unlink", "rebuild")),
     "housekeeping enrich",
     "housekeeping gc",
     "housekeeping compact",
@@ -35,6 +37,7 @@ COMMANDS = {
 SURFACE_ONLY = {
     "memory search": {"explain", "timing", "format", "unscoped"},
     "memory recall": {"explain", "timing", "format", "unscoped"},
+    "search": {"unscoped"},
     "memory list": {"snippet_len", "ascending", "unscoped"},
     "memory update": {"clear"},
     "memory forget": {"yes", "finish", "unscoped"},
@@ -57,12 +60,16 @@ SURFACE_ONLY = {
 METHODS = {
     "memory add": "commit",
     "memory search": "recall",
+    "edge list": "edges",
+    "edge show": "edge",
+    "edge rebuild": "rebuild_edges",
     "housekeeping enrich": "enrich",
     "import": "import_",
 }
 FIELDS: dict[str, Any] = {
     "commit": CommitFields,
     "recall": RecallFields,
+    "search": SearchFields,
     "forget": ForgetFilter,
     "update": UpdateFields,
 }

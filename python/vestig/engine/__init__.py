@@ -20,10 +20,16 @@ if TYPE_CHECKING:
         enriching as enriching,
     )
     from vestig.engine import (
+        expanding as expanding,
+    )
+    from vestig.engine import (
         forgetting as forgetting,
     )
     from vestig.engine import (
         importing as importing,
+    )
+    from vestig.engine import (
+        linking as linking,
     )
     from vestig.engine import (
         maintaining as maintaining,
@@ -33,6 +39,12 @@ if TYPE_CHECKING:
     )
     from vestig.engine import (
         recalling as recalling,
+    )
+    from vestig.engine import (
+        relating as relating,
+    )
+    from vestig.engine import (
+        searching as searching,
     )
     from vestig.engine import (
         updating as updating,
@@ -48,6 +60,7 @@ _MODULES: Final = frozenset(
         "enriching",
         "entities",
         "evaluating",
+        "expanding",
         "expecting",
         "forgetting",
         "importing",
@@ -56,6 +69,7 @@ _MODULES: Final = frozenset(
         "reading",
         "recalling",
         "receipts",
+        "relating",
         "searching",
         "updating",
     )

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
+from vestig import engine
 from vestig.engine.context import Context
 from vestig.engine.embedding import probed_identity
 from vestig.engine.opening import keeper_for
@@ -90,6 +91,8 @@ def rebuild(context: Context, *, embeddings: bool, progress: Progress | None) ->
             context.keeper.take_degraded()
             context.mismatch, context.identity_known = None, True
         rows = context.keeper.rebuild(progress)
+        if embeddings:
+            engine.relating.rebuild_all(context, progress)
         core = context.keeper.core
         return {
             "rows": rows,

@@ -253,8 +253,6 @@ class Vestig(EntityMethods, GraphMethods):
         request = RecallRequest(query=query, **given)
         return engine.recalling.recall(self._context, request, overrides, profile)
 
-    search = recall
-
     def show(
         self,
         id: str,

@@ -61,6 +61,12 @@ class GraphReads:
     _conn: apsw.Connection
     _where: str
 
+    def namespaces(self) -> list[str]:
+        """Namespaces that hold memories, ascending."""
+        with store_faults(self._where):
+            rows = each(self._conn, "SELECT DISTINCT namespace FROM memories ORDER BY 1")
+            return [name for (name,) in rows]
+
     # --- entities ----------------------------------------------------------------------------
 
     def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:

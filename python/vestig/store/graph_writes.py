@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import apsw
 
-from vestig.changes import EntityPatch, NewEdge, NewEntity, NewQuestion
+from vestig.changes import EdgePatch, EntityPatch, NewEdge, NewEntity, NewQuestion
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.store import chain
@@ -247,15 +247,41 @@ class GraphWriter:
                 raise NotFoundError("Edge", id)
             if old[_X["expired_seq"]]:
                 continue
-            new = list(old)
-            new[_X["expired_seq"]], new[_X["t_expired_us"]] = self._seq, self._recorded_us
-            self._conn.execute(
-                "UPDATE edges SET expired_seq = ?, t_expired_us = ? WHERE from_row = ?"
-                " AND edge_type = ? AND to_row = ? AND relation = ? AND expired_seq = ?",
-                (self._seq, self._recorded_us, *(old[at] for at in _KEY_AT)),
-            )
-            self._link.replaced("edges", old, new)
-            self._touch_start(new)
+            self._replace_edge(old, expired_seq=self._seq, t_expired_us=self._recorded_us)
+
+    def patch_edges(self, changes: Sequence[EdgePatch]) -> None:
+        """New values of unexpired edges, found by their ends."""
+        sql = (
+            f"SELECT {columns_sql('edges')} FROM edges WHERE from_row = ? AND edge_type = ?"
+            " AND to_row = ? AND relation = '' AND expired_seq = 0"
+        )
+        for patch in changes:
+            code = EDGE_CODES[patch.edge_type]
+            ends = (self._row_of(patch.from_id), code, self._row_of(patch.to_id))
+            for old in fetch(self._conn, sql, ends):
+                if patch.expired:
+                    self._replace_edge(old, expired_seq=self._seq, t_expired_us=self._recorded_us)
+                    continue
+                self._replace_edge(
+                    old,
+                    salt=None if patch.evidence is None else self._salts.take(),
+                    weight=patch.weight + 0.0,
+                    confidence=None if patch.confidence is None else patch.confidence + 0.0,
+                    evidence=patch.evidence,
+                )
+
+    def _replace_edge(self, old: Sequence[Any], **columns: Any) -> None:
+        new = list(old)
+        for column, value in columns.items():
+            new[_X[column]] = value
+        sets = ", ".join(f"{column} = ?" for column in columns)
+        self._conn.execute(
+            f"UPDATE edges SET {sets} WHERE from_row = ? AND edge_type = ? AND to_row = ?"
+            " AND relation = ? AND expired_seq = ?",
+            (*columns.values(), *(old[at] for at in _KEY_AT)),
+        )
+        self._link.replaced("edges", old, new)
+        self._touch_start(new)
 
     def _edges_by_id(self, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         """Edges of the namespace. There is no index by id: writing one costs each commit more."""

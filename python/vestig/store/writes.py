@@ -78,6 +78,7 @@ class SqliteTransaction(SqliteView):
             graph.questions(changes.questions, changes.questions_tried)
             self._events(link, changes.events)
             graph.expire_edges(changes.expired_edges)
+            graph.patch_edges(changes.edge_patches)
             graph.edges(changes.edges)
             self._supersessions(link, changes.supersessions)
             self._jobs(changes.jobs)
@@ -149,8 +150,8 @@ class SqliteTransaction(SqliteView):
         for patch in changes.entity_patches:
             into = patch.columns.get("merged_into")
             wanted.update((patch.entity_id,) if into is None else (patch.entity_id, into))
-        wanted.update([edge.from_id for edge in changes.edges])
-        wanted.update([edge.to_id for edge in changes.edges])
+        for edge in (*changes.edges, *changes.edge_patches):
+            wanted.update((edge.from_id, edge.to_id))
         wanted.update([pair.superseding_id for pair in changes.supersessions])
         wanted.update([pair.superseded_id for pair in changes.supersessions])
         wanted.difference_update([new.id for new in changes.memories], self._rows)

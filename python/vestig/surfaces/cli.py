@@ -208,7 +208,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
 
 def _asks_once(operation: Operation) -> bool:
     """Whether the command embeds one query and ends."""
-    return operation.document == "recall"
+    return operation.document in ("recall", "search")
 
 
 def _choose_layout(operation: Operation, shown: dict[str, Any], config: Any) -> None:

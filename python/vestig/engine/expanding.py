@@ -1,0 +1,212 @@
+"""One hop from memories: by the entities they share, and by RELATED edges (G-09)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from vestig.engine.context import Context
+from vestig.errors import ValidationError
+from vestig.ids import check_id_prefix, is_full_id
+from vestig.ports import LedgerView
+from vestig.recall.filters import count_argument, flag_argument
+from vestig.types import EdgeType, Memory, Status, _Value
+
+__all__ = ["Expansion", "ViaEntities", "ViaRelated", "via_both", "via_entities", "via_related"]
+
+ENTITIES_LIMIT_DEFAULT = 5
+RELATED_LIMIT_DEFAULT = 5
+
+
+class ViaEntities(_Value, frozen=True, kw_only=True):
+    """A memory that shares entities with the given ones; the score counts them."""
+
+    memory: Memory
+    retrieval_reason: str = "graph_expansion_entity"
+    shared_entities: tuple[str, ...]
+    expansion_score: int
+
+
+class ViaRelated(_Value, frozen=True, kw_only=True):
+    """A memory with a RELATED edge to one of the given ones; the best edge's weight."""
+
+    memory: Memory
+    retrieval_reason: str = "graph_expansion_related"
+    similarity_score: float
+    source_memory_id: str
+
+
+class Expansion(_Value, frozen=True, kw_only=True):
+    """Both ways of `expand_with_graph`."""
+
+    via_entities: tuple[ViaEntities, ...]
+    via_related: tuple[ViaRelated, ...]
+
+
+def _confidence(value: object) -> float:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
+        raise ValidationError("min_confidence", value, "a number from 0 to 1")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _known(view: LedgerView, space: str, ids: object, expired: bool) -> list[str]:
+    """Full ids of the memories given, once each; unknown and hidden ones are skipped."""
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise ValidationError("ids", ids, "a list of ids")
+    full: list[str] = []
+    for id in ids:
+        text = check_id_prefix("ids", id, "mem")
+        if is_full_id(text, "mem"):
+            full.append(text)
+            continue
+        found = view.ids_with_prefix(space, text)
+        if len(found) > 1:
+            shown = ", ".join(found[:5])
+            raise ValidationError("ids", text, "an unambiguous id", f"it fits {shown}")
+        full.extend(found)
+    return [
+        one.id for one in view.memories(space, list(dict.fromkeys(full))) if _seen(one, expired)
+    ]
+
+
+def _seen(memory: Memory, expired: bool) -> bool:
+    """Archived memories are hidden from ordinary reads; expired ones unless asked for."""
+    return memory.status is Status.ACTIVE or (expired and memory.t_expired is not None)
+
+
+def _visible(view: LedgerView, space: str, ids: Sequence[str], expired: bool) -> dict[str, Memory]:
+    found = view.memories(space, ids) if ids else []
+    return {memory.id: memory for memory in found if _seen(memory, expired)}
+
+
+def _sure(confidence: float | None, least: float) -> bool:
+    return confidence is None or confidence >= least
+
+
+def _by_entities(
+    view: LedgerView, space: str, given: list[str], expired: bool, least: float
+) -> dict[str, set[str]]:
+    """Other memory → the entities that it shares with the given ones."""
+    mentioned = [one for one in view.mentions(space, given) if _sure(one.confidence, least)]
+    ids = list(dict.fromkeys(one.entity_id for one in mentioned))
+    shared: dict[str, set[str]] = {}
+    inputs = set(given)
+    alive = {one.id for one in view.entities(space, ids) if one.expired_at is None}
+    for entity_id in ids:
+        if entity_id not in alive:
+            continue
+        for edge in view.edges(space, entity_id, EdgeType.MENTIONS):
+            if edge.from_id not in inputs and _sure(edge.confidence, least):
+                shared.setdefault(edge.from_id, set()).add(entity_id)
+    kept = _visible(view, space, sorted(shared), expired)
+    return {id: entities for id, entities in shared.items() if id in kept}
+
+
+def via_entities(
+    context: Context,
+    ids: object,
+    *,
+    limit: object,
+    include_expired: object,
+    min_confidence: object,
+    namespace: object,
+) -> list[ViaEntities]:
+    """Memories that mention the same entities, most shared first, ties by id."""
+    most = count_argument("limit", limit, least=0)
+    expired = flag_argument("include_expired", include_expired)
+    chosen = context.config.settings.m4.graph_expansion
+    least = _confidence(chosen.min_confidence if min_confidence is None else min_confidence)
+    space = context.in_namespace(namespace)
+    with context.operation("expand_via_entities"), context.ledger.read() as view:
+        given = _known(view, space, ids, expired)
+        if not given or not most:
+            return []
+        shared = _by_entities(view, space, given, expired, least)
+        best = sorted(shared, key=lambda id: (-len(shared[id]), id))[:most]
+        memories = _visible(view, space, best, expired)
+        return [
+            ViaEntities(
+                memory=memories[id],
+                shared_entities=tuple(sorted(shared[id])),
+                expansion_score=len(shared[id]),
+            )
+            for id in best
+        ]
+
+
+def via_related(
+    context: Context,
+    ids: object,
+    *,
+    limit: object,
+    include_expired: object,
+    min_confidence: object,
+    namespace: object,
+) -> list[ViaRelated]:
+    """Memories with a RELATED edge, heaviest first, ties by id."""
+    most = count_argument("limit", limit, least=0)
+    expired = flag_argument("include_expired", include_expired)
+    least = _confidence(min_confidence)
+    space = context.in_namespace(namespace)
+    with context.operation("expand_via_related"), context.ledger.read() as view:
+        given = _known(view, space, ids, expired)
+        if not given or not most:
+            return []
+        heaviest: dict[str, tuple[float, str]] = {}
+        inputs = set(given)
+        for id in sorted(given):
+            for edge in view.edges(space, id, EdgeType.RELATED):
+                other = edge.to_id if edge.from_id == id else edge.from_id
+                if other in inputs or not _sure(edge.confidence, least):
+                    continue
+                if other not in heaviest or edge.weight > heaviest[other][0]:
+                    heaviest[other] = (edge.weight, id)
+        kept = _visible(view, space, sorted(heaviest), expired)
+        best = sorted(kept, key=lambda id: (-heaviest[id][0], id))[:most]
+        return [
+            ViaRelated(
+                memory=kept[id], similarity_score=heaviest[id][0], source_memory_id=heaviest[id][1]
+            )
+            for id in best
+        ]
+
+
+def via_both(
+    context: Context,
+    ids: Any,
+    *,
+    entity_limit: object,
+    related_limit: object,
+    namespace: object,
+) -> Expansion:
+    """Both ways, as many as `m4.graph_expansion` says."""
+    chosen = context.config.settings.m4.graph_expansion
+    if not isinstance(ids, (str, bytes)) and isinstance(ids, Iterable):
+        ids = list(ids)
+    most = chosen.max_expand_via_entities if entity_limit is None else entity_limit
+    others = chosen.max_expand_via_related if related_limit is None else related_limit
+    count_argument("entity_limit", most, least=0)
+    count_argument("related_limit", others, least=0)
+    return Expansion(
+        via_entities=tuple(
+            via_entities(
+                context,
+                ids,
+                limit=most,
+                include_expired=False,
+                min_confidence=None,
+                namespace=namespace,
+            )
+        ),
+        via_related=tuple(
+            via_related(
+                context,
+                ids,
+                limit=others,
+                include_expired=False,
+                min_confidence=0.0,
+                namespace=namespace,
+            )
+        ),
+    )

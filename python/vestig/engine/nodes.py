@@ -1,0 +1,94 @@
+"""Nodes of the graph by id or prefix, and what they are called (D-02, D-03, G-05)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from vestig.errors import NotFoundError, ValidationError
+from vestig.ids import check_id_prefix, is_full_id
+from vestig.ports import LedgerView
+from vestig.types import Edge, EdgeType, Entity
+
+__all__ = ["entity", "following_merges", "full_edge_id", "labels"]
+
+
+def _one(found: Sequence[str], field: str, text: str, missing: NotFoundError) -> str:
+    """The only id that a prefix fits."""
+    if not found:
+        raise missing
+    if len(found) > 1:
+        shown = ", ".join(found[:5])
+        raise ValidationError(field, text, "an unambiguous id", f"it fits {shown}")
+    return found[0]
+
+
+def full_edge_id(view: LedgerView, namespace: str, id: object, field: str = "id") -> str:
+    """The full id of an edge's id or unambiguous prefix."""
+    text = check_id_prefix(field, id, "edge")
+    if is_full_id(text, "edge"):
+        return text
+    found = view.edge_ids_with_prefix(namespace, text)
+    return _one(found, field, text, NotFoundError("Edge", text))
+
+
+def following_merges(
+    view: LedgerView, namespace: str, ids: Sequence[str]
+) -> dict[str, Entity | None]:
+    """id → the entity it stands for: a merged one through any chain (G-05); None = unknown."""
+    known: dict[str, Entity] = {}
+    wanted = list(dict.fromkeys(ids))
+    while wanted:
+        known.update({one.id: one for one in view.entities(namespace, wanted)})
+        into = (known[id].merged_into for id in wanted if id in known)
+        wanted = [id for id in dict.fromkeys(into) if id is not None and id not in known]
+    found: dict[str, Entity | None] = {}
+    for id in ids:
+        one = known.get(id)
+        while one is not None and one.merged_into is not None:
+            one = known.get(one.merged_into)
+        found[id] = one
+    return found
+
+
+def entity(view: LedgerView, namespace: str, id: object, field: str = "id") -> Entity:
+    """The unexpired entity of a full id or an unambiguous prefix; a merged one is what it was
+    merged into.
+
+    Raises:
+        ValidationError: no id, or ambiguous. NotFoundError: unknown here, or expired.
+    """
+    text = check_id_prefix(field, id, "ent")
+    if not is_full_id(text, "ent"):
+        found = view.entity_ids_with_prefix(namespace, text)
+        text = _one(found, field, text, NotFoundError("Entity", text))
+    one = following_merges(view, namespace, [text])[text]
+    if one is None:
+        raise NotFoundError("Entity", text)
+    if one.expired_at is not None:
+        raise NotFoundError("Entity", text, "expired")
+    return one
+
+
+def _first_line(text: str, length: int) -> str:
+    """The first `length` characters on one line, `...` only if cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[:length] + "..."
+
+
+def labels(view: LedgerView, namespace: str, edges: Iterable[Edge], length: int) -> dict[str, str]:
+    """id → what an end of these edges is called: a memory by its first words, an entity by type
+    and name, a source by what it was; anything else by its id."""
+    found = list(edges)
+    ids = list(dict.fromkeys(id for edge in found for id in (edge.from_id, edge.to_id)))
+    named = {id: id for id in ids}
+    memories = [id for id in ids if id.startswith("mem_")]
+    for memory in view.memories(namespace, memories) if memories else ():
+        named[memory.id] = _first_line(memory.content, length)
+    entities = [id for id in ids if id.startswith("ent_")]
+    for one in view.entities(namespace, entities) if entities else ():
+        named[one.id] = _first_line(f"{one.entity_type}:{one.canonical_name}", length)
+    for made in {e.to_id for e in found if e.edge_type is EdgeType.PRODUCED}:
+        for source in view.sources(namespace, made):
+            parts = (source.source_type, source.path, source.agent, source.session_id)
+            named[source.id] = _first_line(" · ".join(part for part in parts if part), length)
+    return named

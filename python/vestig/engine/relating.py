@@ -1,0 +1,203 @@
+"""RELATED edges of a whole namespace computed again, as commits would have made them (G-07)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from vestig.changes import ChangeSet, EdgePatch, NewEdge
+from vestig.commit.rows import related_edge
+from vestig.engine.changing import finish
+from vestig.engine.context import Context
+from vestig.errors import NotFoundError, StoreLockedError, ValidationError
+from vestig.ids import id_text
+from vestig.ports import LedgerView, Listing, Progress
+from vestig.times import to_us
+from vestig.types import Degradation, Edge, EdgeType
+
+__all__ = ["rebuild_all", "rebuild_edges"]
+
+# Memories compared, and written, at once: a killed run loses no more than this.
+BLOCK: Final = 2_048
+_COMPUTED: Final = "computed"
+
+# memory → (other end, cosine), best first
+Wanted = Sequence[tuple[str, Sequence[tuple[str, float]]]]
+
+
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """What a block of memories needs: edges to add, to end, and to give another weight."""
+
+    added: list[tuple[str, str, float]]
+    patches: list[EdgePatch]
+    kept: int
+    expired: int
+
+
+def difference(wanted: Wanted, stored: Mapping[str, Sequence[Edge]]) -> Difference:
+    """Compares what commits would make with what is stored. Only computed edges end: what a
+    guard or a caller made stays, and stands for the computed one of the same ends (D-03)."""
+    added: list[tuple[str, str, float]] = []
+    patches: list[EdgePatch] = []
+    kept = expired = 0
+    for start, others in wanted:
+        there = {edge.to_id: edge for edge in stored.get(start, ())}
+        for other, cosine in others:
+            old = there.pop(other, None)
+            if old is None:
+                added.append((start, other, cosine))
+                continue
+            kept += 1
+            new = related_edge(start, other, cosine)
+            if old.origin == _COMPUTED and old.weight != new.weight:
+                patches.append(
+                    EdgePatch(
+                        from_id=start,
+                        to_id=other,
+                        edge_type=EdgeType.RELATED,
+                        weight=new.weight,
+                        confidence=new.confidence,
+                        evidence=new.evidence,
+                    )
+                )
+        for other, old in there.items():
+            if old.origin == _COMPUTED:
+                expired += 1
+                patches.append(
+                    EdgePatch(from_id=start, to_id=other, edge_type=EdgeType.RELATED, expired=True)
+                )
+    return Difference(added=added, patches=patches, kept=kept, expired=expired)
+
+
+class _Block(msgspec.Struct, frozen=True, kw_only=True):
+    """One consistent look at some memories in `seq` order."""
+
+    seq: int
+    memories: int
+    changes: ChangeSet
+    found: Difference
+
+
+class _Rebuild:
+    """One namespace, block by block. Blocks of different seqs fit together: the candidates of a
+    memory are older than it, so nothing that is committed meanwhile changes them."""
+
+    def __init__(self, context: Context, space: str, progress: Progress | None) -> None:
+        self.context = context
+        self.space = space
+        self.progress = progress
+        self.degraded: list[Degradation] = []
+        self.counts = dict.fromkeys(("memories", "kept", "added", "expired", "reweighted"), 0)
+
+    def run(self) -> dict[str, Any]:
+        """All blocks; what a killed run wrote is found done by the next."""
+        with self.context.ledger.read() as view:
+            total = view.count_memories(self.space, Listing(statuses=None))
+        first, seq = 0, None
+        while True:
+            block = self.look(first, seq)
+            if block is None:
+                # A memory was forgotten: places have moved.
+                first, seq = 0, None
+                self.counts = dict.fromkeys(self.counts, 0)
+                continue
+            if not block.memories:
+                return {"edge_type": EdgeType.RELATED.value, **self.counts, "seq": block.seq}
+            seq = self.write(block)
+            if seq is None:
+                continue
+            first += block.memories
+            self.count(block)
+            if self.progress is not None:
+                self.progress(min(first, total), total)
+
+    def look(self, first: int, seq: int | None) -> _Block | None:
+        """The memories from place `first` on; None when one was forgotten since `seq`."""
+        chosen = self.context.config.settings.m4.edge_creation.related
+        top = chosen.max_edges_per_memory if chosen.enabled else 0
+
+        def read(view: LedgerView, core: Any) -> _Block | None:
+            if seq is not None and view.seq != seq and view.removed_after(seq):
+                return None
+            rows = core.related(
+                view.seq, self.space, first, BLOCK, chosen.similarity_threshold, top
+            )
+            wanted = [
+                (id_text("mem", raw), [(id_text("mem", other), cosine) for other, cosine in near])
+                for raw, near in rows
+            ]
+            stored: dict[str, list[Edge]] = {}
+            for edge in view.outgoing(self.space, EdgeType.RELATED, [id for id, _ in wanted]):
+                stored.setdefault(edge.from_id, []).append(edge)
+            found = difference(wanted, stored)
+            changes = ChangeSet(
+                namespace=self.space,
+                edges=tuple(self.new_edges(view, found.added)),
+                edge_patches=tuple(found.patches),
+            )
+            return _Block(seq=view.seq, memories=len(rows), changes=changes, found=found)
+
+        return self.context.keeper.run(read)
+
+    def new_edges(self, view: LedgerView, added: Sequence[tuple[str, str, float]]) -> list[NewEdge]:
+        """They begin when the later end was learnt, so that walks into the past find them."""
+        ids = list(dict.fromkeys(id for start, end, _ in added for id in (start, end)))
+        learnt = {one.id: to_us(one.t_created) for one in view.memories(self.space, ids)}
+        return [
+            msgspec.structs.replace(
+                related_edge(start, end, cosine), t_created_us=max(learnt[start], learnt[end])
+            )
+            for start, end, cosine in added
+        ]
+
+    def write(self, block: _Block) -> int | None:
+        """The seq after the block's changes; None when an end was forgotten meanwhile."""
+        changes = block.changes
+        if not changes.edges and not changes.edge_patches:
+            return block.seq
+        try:
+            with self.context.ledger.write(self.context.now_us()) as txn:
+                seq = txn.apply(changes)
+        except NotFoundError:
+            return None
+        finish(self.context, self.degraded)
+        return seq
+
+    def count(self, block: _Block) -> None:
+        """Adds a block that is done."""
+        found = block.found
+        self.counts["memories"] += block.memories
+        self.counts["kept"] += found.kept
+        self.counts["added"] += len(found.added)
+        self.counts["expired"] += found.expired
+        self.counts["reweighted"] += len(found.patches) - found.expired
+
+
+def rebuild_edges(
+    context: Context, edge_type: object, *, progress: Progress | None, namespace: object
+) -> dict[str, Any]:
+    """Computes the edges of a type again; today RELATED alone is computed."""
+    if edge_type != EdgeType.RELATED:
+        raise ValidationError("edge_type", edge_type, "RELATED, the only type that is computed")
+    if context.read_only:
+        raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
+    space = context.in_namespace(namespace)
+    with context.operation("rebuild_edges"):
+        work = _Rebuild(context, space, progress)
+        found = work.run()
+        return {**found, "degraded": [*dict.fromkeys(work.degraded)]}
+
+
+def rebuild_all(context: Context, progress: Progress | None) -> dict[str, int]:
+    """The RELATED edges of every namespace, after other vectors came (D-13); counts of all."""
+    total: dict[str, int] = {}
+    with context.ledger.read() as view:
+        spaces = view.namespaces()
+    for space in spaces:
+        work = _Rebuild(context, space, progress)
+        work.run()
+        for name, count in work.counts.items():
+            total[name] = total.get(name, 0) + count
+    return total

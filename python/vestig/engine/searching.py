@@ -1,0 +1,329 @@
+"""Unified search over memories and entities (G-20 … G-26)."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from vestig.changes import AccessTouch
+from vestig.engine import nodes
+from vestig.engine.context import Context
+from vestig.engine.embedding import check_identity
+from vestig.errors import StoreLockedError, ValidationError
+from vestig.graph import EntityListing
+from vestig.ids import id_bytes
+from vestig.ports import LedgerView
+from vestig.recall import search as scores
+from vestig.recall.decay import DecayRules, entity_factor, memory_factor
+from vestig.recall.reason import at_known_time
+from vestig.recall.search_request import SearchDefaults, SearchPlan, check_fields, plan
+from vestig.recall.search_result import SearchHit, SearchResult, Span
+from vestig.store.graph_scan import DEGREE_MAX, NodeScan
+from vestig.store.numbers import ln, power
+from vestig.times import from_us
+from vestig.types import Entity, Memory
+
+__all__ = ["search"]
+
+_PREFIX_IDS_MAX: Final = 1_000
+
+
+class _Search:
+    """One call. `read` may run more than once, when ledger and projection move apart."""
+
+    def __init__(self, context: Context, settings: Any, checked: SearchPlan) -> None:
+        self.context = context
+        self.plan = checked
+        self.floor = settings.search.decay.floor if checked.decay else None
+        self.rules = _rules(settings)
+        self.warnings: list[str] = []
+        self.spans: list[Span] = []
+
+    def run(self) -> SearchResult:
+        """All stages."""
+        started = time.perf_counter()
+        vector = None
+        if self.plan.query is not None:
+            check_identity(self.context)
+            vector = self.context.embed([self.plan.query])[0]
+            self.span("embed", started, texts=1)
+        first = tuple(self.spans)
+        result = self.context.keeper.run(lambda view, core: self.read(view, core, vector, first))
+        self.context.metrics.degraded(result.degraded)
+        return self.touched(result) if self.plan.touch and result.results else result
+
+    def span(self, name: str, since: float, **counts: int) -> None:
+        """Notes a stage that ends now."""
+        spent = (time.perf_counter() - since) * 1e3
+        self.spans.append(Span(name=name, duration_ms=spent, counts=counts))
+
+    def read(
+        self, view: LedgerView, core: Any, vector: bytes | None, first: Sequence[Span]
+    ) -> SearchResult:
+        """The list, of one seq."""
+        self.view, self.vector = view, vector
+        self.warnings, self.spans = [*self.plan.warnings], [*first]
+        self.nodes = NodeScan(core, view.seq, self.chosen())
+        fetch = self.candidates()
+        started = time.perf_counter()
+        taken, gone = scores.take(fetch, self.load, self.plan.top_k, self.floor)
+        covered = self.memory_ids(taken)
+        self.span("rank", started, returned=len(taken), stale=gone)
+        return SearchResult(
+            results=tuple(self.hit(item, covered) for item in taken),
+            query=self.plan.query,
+            type=self.plan.type,
+            score_scale=scores.SCALES[self.plan.type],
+            decayed=self.plan.decay,
+            namespace=self.plan.namespace,
+            seq=view.seq,
+            trace=tuple(self.spans) if self.plan.trace else UNSET,
+            degraded=tuple(self.context.keeper.take_degraded()),
+            warnings=tuple(self.warnings),
+        )
+
+    # --- filters and seeds -------------------------------------------------------------------
+
+    def chosen(self) -> dict[str, Any]:
+        """The filter with what only the ledger can resolve, as ids."""
+        asked, view, space = self.plan.filters, self.view, self.plan.namespace
+        chosen = dict(self.plan.filter)
+        wanted: set[str] | None = None
+        if asked.ids is not None:
+            wanted = self.known(asked.ids)
+        if asked.metadata is not None:
+            # metadata is of memories: entities are not asked for it
+            matching = set(view.ids_with_metadata(space, dict(asked.metadata)))
+            listed = view.list_entities(space, EntityListing(limit=None, include_expired=True))
+            matching.update(entity.id for entity, _ in listed)
+            wanted = matching if wanted is None else wanted & matching
+        if wanted is not None:
+            chosen["ids"] = _packed(wanted)
+        if asked.exclude_ids is not None:
+            chosen["exclude_ids"] = _packed(self.known(asked.exclude_ids))
+        if self.plan.moments.past:
+            ends = view.ends_before(space, self.plan.moments.known_at_us)
+            chosen["ends"] = [(id_bytes(id), end) for id, end in ends.items()]
+        return chosen
+
+    def known(self, ids: Any) -> set[str]:
+        """Full ids of what these ids and prefixes fit; an unknown one matches nothing."""
+        space, found = self.plan.namespace, set()
+        for id in [ids] if isinstance(ids, str) else ids:
+            if id.startswith("ent_"):
+                found.update(self.view.entity_ids_with_prefix(space, id, _PREFIX_IDS_MAX))
+            else:
+                found.update(self.view.ids_with_prefix(space, id, _PREFIX_IDS_MAX))
+        return found
+
+    def seeds(self) -> list[tuple[str, str]]:
+        """(id, kind) of the seeds that the filter lets through; the others are warned about."""
+        if not self.plan.seeds:
+            return []
+        named = {text: self.seed(text) for text in self.plan.seeds}
+        known = {id for id in named.values() if id is not None}
+        kinds = {id: kind for id, kind, _ in self.nodes.around(known, 0, True, True)[0]}
+        for text, id in named.items():
+            if id not in kinds:
+                self.warnings.append(f"seed {text} was skipped: unknown here, or not eligible")
+        return list(kinds.items())
+
+    def seed(self, text: str) -> str | None:
+        """The full id of a seed; a merged entity is what it was merged into."""
+        space = self.plan.namespace
+        entity = text.startswith("ent_")
+        list_ids = self.view.entity_ids_with_prefix if entity else self.view.ids_with_prefix
+        found = list_ids(space, text)
+        if len(found) > 1:
+            shown = ", ".join(found[:5])
+            raise ValidationError("seed_node_ids", text, "unambiguous ids", f"it fits {shown}")
+        if not found or not entity:
+            return found[0] if found else None
+        one = nodes.following_merges(self.view, space, found)[found[0]]
+        return None if one is None else one.id
+
+    # --- candidates ----------------------------------------------------------------------------
+
+    def candidates(self) -> Callable[[int], Sequence[scores.Candidate]]:
+        """A function that gives the n best candidates."""
+        if self.plan.type == "vector":
+            return lambda count: scores.by_meaning(self.near(count))
+        seeds = self.seeds()
+        if self.plan.type == "graph":
+            found = scores.by_links(self.reach([id for id, _ in seeds])) if seeds else []
+        else:
+            found = self.both(seeds)
+        return lambda count: found[:count]
+
+    def near(self, count: int) -> list[tuple[str, str, float]]:
+        """Vector hits, best first."""
+        assert self.vector is not None, "a query was embedded"
+        started = time.perf_counter()
+        rows = self.nodes.near(self.vector, self.plan.memories, self.plan.entities, count)
+        least = self.plan.filters.min_similarity
+        if least is not None:
+            (least,) = struct.unpack("f", struct.pack("f", least))  # as cosines are (B-16)
+            rows = [row for row in rows if row[2] >= least]
+        self.span("score", started, wanted=count, found=len(rows))
+        return rows
+
+    def reach(self, origins: Sequence[str], others: bool = False) -> list[tuple[str, str, int]]:
+        """Nodes around the origins with their shortest depth; `others`: from another origin."""
+        started = time.perf_counter()
+        reached, wide = self.nodes.around(
+            origins, self.plan.depth, self.plan.memories, self.plan.entities, others
+        )
+        for id in wide:
+            self.warnings.append(f"{id} has more than {DEGREE_MAX} neighbours: not expanded")
+        self.span("walk", started, origins=len(origins), reached=len(reached))
+        return reached
+
+    def both(self, seeds: Sequence[tuple[str, str]]) -> list[scores.Candidate]:
+        """Vector hits with what lies around them (G-23)."""
+        hits = [] if self.vector is None else self.near(scores.fetch_size(self.plan.top_k))
+        origins = dict.fromkeys([*(id for id, _, _ in hits), *(id for id, _ in seeds)])
+        reached = self.reach([*origins], others=True) if self.plan.depth and origins else []
+        wanted = {scores.MEMORY: self.plan.memories, scores.ENTITY: self.plan.entities}
+        return scores.merged(hits, reached, [seed for seed in seeds if wanted[seed[1]]])
+
+    # --- nodes ---------------------------------------------------------------------------------
+
+    def load(self, candidates: Sequence[scores.Candidate]) -> Mapping[str, scores.Loaded]:
+        """The nodes that the ledger holds, as known at K, each with what fading leaves of it."""
+        found: dict[str, Any] = {}
+        space = self.plan.namespace
+        ids = [one.id for one in candidates if one.kind == scores.MEMORY]
+        if ids:
+            found.update({memory.id: memory for memory in self.view.memories(space, ids)})
+            self.as_known(found)
+        ids = [one.id for one in candidates if one.kind == scores.ENTITY]
+        if ids:
+            found.update({entity.id: entity for entity in self.view.entities(space, ids)})
+        factors = self.factors(found) if self.plan.decay else dict.fromkeys(found, 1.0)
+        return {id: scores.Loaded(node=node, factor=factors[id]) for id, node in found.items()}
+
+    def as_known(self, memories: dict[str, Any]) -> None:
+        """Ends and counters as they stood at K."""
+        at, space = self.plan.moments, self.plan.namespace
+        if not at.past:
+            return
+        ends = self.view.ends_before(space, at.known_at_us)
+        counts = self.view.reinforcements_at(space, list(memories), at.known_at_us)
+        known = from_us(at.known_at_us)
+        for id, memory in memories.items():
+            memories[id] = at_known_time(memory, ends=ends, reinforced=counts, known_at=known)
+
+    def factors(self, found: Mapping[str, Memory | Entity]) -> dict[str, float]:
+        """What decay leaves of each node's score (G-24)."""
+        space, now = self.plan.namespace, self.plan.moments.query_time_us
+        names = [id for id, node in found.items() if isinstance(node, Entity)]
+        mentioning = self.view.mentioning(space, names) if names else {}
+        wanted = list(dict.fromkeys(id for ids in mentioning.values() for id in ids))
+        memories = {memory.id: memory for memory in self.view.memories(space, wanted)}
+        factors = {}
+        for id, node in found.items():
+            if isinstance(node, Entity):
+                mine = [memories[one] for one in mentioning.get(id, ()) if one in memories]
+                factors[id] = entity_factor(node, mine, now, self.rules)
+            else:
+                factors[id] = memory_factor(node, now, self.rules)
+        return factors
+
+    def memory_ids(self, taken: Sequence[scores.Taken]) -> dict[str, tuple[str, ...]]:
+        """Hit → the memories behind it, newest first; one look-up per kind for all (G-25)."""
+        if not self.plan.memory_ids:
+            return {}
+        space = self.plan.namespace
+        entities = [one.candidate.id for one in taken if one.candidate.kind == scores.ENTITY]
+        memories = [one.candidate.id for one in taken if one.candidate.kind == scores.MEMORY]
+        mentioning = self.view.mentioning(space, entities) if entities else {}
+        covering = self.view.summaries_of(space, memories) if memories else {}
+        covered = {id: tuple(mentioning.get(id, ())) for id in entities}
+        # What covers a memory was made after it.
+        covered.update({id: (*covering.get(id, ()), id) for id in memories})
+        return covered
+
+    def hit(self, item: scores.Taken, covered: Mapping[str, tuple[str, ...]]) -> SearchHit:
+        """One line of the list."""
+        one = item.candidate
+        return SearchHit(
+            node_id=one.id,
+            kind=one.kind,
+            score=item.score,
+            source=one.source,
+            graph_depth=one.depth,
+            similarity=one.similarity,
+            node=item.node,
+            memory_ids=covered[one.id] if self.plan.memory_ids else UNSET,
+            raw_score=item.raw if self.plan.decay else UNSET,
+        )
+
+    def touched(self, result: SearchResult) -> SearchResult:
+        """Counts the access of what is returned (L-12); a busy store drops it with a warning."""
+        touch = AccessTouch(
+            memory_ids=tuple(hit.id for hit in result if hit.kind == scores.MEMORY),
+            entity_ids=tuple(hit.id for hit in result if hit.kind == scores.ENTITY),
+            accessed_us=self.context.now_us(),
+        )
+        try:
+            self.context.ledger.touch(self.plan.namespace, touch)
+        except StoreLockedError:
+            dropped = "the access was not counted: the store is locked"
+            return msgspec.structs.replace(result, warnings=(*result.warnings, dropped))
+        return result
+
+
+def _packed(ids: Iterable[str]) -> bytes:
+    return b"".join(id_bytes(id) for id in sorted(ids))
+
+
+def _rules(settings: Any) -> DecayRules:
+    """T-12 as configured."""
+    kept = settings.lifecycle.retention
+    return DecayRules(
+        half_lives={
+            "permanent": None,
+            "decision": kept.decision_half_life_days,
+            "standard": kept.standard_half_life_days,
+            "ephemeral": kept.ephemeral_half_life_days,
+            "session": kept.session_half_life_days,
+        },
+        default_policy=settings.lifecycle.default_policy,
+        by_access=settings.decay.basis == "access",
+        reference=settings.decay.reference_access_count,
+        frequency=settings.decay.frequency,
+        power=power,
+        ln=ln,
+    )
+
+
+def search(
+    context: Context, given: Mapping[str, Any], overrides: Any, profile: Any
+) -> SearchResult:
+    """The routine behind `search` of every surface."""
+    asked, filters = check_fields(given)
+    if profile is not None and not isinstance(profile, str):
+        raise ValidationError("profile", profile, "the name of a recall profile")
+    settings = context.effective(overrides, profile).settings
+    checked = plan(
+        asked,
+        filters,
+        SearchDefaults(
+            top_k=settings.search.top_k,
+            graph_depth=settings.search.graph_depth,
+            decay=settings.search.decay.enabled,
+            include_expired=settings.m3.retrieval.include_expired,
+            query_chars_max=settings.recall.max_query_chars,
+            namespace=context.namespace,
+            now_us=context.now_us(),
+        ),
+    )
+    with context.operation("search"):
+        result = _Search(context, settings, checked).run()
+        context.metrics.add("vestig_queries_total", source="search")
+        return result

@@ -1,0 +1,63 @@
+"""What `search` returns (G-20). Immutable values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import UNSET, UnsetType
+
+from vestig.types import Degradation, Entity, Memory, _Value
+
+__all__ = ["SearchHit", "SearchResult", "Span"]
+
+
+class Span(_Value, frozen=True, kw_only=True):
+    """One stage of a search; `counts` are what it handled."""
+
+    name: str
+    duration_ms: float
+    counts: dict[str, int]
+
+
+class SearchHit(_Value, frozen=True, kw_only=True):
+    """One node. `similarity` is its plain cosine, null where none was compared. `raw_score` is
+    there when scores were decayed, `memory_ids` unless they were left out (G-25)."""
+
+    node_id: str
+    kind: str
+    score: float
+    source: str
+    graph_depth: int
+    similarity: float | None
+    node: Memory | Entity
+    memory_ids: tuple[str, ...] | UnsetType = UNSET
+    raw_score: float | UnsetType = UNSET
+
+    @property
+    def id(self) -> str:
+        """The node's id."""
+        return self.node_id
+
+
+class SearchResult(_Value, frozen=True, kw_only=True):
+    """Nodes, best first; `score_scale` names what their scores are (G-20)."""
+
+    results: tuple[SearchHit, ...]
+    query: str | None
+    type: str
+    score_scale: str
+    decayed: bool
+    namespace: str
+    seq: int
+    trace: tuple[Span, ...] | UnsetType = UNSET
+    degraded: tuple[Degradation, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[SearchHit]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, place: int) -> SearchHit:
+        return self.results[place]

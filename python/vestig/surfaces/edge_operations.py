@@ -1,0 +1,176 @@
+"""The operations on edges (D-03, G-07, G-10)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vestig.surfaces.operations import Call, Operation, Param
+from vestig.types import EdgeType
+
+__all__ = ["EDGE_OPERATIONS"]
+
+_EVERY: Final = "ALL"
+_AFFECTS: Final = "AFFECTS"
+_TYPES: Final = (*(kind.value for kind in EdgeType), _AFFECTS)
+
+_ID: Final = Param(name="id", help="Id of the edge, or at least 8 characters of it.")
+_SNIPPET: Final = Param(
+    name="snippet_len",
+    kind="integer",
+    flag="--snippet-len",
+    help="Characters shown of each end.",
+    default=60,
+)
+
+
+def _list(call: Call) -> Any:
+    given = dict(call.args)
+    if given.get("edge_type") == _EVERY:
+        del given["edge_type"]
+    return call.store.edges(**given)
+
+
+def _link(call: Call) -> Any:
+    given = dict(call.args)
+    ends = given.pop("from_id"), given.pop("to_id")
+    return call.store.link(*ends, given.pop("edge_type"), **given)
+
+
+def _line(detail: Any) -> str:
+    """id | type | weight | both ends."""
+    edge = detail.edge
+    label = f"{edge.edge_type}:{edge.relation}" if edge.relation is not None else edge.edge_type
+    gone = " (ended)" if edge.t_expired is not None else ""
+    ends = f"{detail.from_label} → {detail.to_label}"
+    return f"{edge.id} | {label} | {edge.weight:.4f} | {ends}{gone}"
+
+
+def _listed(page: Any, _: Mapping[str, Any]) -> str:
+    if not page.edges:
+        return "No edges found."
+    return "\n".join(_line(detail) for detail in page)
+
+
+def _shown(detail: Any, _: Mapping[str, Any]) -> str:
+    from vestig.times import to_plain
+
+    plain = to_plain(detail)
+    rows = [(name, value) for name, value in plain.items() if value is not None]
+    width = max(len(name) for name, _ in rows)
+    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+
+
+def _linked(change: Any, _: Mapping[str, Any]) -> str:
+    known = "" if change.changed else " (was there already)"
+    return f"Edge stored: {change.id}{known}"
+
+
+def _unlinked(change: Any, _: Mapping[str, Any]) -> str:
+    return f"Edge {change.id} " + ("ended" if change.changed else "had ended already")
+
+
+def _rebuilt(report: Any, _: Mapping[str, Any]) -> str:
+    return (
+        f"{report['memories']} memories compared: {report['kept']} edges kept,"
+        f" {report['added']} added, {report['expired']} ended, {report['reweighted']} given"
+        " another weight"
+    )
+
+
+EDGE_OPERATIONS: Final = (
+    Operation(
+        name="edge list",
+        help="Edges, newest first.",
+        params=(
+            Param(
+                name="node_id", flag="--node", help="Only edges of this memory or entity, by id."
+            ),
+            Param(
+                name="edge_type",
+                kind="choice",
+                flag="--type",
+                choices=(_EVERY, *_TYPES),
+                help="Type of edge.",
+                default=_EVERY,
+            ),
+            Param(name="limit", kind="integer", flag="--limit", help="Most edges.", default=20),
+            _SNIPPET,
+            Param(
+                name="include_expired",
+                kind="flag",
+                flag="--include-expired",
+                help="Ended edges too.",
+            ),
+        ),
+        run=_list,
+        document="edges",
+        text=_listed,
+    ),
+    Operation(
+        name="edge show",
+        help="One edge with all its fields.",
+        params=(_ID, _SNIPPET),
+        run=lambda call: call.store.edge(call.args.pop("id"), **call.args),
+        document="edge",
+        text=_shown,
+    ),
+    Operation(
+        name="edge link",
+        help="Link two memories (RELATED, SUMMARIZES) or two entities (RELATION).",
+        params=(
+            Param(name="from_id", help="Id of the memory or entity where the edge starts."),
+            Param(name="to_id", help="Id of the one where it ends."),
+            Param(
+                name="edge_type",
+                kind="choice",
+                flag="--type",
+                choices=_TYPES,
+                help="Type of edge.",
+                default=EdgeType.RELATED.value,
+            ),
+            Param(name="relation", flag="--relation", help="Label of a RELATION."),
+            Param(
+                name="weight",
+                kind="number",
+                flag="--weight",
+                help="At least 0.",
+                default_text="1.0",
+            ),
+            Param(name="confidence", kind="number", flag="--confidence", help="0 to 1."),
+            Param(name="evidence", flag="--evidence", help="Why."),
+        ),
+        run=_link,
+        document="edge",
+        text=_linked,
+        writes=True,
+    ),
+    Operation(
+        name="edge unlink",
+        help="End an edge; time travel still shows it.",
+        params=(Param(name="edge_id", help="Id of the edge, or at least 8 characters of it."),),
+        run=lambda call: call.store.unlink(call.args["edge_id"]),
+        document="edge",
+        text=_unlinked,
+        writes=True,
+    ),
+    Operation(
+        name="edge rebuild",
+        help="Compute edges again, as commits would have made them. An interrupted run is safe to"
+        " repeat.",
+        params=(
+            Param(
+                name="edge_type",
+                kind="choice",
+                flag="--type",
+                choices=(EdgeType.RELATED.value,),
+                help="Type of edge.",
+                default=EdgeType.RELATED.value,
+            ),
+        ),
+        run=lambda call: call.store.rebuild_edges(progress=call.progress, **call.args),
+        document="edges_rebuilt",
+        text=_rebuilt,
+        writes=True,
+    ),
+)
