@@ -11,6 +11,7 @@ pub mod builder;
 pub mod eligible;
 pub mod error;
 pub mod format;
+pub mod image;
 pub mod inspection;
 pub mod kernels;
 pub mod load;

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::builder::Image;
 use crate::error::{CoreError, Result};
+use crate::image::Image;
 use crate::load::{self, Prepared};
 use crate::projection::Projection;
 use crate::row::Merged;

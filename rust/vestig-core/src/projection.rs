@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
-use crate::builder::Image;
 use crate::error::{CoreError, Result};
 use crate::format::{Identity, Manifest, SegmentEntry};
+use crate::image::Image;
 use crate::load::{Known, Prepared};
 use crate::plan::{entries, first_written};
 use crate::row::Merged;

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::builder::Image;
 use crate::error::Result;
+use crate::image::Image;
 use crate::load;
 use crate::projection::Projection;
 use crate::row::Merged;

@@ -1,0 +1,143 @@
+//! Where the bytes of a segment go. Vectors and codes are written row by row, the other columns are
+//! held until then; a row is made anew for each pass, so that rows of a file take no memory.
+
+use std::io::{self, Write};
+
+use crate::builder::{Columns, Rows};
+use crate::format::{self, ALIGNMENT, Extent, Header, Identity, SECTION_TABLE, SECTIONS, Section};
+use crate::kernels::quantised::quantise_row;
+use crate::map::bytes_of;
+use crate::row::Vector;
+
+/// An image on its way to memory or to a file.
+pub struct Image<'r, R> {
+    identity: &'r Identity,
+    rows: &'r R,
+    columns: Columns,
+    extents: [Extent; SECTIONS],
+}
+
+impl<'r, 'a, R: Rows<'a>> Image<'r, R> {
+    /// Makes all columns but the vectors and what belongs to them.
+    #[must_use]
+    pub fn of(identity: &'r Identity, rows: &'r R) -> Self {
+        let columns = Columns::of(rows);
+        let mut extents = [Extent::default(); SECTIONS];
+        let mut end = format::header_length(identity) as u64;
+        for (i, extent) in extents.iter_mut().enumerate() {
+            let width = SECTION_TABLE[i].1;
+            let length = match BY_ROW.iter().position(|section| *section as usize == i) {
+                Some(0 | 1) => (rows.count() * identity.lanes()) as u64 * width,
+                Some(_) => rows.count() as u64 * width,
+                None => columns.0[i].len() as u64,
+            };
+            *extent = Extent {
+                offset: end.next_multiple_of(ALIGNMENT),
+                length,
+                crc: 0,
+            };
+            end = extent.offset + length;
+        }
+        Self {
+            identity,
+            rows,
+            columns,
+            extents,
+        }
+    }
+
+    /// Length of the image.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.extents
+            .last()
+            .map_or(0, |extent| extent.offset + extent.length)
+    }
+
+    /// Writes everything in order, with zeros in the place of the header; returns the header.
+    /// `summed`: with the checksums of all sections.
+    pub fn write(mut self, out: &mut dyn Write, summed: bool) -> io::Result<Vec<u8>> {
+        let (mut at, mut scales, mut bounds) = (0, Vec::new(), Vec::new());
+        for i in 0..SECTIONS {
+            put_zeros(out, self.extents[i].offset - at)?;
+            at = self.extents[i].offset + self.extents[i].length;
+            let mut part = Summed {
+                out,
+                crc: summed.then(crc32fast::Hasher::new),
+            };
+            match BY_ROW.iter().position(|section| *section as usize == i) {
+                Some(0) => self.put_vectors(&mut part)?,
+                Some(1) => (scales, bounds) = self.put_codes(&mut part)?,
+                Some(2) => part.put(bytes_of(&scales))?,
+                Some(_) => part.put(bytes_of(&bounds))?,
+                None => part.put(&std::mem::take(&mut self.columns.0[i]))?,
+            }
+            self.extents[i].crc = part.crc.map_or(0, crc32fast::Hasher::finalize);
+        }
+        Ok(format::encode_header(&Header {
+            identity: self.identity.clone(),
+            rows: self.rows.count() as u64,
+            extents: self.extents,
+        }))
+    }
+
+    fn put_vectors(&self, part: &mut Summed<'_>) -> io::Result<()> {
+        let none = vec![0.0_f32; self.identity.lanes()];
+        (0..self.rows.count()).try_for_each(|at| {
+            let vector = self.rows.vector(at);
+            part.put(bytes_of(vector.unit().unwrap_or(&none)))
+        })
+    }
+
+    /// Scales and bounds of the rows.
+    fn put_codes(&self, part: &mut Summed<'_>) -> io::Result<(Vec<f32>, Vec<f32>)> {
+        let count = self.rows.count();
+        let (mut scales, mut bounds) = (vec![0.0; count], vec![0.0; count]);
+        let mut fresh = vec![0_i8; self.identity.lanes()];
+        for at in 0..count {
+            let codes = match self.rows.vector(at) {
+                Vector::None => {
+                    fresh.fill(0);
+                    fresh.as_slice()
+                }
+                Vector::Unit(unit) => {
+                    (scales[at], bounds[at]) = quantise_row(unit, &mut fresh);
+                    fresh.as_slice()
+                }
+                Vector::Coded(_, codes, scale, bound) => {
+                    (scales[at], bounds[at]) = (scale, bound);
+                    codes
+                }
+            };
+            part.put(bytes_of(codes))?;
+        }
+        Ok((scales, bounds))
+    }
+}
+
+/// Sections that are made while they are written.
+const BY_ROW: [Section; 4] = [
+    Section::Vectors,
+    Section::Codes,
+    Section::Scales,
+    Section::Bounds,
+];
+
+/// A section on its way, with the checksum of what has passed.
+struct Summed<'o> {
+    out: &'o mut dyn Write,
+    crc: Option<crc32fast::Hasher>,
+}
+
+impl Summed<'_> {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(crc) = &mut self.crc {
+            crc.update(bytes);
+        }
+        self.out.write_all(bytes)
+    }
+}
+
+fn put_zeros(out: &mut dyn Write, count: u64) -> io::Result<()> {
+    io::copy(&mut io::Read::take(io::repeat(0), count), out).map(drop)
+}
