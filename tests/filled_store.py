@@ -7,14 +7,17 @@ import io
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 import ledger_rows as made
-from vestig.changes import AccessTouch
+from vestig.changes import AccessTouch, ChangeSet, EntityPatch
 from vestig.ports import EmbeddingIdentity
 from vestig.results import Finding
 from vestig.store import SqliteLedger, open_ledger
 from vestig.store.doctor import checks
 from vestig.store.portability import export
 from vestig.store.projection import ProjectionKeeper
+from vestig.types import EdgeType
 
 IDENTITY = EmbeddingIdentity(
     model="test-model", dimensions=8, normalized=False, fingerprint="0" * 64
@@ -25,7 +28,8 @@ LATER = made.NOW + 1_000_000_000
 def fill(
     ledger: SqliteLedger, count: int = 12, namespace: str = "default", *, jobs: bool = True
 ) -> list[str]:
-    """Memories with tags, edges, jobs; one superseded, one reinforced, one touched."""
+    """Memories with tags, edges, jobs, entities, questions; one superseded, one reinforced, one
+    touched; an entity that was merged away, an edge that ended."""
     ledger.set_embedding_identity(IDENTITY)
     ids: list[str] = []
     for number in range(count):
@@ -38,16 +42,46 @@ def fill(
             t_valid_us=made.NOW - 12_345_678_901_234_567 + number,
         )
         queued = (made.job(new.id),) if jobs and number % 5 == 0 else ()
+        changes = made.added(new, *ids[-2:], jobs=queued)
         with ledger.write(made.NOW + number) as txn:
-            txn.apply(made.added(new, *ids[-2:], jobs=queued))
+            txn.apply(with_graph(changes, namespace, number))
         ids.append(new.id)
     if namespace == "default":
+        with ledger.read() as view:
+            ada, typed = view.entities_by_key(namespace, ["PERSON:ada", "UNTYPED:ada"]).values()
+            (loose,) = view.outgoing(namespace, "MENTIONS", [ids[3]])
+        merged = EntityPatch(entity_id=typed.id, columns={"merged_into": ada.id}, expired=True)
         with ledger.write(made.NOW + 100) as txn:
-            txn.apply(made.superseded(ids[1], ids[5], t_invalid_us=made.NOW))
+            changes = made.superseded(ids[1], ids[5], t_invalid_us=made.NOW)
+            txn.apply(structs.replace(changes, entity_patches=(merged,)))
         with ledger.write(made.NOW + 101) as txn:
-            txn.apply(made.reinforced(ids[2]))
-        ledger.touch(namespace, AccessTouch(memory_ids=(ids[3],), accessed_us=made.NOW + 5))
+            changes = made.reinforced(ids[2])
+            txn.apply(structs.replace(changes, expired_edges=(loose.id,)))
+        touch = AccessTouch(memory_ids=(ids[3],), entity_ids=(ada.id,), accessed_us=made.NOW + 5)
+        ledger.touch(namespace, touch)
     return ids
+
+
+def with_graph(changes: ChangeSet, namespace: str, number: int) -> ChangeSet:
+    """The first memories get entities and questions as well."""
+    (memory,) = changes.memories
+    if number == 0:
+        ada = made.entity("Ada", namespace=namespace, aliases=("Ada L.",), description="née Byron")
+        other = made.entity("Ada", "UNTYPED", namespace=namespace, type_certain=False)
+        links = (
+            made.mention(memory.id, ada.id),
+            made.mention(memory.id, other.id, confidence=None, evidence=None),
+            made.edge(other.id, ada.id, EdgeType.RELATION, relation="SAME_AS"),
+        )
+        return structs.replace(changes, entities=(ada, other), edges=(*changes.edges, *links))
+    if number in (2, 3):
+        ada = made.entity("Ada", namespace=namespace)
+        links = (made.mention(memory.id, ada.id, weight=0.0),)
+        asked = tuple(made.question(memory.id, place) for place in range(number))
+        return structs.replace(
+            changes, entities=(ada,), edges=(*changes.edges, *links), questions=asked
+        )
+    return structs.replace(changes, questions_tried=(memory.id,)) if number == 4 else changes
 
 
 def filled(folder: Path | None, *, jobs: bool = True, **options: Any) -> SqliteLedger:

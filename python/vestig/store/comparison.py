@@ -126,7 +126,7 @@ def _expected(row: ProjectionRow) -> dict[str, Any]:
     """What `_core.Projection.row` has to answer for this row of the ledger."""
     wanted: dict[str, Any] = dict(zip(_PLAIN, row, strict=False))
     content, author = wanted.pop("content"), wanted["author"]
-    embedding, tags, sources, actors, events = row[19:]
+    embedding, tags, sources, actors, events = row[19:24]
     terms = _core.terms(content, author)
     wanted["unit"] = None if embedding is None else _core.unit(embedding)
     wanted["tags"], wanted["sources"], wanted["actors"] = tags, sources, actors

@@ -61,10 +61,13 @@ def aliases_of(text: str) -> tuple[StoredAlias, ...]:
 def merged_aliases(
     old: Iterable[StoredAlias], names: Iterable[str], added_us: int
 ) -> tuple[StoredAlias, ...]:
-    """These names, once each and in this order; one that was there keeps its time."""
+    """These names but blank ones, once each and in this order; one that was there keeps its
+    time."""
     known = {alias.name: alias for alias in old}
     return tuple(
-        known.get(name, StoredAlias(name=name, added_us=added_us)) for name in dict.fromkeys(names)
+        known.get(name, StoredAlias(name=name, added_us=added_us))
+        for name in dict.fromkeys(names)
+        if name.strip()
     )
 
 

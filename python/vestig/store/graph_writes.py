@@ -264,6 +264,8 @@ class GraphWriter:
                     continue
                 self._replace_edge(
                     old,
+                    # Which link holds a row is told by its seq.
+                    seq=self._seq,
                     salt=None if patch.evidence is None else self._salts.take(),
                     weight=patch.weight + 0.0,
                     confidence=None if patch.confidence is None else patch.confidence + 0.0,

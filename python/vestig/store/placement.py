@@ -11,7 +11,7 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_bytes
 from vestig.store import chain
 from vestig.store.lookups import fetch, next_row
-from vestig.store.schema import CHAINED, INSERT, columns_sql
+from vestig.store.schema import CHAINED, INSERT, NODE_TABLES, columns_sql
 from vestig.store.writes import SqliteTransaction
 
 __all__ = ["Placement"]
@@ -66,7 +66,7 @@ class Placement:
         """Where the record goes; without `merge` nothing may be there yet."""
         space = namespace if self._namespace is None else self._namespace
         if space not in self._spaces:
-            for table in ("memories", "sources"):
+            for table in NODE_TABLES.values():
                 sql = f"SELECT 1 FROM {table} WHERE namespace = ? LIMIT 1"
                 if not self._merge and fetch(self._conn, sql, (space,)):
                     raise ConflictError(
@@ -85,10 +85,10 @@ class Placement:
         return row
 
     def _row(self, id: str) -> int:
-        """The row of a memory or source of the file, or, when merging, of the store."""
+        """The row of a node of the file, or, when merging, of the store."""
         row = self._rows.get(id)
         if row is None and self._merge:
-            table = "memories" if id.startswith("mem_") else "sources"
+            table = NODE_TABLES[id.partition("_")[0]]
             found = fetch(
                 self._conn, f'SELECT "row", namespace FROM {table} WHERE id = ?', (id_bytes(id),)
             )

@@ -16,12 +16,14 @@ from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store import files
+from vestig.store.export_records import Header
 from vestig.store.faults import store_faults
+from vestig.store.graph_reads import stored_codes
 from vestig.store.ledger import SqliteLedger
 from vestig.store.lookups import fetch, select_in
-from vestig.store.portable import EXPORT_SCHEMA, EXPORT_VERSION, Header, encode_line, fields_of
+from vestig.store.portable import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
 from vestig.store.restoring import ORIGIN, Restoration, RestoreReport
-from vestig.store.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES
+from vestig.store.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.verify import verify
 
 __all__ = ["RestoreReport", "export", "restore"]
@@ -140,10 +142,13 @@ def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str
     tables = (
         _rows(conn, "source", _SOURCES, namespace, 0),
         _rows(conn, "memory", _MEMORIES, namespace, 1),
-        _vectors(conn, namespace, 2),
-        _rows(conn, "event", _EVENTS, namespace, 3),
-        _edges(conn, namespace, 4),
-        _rows(conn, "supersession", _SUPERSESSIONS, namespace, 5),
+        _rows(conn, "entity", _ENTITIES, namespace, 2),
+        _vectors(conn, "vector", _VECTORS, namespace, 3),
+        _vectors(conn, "entity_vector", _ENTITY_VECTORS, namespace, 4),
+        _rows(conn, "question", _QUESTIONS, namespace, 5),
+        _rows(conn, "event", _EVENTS, namespace, 6),
+        _edges(conn, namespace, 7),
+        _rows(conn, "supersession", _SUPERSESSIONS, namespace, 8),
     )
     for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
         yield kind, fields
@@ -193,6 +198,22 @@ _EVENTS: Final = _Select(
 _VECTORS: Final = _Select(
     _plain("vectors", "memory"), (("memory", "mem", "m.id"),), f"vectors t {_OF_MEMORY}"
 )
+_ENTITIES: Final = _Select(
+    _plain("entities", "merged_into"),
+    (
+        ("id", "ent", "t.id"),
+        ("merged_into", "ent", '(SELECT id FROM entities WHERE "row" = t.merged_into)'),
+    ),
+    "entities t",
+)
+_ENTITY_VECTORS: Final = _Select(
+    _plain("entity_vectors", "entity"),
+    (("entity", "ent", "m.id"),),
+    'entity_vectors t JOIN entities m ON m."row" = t.entity',
+)
+_QUESTIONS: Final = _Select(
+    _plain("questions", "memory"), (("memory", "mem", "m.id"),), f"questions t {_OF_MEMORY}"
+)
 _SUPERSESSIONS: Final = _Select(
     _plain("supersessions", "superseding", "superseded"),
     (("superseding", "mem", "n.id"), ("superseded", "mem", "m.id")),
@@ -215,56 +236,72 @@ def _rows(
 ) -> Iterator[_Keyed]:
     """Rows are numbered as transactions write them, so the order of rows is that of seq."""
     rows = conn.execute(f'{select.sql} WHERE {_space(select)} ORDER BY t."row"', (namespace,))
-    access = _access(conn) if kind == "memory" else None
+    access, untouched = _access(conn, kind)
     for number, row in enumerate(rows):
         fields = select.fields(row)
-        if access is not None:
-            fields.update(access.get(fields["id"], _UNTOUCHED))
+        if untouched:
+            fields.update(access.get(fields["id"], untouched))
         yield (fields["seq"], place, number), kind, fields
 
 
-_UNTOUCHED: Final = {"access_count": 0, "last_accessed_at": None, "processing": "ready"}
+# What is counted of a node outside the chain: kind → (prefix of its ids,
+# table, columns, values where nobody came by).
+_ACCESS: Final[dict[str, tuple[str, str, tuple[str, ...], dict[str, Any]]]] = {
+    "memory": (
+        "mem",
+        f"access t {_OF_MEMORY}",
+        ("access_count", "last_accessed_us", "processing"),
+        {"access_count": 0, "last_accessed_at": None, "processing": "ready"},
+    ),
+    "entity": (
+        "ent",
+        'entity_access t JOIN entities m ON m."row" = t.entity',
+        ("access_count", "last_accessed_us"),
+        {"access_count": 0, "last_accessed_at": None},
+    ),
+}
 
 
-def _access(conn: apsw.Connection) -> dict[str, dict[str, Any]]:
-    columns = ("access_count", "last_accessed_us", "processing")
-    rows = conn.execute(
-        f"SELECT m.id, t.access_count, t.last_accessed_us, t.processing FROM access t {_OF_MEMORY}"
+def _access(conn: apsw.Connection, kind: str) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """id → its counters, and those of a node that has none; two empty ones for other records."""
+    if kind not in _ACCESS:
+        return {}, {}
+    prefix, source, columns, untouched = _ACCESS[kind]
+    names = ", ".join(f"t.{column}" for column in columns)
+    rows = conn.execute(f"SELECT m.id, {names} FROM {source}")
+    return (
+        {id_text(prefix, id): fields_of(columns, tuple(values)) for id, *values in rows},
+        untouched,
     )
-    return {id_text("mem", id): fields_of(columns, tuple(values)) for id, *values in rows}
 
 
-def _vectors(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator[_Keyed]:
-    """By seq and memory; fetched in pieces, since sorting them whole would take their size."""
+def _vectors(
+    conn: apsw.Connection, kind: str, select: _Select, namespace: str | None, place: int
+) -> Iterator[_Keyed]:
+    """By seq and node; fetched in pieces, since sorting them whole would take their size."""
+    ((node, _prefix, _sql),) = select.ids
+    source = select.sql.partition(" FROM ")[2]
     keys = sorted(
-        conn.execute(
-            f"SELECT t.seq, t.memory FROM vectors t {_OF_MEMORY} WHERE {_space(_VECTORS)}",
-            (namespace,),
-        )
+        conn.execute(f"SELECT t.seq, t.{node} FROM {source} WHERE {_space(select)}", (namespace,))
     )
     number = 0
     for start in range(0, len(keys), _VECTORS_AT_ONCE):
         piece = keys[start : start + _VECTORS_AT_ONCE]
-        numbers = [memory for _seq, memory in piece]
-        sql = f"{_VECTORS.sql.replace(' FROM', ', t.memory FROM', 1)} WHERE t.memory IN (?*)"
+        numbers = [row for _seq, row in piece]
+        sql = f"{select.sql.replace(' FROM', f', t.{node} FROM', 1)} WHERE t.{node} IN (?*)"
         found = {row[-1]: row[:-1] for row in select_in(conn, sql, numbers)}
-        for seq, memory in piece:
-            yield (seq, place, number), "vector", _VECTORS.fields(found[memory])
+        for seq, row in piece:
+            yield (seq, place, number), kind, select.fields(found[row])
             number += 1
 
 
 _EDGE: Final = _plain("edges", "from_row", "edge_type", "to_row")
 _EDGE_SEQ: Final = 3 + _EDGE.index("seq")
-_END_TABLES: Final = {"mem": "memories", "source": "sources"}
 
 
 def _edges(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator[_Keyed]:
-    """Edges whose ends are memories and sources; both lie in one namespace. By seq and id."""
-    types = [
-        _edges_of(conn, namespace, code)
-        for code, ends in enumerate(EDGE_ENDS)
-        if all(end in _END_TABLES for end in ends)
-    ]
+    """Edges whose ends have tables; both lie in one namespace. By seq and id."""
+    types = [_edges_of(conn, namespace, code) for code in stored_codes()]
     merged = heapq.merge(*types, key=lambda item: (item[1][_EDGE_SEQ], item[1][0]))
     for number, (code, row) in enumerate(merged):
         fields = fields_of(_EDGE, row[3:])
@@ -278,7 +315,7 @@ def _edges(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator
 def _edges_of(
     conn: apsw.Connection, namespace: str | None, code: int
 ) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    start, end = (_END_TABLES[prefix] for prefix in EDGE_ENDS[code])
+    start, end = (NODE_TABLES[prefix] for prefix in EDGE_ENDS[code])
     columns = ", ".join(f't."{name}"' for name in _EDGE)
     for row in conn.execute(
         f"SELECT t.id, f.id, m.id, {columns} FROM edges t"

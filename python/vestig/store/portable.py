@@ -1,9 +1,4 @@
-"""The lines of an export: one JSON object per record (D-14).
-
-A line carries a row of the ledger with ids in place of row numbers and times as text. Values
-that the ledger keeps as JSON text (metadata, payload, keywords, times) go through as raw JSON,
-so that every byte of them survives. Salts and digests stay behind: they belong to one chain.
-"""
+"""The lines of an export, and their fields as columns of the ledger (D-14)."""
 
 from __future__ import annotations
 
@@ -12,39 +7,33 @@ from array import array
 from collections.abc import Callable
 from enum import Enum
 from hashlib import sha256
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
 from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
 from vestig.ids import is_full_id
-from vestig.ports import EmbeddingIdentity
-from vestig.times import format_us, parse_time
-from vestig.types import (
-    EdgeType,
-    EventType,
-    JobState,
-    Kind,
-    OriginType,
-    RetentionPolicy,
-    Role,
-    Stability,
-    Status,
-    Trigger,
+from vestig.store.export_records import (
+    EdgeRecord,
+    EntityRecord,
+    EntityVectorRecord,
+    EventRecord,
+    Header,
+    JobRecord,
+    MemoryRecord,
+    QuestionRecord,
+    Record,
+    SourceRecord,
+    SupersessionRecord,
+    VectorRecord,
 )
+from vestig.store.graph_rows import StoredAlias
+from vestig.store.schema import NO_QUESTION
+from vestig.times import format_us, parse_time
 
 __all__ = [
     "EXPORT_SCHEMA",
-    "EdgeRecord",
-    "EventRecord",
-    "Header",
-    "JobRecord",
-    "MemoryRecord",
-    "Record",
-    "SourceRecord",
-    "SupersessionRecord",
-    "VectorRecord",
     "columns_of",
     "decode_line",
     "encode_line",
@@ -52,169 +41,10 @@ __all__ = [
 ]
 
 EXPORT_SCHEMA: Final = "vestig/export/1"
-EXPORT_VERSION: Final = 1
+# Version 1 had no entities and no questions; it is read as well.
+EXPORT_VERSION: Final = 2
+_VERSIONS: Final = (1, 2)
 
-_INT_MAX: Final = 2**63 - 1
-_Int = Annotated[int, msgspec.Meta(ge=-_INT_MAX, le=_INT_MAX)]
-_Count = Annotated[int, msgspec.Meta(ge=0, le=_INT_MAX)]
-_Seq = Annotated[int, msgspec.Meta(ge=1, le=_INT_MAX)]
-_Namespace = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9._-]{1,64}\Z")]
-_Time = str  # checked by `columns_of`, which reads it
-
-
-class _Line(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="record"
-):
-    """Base of all lines; `record` names the kind."""
-
-
-class Header(_Line, frozen=True, kw_only=True, tag="header"):
-    """First line. `namespace` is null when all of the store's namespaces follow."""
-
-    schema: str
-    format_version: int
-    origin: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{32}\Z")]
-    seq: _Count
-    namespace: _Namespace | None
-    embedding: EmbeddingIdentity | None
-
-
-class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
-    """A source (D-05)."""
-
-    id: str
-    namespace: _Namespace
-    seq: _Seq
-    source_type: str
-    created_at: _Time
-    ingested_at: _Time
-    source_hash: str | None
-    path: str | None
-    agent: str | None
-    session_id: str | None
-    metadata: msgspec.Raw
-
-
-class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
-    """A memory (D-01) with its access counters; the vector is a line of its own."""
-
-    id: str
-    namespace: _Namespace
-    scope: str | None
-    seq: _Seq
-    wseq: _Seq
-    kind: Kind
-    content: str
-    content_hash: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
-    author: str | None
-    role: Role | None
-    session_id: str | None
-    sequence: _Int | None
-    title: str | None
-    origin_type: OriginType
-    origin_derived: bool
-    keywords: msgspec.Raw
-    times: msgspec.Raw
-    trigger: Trigger | None
-    t_valid: _Time
-    t_invalid: _Time | None
-    t_created: _Time
-    t_expired: _Time | None
-    temporal_stability: Stability
-    last_seen_at: _Time | None
-    reinforce_count: _Count
-    status: Status
-    pinned: bool
-    pinned_at: _Time | None
-    pinned_reason: str | None
-    retention_policy: RetentionPolicy
-    retention_until: _Time | None
-    superseded_by: str | None
-    revives: str | None
-    version: _Count
-    metadata: msgspec.Raw
-    access_count: _Count
-    last_accessed_at: _Time | None
-    processing: Literal["pending", "ready", "failed"]
-
-
-class VectorRecord(_Line, frozen=True, kw_only=True, tag="vector"):
-    """A memory's embedding: float32 little-endian, base64."""
-
-    memory: str
-    seq: _Seq
-    model: str
-    embedding: bytes
-
-
-class EventRecord(_Line, frozen=True, kw_only=True, tag="event"):
-    """An entry of the event log (D-04)."""
-
-    id: str
-    memory: str
-    seq: _Seq
-    recorded_at: _Time
-    event_type: EventType
-    occurred_at: _Time
-    source: str
-    actor: str | None
-    artifact_ref: str | None
-    payload: msgspec.Raw
-
-
-class EdgeRecord(_Line, frozen=True, kw_only=True, tag="edge"):
-    """An edge (D-03). `expired_seq` is 0 while it is unexpired."""
-
-    id: str
-    from_id: str
-    edge_type: EdgeType
-    to_id: str
-    relation: str
-    expired_seq: _Count
-    seq: _Seq
-    weight: Annotated[float, msgspec.Meta(ge=0)]
-    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
-    evidence: str | None
-    origin: str
-    t_valid: _Time | None
-    t_invalid: _Time | None
-    t_created: _Time
-    t_expired: _Time | None
-
-
-class SupersessionRecord(_Line, frozen=True, kw_only=True, tag="supersession"):
-    """`superseding` replaced `superseded` (L-03)."""
-
-    superseding: str
-    superseded: str
-    reason: str
-    created_at: _Time
-    seq: _Seq
-
-
-class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
-    """An enrichment job (D-08). A running one is written as pending: leases do not travel."""
-
-    id: str
-    memory: str
-    kind: str
-    state: JobState
-    attempts: _Count
-    next_attempt_at: _Time | None
-    last_error: str | None
-    created_at: _Time
-    updated_at: _Time
-
-
-Record = (
-    SourceRecord
-    | MemoryRecord
-    | VectorRecord
-    | EventRecord
-    | EdgeRecord
-    | SupersessionRecord
-    | JobRecord
-)
 _AnyLine: Any = Header | Record
 
 _decoder: Final = msgspec.json.Decoder(_AnyLine)
@@ -232,13 +62,15 @@ _AT_NAMES: Final = {
     "next_attempt_us": "next_attempt_at",
     "updated_us": "updated_at",
     "last_accessed_us": "last_accessed_at",
+    "expired_us": "expired_at",
 }
-_FLAGS: Final = frozenset(("pinned", "origin_derived"))
+_FLAGS: Final = frozenset(("pinned", "origin_derived", "type_certain"))
 _RAW: Final[dict[str, Callable[[bytes], Any]]] = {
     "metadata": msgspec.json.Decoder(dict[str, Any]).decode,
     "payload": msgspec.json.Decoder(dict[str, Any]).decode,
     "keywords": msgspec.json.Decoder(tuple[str, ...]).decode,
     "times": msgspec.json.Decoder(tuple[StoredWindow, ...]).decode,
+    "aliases": msgspec.json.Decoder(tuple[StoredAlias, ...]).decode,
 }
 
 
@@ -336,9 +168,10 @@ def decode_line(line: str | bytes, number: int) -> Header | Record:
 
 def _check(record: Header | Record) -> None:
     if isinstance(record, Header):
-        if record.schema != EXPORT_SCHEMA or record.format_version != EXPORT_VERSION:
+        if record.schema != EXPORT_SCHEMA or record.format_version not in _VERSIONS:
             shown = f"{record.schema}, version {record.format_version}"
-            raise ValidationError("schema", shown, f"{EXPORT_SCHEMA}, version {EXPORT_VERSION}")
+            known = " or ".join(map(str, _VERSIONS))
+            raise ValidationError("schema", shown, f"{EXPORT_SCHEMA}, version {known}")
         return
     for name, prefix in _ID_FIELDS[type(record)]:
         id = getattr(record, name)
@@ -347,12 +180,23 @@ def _check(record: Header | Record) -> None:
     if isinstance(record, MemoryRecord):
         if sha256(record.content.encode()).hexdigest() != record.content_hash:
             raise ValidationError("content_hash", record.content_hash, "the hash of the content")
-        if record.wseq < record.seq:
-            raise ValidationError("wseq", record.wseq, f"at least seq ({record.seq})")
-    elif isinstance(record, VectorRecord):
+        _check_wseq(record)
+    elif isinstance(record, EntityRecord):
+        _check_wseq(record)
+    elif isinstance(record, (VectorRecord, EntityVectorRecord)):
         _check_vector(record.embedding)
+    elif isinstance(record, QuestionRecord):
+        if record.position != NO_QUESTION:
+            _check_vector(record.embedding)
+        elif record.text or record.model or record.embedding:
+            raise ValidationError("position", record.position, "a place from 0 for a question")
     elif isinstance(record, EdgeRecord) and not math.isfinite(record.weight):
         raise ValidationError("weight", record.weight, "a finite number >= 0")
+
+
+def _check_wseq(record: MemoryRecord | EntityRecord) -> None:
+    if record.wseq < record.seq:
+        raise ValidationError("wseq", record.wseq, f"at least seq ({record.seq})")
 
 
 _ID_FIELDS: Final[dict[type[Any], tuple[tuple[str, str], ...]]] = {
@@ -361,6 +205,9 @@ _ID_FIELDS: Final[dict[type[Any], tuple[tuple[str, str], ...]]] = {
     VectorRecord: (("memory", "mem"),),
     EventRecord: (("id", "evt"), ("memory", "mem")),
     EdgeRecord: (("id", "edge"),),
+    EntityRecord: (("id", "ent"), ("merged_into", "ent")),
+    EntityVectorRecord: (("entity", "ent"),),
+    QuestionRecord: (("memory", "mem"),),
     SupersessionRecord: (("superseding", "mem"), ("superseded", "mem")),
     JobRecord: (("id", "job"), ("memory", "mem")),
 }

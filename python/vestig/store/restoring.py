@@ -17,25 +17,27 @@ from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity
 from vestig.store import patches
-from vestig.store.identity import same_model
-from vestig.store.ledger import IDENTITY
-from vestig.store.lookups import fetch
-from vestig.store.placement import Placement
-from vestig.store.portable import (
+from vestig.store.export_records import (
     EdgeRecord,
+    EntityRecord,
+    EntityVectorRecord,
     EventRecord,
     Header,
     JobRecord,
     MemoryRecord,
+    QuestionRecord,
     Record,
     SourceRecord,
     SupersessionRecord,
     VectorRecord,
-    columns_of,
-    decode_line,
 )
+from vestig.store.identity import same_model
+from vestig.store.ledger import IDENTITY
+from vestig.store.lookups import fetch
+from vestig.store.portable import columns_of, decode_line
+from vestig.store.restoring_graph import GraphRestoration, taken
 from vestig.store.rows import from_json
-from vestig.store.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, INDEX, columns_sql
+from vestig.store.schema import COLUMNS, INDEX, columns_sql
 from vestig.store.writes import SqliteTransaction
 
 __all__ = ["ORIGIN", "Restoration", "RestoreReport"]
@@ -62,7 +64,7 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
 
 
-class Restoration(Placement):
+class Restoration(GraphRestoration):
     """One restore, line by line. The caller rolls back when a line is refused."""
 
     def __init__(
@@ -75,9 +77,7 @@ class Restoration(Placement):
     ) -> None:
         super().__init__(txn, merge=merge, namespace=namespace)
         self._identity = identity
-        self._header: Header | None = None
         self._waiting: list[tuple[int, MemoryRecord, int]] = []
-        self._expired: Counter[tuple[Any, ...]] = Counter()
         self._counts: Counter[str] = Counter()
         self._present = self._kept = self._duplicates = self._lines = 0
         # Memories may name successors that come later in the file.
@@ -159,6 +159,12 @@ class Restoration(Placement):
                 written = self._event(record)
             case EdgeRecord():
                 written = self._edge(record)
+            case EntityRecord():
+                written = self._entity(record, number)
+            case EntityVectorRecord():
+                written = self._entity_vector(record)
+            case QuestionRecord():
+                written = self._question(record)
             case SupersessionRecord():
                 written = self._supersession(record)
             case JobRecord():
@@ -182,7 +188,7 @@ class Restoration(Placement):
                 (id_bytes(record.id),),
             )
             if found and found[0][1] != space:
-                raise _taken(record.id)
+                raise taken(record.id)
             found = found or fetch(
                 self._conn,
                 'SELECT "row", namespace FROM sources WHERE source_type = ? AND'
@@ -246,7 +252,7 @@ class Restoration(Placement):
         if found:
             mine = found[0]
             if mine[at["namespace"]] != space:
-                raise _taken(record.id)
+                raise taken(record.id)
             if mine[at["content_hash"]].hex() != record.content_hash:
                 raise ConflictError(
                     f"{record.id}: expected the text that the store holds under this id, the"
@@ -269,14 +275,7 @@ class Restoration(Placement):
         return bool(found)
 
     def _vector(self, record: VectorRecord) -> bool:
-        assert self._header is not None
-        known = self._header.embedding
-        if known is None or (record.model, len(record.embedding)) != (
-            known.model,
-            4 * known.dimensions,
-        ):
-            shown = f"{record.model}, {len(record.embedding) // 4} dimensions"
-            raise ValidationError("model", shown, "the model and dimensions of the header")
+        self._check_model(record)
         row = self._row(record.memory)
         if record.memory in self._settled:
             return False
@@ -293,38 +292,6 @@ class Restoration(Placement):
         plain = columns_of(record, COLUMNS["events"][5:])
         values = (self._salts.take(), row, id_bytes(record.id), memory, seq, *plain)
         self._write("events", values, seq).touched.add(memory)
-        return True
-
-    def _edge(self, record: EdgeRecord) -> bool:
-        code = EDGE_CODES[record.edge_type.value]
-        ends = (record.from_id, record.to_id)
-        if tuple(end.partition("_")[0] for end in ends) != EDGE_ENDS[code]:
-            raise ValidationError("from_id, to_id", " → ".join(EDGE_ENDS[code]), "other ends")
-        start, end = (self._row(id) for id in ends)
-        if all(id in self._settled for id in ends if id.startswith("mem_")):
-            return False
-        seq, expired = self._seq(record.seq), record.expired_seq
-        key = (start, code, end, record.relation)
-        if expired and not self._keep_seq:
-            # Expired edges of one place stay apart by the seq that ended them.
-            expired = self._seq(expired) + self._expired[key]
-            self._expired[key] += 1
-        evidence = record.evidence
-        plain = columns_of(record, COLUMNS["edges"][8:])
-        values = (
-            id_bytes(record.id), None if evidence is None else self._salts.take(), *key, expired,
-            seq, *plain,
-        )  # fmt: skip
-        if self._merge and not expired:
-            taken = fetch(
-                self._conn,
-                "SELECT 1 FROM edges WHERE from_row = ? AND edge_type = ? AND to_row = ?"
-                " AND relation = ? AND expired_seq = 0",
-                key,
-            )
-            if taken:
-                return False
-        self._write("edges", values, max(seq, expired))
         return True
 
     def _supersession(self, record: SupersessionRecord) -> bool:
@@ -359,6 +326,7 @@ class Restoration(Placement):
         """
         if self._header is None:
             raise ValidationError("line 1", "nothing", "the header of an export")
+        self._insert_merged()
         for number, record, row in self._waiting:
             try:
                 self._insert_memory(record, row)
@@ -387,10 +355,3 @@ class Restoration(Placement):
 
 
 _STORE_ONLY: Final = frozenset(("superseded_by", "revives"))
-
-
-def _taken(id: str) -> ConflictError:
-    return ConflictError(
-        f"{id}: expected an id that is free in this store, another namespace holds it;"
-        " nothing was written"
-    )

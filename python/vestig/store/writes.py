@@ -150,8 +150,9 @@ class SqliteTransaction(SqliteView):
         for patch in changes.entity_patches:
             into = patch.columns.get("merged_into")
             wanted.update((patch.entity_id,) if into is None else (patch.entity_id, into))
-        for edge in (*changes.edges, *changes.edge_patches):
-            wanted.update((edge.from_id, edge.to_id))
+        for linked in (changes.edges, changes.edge_patches):
+            wanted.update([edge.from_id for edge in linked])
+            wanted.update([edge.to_id for edge in linked])
         wanted.update([pair.superseding_id for pair in changes.supersessions])
         wanted.update([pair.superseded_id for pair in changes.supersessions])
         wanted.difference_update([new.id for new in changes.memories], self._rows)

@@ -1,0 +1,249 @@
+"""The records of an export, one struct for each kind of line (D-14).
+
+A line carries a row of the ledger with ids in place of row numbers and times as text. Values
+that the ledger keeps as JSON text (metadata, payload, keywords, times, aliases) go through as raw
+JSON, so that every byte of them survives. Salts and digests stay behind: they belong to one
+chain.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from vestig.ports import EmbeddingIdentity
+from vestig.store.schema import NO_QUESTION
+from vestig.types import (
+    EdgeType,
+    EventType,
+    JobState,
+    Kind,
+    OriginType,
+    RetentionPolicy,
+    Role,
+    Stability,
+    Status,
+    Trigger,
+)
+
+__all__ = [
+    "EdgeRecord",
+    "EntityRecord",
+    "EntityVectorRecord",
+    "EventRecord",
+    "Header",
+    "JobRecord",
+    "MemoryRecord",
+    "QuestionRecord",
+    "Record",
+    "SourceRecord",
+    "SupersessionRecord",
+    "VectorRecord",
+]
+
+_INT_MAX: Final = 2**63 - 1
+_Int = Annotated[int, msgspec.Meta(ge=-_INT_MAX, le=_INT_MAX)]
+_Count = Annotated[int, msgspec.Meta(ge=0, le=_INT_MAX)]
+_Seq = Annotated[int, msgspec.Meta(ge=1, le=_INT_MAX)]
+_Namespace = Annotated[str, msgspec.Meta(pattern=r"\A[a-z0-9._-]{1,64}\Z")]
+_Time = str  # checked by `columns_of`, which reads it
+
+
+class _Line(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="record"
+):
+    """Base of all lines; `record` names the kind."""
+
+
+class Header(_Line, frozen=True, kw_only=True, tag="header"):
+    """First line. `namespace` is null when all of the store's namespaces follow."""
+
+    schema: str
+    format_version: int
+    origin: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{32}\Z")]
+    seq: _Count
+    namespace: _Namespace | None
+    embedding: EmbeddingIdentity | None
+
+
+class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
+    """A source (D-05)."""
+
+    id: str
+    namespace: _Namespace
+    seq: _Seq
+    source_type: str
+    created_at: _Time
+    ingested_at: _Time
+    source_hash: str | None
+    path: str | None
+    agent: str | None
+    session_id: str | None
+    metadata: msgspec.Raw
+
+
+class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
+    """A memory (D-01) with its access counters; the vector is a line of its own."""
+
+    id: str
+    namespace: _Namespace
+    scope: str | None
+    seq: _Seq
+    wseq: _Seq
+    kind: Kind
+    content: str
+    content_hash: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    author: str | None
+    role: Role | None
+    session_id: str | None
+    sequence: _Int | None
+    title: str | None
+    origin_type: OriginType
+    origin_derived: bool
+    keywords: msgspec.Raw
+    times: msgspec.Raw
+    trigger: Trigger | None
+    t_valid: _Time
+    t_invalid: _Time | None
+    t_created: _Time
+    t_expired: _Time | None
+    temporal_stability: Stability
+    last_seen_at: _Time | None
+    reinforce_count: _Count
+    status: Status
+    pinned: bool
+    pinned_at: _Time | None
+    pinned_reason: str | None
+    retention_policy: RetentionPolicy
+    retention_until: _Time | None
+    superseded_by: str | None
+    revives: str | None
+    version: _Count
+    metadata: msgspec.Raw
+    access_count: _Count
+    last_accessed_at: _Time | None
+    processing: Literal["pending", "ready", "failed"]
+
+
+class VectorRecord(_Line, frozen=True, kw_only=True, tag="vector"):
+    """A memory's embedding: float32 little-endian, base64."""
+
+    memory: str
+    seq: _Seq
+    model: str
+    embedding: bytes
+
+
+class EventRecord(_Line, frozen=True, kw_only=True, tag="event"):
+    """An entry of the event log (D-04)."""
+
+    id: str
+    memory: str
+    seq: _Seq
+    recorded_at: _Time
+    event_type: EventType
+    occurred_at: _Time
+    source: str
+    actor: str | None
+    artifact_ref: str | None
+    payload: msgspec.Raw
+
+
+class EdgeRecord(_Line, frozen=True, kw_only=True, tag="edge"):
+    """An edge (D-03). `expired_seq` is 0 while it is unexpired."""
+
+    id: str
+    from_id: str
+    edge_type: EdgeType
+    to_id: str
+    relation: str
+    expired_seq: _Count
+    seq: _Seq
+    weight: Annotated[float, msgspec.Meta(ge=0)]
+    confidence: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
+    evidence: str | None
+    origin: str
+    t_valid: _Time | None
+    t_invalid: _Time | None
+    t_created: _Time
+    t_expired: _Time | None
+
+
+class EntityRecord(_Line, frozen=True, kw_only=True, tag="entity"):
+    """An entity (D-02) with its access counters; the vector is a line of its own."""
+
+    id: str
+    namespace: _Namespace
+    seq: _Seq
+    wseq: _Seq
+    entity_type: str
+    canonical_name: str
+    norm_key: str
+    description: str
+    aliases: msgspec.Raw
+    type_certain: bool
+    origin: str
+    created_at: _Time
+    expired_at: _Time | None
+    merged_into: str | None
+    access_count: _Count
+    last_accessed_at: _Time | None
+
+
+class EntityVectorRecord(_Line, frozen=True, kw_only=True, tag="entity_vector"):
+    """An entity's embedding: float32 little-endian, base64."""
+
+    entity: str
+    seq: _Seq
+    model: str
+    embedding: bytes
+
+
+class QuestionRecord(_Line, frozen=True, kw_only=True, tag="question"):
+    """A hypothetical question with its vector; position -1, without either: they were tried."""
+
+    memory: str
+    position: Annotated[int, msgspec.Meta(ge=NO_QUESTION, le=_INT_MAX)]
+    seq: _Seq
+    text: str
+    model: str
+    embedding: bytes
+
+
+class SupersessionRecord(_Line, frozen=True, kw_only=True, tag="supersession"):
+    """`superseding` replaced `superseded` (L-03)."""
+
+    superseding: str
+    superseded: str
+    reason: str
+    created_at: _Time
+    seq: _Seq
+
+
+class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
+    """An enrichment job (D-08). A running one is written as pending: leases do not travel."""
+
+    id: str
+    memory: str
+    kind: str
+    state: JobState
+    attempts: _Count
+    next_attempt_at: _Time | None
+    last_error: str | None
+    created_at: _Time
+    updated_at: _Time
+
+
+Record = (
+    SourceRecord
+    | MemoryRecord
+    | VectorRecord
+    | EventRecord
+    | EdgeRecord
+    | EntityRecord
+    | EntityVectorRecord
+    | QuestionRecord
+    | SupersessionRecord
+    | JobRecord
+)

@@ -1,0 +1,191 @@
+"""The graph on its way to the projection: what starts at a node, and entities as nodes.
+
+Every row is checked against the chain, as in `feed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from vestig.ports import ProjectionRow
+from vestig.store.graph_rows import aliases_of
+from vestig.store.lookups import each, select_in
+from vestig.store.proof import Proof
+from vestig.store.schema import EDGE_CODES, EDGE_ENDS, INDEX, NO_QUESTION, NODE_TABLES, columns_sql
+
+__all__ = [
+    "FedEdge",
+    "NodeEdges",
+    "Selection",
+    "by_node",
+    "entity_rows",
+    "read_edges",
+    "select",
+    "stored_questions",
+]
+
+FedEdge = tuple[bytes, bytes, int, float, float | None, int, int | None]
+# A half-open range of rows, or a list of them.
+Selection = tuple[int, int] | list[int]
+
+_X: Final = INDEX["edges"]
+_N: Final = INDEX["entities"]
+_EDGE_WIDTH: Final = len(_X)
+_EDGE_OUT: Final = itemgetter(
+    *(_X[n] for n in ("id", "edge_type", "weight", "confidence", "t_created_us", "t_expired_us"))
+)
+_OUT: Final = itemgetter(
+    *(
+        _N[name]
+        for name in (
+            "row", "id", "namespace", "seq", "wseq", "entity_type", "canonical_name", "norm_key",
+            "aliases", "created_us", "expired_us",
+        )
+    )
+)  # fmt: skip
+# Codes of edges that the projection walks, by the kind of their start.
+_FED: Final = {
+    "mem": tuple(EDGE_CODES[name] for name in ("MENTIONS", "RELATED", "SUMMARIZES")),
+    "ent": (EDGE_CODES["RELATION"],),
+}
+_ENTITY: Final = 2
+_NOTE: Final = 3
+_UNKNOWN: Final = 3
+
+
+def _edges_sql(prefix: str) -> str:
+    """Edges with the id of their other end behind."""
+    ends = " ".join(
+        f'WHEN {code} THEN (SELECT id FROM {NODE_TABLES[EDGE_ENDS[code][1]]} WHERE "row" = to_row)'
+        for code in _FED[prefix]
+    )
+    codes = ", ".join(map(str, _FED[prefix]))
+    return (
+        f"SELECT {columns_sql('edges')}, CASE edge_type {ends} END FROM edges"
+        f" WHERE edge_type IN ({codes}) AND from_row"
+    )
+
+
+_EDGES: Final = {prefix: _edges_sql(prefix) for prefix in _FED}
+_ENTITIES: Final = f'SELECT {columns_sql("entities")} FROM entities WHERE "row"'
+_VECTORS: Final = f"SELECT {columns_sql('entity_vectors')} FROM entity_vectors WHERE entity"
+
+
+def select(
+    conn: apsw.Connection, sql: str, selection: Selection, order: str = ""
+) -> Iterator[tuple[Any, ...]]:
+    """Rows whose column, named at the end of `sql`, lies in the selection."""
+    if isinstance(selection, tuple):
+        column = sql.rsplit(" ", 1)[1]
+        return each(conn, f"{sql} >= ?1 AND {column} < ?2{order}", selection)
+    return select_in(conn, f"{sql} IN (?*){order}", selection)
+
+
+def by_node(rows: Iterable[tuple[Any, ...]], at: int) -> dict[int, list[tuple[Any, ...]]]:
+    """Node → its rows; they come in the order of nodes."""
+    return {node: list(group) for node, group in groupby(rows, itemgetter(at))}
+
+
+class NodeEdges(NamedTuple):
+    """Rows of the edges that start at nodes of one kind."""
+
+    prefix: str
+    rows: dict[int, list[tuple[Any, ...]]]
+
+    def seqs(self) -> set[int]:
+        """The transactions that wrote them as they are."""
+        return {_written_by(row) for rows in self.rows.values() for row in rows}
+
+    def fed(self, node: int, id: bytes, proof: Proof) -> tuple[list[FedEdge], int]:
+        """Edges that start at a node, by id, and the newest seq that wrote one (0: none)."""
+        found: list[FedEdge] = []
+        newest = 0
+        for row in self.rows.get(node, ()):
+            seq = _written_by(row)
+            proof.check("edges", row[:_EDGE_WIDTH], seq, id, self.prefix)
+            newest = max(newest, seq)
+            other = row[_EDGE_WIDTH]
+            if other is None:
+                raise proof.no_end("edges", id, self.prefix)
+            edge_id, code, weight, confidence, created, expired = _EDGE_OUT(row)
+            found.append((edge_id, other, code, weight, confidence, created, expired))
+        found.sort()
+        return found, newest
+
+
+def _written_by(edge: tuple[Any, ...]) -> int:
+    written: int = max(edge[_X["seq"]], edge[_X["expired_seq"]])
+    return written
+
+
+def read_edges(conn: apsw.Connection, prefix: str, selection: Selection) -> NodeEdges:
+    """Edges that start at these rows, in one statement."""
+    rows = select(conn, _EDGES[prefix], selection, " ORDER BY from_row")
+    return NodeEdges(prefix, by_node(rows, _X["from_row"]))
+
+
+def entity_rows(
+    conn: apsw.Connection, selection: Selection, proof: Proof
+) -> Iterator[ProjectionRow]:
+    """Entities as nodes of the projection, by row."""
+    entities = list(select(conn, _ENTITIES, selection, ' ORDER BY "row"'))
+    vectors = {row[1]: row for row in select(conn, _VECTORS, selection)}
+    edges = read_edges(conn, "ent", selection)
+    seqs = {row[_N["wseq"]] for row in entities}
+    seqs.update(row[2] for row in vectors.values())
+    proof.load(seqs | edges.seqs())
+    for entity in entities:
+        yield _entity(entity, vectors.get(entity[1]), edges, proof)
+
+
+def _entity(
+    entity: tuple[Any, ...], vector: tuple[Any, ...] | None, edges: NodeEdges, proof: Proof
+) -> ProjectionRow:
+    (
+        number, id, namespace, seq, wseq, entity_type, name, norm_key, aliases, created, expired,
+    ) = _OUT(entity)  # fmt: skip
+    proof.check("entities", entity, wseq, id, "ent")
+    touched = wseq
+    embedding: bytes | None = None
+    if vector is not None:
+        proof.check("entity_vectors", vector, vector[2], id, "ent")
+        touched = max(touched, vector[2])
+        embedding = vector[4]
+    starting, newest = edges.fed(number, id, proof)
+    names = _names(norm_key.removeprefix(f"{entity_type}:"), name, aliases)
+    return (
+        id, seq, max(touched, newest), "", None, namespace, None, _ENTITY,
+        0 if expired is None else 1, entity_type, None, None, _NOTE, _UNKNOWN, False, created,
+        None, created, expired, embedding, [], [], [], [], [], [], starting, [], names,
+    )  # fmt: skip
+
+
+def _names(norm: str, name: str, aliases: str) -> list[tuple[str, str]]:
+    """(norm name, stored name): the canonical one first, each norm name once."""
+    found = {norm: name}
+    if aliases != "[]":
+        from vestig.language.name_forms import norm_name
+
+        for alias in aliases_of(aliases):
+            found.setdefault(norm_name(alias.name), alias.name)
+    return list(found.items())
+
+
+def stored_questions(
+    rows: Iterable[tuple[Any, ...]], id: bytes, proof: Proof
+) -> tuple[list[bytes], int]:
+    """Vectors of a memory's questions in order, and the newest seq that wrote one (0: none)."""
+    vectors: list[tuple[int, bytes]] = []
+    newest = 0
+    for row in rows:
+        _salt, _row, _memory, position, seq, _text, _model, embedding = row
+        proof.check("questions", row, seq, id)
+        newest = max(newest, seq)
+        if position != NO_QUESTION:
+            vectors.append((position, embedding))
+    return [embedding for _position, embedding in sorted(vectors)], newest

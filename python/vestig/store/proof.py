@@ -1,0 +1,85 @@
+"""What the chain says was written, held against the rows on their way to the projection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import apsw
+import msgspec
+
+from vestig.ids import id_text
+from vestig.store import chain
+from vestig.store.faults import damaged
+from vestig.store.lookups import each, select_in
+
+__all__ = ["Proof"]
+
+_PROVED: Final = frozenset(
+    ("memories", "vectors", "events", "edges", "entities", "entity_vectors", "questions")
+)
+
+
+class Proof:
+    """The links of the seqs that a batch of rows needs."""
+
+    def __init__(
+        self, conn: apsw.Connection, where: str, seq: int, retired: chain.RetiredDigests
+    ) -> None:
+        self._conn = conn
+        self._where = where
+        self._seq = seq
+        self._retired = retired.through(conn, seq)
+        self._written: dict[int, frozenset[bytes]] = {}
+
+    def load(self, seqs: set[int]) -> None:
+        """Keeps the links of these seqs and forgets the others."""
+        missing = seqs - self._written.keys()
+        for old in self._written.keys() - seqs:
+            del self._written[old]
+        wanted = sorted(missing)
+        if wanted and wanted[-1] - wanted[0] < 2 * len(wanted):
+            rows: Iterator[Any] = iter(
+                each(
+                    self._conn,
+                    "SELECT seq, written FROM chain WHERE seq BETWEEN ? AND ?",
+                    (wanted[0], wanted[-1]),
+                )
+            )
+        else:
+            rows = select_in(self._conn, "SELECT seq, written FROM chain WHERE seq IN (?*)", wanted)
+        for seq, packed in rows:
+            if seq in missing:
+                try:
+                    runs = chain.digests_of(packed)
+                except (msgspec.MsgspecError, ValueError, TypeError, IndexError) as error:
+                    raise damaged(self._where, f"an unreadable chain row {seq}") from error
+                self._written[seq] = frozenset().union(
+                    *(run for table, run in runs.items() if table in _PROVED)
+                )
+
+    def check(
+        self, table: str, row: Sequence[Any], seq: int, id: bytes, prefix: str = "mem"
+    ) -> None:
+        """The row, of this node, is the version that the chain holds as current at the view's
+        seq.
+
+        Raises:
+            StoreDamagedError: it is not.
+        """
+        digest = chain.digest(table, row)
+        written = self._written.get(seq)
+        if written is None or digest not in written:
+            raise damaged(
+                self._where,
+                f"a row of table {table} of {id_text(prefix, id)} that was never written so",
+            )
+        if self._retired.get(digest, self._seq + 1) <= self._seq:
+            raise damaged(
+                self._where,
+                f"an older version of a row of table {table} of {id_text(prefix, id)}",
+            )
+
+    def no_end(self, table: str, id: bytes, prefix: str) -> Exception:
+        """An edge of this node whose other end is gone."""
+        return damaged(self._where, f"a row of table {table} of {id_text(prefix, id)} without end")
