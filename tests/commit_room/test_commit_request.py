@@ -92,7 +92,9 @@ CYCLE.append(CYCLE)
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"tag": ["a"]}, "did you mean tags?"),
     ({"t_vaild": "2026-01-01"}, "did you mean t_valid?"),
-    ({"entities": []}, "entities"),
+    ({"entitys": []}, "did you mean entities?"),
+    ({"entities": "Ada"}, "a list of names or objects"),
+    ({"hypothetical_queries": "Why?"}, "a list of questions"),
     ({"source": ""}, "source"),
     ({"source": "x" * 65}, "at most 64"),
     ({"source": 3}, "source"),

@@ -51,7 +51,7 @@ def test_x_c25_defer_stores_without_vector(opener: Opener, clock: FrozenClock) -
 
 
 def test_c06_late_match_only_hints(opener: Opener, clock: FrozenClock) -> None:
-    first, near = "Backups run at night in Oslo", "Backups really run at night in Oslo"
+    first, near = "Backups run at night in town", "Backups really run at night in town"
     embedder = ScriptedEmbedder({first: vector_at(1.0), near: vector_at(0.97)})
     store = opener(embedder=embedder, config={"embedding": {"on_failure": "defer"}})
     kept = store.commit(first)

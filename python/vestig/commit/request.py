@@ -11,7 +11,9 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.commit.metadata import plain_metadata
+from vestig.commit.names import GivenEntity, given_entities
 from vestig.commit.origin import derive_origin
+from vestig.commit.questions import given_questions
 from vestig.commit.values import (
     SCOPE_CHARS_MAX,
     check_validity,
@@ -74,7 +76,9 @@ class CommitRequest(msgspec.Struct, frozen=True, kw_only=True):
     t_ref: Any = None
     temporal_stability: Any = None
     trigger: Any = None
+    entities: Any = None
     keywords: Any = None
+    hypothetical_queries: Any = None
     retention_policy: Any = None
     retention_until: Any = None
     pinned: Any = False
@@ -115,6 +119,8 @@ class ValidRequest(msgspec.Struct, frozen=True, kw_only=True):
     temporal_stability: Stability | None
     trigger: str | None
     keywords: tuple[str, ...]
+    entities: tuple[GivenEntity, ...]
+    hypothetical_queries: tuple[Any, ...] | None
     retention_policy: RetentionPolicy
     retention_until_us: int | None
     pinned: bool
@@ -237,6 +243,10 @@ def validate(
         temporal_stability=choice("temporal_stability", request.temporal_stability, Stability),
         trigger=None if trigger is None else trigger.value,
         keywords=() if request.keywords is None else texts("keywords", request.keywords),
+        entities=() if request.entities is None else given_entities(request.entities),
+        hypothetical_queries=None
+        if request.hypothetical_queries is None
+        else given_questions(request.hypothetical_queries),
         retention_policy=RetentionPolicy(policy)
         if policy is not None
         else required_choice("retention_policy", request.retention_policy, RetentionPolicy),

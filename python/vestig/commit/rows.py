@@ -11,9 +11,11 @@ from vestig.changes import (
     ChangeSet,
     MemoryPatch,
     NewEdge,
+    NewEntity,
     NewEvent,
     NewJob,
     NewMemory,
+    NewQuestion,
     NewSource,
     NewVector,
     StoredWindow,
@@ -58,6 +60,8 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     vector: bytes | None = None
     model: str = ""
     embed_later: bool = False
+    # (text, vector); None = not tried
+    questions: tuple[tuple[str, bytes], ...] | None = None
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +83,9 @@ class Rows(msgspec.Struct, kw_only=True):
     edges: list[NewEdge] = msgspec.field(default_factory=list)
     supersessions: list[Any] = msgspec.field(default_factory=list)
     jobs: list[NewJob] = msgspec.field(default_factory=list)
+    entities: list[NewEntity] = msgspec.field(default_factory=list)
+    questions: list[NewQuestion] = msgspec.field(default_factory=list)
+    questions_tried: list[str] = msgspec.field(default_factory=list)
     # (agent, session_id) → the agentic source of this transaction
     agents: dict[tuple[str, str | None, str | None], str] = msgspec.field(default_factory=dict)
 
@@ -94,6 +101,9 @@ class Rows(msgspec.Struct, kw_only=True):
             edges=tuple(self.edges),
             supersessions=tuple(self.supersessions),
             jobs=tuple(self.jobs),
+            entities=tuple(self.entities),
+            questions=tuple(self.questions),
+            questions_tried=tuple(self.questions_tried),
         )
 
 
@@ -199,9 +209,26 @@ def insert(rows: Rows, came: Arrival, found: Found) -> NewMemory:
     }
     kind = EventType.IMPORT if request.source == "import" else EventType.ADD
     rows.events.append(_event(came, memory.id, kind, payload))
+    ask(rows, memory.id, came)
     _produced(rows, came, memory.id)
     rows.edges.extend(related_edge(memory.id, id, score) for id, score in found.related)
     return memory
+
+
+def ask(rows: Rows, memory_id: str, came: Arrival) -> None:
+    """Hypothetical questions with their vectors; none usable is told apart from none tried
+    (C-13). A question without a vector is not stored."""
+    if came.questions is None:
+        return
+    made = [
+        NewQuestion(
+            memory_id=memory_id, position=position, text=text, model=came.model, embedding=vector
+        )
+        for position, (text, vector) in enumerate(came.questions)
+    ]
+    rows.questions.extend(made)
+    if not made:
+        rows.questions_tried.append(memory_id)
 
 
 def link_possible_update(rows: Rows, memory_id: str, hint: PossibleUpdate) -> None:

@@ -16,6 +16,7 @@ from msgspec import UNSET
 from vestig.changes import ChangeSet
 from vestig.commit import request as requests
 from vestig.commit.hygiene import check
+from vestig.commit.names import typed
 from vestig.commit.normalise import content_hash, normalise
 from vestig.engine.cases import GroupEnds
 from vestig.engine.changing import clock_notice
@@ -24,6 +25,8 @@ from vestig.engine.deciding import Batch
 from vestig.engine.embedding import check_identity, remember_identity, spoken
 from vestig.engine.hooks import call_hooks, check_depth
 from vestig.engine.items import Item
+from vestig.engine.known_names import types_of
+from vestig.engine.naming import NameVectors
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.lifecycle.update import FieldChanges
 from vestig.ports import UniquenessCollision
@@ -182,6 +185,7 @@ def prepare(context: Context, arguments: dict[str, Any], options: BatchOptions) 
         text=text,
         content_hash=content_hash(text),
         reference_us=reference_us,
+        entities=typed(valid.entities, types_of(settings.m4.entity_types)),
     )
     if reason is not None:
         item.outcome = _rejected(context, item, reason)
@@ -228,9 +232,10 @@ def _run(context: Context, items: list[Item]) -> None:
 
 def _decide_and_write(context: Context, group: list[Item]) -> None:
     """One transaction; tried again when another writer took a text in the meantime."""
+    names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
         with context.ledger.read() as view:
-            batch = Batch(context, group)
+            batch = Batch(context, group, names)
             batch.look_up(view)
         _embed(context, batch)
         try:
@@ -243,29 +248,35 @@ def _decide_and_write(context: Context, group: list[Item]) -> None:
 
 
 def _embed(context: Context, batch: Batch) -> None:
-    """Vectors of the new texts, in one call; deferred where the configuration says so."""
+    """Vectors of the new texts, their questions and the names new to the store, in one call;
+    deferred where the configuration says so."""
     fresh = batch.to_embed()
-    if not fresh:
+    names = batch.names_to_embed(fresh)
+    if not fresh and not names:
         return
     texts = [spoken(item.text, item.request.author) for item in fresh]
+    asked = [question for item in fresh for question in item.questions or ()]
     try:
         if batch.dry:
             check_identity(context)
         else:
             remember_identity(context)
-        vectors = context.embed(texts)
+        vectors = iter(context.embed([*texts, *asked, *names]))
     except ProviderError as error:
         if context.config.settings.embedding.on_failure != "defer":
             raise
         for item in fresh:
             item.deferred = type(error).__name__
         return
-    for item, text, vector in zip(fresh, texts, vectors, strict=True):
-        item.vector = vector
+    for item, text in zip(fresh, texts, strict=True):
+        item.vector = next(vectors)
         if context.embedder.truncated(text):
             item.warnings.append(
                 "the embedder reads only the beginning of this text; the rest is found by words"
             )
+    for item in fresh:
+        item.question_vectors = tuple(next(vectors) for _ in item.questions or ())
+    batch.names.known |= zip(names, vectors, strict=True)
 
 
 def _write(context: Context, batch: Batch) -> None:

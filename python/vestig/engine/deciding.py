@@ -14,17 +14,18 @@ from vestig.changes import ChangeSet, NewEvent
 from vestig.commit import rows as row
 from vestig.commit.guard import GuardText, differs
 from vestig.commit.guard import prepare as prepare_guard
+from vestig.commit.names import link
 from vestig.commit.rows import Found, Rows
-from vestig.engine.cases import Case, Draft, GroupEnds, Nearest
+from vestig.engine.cases import Case, Draft, GroupEnds, Nearest, outcome_of
 from vestig.engine.context import Context
 from vestig.engine.items import Item, arrival, extract, guard_of, text_key
+from vestig.engine.naming import NameVectors, Naming
 from vestig.engine.neighbours import NOBODY, Neighbours, neighbours
 from vestig.errors import VestigError
 from vestig.lifecycle import supersession
 from vestig.ports import LedgerView, UniquenessCollision
 from vestig.times import from_us, to_us
 from vestig.types import (
-    CommitOutcome,
     CommitOutcomeKind,
     Degradation,
     Kind,
@@ -43,8 +44,10 @@ _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 class Batch:
     """Up to a thousand commits of which each is written or none."""
 
-    def __init__(self, context: Context, items: list[Item]) -> None:
+    def __init__(self, context: Context, items: list[Item], names: NameVectors) -> None:
         self.context = context
+        self.names = names
+        self._naming = Naming(context, items, names)
         self.settings = context.config.settings
         self.items = items
         self.now_us = context.now_us()
@@ -59,6 +62,7 @@ class Batch:
         self._inserted: dict[int, str] = {}
         self._pending: dict[str, Item] = {}
         self._restored = False
+        self._naming.start()
         # superseded id → ids that superseded it
         self._successors: dict[str, set[str]] = {}
 
@@ -99,6 +103,18 @@ class Batch:
                 fresh.append(item)
             seen.add(key)
         return fresh
+
+    def names_to_embed(self, fresh: list[Item]) -> list[str]:
+        """What is embedded of names that are new to the store."""
+        if not fresh and not self.names.wanted:
+            return []
+        new = {id(item) for item in fresh}
+        places = [
+            place
+            for place, item in enumerate(self.items)
+            if id(item) in new or item.vector is not None
+        ]
+        return self.context.keeper.run(lambda view, _: self._naming.to_embed(view, places))
 
     # --- the decision ----------------------------------------------------------------------
 
@@ -150,7 +166,7 @@ class Batch:
                 # A restored memory is a neighbour again when its return is written (G-07).
                 raise GroupEnds(place)
             else:
-                self._insert(case, near, nearest.update)
+                self._insert(view, case, near, nearest.update)
         self._cases.append(case)
 
     def _same_text(self, place: int, item: Item) -> Memory | None:
@@ -260,7 +276,15 @@ class Batch:
         case.draft = Draft(kind=kind, memory_id=memory.id, event_id=event.id, score=score)
         self._supersede(case, memory.id, to_us(memory.t_valid))
 
-    def _insert(self, case: Case, near: Neighbours, update: PossibleUpdate | None) -> None:
+    def _insert(
+        self, view: LedgerView, case: Case, near: Neighbours, update: PossibleUpdate | None
+    ) -> None:
+        uses, lost = self._naming.uses(view, case.place)
+        if lost:
+            case.warnings.append(
+                f"{lost} of {len(case.item.entities)} entities were left out: below"
+                " m4.entity_extraction.min_confidence, or more than max_entities_per_memory"
+            )
         expired = [memory.id for memory in self._exact[case.place]]
         found = Found(
             related=self._related(case, near),
@@ -268,6 +292,8 @@ class Batch:
             revives=expired[0] if expired else None,
         )
         memory = row.insert(self._rows, case.came, found)
+        link(self._rows, memory.id, uses, self.settings.m4)
+        self._naming.inserted(case.place, uses)
         if update is not None:
             row.link_possible_update(self._rows, memory.id, update)
         self._known[memory.id] = row.memory_of(memory, self.now_us)
@@ -283,6 +309,8 @@ class Batch:
             update=update,
             revives=found.revives,
             jobs=jobs,
+            # a dry run has no ids for what it does not store
+            entities=tuple(use.entity_id for use in uses if use.new is None or not self.dry),
         )
         self._supersede(case, memory.id, memory.t_valid_us)
 
@@ -347,45 +375,4 @@ class Batch:
     def finish(self, seq: int | None, degraded: list[Degradation]) -> None:
         """Outcomes of all items; `seq` None = nothing was written (dry run)."""
         for case in self._cases:
-            case.item.outcome = self._outcome(case, seq, degraded)
-
-    def _outcome(self, case: Case, seq: int | None, degraded: list[Degradation]) -> CommitOutcome:
-        item, draft, request = case.item, case.draft, case.item.request
-        assert draft is not None, "a decided case has a draft"
-        hygiene, written = self.settings.hygiene, seq is not None
-        thresholds: dict[str, float] = {
-            "min_chars": hygiene.min_chars,
-            "max_chars": hygiene.max_chars,
-        }
-        if case.checked_near:
-            thresholds["near_duplicate_threshold"] = hygiene.near_duplicate.threshold
-        duplicate = draft.kind is not CommitOutcomeKind.INSERTED_NEW
-        entries = list(degraded)
-        if item.deferred is not None and not duplicate:
-            detail = f"stored without a vector ({item.deferred}): found by words until embedded"
-            if not draft.jobs:
-                detail += "; no job was queued, `vestig rebuild --embeddings` makes it"
-            entries.append(Degradation(code="embedding_deferred", detail=detail))
-        return CommitOutcome(
-            outcome=draft.kind,
-            memory_id=draft.memory_id if written or duplicate else None,
-            matched_memory_id=draft.memory_id if duplicate else None,
-            query_score=draft.score,
-            content_hash=item.content_hash,
-            occurred_at=from_us(item.reference_us),
-            source=request.source,
-            tags=request.tags,
-            artifact_ref=request.artifact_ref,
-            namespace=request.namespace,
-            scope=request.scope,
-            thresholds=thresholds,
-            deduplicated=duplicate,
-            possible_update_of=draft.update,
-            revives=draft.revives,
-            superseded=case.superseded,
-            event_id=draft.event_id if written else None,
-            seq=seq,
-            jobs=draft.jobs if written else (),
-            warnings=tuple(case.warnings),
-            degraded=tuple(entries),
-        )
+            case.item.outcome = outcome_of(case, self.settings.hygiene, seq, degraded)

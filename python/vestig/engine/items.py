@@ -7,12 +7,15 @@ from typing import Any
 import msgspec
 
 from vestig.changes import StoredWindow
-from vestig.commit import stability
+from vestig.commit import questions, stability
 from vestig.commit.guard import GuardText
 from vestig.commit.guard import prepare as prepare_guard
+from vestig.commit.names import GivenEntity
 from vestig.commit.rows import Arrival
+from vestig.config.recall_sections import HydeSettings
 from vestig.engine.context import Context
 from vestig.language import temporal, words
+from vestig.language.gazetteer import Reading
 from vestig.types import CommitOutcome
 
 __all__ = ["Item", "arrival", "extract", "guard_of", "text_key"]
@@ -32,8 +35,14 @@ class Item(msgspec.Struct, kw_only=True):
     keywords: tuple[str, ...] = ()
     stability: Any = None
     guard: GuardText | None = None
+    reading: Reading | None = None
+    # the caller's names, with types of the ontology
+    entities: tuple[GivenEntity, ...] = ()
+    # hypothetical questions; None = not tried
+    questions: tuple[str, ...] | None = None
     # embedding
     vector: bytes | None = None
+    question_vectors: tuple[bytes, ...] = ()
     needs_vector: bool = False
     deferred: str | None = None
     # the end
@@ -75,6 +84,32 @@ def extract(context: Context, item: Item) -> None:
     item.stability = stability.derive(
         item.text, found, item.reference_us, given=given.temporal_stability
     )
+    _ask(item, settings.m5.hyde)
+
+
+def _ask(item: Item, hyde: HydeSettings) -> None:
+    """Questions that the text answers: the caller's, else made by rules (C-13)."""
+    given, trigger = item.request.hypothetical_queries, item.request.trigger
+    if not questions.is_allowed(trigger, hyde):
+        if given is not None:
+            why = (
+                "m5.hyde.enabled is false"
+                if not hyde.enabled
+                else f"the trigger is none of {', '.join(hyde.allowed_triggers) or 'those allowed'}"
+            )
+            item.warnings.append(f"the hypothetical questions were left out: {why}")
+        return
+    if given is not None:
+        item.questions = questions.clean(given, hyde.max_queries)
+        lost = len(given) - len(item.questions)
+        if lost:
+            item.warnings.append(
+                f"{lost} of {len(given)} hypothetical questions were left out: blank, repeated,"
+                f" longer than {questions.CHARS_MAX} characters, or more than"
+                " m5.hyde.max_queries"
+            )
+    elif hyde.offline == "templates":
+        item.questions = questions.made(item.text, trigger, hyde.max_queries)
 
 
 def guard_of(context: Context, item: Item) -> GuardText:
@@ -99,6 +134,9 @@ def arrival(context: Context, item: Item, now_us: int) -> Arrival:
         vector=item.vector,
         model=context.embedder.model,
         embed_later=item.deferred is not None and jobs_wanted(context, item),
+        questions=None
+        if item.questions is None or len(item.question_vectors) != len(item.questions)
+        else tuple(zip(item.questions, item.question_vectors, strict=True)),
     )
 
 

@@ -31,9 +31,11 @@ __all__ = [
     "Mentioned",
     "Reading",
     "best",
+    "named",
     "read",
     "resolve",
     "single_words",
+    "whole",
 ]
 
 # (lower-cased word, left-stripped, right-stripped, stripped on both sides): a name's first word
@@ -95,18 +97,25 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     openers: tuple[str, ...]
 
 
-def read(text: str, title: str | None = None, *, rules: bool = True) -> Reading:
+def read(
+    text: str,
+    title: str | None = None,
+    *,
+    rules: bool = True,
+    types: Mapping[str, str] | None = None,
+) -> Reading:
     """Takes a text apart.
 
     Args:
         title: the note's or document's title (Q-01).
         rules: whether the patterns of G-03 are tried too, or only known names are looked for.
+        types: what the types of the patterns are called here; None = as they are.
 
     Example:
         >>> read("Ask (Ada Lovelace)").words[1]
         ('(ada', 'ada', '(ada', 'ada')
     """
-    found = tuple(candidates(text)) if rules else ()
+    found = tuple(_called(candidates(text), types)) if rules else ()
     named = title_name(title) if rules else None
     words, spans, parts = list[Forms](), list[tuple[int, int]](), list[re.Match[str]]()
     for match in _WORD.finditer(text):
@@ -137,6 +146,12 @@ def read(text: str, title: str | None = None, *, rules: bool = True) -> Reading:
         title_from=title_from,
         openers=tuple(openers),
     )
+
+
+def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
+    if types is None:
+        return names
+    return [msgspec.structs.replace(name, type=types.get(name.type, UNTYPED)) for name in names]
 
 
 def _add(words: list[Forms], spans: list[tuple[int, int]], word: str, at: int) -> None:
@@ -217,6 +232,33 @@ def single_words(
     return tuple(asked)
 
 
+def whole(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) -> list[Known]:
+    """Entities of which the text, in any capitals, is a name."""
+    if not reading.text.strip():
+        return []
+    norm = norm_name(reading.text)
+    found = {match.known.id: match.known for match in _matches(reading, hits, known)
+             if match.norm == norm}  # fmt: skip
+    return list(found.values())
+
+
+def named(entities: Iterable[Known], type: str) -> Known | None:
+    """Whom a name of this type means among those that have it: one of its type; an untyped name
+    takes the type of the only typed one (G-03).
+
+    Example:
+        >>> ada = Known(id="ent_1", type="PERSON", name="Ada")
+        >>> named([ada], "UNTYPED") == ada, named([ada], "ORG")
+        (True, None)
+    """
+    all = {entity.id: entity for entity in entities}.values()
+    same = [entity for entity in all if entity.type == type]
+    if type == UNTYPED:
+        typed = [entity for entity in all if entity.type != UNTYPED]
+        same = typed if len(typed) == 1 else same
+    return min(same, key=lambda entity: entity.order, default=None)
+
+
 def resolve(
     reading: Reading,
     hits: Sequence[Hit] = (),
@@ -241,9 +283,9 @@ def resolve(
         ('Ada Lovelace', 'PERSON', 1.0, 'ent_1')
     """
     matches = _matches(reading, hits, known or {})
-    named: dict[str, list[_Match]] = {}
+    by_norm: dict[str, list[_Match]] = {}
     for match in matches:
-        named.setdefault(match.norm, []).append(match)
+        by_norm.setdefault(match.norm, []).append(match)
     rules = _without_openers(reading, common)
     typed = {(name.start, name.end): name.type for name in rules}
     spans: dict[tuple[int, int], list[_Match]] = {}
@@ -261,9 +303,9 @@ def resolve(
             Name(name=written, start=span[0], end=span[1], type=entity.type, confidence=1.0)
         )
     names = [name for name in chosen(found) if name.confidence == 1.0 or is_specific(name.name)]
-    mentioned = [_mentioned(name, chosen_at, named) for name in names]
+    mentioned = [_mentioned(name, chosen_at, by_norm) for name in names]
     if reading.title is not None:
-        mentioned.append(_titled(reading.title, spans.get((-1, -1), []), named))
+        mentioned.append(_titled(reading.title, spans.get((-1, -1), []), by_norm))
     return mentioned
 
 
@@ -296,11 +338,11 @@ def _one(group: Sequence[_Match], type: str) -> Known:
 
 
 def _mentioned(
-    name: Name, chosen_at: Mapping[tuple[int, int], Known], named: Mapping[str, list[_Match]]
+    name: Name, chosen_at: Mapping[tuple[int, int], Known], by_norm: Mapping[str, list[_Match]]
 ) -> Mentioned:
     entity = chosen_at.get((name.start, name.end)) if name.confidence == 1.0 else None
     if entity is None:
-        entity = _by_name(name, named)
+        entity = _by_name(name, by_norm)
     return Mentioned(
         name=cased_name(name.name) if entity is None else entity.name,
         type=name.type if entity is None else entity.type,
@@ -312,9 +354,9 @@ def _mentioned(
     )
 
 
-def _titled(title: Name, group: Sequence[_Match], named: Mapping[str, list[_Match]]) -> Mentioned:
+def _titled(title: Name, group: Sequence[_Match], by_norm: Mapping[str, list[_Match]]) -> Mentioned:
     entity = _one(group, UNTYPED) if group else None
-    found = _mentioned(title, {}, named)
+    found = _mentioned(title, {}, by_norm)
     if entity is None:
         return found
     return msgspec.structs.replace(
@@ -322,16 +364,11 @@ def _titled(title: Name, group: Sequence[_Match], named: Mapping[str, list[_Matc
     )
 
 
-def _by_name(name: Name, named: Mapping[str, list[_Match]]) -> Known | None:
+def _by_name(name: Name, by_norm: Mapping[str, list[_Match]]) -> Known | None:
     """A name of the rules that an entity of its type has in other capitals; an untyped one takes
     the type of the only typed entity that has it."""
-    group = named.get(norm_name(name.name), ())
-    entities = {match.known.id: match.known for match in group}.values()
-    same = [entity for entity in entities if entity.type == name.type]
-    if name.type == UNTYPED:
-        typed = [entity for entity in entities if entity.type != UNTYPED]
-        same = typed if len(typed) == 1 else same
-    return min(same, key=lambda entity: entity.order, default=None)
+    group = by_norm.get(norm_name(name.name), ())
+    return named((match.known for match in group), name.type)
 
 
 def best(names: Iterable[Mentioned], most: int) -> list[Mentioned]:

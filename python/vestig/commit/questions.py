@@ -1,0 +1,179 @@
+"""Questions that a memory answers: the caller's, cleaned, or made by rules (C-13). Pure.
+
+The rules know English. Each is a pattern over one of the first two sentences and the question
+that it makes of its groups; the first that fits a sentence decides for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
+
+from vestig.commit.normalise import check_unicode
+from vestig.errors import ValidationError
+from vestig.language.listed import listed
+
+__all__ = ["CHARS_MAX", "clean", "given_questions", "is_allowed", "made"]
+
+CHARS_MAX: Final = 300
+_SENTENCES: Final = 2
+_LIST_ITEMS_MAX: Final = 1_000
+_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
+
+_IS: Final = r"(?:was|were|is|are|got|has been|have been)"
+_SOLVED: Final = r"(?:fixed|solved|resolved|repaired|cured)"
+_WHEN: Final = r"(?:if|when|whenever)\s+(.+?),\s+(?:then\s+)?.+"
+_WHY: Final = (r"(.+?)\s+(?:because|since|due to|caused by)\s+.+", "Why is it that {0}?")
+_PROBLEM: Final = (
+    (
+        r"(?:the )?(?:problem|issue|bug|error)\s*(?::|was that|is that)\s*(.+)",
+        "How is it solved that {0}?",
+    ),
+    (
+        r"(?:the )?(?:solution|fix|answer|workaround|remedy)\s*(?::|was to|is to)\s*(.+)",
+        "Which problem is solved when you {0}?",
+    ),
+    (rf"(.+?)\s+{_IS}\s+{_SOLVED} (?:by|with|when|after)\s+.+", "How was {0} fixed?"),
+    (rf"(?:we |i |they )?{_SOLVED}\s+(.+?)\s+(?:by|with|when|after)\s+.+", "How was {0} fixed?"),
+    (r"to\s+(?:fix|solve|resolve|repair|avoid|prevent)\s+(.+?),\s+.+", "What helps against {0}?"),
+    (_WHEN, "What should be done when {0}?"),
+    _WHY,
+)
+_FAILURE: Final = (
+    (
+        r"(?:we |i |they )?(?:tried|attempted) to\s+(.+?),?\s+(?:but|and it|which|without)\b.*",
+        "What happens when you try to {0}?",
+    ),
+    (
+        r"(?:we |i |they )?(?:tried|attempted)\s+(.+?),?\s+(?:but|and it|which|without)\b.*",
+        "What happens when you try {0}?",
+    ),
+    (
+        r"(?:never|do not|don't|avoid)\s+(.+?)(?:\s+(?:because|since|as|or)\s+.+)?",
+        "Why is it a mistake to {0}?",
+    ),
+    (
+        r"(.+?)\s+(?:fail(?:s|ed)|br(?:oke|eaks)|crash(?:es|ed)|(?:did|does)(?: not|n't) work)\b.*",
+        "Why does {0} fail?",
+    ),
+    (_WHEN, "What goes wrong when {0}?"),
+    _WHY,
+    (
+        r"(?:the )?(?:lesson|mistake|error|failure)\s*(?::|was that|is that|was to|is to)\s*(.+)",
+        "What was learnt about {0}?",
+    ),
+)
+_Rules = tuple[tuple[re.Pattern[str], str], ...]
+
+
+def _compiled(rules: Iterable[tuple[str, str]]) -> _Rules:
+    return tuple((re.compile(pattern, re.I | re.S), question) for pattern, question in rules)
+
+
+_RULES: Final[dict[str, _Rules]] = {
+    "problem-solution": _compiled(_PROBLEM),
+    "learning-failure": _compiled(_FAILURE),
+}
+# What is asked of a first sentence that no rule knows.
+_OTHERWISE: Final = {
+    "problem-solution": "How is this solved: {0}?",
+    "learning-failure": "What went wrong: {0}?",
+}
+_PREFIX: Final = re.compile(
+    r"(?:note|remember|fyi|reminder|(?:lesson )?learn(?:ed|t))\s*:\s*", re.I
+)
+# Words whose capital goes when they no longer begin a sentence.
+_LOWERED: Final = frozenset(
+    listed(
+        "the a an this that these those our my your their its his her we it they he she you some"
+        " any all every each no using"
+    )
+)
+
+
+class Hyde(Protocol):
+    """What is read of `m5.hyde`."""
+
+    @property
+    def enabled(self) -> bool: ...
+    @property
+    def allowed_triggers(self) -> tuple[str, ...]: ...
+
+
+def is_allowed(trigger: str | None, hyde: Hyde) -> bool:
+    """Whether a memory of this trigger gets questions."""
+    return hyde.enabled and trigger is not None and trigger in hyde.allowed_triggers
+
+
+def given_questions(value: object) -> tuple[Any, ...]:
+    """The argument `hypothetical_queries`: a list; what cannot be used in it is left out later.
+
+    Raises:
+        ValidationError: no list, or a text that is no Unicode.
+    """
+    if isinstance(value, str) or not isinstance(value, (list, tuple)):
+        raise ValidationError("hypothetical_queries", type(value).__name__, "a list of questions")
+    if len(value) > _LIST_ITEMS_MAX:
+        raise ValidationError(
+            "hypothetical_queries", f"{len(value)} items", f"at most {_LIST_ITEMS_MAX} items"
+        )
+    for at, item in enumerate(value):
+        if isinstance(item, str):
+            check_unicode(f"hypothetical_queries[{at}]", item)
+    return tuple(value)
+
+
+def clean(questions: Iterable[Any], most: int) -> tuple[str, ...]:
+    """Texts that are not blank and not longer than 300 characters, each once, at most so many.
+
+    Example:
+        >>> clean([" Why? ", 3, "", "Why?", "x" * 301, "How?", "When?"], 2)
+        ('Why?', 'How?')
+    """
+    found: dict[str, None] = {}
+    for question in questions:
+        if not isinstance(question, str):
+            continue
+        text = question.strip()
+        if text and len(text) <= CHARS_MAX and "\0" not in text:
+            found[text] = None
+    return tuple(found)[:most]
+
+
+def made(text: str, trigger: str, most: int) -> tuple[str, ...]:
+    """Questions by the rules from the first two sentences; () for a trigger without rules.
+
+    Example:
+        >>> made("The login loop was fixed by clearing the cookies.", "problem-solution", 2)
+        ('How was the login loop fixed?',)
+    """
+    rules = _RULES.get(trigger)
+    if rules is None:
+        return ()
+    sentences = [part for part in _END.split(text.strip()) if part.strip()]
+    found = [_question(part, rules) for part in sentences[:_SENTENCES]]
+    if found and found[0] is None:
+        found[0] = _OTHERWISE[trigger].format(_plain(sentences[0]))
+    return clean(found, most)
+
+
+def _plain(sentence: str) -> str:
+    return _PREFIX.sub("", sentence.strip(), count=1).rstrip(" .!?;:,\"')")
+
+
+def _question(sentence: str, rules: _Rules) -> str | None:
+    plain = _plain(sentence)
+    for pattern, question in rules:
+        match = pattern.fullmatch(plain)
+        if match is not None:
+            return question.format(_inside(match[1]))
+    return None
+
+
+def _inside(part: str) -> str:
+    """A part as it stands within a question: the capital of an ordinary first word goes."""
+    part = part.strip(" ,;:")
+    first = part.split(None, 1)[0] if part else ""
+    ordinary = first[:1].isupper() and first.lower() in _LOWERED
+    return part[:1].lower() + part[1:] if ordinary else part

@@ -1,0 +1,75 @@
+"""What a store knows of the words of texts: the gazetteer's questions to it (G-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from vestig.engine.context import Context
+from vestig.ids import id_text
+from vestig.language.gazetteer import Forms, Hit, Known
+from vestig.language.ontology import Ontology, read_ontology
+from vestig.ports import LedgerView
+
+__all__ = ["common_words", "known_names", "types_of", "types_of_rules"]
+
+# The types that the patterns of G-03 give.
+_OF_RULES: Final = ("ORG", "PERSON", "FILE", "PLACE", "SYSTEM", "CONCEPT")
+
+
+@cache
+def types_of(section: Any) -> Ontology:
+    """The types that `m4.entity_types` configures (G-01)."""
+    return read_ontology(msgspec.to_builtins(section))
+
+
+@cache
+def types_of_rules(section: Any) -> dict[str, str] | None:
+    """What the types of the patterns are called in this store; one that it does not have is
+    left out, and None says that all are as they are."""
+    types = types_of(section)
+    found = {type: types.resolve(type) for type in _OF_RULES}
+    if all(type == own for type, own in found.items()):
+        return None
+    return {type: own for type, own in found.items() if own is not None}
+
+
+def known_names(
+    context: Context, view: LedgerView, namespace: str, words: Sequence[Forms]
+) -> tuple[list[Hit], dict[str, Known]]:
+    """Runs of these words that are names of unexpired entities, by first word; and those
+    entities. For a callback of `ProjectionKeeper.run`, or under `held`."""
+    if not words:
+        return [], {}
+    find = getattr(context.keeper, "find_names", None)
+    found = [] if find is None else find(view, namespace, words)
+    hits = [(first, count, id_text("ent", raw), stored) for first, count, raw, stored in found]
+    hits.sort()
+    ids = list(dict.fromkeys(id for _, _, id, _ in hits))
+    known = {
+        entity.id: Known(
+            id=entity.id,
+            type=entity.entity_type,
+            name=entity.canonical_name,
+            order=(entity.seq, entity.id),
+        )
+        for entity in (view.entities(namespace, ids) if ids else ())
+        if entity.expired_at is None
+    }
+    return hits, known
+
+
+def common_words(
+    context: Context, view: LedgerView, namespace: str, words: Iterable[str]
+) -> set[str]:
+    """Those of these words that a memory of the namespace holds in lower case. For a callback of
+    `ProjectionKeeper.run`, or under `held`."""
+    asked = list(dict.fromkeys(words))
+    if not asked:
+        return set()
+    look = getattr(context.keeper, "lowercase", None)
+    answers = [False] * len(asked) if look is None else look(view, namespace, asked)
+    return {word for word, common in zip(asked, answers, strict=True) if common}

@@ -1,0 +1,311 @@
+"""The names in a group of commits, seen against one state of the store (G-03, C-09).
+
+Earlier items of a group count as stored for later ones, once they are known to be inserted. A
+survey asks the store about all items at once; `uses` then decides item by item.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import ChainMap
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from vestig.changes import NewEntity
+from vestig.commit.names import GivenEntity, Use, kept, new_entity, spoken_name
+from vestig.engine.context import Context
+from vestig.engine.items import Item
+from vestig.engine.known_names import common_words, known_names, types_of_rules
+from vestig.language.gazetteer import (
+    NOTHING,
+    Forms,
+    Hit,
+    Known,
+    Mentioned,
+    Reading,
+    best,
+    named,
+    read,
+    resolve,
+    whole,
+)
+from vestig.language.name_forms import aliases_of, cased_name, norm_key
+from vestig.language.name_table import NameTable
+from vestig.language.words import terms
+from vestig.ports import LedgerView, UniquenessCollision
+
+__all__ = ["NameVectors", "Naming"]
+
+_GIVEN_AT: Final = -2
+_WORD: Final = re.compile(r"[\w'’-]+")
+# Entities of this group are younger than all of the store.
+_YOUNGEST: Final = 2**63
+
+
+class NameVectors(msgspec.Struct, kw_only=True):
+    """Vectors of names, kept over the attempts of one group; `wanted`: names that an attempt
+    found to need one after the embedding call."""
+
+    known: dict[str, bytes] = msgspec.field(default_factory=dict)
+    wanted: dict[str, None] = msgspec.field(default_factory=dict)
+
+
+class _Surveyed(msgspec.Struct, kw_only=True):
+    """What the store knows of one item's words. `given` pairs the caller's names with the
+    entities that have them."""
+
+    reading: Reading
+    hits: list[Hit]
+    given: list[tuple[GivenEntity, Reading, list[Hit]]]
+    alone: list[Mentioned] | None = None
+
+
+class Naming:
+    """Names of the items of one namespace."""
+
+    def __init__(self, context: Context, items: Sequence[Item], vectors: NameVectors) -> None:
+        self.context = context
+        self.vectors = vectors
+        self._items = items
+        self._settings = context.config.settings.m4
+        self._seq: int | None = None
+        self._places: frozenset[int] = frozenset()
+        self._surveyed: dict[int, _Surveyed] = {}
+        self._known: dict[str, Known] = {}
+        self._common: set[str] = set()
+        # index term → openers that have it
+        self._asked: dict[str, set[str]] = {}
+        # norm_key → entity of the store, None = there is none
+        self._keys: dict[str, str | None] = {}
+        self.start()
+
+    def start(self) -> None:
+        """Nothing is inserted yet."""
+        self._table = NameTable()
+        self._own_keys: dict[str, str] = {}
+        self._own_known: dict[str, Known] = {}
+        self._own_common: set[str] = set()
+
+    # --- the store -------------------------------------------------------------------------
+
+    def survey(self, view: LedgerView, places: Sequence[int]) -> None:
+        """Asks the store about these items, once for each of its states."""
+        if self._seq == view.seq and self._places.issuperset(places):
+            return
+        self._seq, self._places = view.seq, frozenset(places)
+        self._surveyed, self._keys = {}, {}
+        words, begins, parts = list[Forms](), list[int](), list[Reading]()
+        for place in places:
+            for reading in self._readings(self._items[place]):
+                begins.append(len(words))
+                parts.append(reading)
+                words += reading.words
+                words.append(NOTHING)
+        if not parts:
+            return
+        space = self._items[places[0]].request.namespace
+        hits, self._known = known_names(self.context, view, space, words)
+        of_part: list[list[Hit]] = [[] for _ in parts]
+        for first, count, id, stored in hits:
+            part = bisect_right(begins, first) - 1
+            of_part[part].append((first - begins[part], count, id, stored))
+        openers = [word for reading in parts for word in reading.openers]
+        self._common = common_words(self.context, view, space, openers)
+        self._asked = {}
+        for word in openers:
+            for term in terms(word)[:1]:
+                self._asked.setdefault(term, set()).add(word)
+        self._sort(places, iter(zip(parts, of_part, strict=True)))
+
+    def _sort(self, places: Sequence[int], parts: Iterable[tuple[Reading, list[Hit]]]) -> None:
+        waiting = iter(parts)
+        for place in places:
+            item = self._items[place]
+            if not self._wanted(item):
+                continue
+            reading, hits = next(waiting)
+            given = [(entity, *next(waiting)) for entity in item.entities]
+            self._surveyed[place] = _Surveyed(reading=reading, hits=hits, given=given)
+
+    def _wanted(self, item: Item) -> bool:
+        return self._settings.entity_extraction.enabled or bool(item.entities)
+
+    def _readings(self, item: Item) -> list[Reading]:
+        """The text with its title, then each of the caller's names."""
+        if not self._wanted(item):
+            return []
+        if item.reading is None:
+            types = types_of_rules(self._settings.entity_types)
+            item.reading = (
+                read(item.text, item.request.title, types=types)
+                if self._settings.entity_extraction.enabled
+                else read("", rules=False)
+            )
+        return [item.reading, *(read(given.name, rules=False) for given in item.entities)]
+
+    def to_embed(self, view: LedgerView, places: Sequence[int]) -> list[str]:
+        """What is to be embedded of names that the store does not know, as if each item were
+        inserted."""
+        self.survey(view, places)
+        self.start()
+        missing: dict[str, str] = {}
+        for place in places:
+            for name in self._mentioned(place)[0]:
+                key = norm_key(name.name, name.type)
+                if self._entity(name, key) is None:
+                    missing[key] = name.name
+                    self._know(f"new {key}", name.type, name.name, aliases_of(name.name, name.type))
+            self._hear(place)
+        self.start()
+        self._look_up(view, list(missing))
+        new = [spoken_name(name) for key, name in missing.items() if self._keys[key] is None]
+        wanted = dict.fromkeys([*new, *self.vectors.wanted])
+        return [name for name in wanted if name not in self.vectors.known]
+
+    def _look_up(self, view: LedgerView, keys: Sequence[str]) -> None:
+        """Names of more words than are looked for are found by their key."""
+        fresh = [key for key in keys if key not in self._keys]
+        if fresh:
+            found = view.entities_by_key(self._items[0].request.namespace, fresh)
+            for key in fresh:
+                self._keys[key] = found[key].id if key in found else None
+
+    # --- one item --------------------------------------------------------------------------
+
+    def uses(self, view: LedgerView, place: int, *, dry: bool = False) -> tuple[list[Use], int]:
+        """The entities that an item mentions, best names only; and how many of the caller's were
+        left out.
+
+        Raises:
+            UniquenessCollision: a name needs a vector that was not made.
+        """
+        self.survey(view, self._open_places())
+        if place not in self._surveyed:
+            return [], 0
+        item = self._items[place]
+        names, left_out = self._mentioned(place)
+        keys = [norm_key(name.name, name.type) for name in names]
+        self._look_up(
+            view,
+            [key for key, name in zip(keys, names, strict=True) if self._entity(name, key) is None],
+        )
+        found: dict[str, Use] = {}
+        for key, name in zip(keys, names, strict=True):
+            id = self._entity(name, key) or self._keys.get(key)
+            new = None if id is not None else self._new(item, name, dry=dry)
+            use = Use(
+                entity_id=id or (new.id if new is not None else ""),
+                confidence=name.confidence,
+                evidence=name.evidence,
+                new=new,
+            )
+            found.setdefault(use.entity_id, use)
+        return list(found.values()), left_out
+
+    def _open_places(self) -> list[int]:
+        """Items that may be inserted."""
+        return [
+            place
+            for place, item in enumerate(self._items)
+            if item.vector is not None or item.deferred is not None
+        ]
+
+    def _entity(self, name: Mentioned, key: str) -> str | None:
+        if name.entity in self._known or name.entity in self._own_known:
+            return name.entity
+        return self._own_keys.get(key)
+
+    def _new(self, item: Item, name: Mentioned, *, dry: bool) -> NewEntity:
+        spoken = spoken_name(name.name)
+        vector = self.vectors.known.get(spoken)
+        if vector is None and item.deferred is None and not dry:
+            self.vectors.wanted[spoken] = None
+            raise UniquenessCollision("a name is new that was not a moment ago")
+        return new_entity(
+            item.request.namespace,
+            name.name,
+            name.type,
+            origin="forced" if name.start == _GIVEN_AT else "extracted",
+            model=self.context.embedder.model,
+            embedding=vector,
+        )
+
+    def _mentioned(self, place: int) -> tuple[list[Mentioned], int]:
+        """The best names of an item, and how many of the caller's are not among them."""
+        surveyed = self._surveyed.get(place)
+        if surveyed is None:
+            return [], 0
+        given, table, known = self._given(surveyed)
+        if given or self._table or self._own_common:
+            hits = surveyed.hits + self._table.find(surveyed.reading.words)
+            hits += table.find(surveyed.reading.words)
+            found = resolve(
+                surveyed.reading,
+                hits,
+                ChainMap(known, self._own_known, self._known),
+                common=self._common | self._own_common,
+            )
+        else:
+            if surveyed.alone is None:
+                surveyed.alone = resolve(
+                    surveyed.reading, surveyed.hits, self._known, common=self._common
+                )
+            found = surveyed.alone
+        gates = self._settings.entity_extraction
+        passed = best(kept([*given, *found], gates), gates.max_entities_per_memory)
+        chosen = {(name.entity, name.type, name.name) for name in passed}
+        lost = [name for name in given if (name.entity, name.type, name.name) not in chosen]
+        return passed, len(lost)
+
+    def _given(self, surveyed: _Surveyed) -> tuple[list[Mentioned], NameTable, dict[str, Known]]:
+        """The caller's names; those new to the store are known for this text."""
+        found, table, known = list[Mentioned](), NameTable(), dict[str, Known]()
+        for at, (given, reading, hits) in enumerate(surveyed.given):
+            near = hits + self._table.find(reading.words) + table.find(reading.words)
+            entities = whole(reading, near, ChainMap(known, self._own_known, self._known))
+            entity = named(entities, given.type)
+            if entity is None:
+                name = cased_name(given.name)
+                entity = Known(id=f"given {at}", type=given.type, name=name, order=(_YOUNGEST, ""))
+                known[entity.id] = entity
+                table.add(entity.id, name)
+            found.append(
+                Mentioned(
+                    name=entity.name,
+                    type=entity.type,
+                    confidence=given.confidence,
+                    start=_GIVEN_AT,
+                    end=_GIVEN_AT,
+                    evidence=given.name if given.evidence is None else given.evidence,
+                    entity=entity.id,
+                )
+            )
+        return found, table, known
+
+    # --- earlier items of the group --------------------------------------------------------
+
+    def inserted(self, place: int, uses: Sequence[Use]) -> None:
+        """The item's names and words exist for later items."""
+        if len(self._items) == 1 or place not in self._surveyed:
+            return
+        for use in uses:
+            if use.new is not None:
+                new = use.new
+                self._know(new.id, new.entity_type, new.canonical_name, new.aliases)
+        self._hear(place)
+
+    def _know(self, id: str, type: str, name: str, aliases: Sequence[str]) -> None:
+        self._own_keys[norm_key(name, type)] = id
+        order = (_YOUNGEST, f"{len(self._own_known):09}")
+        self._own_known[id] = Known(id=id, type=type, name=name, order=order)
+        self._table.add(id, name, *aliases)
+
+    def _hear(self, place: int) -> None:
+        """Words that the item writes in lower case are common from now on."""
+        if self._asked:
+            low = [word for word in _WORD.findall(self._items[place].text) if word.islower()]
+            for term in terms(" ".join(low)):
+                self._own_common |= self._asked.get(term, set())

@@ -1,0 +1,230 @@
+"""Entities and questions that callers give, and what becomes of them (C-01, C-13, G-02, D-03)."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from vestig.commit.names import (
+    GivenEntity,
+    Use,
+    evidence_text,
+    given_entities,
+    kept,
+    link,
+    new_entity,
+    spoken_name,
+    typed,
+)
+from vestig.commit.questions import clean, given_questions, is_allowed, made
+from vestig.commit.rows import Rows
+from vestig.errors import ValidationError
+from vestig.language.gazetteer import Mentioned, best
+from vestig.language.ontology import read_ontology
+from vestig.types import EdgeType
+
+TYPES = read_ontology(None)
+
+
+def test_names_and_objects_are_entities() -> None:
+    given = given_entities(
+        ["Ada", {"name": "NATO", "type": "org", "confidence": 0.8, "evidence": "of NATO"}]
+    )
+    assert given == (
+        GivenEntity(name="Ada", type="UNTYPED", confidence=1.0),
+        GivenEntity(name="NATO", type="org", confidence=0.8, evidence="of NATO"),
+    )
+    assert [entity.type for entity in typed(given, TYPES)] == ["UNTYPED", "ORG"]
+    assert given_entities([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("Ada", "entities: expected a list of names or objects, got 'str'"),
+        ({"name": "Ada"}, "entities: expected a list of names or objects, got 'dict'"),
+        ([" "], "entities[0]: expected text that is not blank"),
+        ([3], "entities[0]: expected a name, or an object with a name, got 'int'"),
+        ([{"type": "PERSON"}], "entities[0].name: expected text that is not blank, got None"),
+        ([{"name": ""}], "entities[0].name: expected text that is not blank"),
+        ([{"name": "Ada", "kind": "x"}], "entities[0]: expected an object of name, type, conf"),
+        ([{"name": "Ada", "confidense": 1}], "did you mean confidence?"),
+        ([{"name": "Ada", "confidence": 1.5}], "entities[0].confidence: expected a number from 0"),
+        ([{"name": "Ada", "confidence": True}], "entities[0].confidence: expected a number"),
+        ([{"name": "Ada", "confidence": float("nan")}], "entities[0].confidence: expected a num"),
+        ([{"name": "Ada", "confidence": "1"}], "entities[0].confidence: expected a number from 0"),
+        ([{"name": "x" * 201}], "entities[0].name: expected at most 200 characters, got '201 char"),
+    ],
+)
+def test_a_bad_entity_is_refused_with_its_place(value: Any, said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        given_entities(value)
+    assert said in str(caught.value)
+
+
+def test_an_unknown_type_is_refused_and_the_nearest_named() -> None:
+    with pytest.raises(ValidationError, match=r"entities\[1\].type: .*did you mean PERSON\?"):
+        typed((GivenEntity(name="Ada"), GivenEntity(name="Ada", type="Persom")), TYPES)
+
+
+def mentioned(name: str, confidence: float, start: int) -> Mentioned:
+    return Mentioned(
+        name=name,
+        type="UNTYPED",
+        confidence=confidence,
+        start=start,
+        end=start + len(name),
+        evidence=name,
+    )
+
+
+def test_x_g02_the_gate_is_inclusive_and_low_confidence_is_kept_on_request() -> None:
+    names = [mentioned("Sure", 0.75, 0), mentioned("Unsure", 0.74, 10)]
+    gates = SimpleNamespace(min_confidence=0.75, store_low_confidence=False)
+    assert [name.name for name in kept(names, gates)] == ["Sure"]
+    gates = SimpleNamespace(min_confidence=0.75, store_low_confidence=True)
+    assert [name.name for name in kept(names, gates)] == ["Sure", "Unsure"]
+
+
+def test_x_g02_of_eleven_the_best_ten_by_confidence_then_position() -> None:
+    names = [mentioned(f"Name{at}", 0.75, at * 10) for at in range(11)]
+    assert [name.name for name in best(names, 10)] == [f"Name{at}" for at in range(10)]
+    names[10] = mentioned("Last", 0.8, 100)
+    assert [name.name for name in best(names, 10)] == [*(f"Name{at}" for at in range(9)), "Last"]
+
+
+def test_x_d06_evidence_of_five_hundred_characters_is_cut_to_two_hundred() -> None:
+    cut = evidence_text("x" * 500, 200)
+    assert (len(cut), cut[197:]) == (200, "...")
+    assert evidence_text("x" * 200, 200) == "x" * 200
+    assert evidence_text("abcdef", 2) == ".."
+
+
+def settings(mentions: bool = True) -> Any:
+    return SimpleNamespace(
+        entity_extraction=SimpleNamespace(max_evidence_length=200),
+        edge_creation=SimpleNamespace(mentions=SimpleNamespace(enabled=mentions)),
+    )
+
+
+def test_a_new_entity_comes_with_its_aliases_vector_and_mention() -> None:
+    entity = new_entity(
+        "default", "Dr. Ada Lovelace", "PERSON", origin="extracted", model="m", embedding=b"v"
+    )
+    assert (entity.norm_key, entity.aliases) == ("PERSON:dr. ada lovelace", ("Ada Lovelace",))
+    assert (entity.type_certain, entity.model, entity.embedding) == (True, "m", b"v")
+    use = Use(entity_id=entity.id, confidence=0.9, evidence="Dr. Ada Lovelace", new=entity)
+    known = Use(entity_id="ent_known", confidence=1.0, evidence="Ada")
+    rows = Rows()
+    link(rows, "mem_1", [use, known], settings())
+    assert rows.entities == [entity]
+    assert [(e.from_id, e.to_id, e.confidence, e.evidence, e.weight) for e in rows.edges] == [
+        ("mem_1", entity.id, 0.9, "Dr. Ada Lovelace", 1.0),
+        ("mem_1", "ent_known", 1.0, "Ada", 1.0),
+    ]
+    assert {edge.edge_type for edge in rows.edges} == {EdgeType.MENTIONS}
+
+
+def test_without_mentions_entities_are_stored_all_the_same() -> None:
+    entity = new_entity("default", "Ada", "UNTYPED", origin="forced", model="m", embedding=None)
+    assert (entity.type_certain, entity.model) == (False, "")
+    rows = Rows()
+    use = Use(entity_id=entity.id, confidence=0.9, evidence="Ada", new=entity)
+    link(rows, "mem_1", [use], settings(mentions=False))
+    assert (rows.entities, rows.edges) == ([entity], [])
+
+
+def test_d_02_what_is_embedded_of_an_entity() -> None:
+    assert spoken_name("Ada Lovelace") == "ada lovelace"
+    assert spoken_name("Ada Lovelace", "Wrote notes") == "ada lovelace Wrote notes"
+
+
+# --- questions ------------------------------------------------------------------------------
+
+
+def hyde(**values: Any) -> Any:
+    triggers = ("problem-solution", "learning-failure")
+    return SimpleNamespace(**({"enabled": True, "allowed_triggers": triggers} | values))
+
+
+def test_x_c23_two_triggers_are_allowed() -> None:
+    assert is_allowed("problem-solution", hyde())
+    assert is_allowed("learning-failure", hyde())
+    assert not is_allowed("positive-feedback", hyde())
+    assert not is_allowed(None, hyde())
+    assert not is_allowed("problem-solution", hyde(enabled=False))
+    assert is_allowed("positive-feedback", hyde(allowed_triggers=("positive-feedback",)))
+
+
+def test_x_c24_questions_are_cleaned_and_cut() -> None:
+    given = [" Why? ", None, 3, "", "  ", "Why?", "x" * 301, "y" * 300, "How?"]
+    assert clean(given, 5) == ("Why?", "y" * 300, "How?")
+    assert clean(["a?", "b?", "c?", "d?", "e?"], 2) == ("a?", "b?")
+    assert clean([], 2) == ()
+
+
+@pytest.mark.parametrize("value", ["Why?", {"a": 1}, 3, ["\ud800"]])
+def test_questions_are_a_list_of_text(value: Any) -> None:
+    with pytest.raises(ValidationError, match="hypothetical_queries"):
+        given_questions(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "questions"),
+    [
+        ("The login loop was fixed by clearing cookies.", ("How was the login loop fixed?",)),
+        ("We fixed the flaky test by freezing time.", ("How was the flaky test fixed?",)),
+        (
+            "Problem: The build hangs. Solution: set PATH first.",
+            (
+                "How is it solved that the build hangs?",
+                "Which problem is solved when you set PATH first?",
+            ),
+        ),
+        (
+            "If the cache is stale, delete the folder. Nothing else helps.",
+            ("What should be done when the cache is stale?",),
+        ),
+        ("To avoid deadlocks, lock in one order.", ("What helps against deadlocks?",)),
+        (
+            "Redis times out because the pool is small. A. B because C.",
+            ("Why is it that Redis times out?",),
+        ),
+        (
+            "Increase max_connections to {0}",
+            ("How is this solved: Increase max_connections to {0}?",),
+        ),
+    ],
+)
+def test_x_c23_questions_from_the_first_two_sentences_of_a_solution(
+    text: str, questions: tuple[str, ...]
+) -> None:
+    assert made(text, "problem-solution", 2) == questions
+    assert made(text, "problem-solution", 1) == questions[:1]
+
+
+@pytest.mark.parametrize(
+    ("text", "questions"),
+    [
+        (
+            "Tried to shard by user id, but hot users broke it. Never shard by user.",
+            (
+                "What happens when you try to shard by user id?",
+                "Why is it a mistake to shard by user?",
+            ),
+        ),
+        ("The backup failed because the disk was full", ("Why does the backup fail?",)),
+        (
+            "Mocking the database hid the bug",
+            ("What went wrong: Mocking the database hid the bug?",),
+        ),
+    ],
+)
+def test_x_c23_questions_from_a_failure(text: str, questions: tuple[str, ...]) -> None:
+    assert made(text, "learning-failure", 2) == questions
+
+
+def test_x_c23_other_triggers_have_no_rules() -> None:
+    assert made("The login loop was fixed by luck.", "positive-feedback", 2) == ()
