@@ -36,9 +36,13 @@ Selection = tuple[int, int] | list[int]
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
 _EDGE_WIDTH: Final = len(_X)
+# Behind the columns of an edge: the id of its other end, and the seq that wrote it as it is.
+_OTHER: Final = _EDGE_WIDTH
+_WRITTEN: Final = _EDGE_WIDTH + 1
 _EDGE_OUT: Final = itemgetter(
-    *(_X[n] for n in ("id", "edge_type", "weight", "confidence", "t_created_us", "t_expired_us"))
-)
+    _X["id"], _OTHER, *(_X[n] for n in ("edge_type", "weight", "confidence", "t_created_us",
+                                       "t_expired_us")), _WRITTEN,
+)  # fmt: skip
 _OUT: Final = itemgetter(
     *(
         _N[name]
@@ -59,14 +63,15 @@ _UNKNOWN: Final = 3
 
 
 def _edges_sql(prefix: str) -> str:
-    """Edges with the id of their other end behind."""
+    """Edges of the types that the projection walks, as `_EDGE_OUT` takes them."""
     ends = " ".join(
         f'WHEN {code} THEN (SELECT id FROM {NODE_TABLES[EDGE_ENDS[code][1]]} WHERE "row" = to_row)'
         for code in _FED[prefix]
     )
     codes = ", ".join(map(str, _FED[prefix]))
     return (
-        f"SELECT {columns_sql('edges')}, CASE edge_type {ends} END FROM edges"
+        f"SELECT {columns_sql('edges')}, CASE edge_type {ends} END, MAX(seq, expired_seq)"
+        " FROM edges"
         f" WHERE edge_type IN ({codes}) AND from_row"
     )
 
@@ -99,28 +104,21 @@ class NodeEdges(NamedTuple):
 
     def seqs(self) -> set[int]:
         """The transactions that wrote them as they are."""
-        return {_written_by(row) for rows in self.rows.values() for row in rows}
+        return {row[_WRITTEN] for rows in self.rows.values() for row in rows}
 
     def fed(self, node: int, id: bytes, proof: Proof) -> tuple[list[FedEdge], int]:
         """Edges that start at a node, by id, and the newest seq that wrote one (0: none)."""
         found: list[FedEdge] = []
         newest = 0
         for row in self.rows.get(node, ()):
-            seq = _written_by(row)
-            proof.check("edges", row[:_EDGE_WIDTH], seq, id, self.prefix)
-            newest = max(newest, seq)
-            other = row[_EDGE_WIDTH]
-            if other is None:
+            *fed, written = _EDGE_OUT(row)
+            proof.check("edges", row[:_EDGE_WIDTH], written, id, self.prefix)
+            if fed[1] is None:
                 raise proof.no_end("edges", id, self.prefix)
-            edge_id, code, weight, confidence, created, expired = _EDGE_OUT(row)
-            found.append((edge_id, other, code, weight, confidence, created, expired))
+            newest = max(newest, written)
+            found.append(tuple(fed))
         found.sort()
         return found, newest
-
-
-def _written_by(edge: tuple[Any, ...]) -> int:
-    written: int = max(edge[_X["seq"]], edge[_X["expired_seq"]])
-    return written
 
 
 def read_edges(conn: apsw.Connection, prefix: str, selection: Selection) -> NodeEdges:
