@@ -13,6 +13,7 @@ from typing_extensions import Buffer
 __all__ = [
     "ANALYSER_VERSION",
     "FORMAT_VERSION",
+    "PROJECTION_FIELDS",
     "VERSION",
     "Filter",
     "Projection",
@@ -41,6 +42,7 @@ __all__ = [
 
 VERSION: str
 FORMAT_VERSION: int
+PROJECTION_FIELDS: int
 ANALYSER_VERSION: str
 
 class SnapshotMoved(Exception):
@@ -169,11 +171,13 @@ class Filter:
         ids: bytes | None = None,
         exclude_ids: bytes | None = None,
         min_similarity: float | None = None,
+        entities: bytes | None = None,
         ends: Sequence[tuple[bytes, int | None]] = ...,
     ) -> Self:
         """known_at_us: K of T-13. past: K was given, so events recorded after K are ignored.
         ids: only these (16 bytes each; metadata equality comes this way). ends: `t_invalid` as
-        known at K for memories whose end was written later."""
+        known at K for memories whose end was written later. entities: only memories with an edge
+        of type MENTIONS, unexpired at K, to one of these (16 bytes each)."""
 
 @final
 class Ranking:
@@ -257,6 +261,10 @@ class Projection:
         """Live memories."""
 
     @property
+    def entity_rows(self) -> int:
+        """Live entities."""
+
+    @property
     def tail_rows(self) -> int: ...
     @property
     def segments(self) -> int: ...
@@ -317,6 +325,26 @@ class Projection:
 
     def ids(self) -> bytes:
         """Ids of all live memories, ascending, 16 bytes each."""
+
+    def entity_ids(self) -> bytes:
+        """Ids of all live entities, ascending, 16 bytes each."""
+
+    def find_names(
+        self,
+        seq: int,
+        namespace: str,
+        words: Sequence[tuple[str, str, str, str]],
+        known_at_us: int,
+    ) -> list[tuple[int, int, bytes, str]]:
+        """Names of unexpired entities in the words of a text, overlaps included: (first word,
+        number of words, entity, name as stored), ascending. A word comes in lower case as it
+        stands, without punctuation in front, behind, and on both sides; a name is there when its
+        normal form equals 1 to 8 words joined by one space, stripped at the outer ends (G-03).
+        Raises SnapshotMoved unless applied_seq == seq."""
+
+    def lowercase(self, seq: int, namespace: str, words: Sequence[str]) -> list[bool]:
+        """Per word, whether a live memory of the namespace holds its index term written in lower
+        case (G-03). Raises SnapshotMoved unless applied_seq == seq."""
 
     def recall(
         self,

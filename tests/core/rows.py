@@ -65,12 +65,17 @@ class Given(msgspec.Struct, kw_only=True):
     sources: Sequence[str] = ("manual",)
     actors: Sequence[str] = ()
     events: Sequence[tuple[int, int, int, int, int]] = ()
+    keywords: Sequence[str] = ()
+    windows: Sequence[tuple[int | None, int | None]] = ()
+    edges: Sequence[tuple[bytes, bytes, int, float, float | None, int, int | None]] = ()
+    questions: Sequence[bytes] = ()
+    names: Sequence[tuple[str, str]] = ()
 
     def row(self) -> tuple[Any, ...]:
         """As the ledger gives it."""
         values = list(msgspec.structs.astuple(self))
         values[2] = max(self.wseq, self.seq)
-        values[-4:] = [list(v) for v in values[-4:]]
+        values[20:] = [list(v) for v in values[20:]]
         return tuple(values)
 
 

@@ -242,7 +242,7 @@ BAD_ROWS: list[dict[str, Any]] = [
     {"embedding": vector(1, 2, 3)},
     {"embedding": b"123"},
     {"embedding": vector(float("nan"), 1)},
-    {"kind": 2},
+    {"kind": 3},
     {"origin": 4},
     {"id": b"short"},
 ]

@@ -13,7 +13,7 @@ fn main() {
     for _ in 0..20 {
         let start = Instant::now();
         for _ in 0..200 {
-            visit_terms(text, Some("Bob"), None, |term| count += term.len());
+            visit_terms(text, Some("Bob"), None, |term, _| count += term.len());
         }
         best = best.min(start.elapsed().as_secs_f64() / 200.0);
     }

@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+mod links;
+
 use crate::format::{self, Identity, SECTIONS, Section};
 use crate::image::Image;
 use crate::map::{Held, Plain, bytes_of};
 use crate::row::{RowVersion, Vector};
-use crate::segment::{EventRow, NO_SEQUENCE, NO_STRING};
+use crate::segment::{EventRow, KIND_ENTITY, NO_SEQUENCE, NO_STRING};
 
 /// Numbers for texts by first use, later replaced by alphabetical ones.
 #[derive(Default)]
@@ -40,7 +42,7 @@ impl<'a> Interner<'a> {
     }
 }
 
-/// Row versions with distinct ids in order of (seq, id).
+/// Row versions with distinct ids: memories, then entities, by (seq, id).
 pub trait Rows<'a> {
     /// How many.
     fn count(&self) -> usize;
@@ -83,6 +85,8 @@ impl Columns {
         put_strings(&mut columns, rows);
         put_terms(&mut columns, rows);
         put_events(&mut columns, rows);
+        put_windows(&mut columns, rows);
+        links::put_edges(&mut columns, rows);
         columns
     }
 
@@ -95,7 +99,7 @@ impl Columns {
 #[must_use]
 pub fn build(identity: &Identity, rows: &[RowVersion<'_>]) -> Held {
     let mut order: Vec<&RowVersion<'_>> = rows.iter().collect();
-    order.sort_unstable_by_key(|row| (row.seq, row.id));
+    order.sort_unstable_by_key(|row| (row.attributes.kind == KIND_ENTITY, row.seq, row.id));
     let rows = HeldRows(order);
     let image = Image::of(identity, &rows);
     let mut held = Held::zeroed(image.bytes() as usize);
@@ -152,8 +156,9 @@ fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     use Section as S;
     let mut interner = Interner::default();
     let mut texts: [Vec<u32>; 5] = Default::default();
-    let mut offsets: [Vec<u32>; 3] = std::array::from_fn(|_| vec![0]);
-    let mut values: [Vec<u32>; 3] = Default::default();
+    let mut offsets: [Vec<u32>; 4] = std::array::from_fn(|_| vec![0]);
+    let mut values: [Vec<u32>; 4] = Default::default();
+    let mut names = links::Names::default();
     for row in rows.iter() {
         let row_texts = [
             Some(row.namespace),
@@ -169,6 +174,10 @@ fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
             values[i].extend(list.iter().map(|text| interner.number(text)));
             offsets[i].push(values[i].len() as u32);
         }
+        if row.attributes.kind == KIND_ENTITY {
+            let number = |text| interner.number(text);
+            names.push(&row.names, number);
+        }
     }
     let (text_offsets, bytes, numbers) = interner.finish();
     let renumber = |column: &mut Vec<u32>| {
@@ -178,6 +187,7 @@ fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     };
     texts.iter_mut().for_each(renumber);
     values.iter_mut().for_each(renumber);
+    names.put(columns, &numbers);
     columns.put(S::StringOffsets, &text_offsets);
     columns.put(S::StringBytes, &bytes);
     for (section, column) in [S::Namespace, S::Scope, S::Author, S::Role, S::Session]
@@ -190,6 +200,7 @@ fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
         (S::TagOffsets, S::Tags),
         (S::SourceOffsets, S::Sources),
         (S::ActorOffsets, S::Actors),
+        (S::KeywordOffsets, S::Keywords),
     ];
     for (i, (offsets_section, values_section)) in lists.into_iter().enumerate() {
         columns.put(offsets_section, &offsets[i]);
@@ -255,6 +266,26 @@ fn put_events<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     columns.put(S::EventRecorded, &all(|e| e.recorded));
     columns.put(S::EventSeq, &all(|e| e.seq));
     columns.put(S::EventRow, &all(|e| e.row));
+}
+
+fn put_windows<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
+    use Section as S;
+    let (mut offsets, mut question_offsets) = (vec![0_u32], vec![0_u32]);
+    let (mut starts, mut ends, mut questions) = (Vec::new(), Vec::new(), 0);
+    let mut vectors: Vec<f32> = Vec::new();
+    for row in rows.iter() {
+        starts.extend(row.windows.iter().map(|(start, _)| *start));
+        ends.extend(row.windows.iter().map(|(_, end)| *end));
+        offsets.push(starts.len() as u32);
+        row.questions.iter().for_each(|unit| vectors.extend(*unit));
+        questions += row.questions.len() as u32;
+        question_offsets.push(questions);
+    }
+    columns.put(S::WindowOffsets, &offsets);
+    columns.put(S::WindowStarts, &starts);
+    columns.put(S::WindowEnds, &ends);
+    columns.put(S::QuestionOffsets, &question_offsets);
+    columns.put(S::QuestionVectors, &vectors);
 }
 
 /// Fills in the checksums of all sections; what is written to a file is always sealed.

@@ -1,10 +1,10 @@
 //! Filters to a bitmap of rows, before any ranking and any cut (R-02, T-13, B-06).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::format::Section;
-use crate::segment::{Id, NO_STRING, NO_TIME, Segment};
-use crate::snapshot::{Bits, Part, Snapshot, count, set_bits};
+use crate::segment::{Id, MENTIONS, NO_STRING, NO_TIME, Segment};
+use crate::snapshot::{Bits, Part, Snapshot, count, first_rows, has, set_bits};
 
 const STATUS_ACTIVE: u8 = 0;
 const STATUS_ARCHIVED: u8 = 3;
@@ -58,6 +58,8 @@ pub struct Filter {
     pub exclude_ids: Option<Vec<Id>>,
     /// Un-boosted cosine ≥ this (rounded to float32); applied by the scan.
     pub min_similarity: Option<f64>,
+    /// With an unexpired MENTIONS edge to one of these.
+    pub entities: Option<Vec<Id>>,
     /// `t_invalid` as known at K, µs.
     pub ends: HashMap<Id, Option<i64>>,
 }
@@ -104,8 +106,9 @@ fn numbers(segment: &Segment, texts: &[String]) -> Vec<u32> {
 #[must_use]
 pub fn eligible(part: &Part, filter: &Filter) -> (Bits, usize) {
     let segment = part.segment.as_ref();
-    let rows = segment.rows();
+    let rows = segment.memory_rows();
     let mut bits = part.live.as_ref().clone();
+    first_rows(&mut bits, rows);
     let Some(namespace) = segment.string_number(&filter.namespace) else {
         return (vec![0; bits.len()], 0);
     };
@@ -116,6 +119,12 @@ pub fn eligible(part: &Part, filter: &Filter) -> (Bits, usize) {
     keep_texts(&mut bits, segment, filter);
     keep_lists(&mut bits, segment, filter);
     keep_times(&mut bits, segment, filter);
+    if let Some(entities) = &filter.entities {
+        let mentioning = mentioning(segment, entities, filter.known_at);
+        bits.iter_mut()
+            .zip(mentioning)
+            .for_each(|(word, wanted)| *word &= wanted);
+    }
     if let Some(ids) = &filter.ids {
         let mut wanted = vec![0; bits.len()];
         ids.iter()
@@ -144,7 +153,7 @@ fn keep_codes(bits: &mut [u64], segment: &Segment, filter: &Filter) {
     let origins: [bool; 4] = std::array::from_fn(|code| passes(&filter.origin_types, code as u8));
     let statuses: [bool; 4] = std::array::from_fn(|code| filter.status_passes(code as u8));
     let attributes = segment.column::<[u8; 8]>(Section::Attributes);
-    keep(bits, segment.rows(), |row| {
+    keep(bits, segment.memory_rows(), |row| {
         let a = attributes[row];
         kinds[usize::from(a[0] & 3)]
             & statuses[usize::from(a[1] & 3)]
@@ -153,7 +162,7 @@ fn keep_codes(bits: &mut [u64], segment: &Segment, filter: &Filter) {
 }
 
 fn keep_texts(bits: &mut [u64], segment: &Segment, filter: &Filter) {
-    let rows = segment.rows();
+    let rows = segment.memory_rows();
     if let Some(scopes) = &filter.scopes {
         let find = |scope: &Option<String>| match scope {
             None => Some(NO_STRING),
@@ -202,7 +211,7 @@ fn keep_lists(bits: &mut [u64], segment: &Segment, filter: &Filter) {
         let Some(texts) = texts else { continue };
         let wanted = numbers(segment, texts);
         let unknown = wanted.len() < texts.len();
-        keep(bits, segment.rows(), |row| {
+        keep(bits, segment.memory_rows(), |row| {
             let list = segment.list(offsets, values, row);
             if all {
                 !unknown && wanted.iter().all(|n| list.contains(n))
@@ -214,7 +223,7 @@ fn keep_lists(bits: &mut [u64], segment: &Segment, filter: &Filter) {
 }
 
 fn keep_times(bits: &mut [u64], segment: &Segment, filter: &Filter) {
-    let rows = segment.rows();
+    let rows = segment.memory_rows();
     let valid = segment.column::<i64>(Section::Valid);
     let created = segment.column::<i64>(Section::Created);
     let ranges = [
@@ -246,6 +255,51 @@ fn keep_times(bits: &mut [u64], segment: &Segment, filter: &Filter) {
             .map_or(invalid[row], |end| end.unwrap_or(NO_TIME));
         known && valid[row] <= at && at < end && (current || end != NO_TIME)
     });
+}
+
+/// Rows with an edge of type MENTIONS, known at K, to one of these entities.
+fn mentioning(segment: &Segment, entities: &[Id], known_at: i64) -> Bits {
+    let mut bits = vec![0; segment.rows().div_ceil(64)];
+    for id in entities {
+        let ending = match segment.find(id) {
+            Some(row) => segment.incoming(row),
+            None => segment.incoming_other(id),
+        };
+        for number in ending {
+            let edge = segment.edge(*number as usize);
+            let known = edge.created <= known_at && known_at < edge.expired;
+            if edge.kind == MENTIONS && known {
+                bits[edge.source / 64] |= 1 << (edge.source % 64);
+            }
+        }
+    }
+    bits
+}
+
+/// Entities of a part that a filter's namespace, time and ids let through.
+#[must_use]
+pub fn eligible_entities(part: &Part, filter: &Filter) -> Bits {
+    let segment = part.segment.as_ref();
+    let mut bits = vec![0; part.live.len()];
+    let Some(namespace) = segment.string_number(&filter.namespace) else {
+        return bits;
+    };
+    let namespaces = segment.column::<u32>(Section::Namespace);
+    let created = segment.column::<i64>(Section::Created);
+    let expired = segment.column::<i64>(Section::Expired);
+    let set = |ids: &Option<Vec<Id>>| ids.as_ref().map(|ids| ids.iter().copied().collect());
+    let wanted: Option<HashSet<Id>> = set(&filter.ids);
+    let excluded: Option<HashSet<Id>> = set(&filter.exclude_ids);
+    for row in segment.memory_rows()..segment.rows() {
+        let id = &segment.ids()[row];
+        let known = created[row] <= filter.known_at && filter.known_at < expired[row];
+        let named = wanted.as_ref().is_none_or(|ids| ids.contains(id))
+            && !excluded.as_ref().is_some_and(|ids| ids.contains(id));
+        if namespaces[row] == namespace && known && named && has(&part.live, row) {
+            bits[row / 64] |= 1 << (row % 64);
+        }
+    }
+    bits
 }
 
 /// Ids of the memories that a filter lets through, ascending.

@@ -26,8 +26,12 @@ unsafe impl Plain for u64 {}
 unsafe impl Plain for i64 {}
 // SAFETY: as above.
 unsafe impl Plain for f32 {}
+// SAFETY: as above.
+unsafe impl Plain for f64 {}
 // SAFETY: arrays of bytes are bytes.
 unsafe impl<const N: usize> Plain for [u8; N] {}
+// SAFETY: two integers without padding between them.
+unsafe impl Plain for [u32; 2] {}
 
 /// The bytes as values; None unless they are aligned and a whole number of them.
 #[must_use]

@@ -4,10 +4,13 @@ use std::borrow::Cow;
 
 use crate::builder::Rows;
 use crate::format::Section;
-use crate::segment::{Attributes, EventRow, Id, NO_SEQUENCE, NO_TIME, Segment};
+use crate::segment::{Attributes, EdgeVersion, EventRow, Id, NO_SEQUENCE, NO_TIME, Segment};
 use crate::snapshot::{Part, set_bits};
 
-/// One memory as of one transaction.
+/// Bit of a term's count: some occurrence was written in lower case.
+pub const LOWER_CASE: u32 = 1 << 31;
+
+/// One memory or entity as of one transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowVersion<'a> {
     /// Memory.
@@ -34,11 +37,19 @@ pub struct RowVersion<'a> {
     pub times: [i64; 4],
     /// Unit vector, whole lanes; zeros when not embedded.
     pub vector: Vector<'a>,
-    /// Tags, sources, actors.
-    pub lists: [Vec<&'a str>; 3],
+    /// Tags, sources, actors, keywords.
+    pub lists: [Vec<&'a str>; 4],
+    /// Temporal windows: (start, end) in µs.
+    pub windows: Vec<(i64, i64)>,
+    /// Unit vectors of hypothetical questions, whole lanes.
+    pub questions: Vec<&'a [f32]>,
+    /// Edges that start here, any order.
+    pub edges: Vec<EdgeVersion>,
+    /// Of an entity: (normal form, stored name), canonical first.
+    pub names: Vec<(&'a str, &'a str)>,
     /// By the ledger's order.
     pub events: Vec<EventRow>,
-    /// Distinct index terms with their number, any order.
+    /// Distinct index terms with their number and `LOWER_CASE`, any order.
     pub terms: Vec<(&'a str, u32)>,
     /// Number of indexed words.
     pub length: u32,
@@ -151,7 +162,18 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
             list(S::TagOffsets, S::Tags),
             list(S::SourceOffsets, S::Sources),
             list(S::ActorOffsets, S::Actors),
+            list(S::KeywordOffsets, S::Keywords),
         ],
+        windows: segment.windows(row).collect(),
+        questions: segment
+            .questions(row)
+            .map(|number| segment.question_vector(number))
+            .collect(),
+        edges: segment
+            .edges(row)
+            .map(|number| segment.edge_version(number))
+            .collect(),
+        names: names(segment, row),
         events: segment.events(row).collect(),
         terms: forward
             .terms(row)
@@ -162,10 +184,21 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
     }
 }
 
+fn names(segment: &Segment, row: usize) -> Vec<(&str, &str)> {
+    if row < segment.memory_rows() {
+        return Vec::new();
+    }
+    let text = |number: u32| segment.string(number).unwrap_or_default();
+    let pairs = segment.names(row).iter();
+    pairs
+        .map(|[norm, name]| (text(*norm), text(*name)))
+        .collect()
+}
+
 /// Rows of several parts that count, made from them one after the other.
 pub struct Merged<'a> {
     parts: Vec<(&'a Segment, Forward)>,
-    /// (part, row) in order of (seq, id).
+    /// (part, row): memories, then entities, by (seq, id).
     order: Vec<(u32, u32)>,
 }
 
@@ -180,7 +213,12 @@ impl<'a> Merged<'a> {
         order.sort_unstable_by_key(|(part, row)| {
             let segment = &parts[*part as usize].segment;
             let row = *row as usize;
-            (segment.column::<i64>(Section::Seq)[row], segment.ids()[row])
+            let entity = row >= segment.memory_rows();
+            (
+                entity,
+                segment.column::<i64>(Section::Seq)[row],
+                segment.ids()[row],
+            )
         });
         let parts = parts.iter().map(|part| part.segment.as_ref());
         Self {

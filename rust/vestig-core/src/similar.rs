@@ -150,12 +150,12 @@ fn reaching(segment: &Segment, bits: &Bits, vector: &[f32], least: f32) -> Vec<(
             found.push((row, value));
         }
     };
-    if segment.rows() < STAGED_ROWS {
+    if segment.memory_rows() < STAGED_ROWS {
         set_bits(bits).for_each(keep);
         return found;
     }
     let query = QuantisedQuery::new(vector);
-    let mut approximate = vec![0.0; segment.rows()];
+    let mut approximate = vec![0.0; segment.memory_rows()];
     let codes = segment.column::<i8>(Section::Codes);
     approx_rows(
         &query,

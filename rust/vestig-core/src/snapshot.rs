@@ -50,6 +50,16 @@ pub fn set_bits(bits: &[u64]) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
+/// Clears the bits of rows from `rows` on.
+pub fn first_rows(bits: &mut [u64], rows: usize) {
+    for (word, bits) in bits.iter_mut().enumerate().skip(rows / 64) {
+        *bits &= match rows.saturating_sub(word * 64) {
+            0 => 0,
+            kept => (1 << kept) - 1,
+        };
+    }
+}
+
 /// A segment and its rows that no later version masks.
 #[derive(Clone)]
 pub struct Part {
@@ -59,6 +69,8 @@ pub struct Part {
     pub live: Arc<Bits>,
     /// How many count.
     pub live_rows: usize,
+    /// How many of these are memories.
+    pub live_memories: usize,
 }
 
 impl Part {
@@ -69,14 +81,18 @@ impl Part {
         Self {
             live: Arc::new(ones(live_rows)),
             live_rows,
+            live_memories: segment.memory_rows(),
             segment,
         }
     }
 
     fn with_live(&self, live: Bits) -> Self {
         let live_rows = count(&live);
+        let mut memories = live.clone();
+        first_rows(&mut memories, self.segment.memory_rows());
         Self {
             segment: Arc::clone(&self.segment),
+            live_memories: count(&memories),
             live: Arc::new(live),
             live_rows,
         }
@@ -194,10 +210,17 @@ impl Snapshot {
     /// Live memories.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.parts.iter().map(|part| part.live_rows).sum()
+        self.parts.iter().map(|part| part.live_memories).sum()
     }
 
-    /// Live memories of the tail.
+    /// Live entities.
+    #[must_use]
+    pub fn entity_rows(&self) -> usize {
+        let entities = |part: &Part| part.live_rows - part.live_memories;
+        self.parts.iter().map(entities).sum()
+    }
+
+    /// Live memories and entities of the tail.
     #[must_use]
     pub fn tail_rows(&self) -> usize {
         self.parts[self.published..]
@@ -215,11 +238,13 @@ impl Snapshot {
         })
     }
 
-    /// Ids of all live memories, ascending.
+    /// Ids of all live memories, or of all live entities, ascending.
     #[must_use]
-    pub fn ids(&self) -> Vec<Id> {
+    pub fn ids(&self, entities: bool) -> Vec<Id> {
         let rows = |part: &Part| {
+            let memories = part.segment.memory_rows();
             set_bits(&part.live)
+                .filter(|row| (*row >= memories) == entities)
                 .map(|row| part.segment.ids()[row])
                 .collect::<Vec<Id>>()
         };

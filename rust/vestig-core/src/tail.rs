@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use crate::error::{CoreError, Result};
 use crate::format::Identity;
 use crate::kernels::dot::unit;
-use crate::row::{RowVersion, Vector};
-use crate::segment::{Attributes, EventRow, Id, NO_TIME};
+use crate::row::{LOWER_CASE, RowVersion, Vector};
+use crate::segment::{
+    Attributes, EDGE_KINDS, EdgeVersion, EventRow, Id, KIND_ENTITY, NO_TIME, OPEN_START,
+};
 use crate::words;
 
 /// Position of chat_agent in OriginType.
@@ -57,16 +59,25 @@ pub struct NewRow {
     pub t_expired: Option<i64>,
     /// As the embedder gave it.
     pub embedding: Option<Vec<f32>>,
-    /// Tags, sources, actors.
-    pub lists: [Vec<String>; 3],
+    /// Tags, sources, actors, keywords.
+    pub lists: [Vec<String>; 4],
     /// Of the memory.
     pub events: Vec<EventRow>,
+    /// Temporal windows, µs; None = open.
+    pub windows: Vec<(Option<i64>, Option<i64>)>,
+    /// That start here.
+    pub edges: Vec<EdgeVersion>,
+    /// Vectors of hypothetical questions as the embedder gave them.
+    pub questions: Vec<Vec<f32>>,
+    /// Of an entity: (normal form, stored name), canonical first.
+    pub names: Vec<(String, String)>,
 }
 
 /// A row with its words counted and its vector normalised.
 pub struct Analysed<'a> {
     row: &'a NewRow,
     unit: Option<Vec<f32>>,
+    questions: Vec<Vec<f32>>,
     terms: HashMap<String, u32>,
     length: u32,
 }
@@ -75,24 +86,27 @@ impl<'a> Analysed<'a> {
     /// Checks a row against the store and counts its words.
     pub fn new(row: &'a NewRow, identity: &Identity) -> Result<Self> {
         check(row, identity)?;
-        let unit_vector = row.embedding.as_ref().map(|given| {
+        let in_lanes = |given: &Vec<f32>| {
             let mut out = vec![0.0; identity.lanes()];
             unit(given, &mut out);
             out
-        });
+        };
+        let unit_vector = row.embedding.as_ref().map(in_lanes);
         let mut terms = HashMap::new();
         let mut length = 0;
         let until = (row.origin == CHAT_AGENT).then_some(AGENT_WORDS_END);
-        words::visit_terms(&row.content, row.author.as_deref(), until, |term| {
+        words::visit_terms(&row.content, row.author.as_deref(), until, |term, lower| {
             length += 1;
+            let case = if lower { LOWER_CASE } else { 0 };
             match terms.get_mut(term) {
-                Some(count) => *count += 1,
-                None => drop(terms.insert(term.to_owned(), 1)),
+                Some(count) => *count = (*count + 1) | case,
+                None => drop(terms.insert(term.to_owned(), 1 | case)),
             }
         });
         Ok(Self {
             row,
             unit: unit_vector,
+            questions: row.questions.iter().map(in_lanes).collect(),
             terms,
             length,
         })
@@ -128,6 +142,18 @@ impl<'a> Analysed<'a> {
             ],
             vector: self.unit.as_deref().map_or(Vector::None, Vector::Unit),
             lists: std::array::from_fn(|i| row.lists[i].iter().map(String::as_str).collect()),
+            windows: row
+                .windows
+                .iter()
+                .map(|(start, end)| (start.unwrap_or(OPEN_START), end.unwrap_or(NO_TIME)))
+                .collect(),
+            questions: self.questions.iter().map(Vec::as_slice).collect(),
+            edges: row.edges.clone(),
+            names: row
+                .names
+                .iter()
+                .map(|(norm, name)| (norm.as_str(), name.as_str()))
+                .collect(),
             events: row.events.clone(),
             terms: self
                 .terms
@@ -141,7 +167,7 @@ impl<'a> Analysed<'a> {
 
 fn check(row: &NewRow, identity: &Identity) -> Result<()> {
     let codes = [
-        ("kind", row.kind, 2),
+        ("kind", row.kind, KIND_ENTITY + 1),
         ("status", row.status, 4),
         ("origin", row.origin, 4),
         ("stability", row.stability, 4),
@@ -159,7 +185,16 @@ fn check(row: &NewRow, identity: &Identity) -> Result<()> {
             "expected 0 <= seq <= wseq, got {seq} and {wseq}"
         )));
     }
-    if let Some(vector) = &row.embedding {
+    for edge in &row.edges {
+        let number = |value: f64| value.is_finite() && value >= 0.0;
+        let confidence = edge.confidence.is_none_or(number);
+        if !EDGE_KINDS.contains(&edge.kind) || !number(edge.weight) || !confidence {
+            return Err(CoreError::Invalid(
+                "expected edges of walked types with finite weights of at least 0".into(),
+            ));
+        }
+    }
+    for vector in row.embedding.iter().chain(&row.questions) {
         let dimensions = identity.dimensions as usize;
         if vector.len() != dimensions {
             let found = vector.len();

@@ -6,11 +6,12 @@ use std::path::Path;
 use proptest::prelude::*;
 use vestig_core::eligible::Filter;
 use vestig_core::format::Identity;
+use vestig_core::graph::Graph;
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::merging::Goal;
 use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Query, Ranking, Weights, recall};
-use vestig_core::segment::EventRow;
+use vestig_core::segment::{EdgeVersion, EventRow, Id, NO_TIME};
 use vestig_core::similar::{Limits, Probe, similar};
 use vestig_core::tail::NewRow;
 use vestig_core::words;
@@ -38,6 +39,26 @@ impl Dice {
             false => dice.below(2001) as f32 / 1000.0 - 1.0,
         };
         (0..dimensions).map(|_| value(self)).collect()
+    }
+
+    fn edges(&mut self, number: u64, seq: i64) -> Vec<EdgeVersion> {
+        let edge = |dice: &mut Self, i: u64| {
+            let end = dice.below(number + 3);
+            let mut id = [0; 16];
+            id[..8].copy_from_slice(&(number * 8 + i).to_le_bytes());
+            let mut other = [0; 16];
+            other[..8].copy_from_slice(&end.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
+            EdgeVersion {
+                id,
+                end: other,
+                kind: 1,
+                weight: dice.below(100) as f64 / 100.0,
+                confidence: None,
+                created: seq * 1000,
+                expired: NO_TIME,
+            }
+        };
+        (0..self.below(4)).map(|i| edge(self, i)).collect()
     }
 
     fn text(&mut self) -> String {
@@ -93,7 +114,14 @@ impl Dice {
                 self.maybe(&["x", "y"]).into_iter().collect(),
                 vec!["manual".into()],
                 vec![],
+                self.maybe(&["cache", "river"]).into_iter().collect(),
             ],
+            windows: vec![(None, Some(seq)), (Some(seq), None)][..self.below(3) as usize].to_vec(),
+            edges: self.edges(number, seq),
+            questions: (0..self.below(2))
+                .map(|_| self.vector(dimensions, coarse))
+                .collect(),
+            names: vec![],
             events,
         }
     }
@@ -253,7 +281,7 @@ proptest! {
                 _ => {}
             }
         }
-        prop_assert_eq!(plain.snapshot().ids(), spread.snapshot().ids());
+        prop_assert_eq!(plain.snapshot().ids(false), spread.snapshot().ids(false));
         let similar_filter = Filter { min_similarity: Some(0.25), ..filter() };
         for query in &queries {
             for ranking in rankings() {
@@ -303,7 +331,7 @@ proptest! {
         let snapshot = projection.snapshot();
         let found = similar(&snapshot, "default", std::slice::from_ref(&probe), near, related, 1);
         let mut ranked = Vec::new();
-        for id in snapshot.ids() {
+        for id in snapshot.ids(false) {
             let row = rows.iter().rev().find(|row| row.id == id).unwrap();
             let (Some(vector), 0) = (&row.embedding, row.kind) else { continue };
             let (mut x, mut y) = ([0.0; 64], [0.0; 64]);
@@ -331,4 +359,59 @@ proptest! {
         prop_assert_eq!(&twice[0], &found[0]);
         prop_assert_eq!(&twice[1], &found[0]);
     }
+}
+
+/// Neighbours of every node as sorted (other end, edge), and of how many parts they were read.
+fn links(projection: &Projection) -> Vec<(Id, Vec<(Id, Id)>)> {
+    let snapshot = projection.snapshot();
+    let graph = Graph::new(&snapshot, i64::MAX - 1);
+    let of = |id: Id| {
+        let mut near = Vec::new();
+        graph.neighbours(graph.locate(&id).unwrap(), u16::MAX, &mut near);
+        let mut ends: Vec<(Id, Id)> = near.iter().map(|n| (n.id, n.edge)).collect();
+        ends.sort_unstable();
+        (id, ends)
+    };
+    snapshot.ids(false).into_iter().map(of).collect()
+}
+
+#[test]
+fn edges_join_the_same_nodes_however_rows_are_cut_into_segments() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut dice = Dice(11);
+    let mut rows: Vec<NewRow> = (0..90)
+        .map(|n| dice.row(n, n as i64 + 1, 8, false))
+        .collect();
+    let whole = open(None, 8);
+    whole.apply(&rows, 200, [0; 32]).unwrap();
+    let cut = open(Some(folder.path()), 8);
+    for (i, part) in rows.chunks(13).enumerate() {
+        cut.apply(part, (i as u64 + 1) * 13, [0; 32]).unwrap();
+        if i % 3 == 0 {
+            cut.publish(false).unwrap();
+        }
+    }
+    cut.apply(&[], 200, [0; 32]).unwrap();
+    let wanted = links(&whole);
+    assert!(wanted.iter().any(|(_, ends)| ends.len() > 5));
+    assert_eq!(links(&cut), wanted);
+    for row in rows.iter_mut().step_by(4) {
+        row.wseq = 201;
+        row.edges.truncate(1);
+    }
+    let newer: Vec<NewRow> = rows.iter().step_by(4).cloned().collect();
+    cut.apply(&newer, 201, [0; 32]).unwrap();
+    whole.apply(&newer, 201, [0; 32]).unwrap();
+    let gone = [(rows[7].id, 202)];
+    cut.apply_removing(&[], &gone, 202, [0; 32]).unwrap();
+    whole.apply_removing(&[], &gone, 202, [0; 32]).unwrap();
+    let wanted = links(&whole);
+    assert!(
+        wanted
+            .iter()
+            .all(|(_, ends)| ends.iter().all(|(end, _)| *end != rows[7].id))
+    );
+    assert_eq!(links(&cut), wanted);
+    cut.publish(true).unwrap();
+    assert_eq!(links(&cut), wanted);
 }

@@ -10,10 +10,11 @@ use pyo3::types::{PyBytes, PyDict};
 use vestig_core::eligible::eligible_ids;
 use vestig_core::format::Identity;
 use vestig_core::merging::Goal;
+use vestig_core::names;
 use vestig_core::projection::Projection as CoreProjection;
 use vestig_core::recall::{Effort, Query, recall};
-use vestig_core::row::{Forward, nullable, row_version};
-use vestig_core::segment::EventRow;
+use vestig_core::row::{Forward, LOWER_CASE, nullable, row_version};
+use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START};
 use vestig_core::similar::{self, Limits, Probe};
 use vestig_core::tail::NewRow;
 use vestig_core::words;
@@ -21,7 +22,7 @@ use vestig_core::words;
 use crate::errors::to_python;
 use crate::numbers::{floats, to_bytes};
 use crate::query::{Filter, Ranking, Row, Scan, id_of, ids_of, scan_of};
-use crate::rows::new_row;
+use crate::rows::{FIELDS, new_row};
 
 /// Runs without the interpreter. A panic becomes a RuntimeError: snapshots are replaced whole, so
 /// the projection is as it was before the call.
@@ -98,6 +99,11 @@ impl Projection {
     #[getter]
     fn rows(&self) -> usize {
         self.0.snapshot().rows()
+    }
+
+    #[getter]
+    fn entity_rows(&self) -> usize {
+        self.0.snapshot().entity_rows()
     }
 
     #[getter]
@@ -231,22 +237,87 @@ impl Projection {
             .unit()
             .map(|unit| to_bytes(py, &unit[..dimensions]));
         columns.set_item("unit", unit)?;
-        for (name, list) in ["tags", "sources", "actors"].into_iter().zip(row.lists) {
+        for (name, list) in ["tags", "sources", "actors", "keywords"]
+            .into_iter()
+            .zip(row.lists)
+        {
             columns.set_item(name, list)?;
         }
         let event = |e: &EventRow| (e.kind, e.occurred, e.recorded, e.seq, e.row);
         columns.set_item("events", row.events.iter().map(event).collect::<Vec<_>>())?;
-        columns.set_item(
-            "terms",
-            row.terms.into_iter().collect::<HashMap<&str, u32>>(),
-        )?;
+        let count = |(term, count)| (term, count & !LOWER_CASE);
+        let terms = row.terms.into_iter().map(count);
+        columns.set_item("terms", terms.collect::<HashMap<&str, u32>>())?;
+        let open = |time, none| (time != none).then_some(time);
+        let window = |(start, end): &(i64, i64)| (open(*start, OPEN_START), open(*end, NO_TIME));
+        let windows: Vec<_> = row.windows.iter().map(window).collect();
+        columns.set_item("windows", windows)?;
+        let edge = |e: &EdgeVersion| {
+            let ids = (PyBytes::new(py, &e.id), PyBytes::new(py, &e.end));
+            let (created, expired) = (e.created, nullable(e.expired));
+            (
+                ids.0,
+                ids.1,
+                e.kind,
+                e.weight,
+                e.confidence,
+                created,
+                expired,
+            )
+        };
+        columns.set_item("edges", row.edges.iter().map(edge).collect::<Vec<_>>())?;
+        let questions = row.questions.iter();
+        let questions = questions.map(|unit| to_bytes(py, &unit[..dimensions]));
+        columns.set_item("questions", questions.collect::<Vec<_>>())?;
+        columns.set_item("names", row.names)?;
         columns.set_item("length", row.length)?;
         Ok(Some(columns))
     }
 
     fn ids<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let ids = py.detach(|| self.0.snapshot().ids());
+        let ids = py.detach(|| self.0.snapshot().ids(false));
         PyBytes::new(py, ids.as_flattened())
+    }
+
+    fn entity_ids<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let ids = py.detach(|| self.0.snapshot().ids(true));
+        PyBytes::new(py, ids.as_flattened())
+    }
+
+    fn find_names<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        namespace: &str,
+        words: Vec<(String, String, String, String)>,
+        known_at_us: i64,
+    ) -> PyResult<Vec<(usize, usize, Bound<'py, PyBytes>, String)>> {
+        let word = |(raw, left, right, bare)| names::Word {
+            raw,
+            left,
+            right,
+            bare,
+        };
+        let words: Vec<names::Word> = words.into_iter().map(word).collect();
+        let found = run(py, || {
+            let snapshot = self.0.snapshot_at(seq)?;
+            Ok(names::find_names(&snapshot, namespace, &words, known_at_us))
+        })?;
+        let wrap = |f: names::Found| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
+        Ok(found.into_iter().map(wrap).collect())
+    }
+
+    fn lowercase(
+        &self,
+        py: Python<'_>,
+        seq: u64,
+        namespace: &str,
+        words: Vec<String>,
+    ) -> PyResult<Vec<bool>> {
+        run(py, || {
+            let snapshot = self.0.snapshot_at(seq)?;
+            Ok(names::lowercase(&snapshot, namespace, &words))
+        })
     }
 
     #[pyo3(signature = (seq, vector, text, filter, ranking, threads=1))]
@@ -354,6 +425,7 @@ impl Projection {
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMAT_VERSION", vestig_core::format::FORMAT_VERSION)?;
+    module.add("PROJECTION_FIELDS", FIELDS)?;
     module.add_class::<Filter>()?;
     module.add_class::<Ranking>()?;
     module.add_class::<Row>()?;

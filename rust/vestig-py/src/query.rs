@@ -40,7 +40,7 @@ impl Filter {
         kinds=None, tags=None, tags_all=false, sources=None, actors=None, authors=None, roles=None,
         session_ids=None, origin_types=None, since_us=None, until_us=None, created_since_us=None,
         created_until_us=None, include_expired=false, include_archived=false, ids=None,
-        exclude_ids=None, min_similarity=None, ends=Vec::new()))]
+        exclude_ids=None, min_similarity=None, entities=None, ends=Vec::new()))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         namespace: String,
@@ -66,6 +66,7 @@ impl Filter {
         ids: Option<&[u8]>,
         exclude_ids: Option<&[u8]>,
         min_similarity: Option<f64>,
+        entities: Option<&[u8]>,
         ends: Vec<(Bound<'_, PyBytes>, Option<i64>)>,
     ) -> PyResult<Self> {
         let codes = |codes: Option<Vec<usize>>| -> PyResult<Option<Vec<u8>>> {
@@ -102,6 +103,7 @@ impl Filter {
             ids: ids.map(ids_of).transpose()?,
             exclude_ids: exclude_ids.map(ids_of).transpose()?,
             min_similarity,
+            entities: entities.map(ids_of).transpose()?,
             ends: ends.collect::<PyResult<HashMap<_, _>>>()?,
         }))
     }

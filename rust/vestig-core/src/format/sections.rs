@@ -6,7 +6,7 @@
 pub enum Section {
     /// 16 bytes a row.
     Ids,
-    /// u32 a row: rows by ascending id.
+    /// u32 a row: rows by ascending id. Memories stand before entities, each by (seq, id).
     IdOrder,
     /// i64 a row: transaction that inserted the memory.
     Seq,
@@ -66,7 +66,8 @@ pub enum Section {
     PostingOffsets,
     /// u32: rows, ascending per term.
     PostingRows,
-    /// u32: occurrences of the term in the row, at least 1.
+    /// u32: occurrences of the term in the row, at least 1; bit 31 when one of them was written in
+    /// lower case.
     PostingCounts,
     /// u32 a row: number of indexed words.
     Lengths,
@@ -82,13 +83,52 @@ pub enum Section {
     EventSeq,
     /// i64 an event: row number inside its transaction.
     EventRow,
+    /// u32, rows + 1.
+    KeywordOffsets,
+    /// u32: string numbers.
+    Keywords,
+    /// u32, rows + 1.
+    WindowOffsets,
+    /// i64 µs a window, `i64::MIN` = open.
+    WindowStarts,
+    /// i64 µs a window, `i64::MAX` = open.
+    WindowEnds,
+    /// u32, rows + 1.
+    QuestionOffsets,
+    /// f32, `lanes` a question: unit vector, zero-padded.
+    QuestionVectors,
+    /// u32, rows + 1: edges by the row where they start.
+    EdgeOffsets,
+    /// 32 bytes an edge: id; f64 value; u32 end (a row, or rows + position in `OtherIds`); u32
+    /// start row with the type's place in bits 28-29 and bit 30 for "stands in `ExtraEdges`".
+    Edges,
+    /// u32: ascending numbers of the edges that the next three columns describe.
+    ExtraEdges,
+    /// f64, NaN = null.
+    ExtraConfidence,
+    /// i64 µs.
+    ExtraCreated,
+    /// i64 µs, `i64::MAX` = unexpired.
+    ExtraExpired,
+    /// 16 bytes: ends that are no row of this segment, ascending.
+    OtherIds,
+    /// u32, rows + others + 1: edges by the node where they end.
+    IncomingOffsets,
+    /// u32: edge numbers, ascending per node.
+    Incoming,
+    /// u32, entity rows + 1.
+    NameOffsets,
+    /// u32 pairs: string numbers of a normal form and of the name as stored.
+    Names,
+    /// u32: positions of pairs in `Names`, by normal form, then position.
+    NameOrder,
 }
 
 /// Number of sections of a segment.
-pub const SECTIONS: usize = 39;
+pub const SECTIONS: usize = 58;
 
-/// Name and element width in bytes of every section, in file order. The width of `Vectors` and
-/// `Codes` is that of one lane.
+/// Name and element width in bytes of every section, in file order. The width of `Vectors`,
+/// `Codes` and `QuestionVectors` is that of one lane.
 pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("ids", 16),
     ("id_order", 4),
@@ -129,4 +169,23 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("event_recorded", 8),
     ("event_seq", 8),
     ("event_row", 8),
+    ("keyword_offsets", 4),
+    ("keywords", 4),
+    ("window_offsets", 4),
+    ("window_starts", 8),
+    ("window_ends", 8),
+    ("question_offsets", 4),
+    ("question_vectors", 4),
+    ("edge_offsets", 4),
+    ("edges", 32),
+    ("extra_edges", 4),
+    ("extra_confidence", 8),
+    ("extra_created", 8),
+    ("extra_expired", 8),
+    ("other_ids", 16),
+    ("incoming_offsets", 4),
+    ("incoming", 4),
+    ("name_offsets", 4),
+    ("names", 8),
+    ("name_order", 4),
 ];

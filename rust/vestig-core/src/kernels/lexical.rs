@@ -84,11 +84,14 @@ pub fn document_frequency(rows: &[u32], eligible: Option<&[u64]>) -> u64 {
     }
 }
 
+/// Bits of a posting's number that are its frequency.
+const COUNT_MASK: u32 = (1 << 31) - 1;
+
 /// Adds one term's share to the score of every eligible row of its postings in one segment.
 ///
 /// `rows` and `tfs` are the postings (row numbers of the segment, frequencies ≥ 1), `lengths` the
 /// length of every row of the segment in terms, `scores` one accumulator per row of the segment.
-/// Rows outside of `scores` or `lengths` are passed over.
+/// Rows outside of `scores` or `lengths` are passed over. Bit 31 of a frequency is no part of it.
 pub fn accumulate<F, L>(
     scores: &mut [f64],
     idf: f64,
@@ -108,7 +111,7 @@ pub fn accumulate<F, L>(
         }
         let at = row as usize;
         if let (Some(score), Some(&length)) = (scores.get_mut(at), lengths.get(at)) {
-            *score += idf * saturation(tf.into(), norms.of(length.into()));
+            *score += idf * saturation(tf.into() & COUNT_MASK, norms.of(length.into()));
         }
     }
 }

@@ -70,7 +70,8 @@ pub(super) fn candidates(fields: &[Field<'_>], scorer: &Scorer<'_>, k: usize) ->
     let mut possible: Vec<(usize, usize, f64)> = Vec::new();
     for (i, field) in fields.iter().enumerate() {
         let attributes = field.segment.column::<[u8; 8]>(Section::Attributes);
-        for (row, codes) in attributes.iter().enumerate() {
+        let memories = &attributes[..field.segment.memory_rows()];
+        for (row, codes) in memories.iter().enumerate() {
             let origin = usize::from(codes[2] & 3);
             let (constant, factor, words, sign) = screen.factors[origin];
             let lexical = field.lexical(row);

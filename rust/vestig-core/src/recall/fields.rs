@@ -79,7 +79,7 @@ pub(super) fn measure<'a>(
     effort: Effort,
 ) {
     let segment = field.segment;
-    let (rows, lanes) = (segment.rows(), segment.lanes());
+    let (rows, lanes) = (segment.memory_rows(), segment.lanes());
     let mut values = vec![0.0_f32; rows];
     let vectors = segment.column::<f32>(Section::Vectors);
     let codes = segment.column::<i8>(Section::Codes);
@@ -143,7 +143,7 @@ pub(super) fn drop_dissimilar(field: &mut Field<'_>, least: f64) {
 pub(super) fn score_words(fields: &mut [Field<'_>], terms: &[String], eligible: usize) -> f64 {
     let whole: Vec<bool> = fields
         .iter()
-        .map(|field| count(&field.eligible) == field.segment.rows())
+        .map(|field| count(&field.eligible) == field.segment.memory_rows())
         .collect();
     let total: u64 = fields.iter().map(total_length).sum();
     let norms = Norms::new(total, eligible as u64);
@@ -164,7 +164,7 @@ pub(super) fn score_words(fields: &mut [Field<'_>], terms: &[String], eligible: 
         for ((field, number), whole) in fields.iter_mut().zip(&numbers).zip(&whole) {
             let Some(number) = number else { continue };
             if field.lexical.is_empty() {
-                field.lexical = vec![0.0; field.segment.rows()];
+                field.lexical = vec![0.0; field.segment.memory_rows()];
             }
             let bits = (!whole).then_some(field.eligible.as_slice());
             let lengths = field.segment.column::<u32>(Section::Lengths);

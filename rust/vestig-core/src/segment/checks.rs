@@ -1,6 +1,7 @@
 //! Everything that accessors and kernels rely on, checked once per image.
 
-use super::{CODE_LIMITS, Id, NO_STRING, Segment};
+use super::nodes::SOURCE_MASK;
+use super::{CODE_LIMITS, EXTRA, Id, KIND_ENTITY, NO_STRING, Record, Segment, unpack};
 use crate::format::{Damage, SECTION_TABLE, Section, damaged};
 
 impl Segment {
@@ -60,6 +61,10 @@ impl Segment {
             S::SourceOffsets,
             S::ActorOffsets,
             S::EventOffsets,
+            S::KeywordOffsets,
+            S::WindowOffsets,
+            S::QuestionOffsets,
+            S::EdgeOffsets,
         ] {
             self.expect(section, rows + 1)?;
         }
@@ -68,10 +73,24 @@ impl Segment {
             self.expect(section, events)?;
         }
         self.expect(S::PostingCounts, self.count(S::PostingRows)?)?;
+        self.expect(S::WindowEnds, self.count(S::WindowStarts)?)?;
+        let extras = self.count(S::ExtraEdges)?;
+        for section in [S::ExtraConfidence, S::ExtraCreated, S::ExtraExpired] {
+            self.expect(section, extras)?;
+        }
+        let edges = self.count(S::Edges)?;
+        self.expect(S::Incoming, edges)?;
+        self.expect(S::IncomingOffsets, rows + self.count(S::OtherIds)? + 1)?;
+        self.expect(S::NameOrder, self.count(S::Names)?)?;
+        if !self.count(S::QuestionVectors)?.is_multiple_of(self.lanes) {
+            return damaged("section question_vectors has a part of a vector");
+        }
         for section in [
             S::Tags,
             S::Sources,
             S::Actors,
+            S::Keywords,
+            S::NameOffsets,
             S::StringOffsets,
             S::TermOffsets,
         ] {
@@ -106,7 +125,8 @@ impl Segment {
         (self.column::<u64>(Section::StringOffsets).len() - 1) as u32
     }
 
-    pub(super) fn check_rows(&self) -> Result<(), Damage> {
+    /// Number of memory rows.
+    pub(super) fn check_rows(&self) -> Result<usize, Damage> {
         let ids = self.ids();
         let mut previous: Option<&Id> = None;
         for row in self.column::<u32>(Section::IdOrder) {
@@ -125,6 +145,11 @@ impl Segment {
                 return damaged("attributes hold an unknown code");
             }
         }
+        let kinds = self.column::<[u8; 8]>(Section::Attributes);
+        let memories = kinds.partition_point(|b| b[0] != KIND_ENTITY);
+        if kinds[memories..].iter().any(|b| b[0] != KIND_ENTITY) {
+            return damaged("an entity stands before a memory");
+        }
         let strings = self.strings();
         for section in [
             Section::Namespace,
@@ -139,7 +164,7 @@ impl Segment {
                 return damaged("a text column names an unknown string");
             }
         }
-        Ok(())
+        Ok(memories)
     }
 
     pub(super) fn check_lists(&self) -> Result<(), Damage> {
@@ -148,6 +173,7 @@ impl Segment {
             (Section::TagOffsets, Section::Tags),
             (Section::SourceOffsets, Section::Sources),
             (Section::ActorOffsets, Section::Actors),
+            (Section::KeywordOffsets, Section::Keywords),
         ];
         for (offsets, values) in lists {
             let name = SECTION_TABLE[values as usize].0;
@@ -158,15 +184,25 @@ impl Segment {
                 return damaged(format!("section {name} names an unknown string"));
             }
         }
-        let offsets = self
-            .column::<u32>(Section::EventOffsets)
-            .iter()
-            .map(|o| u64::from(*o));
-        check_offsets(
-            offsets,
-            self.column::<u8>(Section::EventTypes).len(),
-            "events",
-        )
+        let questions = self.column::<f32>(Section::QuestionVectors).len() / self.lanes;
+        let counted = [
+            (
+                Section::EventOffsets,
+                self.column::<u8>(Section::EventTypes).len(),
+                "events",
+            ),
+            (
+                Section::WindowOffsets,
+                self.column::<i64>(Section::WindowStarts).len(),
+                "windows",
+            ),
+            (Section::QuestionOffsets, questions, "questions"),
+        ];
+        for (offsets, values, name) in counted {
+            let offsets = self.column::<u32>(offsets).iter().map(|o| u64::from(*o));
+            check_offsets(offsets, values, name)?;
+        }
+        Ok(())
     }
 
     pub(super) fn check_postings(&self) -> Result<(), Damage> {
@@ -179,6 +215,79 @@ impl Segment {
             if !ascending || list.last().is_some_and(|row| *row as usize >= self.rows()) {
                 return damaged("a posting list is not ascending rows");
             }
+        }
+        Ok(())
+    }
+}
+
+impl Segment {
+    pub(super) fn check_edges(&self) -> Result<(), Damage> {
+        use Section as S;
+        let records = self.column::<Record>(S::Edges);
+        let wide = |section| self.column::<u32>(section).iter().map(|o| u64::from(*o));
+        check_offsets(wide(S::EdgeOffsets), records.len(), "edges")?;
+        check_offsets(wide(S::IncomingOffsets), records.len(), "incoming")?;
+        let others = self.column::<Id>(S::OtherIds);
+        if others.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return damaged("other_ids do not ascend");
+        }
+        let extras = self.column::<u32>(S::ExtraEdges);
+        let mut extra = extras.iter();
+        let offsets = self.column::<u32>(S::EdgeOffsets);
+        let nodes = self.rows() + others.len();
+        for (row, pair) in offsets.windows(2).enumerate() {
+            for number in pair[0]..pair[1] {
+                let (_, value, end, start) = unpack(&records[number as usize]);
+                let flagged = start & EXTRA != 0;
+                if (start & SOURCE_MASK) as usize != row || end as usize >= nodes {
+                    return damaged("an edge has an unknown end");
+                }
+                if flagged && extra.next() != Some(&number) {
+                    return damaged("extra_edges do not name the flagged edges");
+                }
+                // Only a null confidence of a plain record is no number.
+                let plain_mention = !flagged && start >> super::KIND_SHIFT & 3 == 0;
+                if !(value >= 0.0 && value.is_finite() || plain_mention && value.is_nan()) {
+                    return damaged("an edge has a weight that is no weight");
+                }
+            }
+        }
+        if extra.next().is_some() {
+            return damaged("extra_edges name edges without the flag");
+        }
+        let incoming = self.column::<u32>(S::Incoming);
+        let offsets = self.column::<u32>(S::IncomingOffsets);
+        for (node, pair) in offsets.windows(2).enumerate() {
+            let list = &incoming[pair[0] as usize..pair[1] as usize];
+            let ends_here = |number: &u32| {
+                let record = records.get(*number as usize);
+                record.is_some_and(|record| unpack(record).2 as usize == node)
+            };
+            if !list.iter().all(ends_here) || list.windows(2).any(|pair| pair[0] >= pair[1]) {
+                return damaged("incoming does not sort the edges by their ends");
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_names(&self) -> Result<(), Damage> {
+        use Section as S;
+        self.expect(S::NameOffsets, self.rows() - self.memory_rows + 1)?;
+        let names = self.column::<[u32; 2]>(S::Names);
+        let offsets = self.column::<u32>(S::NameOffsets);
+        check_offsets(offsets.iter().map(|o| u64::from(*o)), names.len(), "names")?;
+        let strings = self.strings();
+        if names.as_flattened().iter().any(|n| *n >= strings) {
+            return damaged("section names names an unknown string");
+        }
+        let key = |at: &u32| names.get(*at as usize).map(|name| (name[0], *at));
+        let mut previous = None;
+        for at in self.column::<u32>(S::NameOrder) {
+            let this = key(at);
+            if this.is_none() || previous >= this {
+                return damaged("name_order does not sort the names");
+            }
+            previous = this;
         }
         Ok(())
     }

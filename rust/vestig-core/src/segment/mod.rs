@@ -4,6 +4,10 @@
 use std::ops::Range;
 
 mod checks;
+mod nodes;
+
+pub use nodes::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
+pub(crate) use nodes::{EXTRA, KIND_SHIFT, Record, plain_value, unpack};
 
 use crate::format::{self, Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
 use crate::map::{Plain, Region, cast};
@@ -18,7 +22,9 @@ pub const NO_TIME: i64 = i64::MAX;
 /// Null in `sequence`.
 pub const NO_SEQUENCE: i64 = i64::MIN;
 /// Number of members of Kind, Status, OriginType, Stability.
-const CODE_LIMITS: [u8; 4] = [2, 4, 4, 4];
+const CODE_LIMITS: [u8; 4] = [3, 4, 4, 4];
+/// Kind of a row that is an entity.
+pub const KIND_ENTITY: u8 = 2;
 
 /// Small codes of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +95,7 @@ pub struct Segment {
     lanes: usize,
     name: Option<String>,
     embedded: Vec<u64>,
+    memory_rows: usize,
 }
 
 impl Segment {
@@ -117,12 +124,15 @@ impl Segment {
             ranges,
             name,
             embedded: Vec::new(),
+            memory_rows: 0,
         };
         segment.check_lengths()?;
         segment.check_strings()?;
-        segment.check_rows()?;
+        segment.memory_rows = segment.check_rows()?;
         segment.check_lists()?;
         segment.check_postings()?;
+        segment.check_edges()?;
+        segment.check_names()?;
         let mut embedded = vec![0; segment.rows().div_ceil(64)];
         for (row, b) in segment
             .column::<[u8; 8]>(Section::Attributes)
@@ -276,7 +286,8 @@ impl Segment {
     /// Interned text of a number; None for null.
     #[must_use]
     pub fn string(&self, number: u32) -> Option<&str> {
-        (number != NO_STRING).then(|| {
+        let texts = self.column::<u64>(Section::StringOffsets).len() - 1;
+        ((number as usize) < texts).then(|| {
             self.text(
                 Section::StringOffsets,
                 Section::StringBytes,
@@ -289,6 +300,22 @@ impl Segment {
     #[must_use]
     pub fn string_number(&self, wanted: &str) -> Option<u32> {
         self.find_text(Section::StringOffsets, Section::StringBytes, wanted)
+    }
+
+    /// Number of the first interned text that is not below this one; their count when all are.
+    #[must_use]
+    pub fn string_lower_bound(&self, wanted: &str) -> u32 {
+        let (mut low, mut high) = (0, self.column::<u64>(Section::StringOffsets).len() - 1);
+        while low < high {
+            let middle = low.midpoint(high);
+            let text = self.text(Section::StringOffsets, Section::StringBytes, middle);
+            if text < wanted {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low as u32
     }
 
     /// Number of terms.
@@ -309,7 +336,8 @@ impl Segment {
         self.find_text(Section::TermOffsets, Section::TermBytes, wanted)
     }
 
-    /// Rows with a term, ascending, and how often each has it.
+    /// Rows with a term, ascending, and how often each has it, with the case bit of
+    /// [`crate::row::LOWER_CASE`].
     #[must_use]
     pub fn postings(&self, term: usize) -> (&[u32], &[u32]) {
         let offsets = self.column::<u64>(Section::PostingOffsets);

@@ -9,11 +9,12 @@ use super::tokens::{Script, Span, visit_chains, visit_pieces};
 /// Index terms in order, repeats kept, the author's first (see [`visit_terms`]).
 pub fn terms(text: &str, author: Option<&str>) -> Vec<String> {
     let mut found = Vec::with_capacity(text.len() / 6);
-    visit_terms(text, author, None, |term| found.push(term.to_owned()));
+    visit_terms(text, author, None, |term, _| found.push(term.to_owned()));
     found
 }
 
-/// Calls `sink` with every index term of `author`, then of `text`, in order.
+/// Calls `sink` with every index term of `author`, then of `text`, in order, and whether it was
+/// written in lower case (names of authors never count as such).
 ///
 /// Words are lower-cased and stemmed; a possessive `'s` falls away because one letter is no
 /// word; identifiers come whole (lower-cased, not stemmed) and then in parts, which are words;
@@ -23,12 +24,18 @@ pub fn visit_terms(
     text: &str,
     author: Option<&str>,
     until: Option<usize>,
-    mut sink: impl FnMut(&str),
+    mut sink: impl FnMut(&str, bool),
 ) {
     let stemmer = Stemmer::create(Algorithm::English);
     let mut lowered = String::new();
     if let Some(author) = author {
-        visit(author, usize::MAX, &stemmer, &mut lowered, &mut sink);
+        visit(
+            author,
+            usize::MAX,
+            &stemmer,
+            &mut lowered,
+            &mut |term, _| sink(term, false),
+        );
     }
     visit(
         text,
@@ -44,13 +51,13 @@ fn visit(
     until: usize,
     stemmer: &Stemmer,
     lowered: &mut String,
-    sink: &mut impl FnMut(&str),
+    sink: &mut impl FnMut(&str, bool),
 ) {
     visit_chains(text, |chain, identifier| {
         let whole = Span::over(chain);
         if identifier && whole.start < until {
             lower(whole.text(text), lowered);
-            sink(lowered);
+            sink(lowered, lowered == whole.text(text));
         }
         for run in chain {
             visit_pieces(text, *run, &mut |span, script| {
@@ -61,9 +68,9 @@ fn visit(
                 match script {
                     Script::Word => {
                         lower(span.text(text), lowered);
-                        sink(&stem(stemmer, lowered));
+                        sink(&stem(stemmer, lowered), lowered == span.text(text));
                     }
-                    Script::Cjk | Script::Thai => sink(span.text(text)),
+                    Script::Cjk | Script::Thai => sink(span.text(text), false),
                 }
             });
         }
@@ -117,12 +124,12 @@ mod tests {
     #[test]
     fn a_limit_leaves_later_words_out() {
         let mut found = Vec::new();
-        visit_terms("one two a.b three", Some("zed"), Some(8), |t| {
+        visit_terms("one two a.b three", Some("zed"), Some(8), |t, _| {
             found.push(t.to_owned())
         });
         assert_eq!(found, ["zed", "one", "two"]);
         found.clear();
-        visit_terms("one two ab.cd x", None, Some(9), |t| {
+        visit_terms("one two ab.cd x", None, Some(9), |t, _| {
             found.push(t.to_owned())
         });
         assert_eq!(found, ["one", "two", "ab.cd", "ab", "cd"]);

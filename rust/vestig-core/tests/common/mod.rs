@@ -25,7 +25,7 @@ pub fn row(number: u8, seq: i64) -> NewRow {
         content: format!("memory number{number} about rivers"),
         namespace: "default".into(),
         embedding: Some(vec![f32::from(number), 1.0, 2.0, 3.0]),
-        lists: [vec!["tag".into()], vec!["manual".into()], vec![]],
+        lists: [vec!["tag".into()], vec!["manual".into()], vec![], vec![]],
         ..NewRow::default()
     }
 }

@@ -9,12 +9,14 @@ use std::sync::Arc;
 use vestig_core::builder;
 use vestig_core::eligible::Filter;
 use vestig_core::format::{self, Damage, Identity, Manifest, SegmentEntry};
+use vestig_core::graph::Graph;
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::map::{Held, Region};
+use vestig_core::names::{Word, find_names, lowercase};
 use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Query, Ranking, Weights, recall};
 use vestig_core::row::{Forward, row_version};
-use vestig_core::segment::{EventRow, Segment};
+use vestig_core::segment::{EdgeVersion, EventRow, KIND_ENTITY, NO_TIME, Segment};
 use vestig_core::similar::{Limits, Probe, similar};
 use vestig_core::snapshot::{Part, Snapshot};
 use vestig_core::tail::NewRow;
@@ -80,6 +82,13 @@ pub fn segment(bytes: &[u8]) -> bool {
         assert_eq!(segment.find(&version.id), Some(row));
     }
     let _ = segment.term_number("river");
+    if let Some(norm) = segment.string_number("ada lovelace") {
+        assert!(
+            segment
+                .named(norm)
+                .all(|(row, _)| row >= segment.memory_rows())
+        );
+    }
     let mut snapshot = Snapshot::empty(Arc::new(identity()));
     snapshot.push(Part::whole(Arc::new(segment)));
     ask(&snapshot);
@@ -207,16 +216,63 @@ fn ask(snapshot: &Snapshot) {
         top: 3,
     };
     let _ = similar(snapshot, "default", &[probe], limits, limits, 1);
+    let graph = Graph::new(snapshot, 3);
+    let mut near = Vec::new();
+    for id in snapshot.ids(false).iter().chain(&snapshot.ids(true)) {
+        let Some(node) = graph.locate(id) else {
+            continue;
+        };
+        near.clear();
+        graph.neighbours(node, u16::MAX, &mut near);
+        assert!(near.iter().all(|n| graph.id(n.node) == n.id));
+    }
+    let word = |text: &str| Word {
+        raw: text.into(),
+        left: text.into(),
+        right: text.into(),
+        bare: text.into(),
+    };
+    let _ = find_names(snapshot, "default", &[word("ada"), word("lovelace")], 3);
+    let _ = lowercase(snapshot, "default", &["rivers".into()]);
 }
 
 /// A sound segment: rows with vectors, events, lists and names.
 pub fn image(at: &Path) -> Option<Vec<u8>> {
     let projection = Projection::open(Some(at.to_path_buf()), identity(), false).ok()?;
-    let rows: Vec<NewRow> = (1..=5_u8).map(new_row).collect();
+    let mut rows: Vec<NewRow> = (1..=5_u8).map(new_row).collect();
+    rows.push(entity(9));
     projection.apply(&rows, 5, [3; 32]).ok()?;
     projection.publish(false).ok()?;
     let manifest = format::parse_manifest(&fs::read(at.join("manifest")).ok()?).ok()?;
     fs::read(at.join(&manifest.segments.first()?.name)).ok()
+}
+
+fn edge(number: u8, end: u8, kind: u8) -> EdgeVersion {
+    EdgeVersion {
+        id: [number.wrapping_mul(31).wrapping_add(end); 16],
+        end: [end; 16],
+        kind,
+        weight: if kind == 0 { 1.0 } else { 0.75 },
+        confidence: number.is_multiple_of(2).then_some(0.75),
+        created: i64::from(number),
+        expired: NO_TIME,
+    }
+}
+
+fn entity(number: u8) -> NewRow {
+    NewRow {
+        id: [number; 16],
+        seq: i64::from(number),
+        wseq: i64::from(number),
+        kind: KIND_ENTITY,
+        namespace: "default".into(),
+        role: Some("PERSON".into()),
+        names: vec![
+            ("ada lovelace".into(), "Ada Lovelace".into()),
+            ("ada".into(), "Ada".into()),
+        ],
+        ..NewRow::default()
+    }
 }
 
 fn new_row(number: u8) -> NewRow {
@@ -230,7 +286,19 @@ fn new_row(number: u8) -> NewRow {
         session: Some(format!("s{number}")),
         namespace: "default".into(),
         embedding: Some(vec![f32::from(number), 1.0, 2.0, 3.0]),
-        lists: [vec!["tag".into()], vec!["manual".into()], vec![]],
+        lists: [
+            vec!["tag".into()],
+            vec!["manual".into()],
+            vec![],
+            vec!["river".into()],
+        ],
+        windows: vec![(None, Some(seq)), (Some(seq), None)],
+        questions: vec![vec![1.0, 0.0, 2.0, 3.0]],
+        edges: vec![
+            edge(number, number % 5 + 1, 1),
+            edge(number, 9, 0),
+            edge(number, 77, 1),
+        ],
         events: vec![EventRow {
             kind: 2,
             occurred: seq * 1000,

@@ -1,0 +1,224 @@
+"""Entities, edges, questions and names in the projection (D-02, D-03, D-10, G-03)."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rows import DAY, HEAD, NOW, STORE, Given, everything, id_of, make, opened, vector
+
+from vestig import _core
+
+DIMENSIONS = 8
+ENTITY = 2
+
+
+def edge_id(number: int) -> bytes:
+    """An edge's id."""
+    return b"edge" + number.to_bytes(12, "big")
+
+
+def entity(number: int, *names: tuple[str, str], **more: Any) -> Given:
+    """An entity of the default namespace."""
+    values: dict[str, Any] = {"seq": number, "content": "", "kind": ENTITY, "role": "PERSON"}
+    return Given(id=id_of(number), names=names, sources=(), **(values | more))
+
+
+def linked(dice: random.Random, count: int) -> list[Given]:
+    """Memories and entities with random edges: expired, weighted, without confidence."""
+    rows = make(dice, count, DIMENSIONS)
+    rows += [
+        entity(count + 1 + n, (f"name {n}", f"Name {n}"), embedding=vector(*[n + 1.0] * DIMENSIONS))
+        for n in range(count // 3)
+    ]
+    number = 0
+    nodes = []
+    for row in rows:
+        edges = []
+        for other in dice.sample(rows, 4):
+            number += 1
+            kind = 0 if other.kind == ENTITY else 1
+            if row.kind == ENTITY:
+                kind = 8
+            weight = 1.0 if kind == 0 and dice.random() < 0.9 else round(dice.random(), 3)
+            confidence = dice.choice([None, weight, 0.5])
+            created = dice.choice([row.t_created_us, row.t_created_us + DAY])
+            expired = dice.choice([None, None, created + 3 * DAY])
+            edges.append((edge_id(number), other.id, kind, weight, confidence, created, expired))
+        nodes.append(
+            Given(
+                **{
+                    name: getattr(row, name)
+                    for name in row.__struct_fields__
+                    if name not in ("edges", "keywords", "windows", "questions")
+                },
+                edges=edges,
+                keywords=dice.sample(["cache", "Paris", "v2.1"], 2),
+                windows=[(None, NOW), (NOW - DAY, None), (1, 2)][: dice.randrange(4)],
+                questions=[vector(*[dice.uniform(-1, 1) for _ in range(DIMENSIONS)])]
+                if row.kind != ENTITY
+                else [],
+            )
+        )
+    return nodes
+
+
+def unit(given: bytes) -> bytes:
+    """As the projection holds it."""
+    import oracle
+
+    return oracle.unit(np.frombuffer(given, np.float32))[:DIMENSIONS].tobytes()
+
+
+def check(projection: _core.Projection, rows: list[Given]) -> None:
+    """Every column of every node is as given."""
+    memories = sorted(row.id for row in rows if row.kind != ENTITY)
+    assert projection.ids() == b"".join(memories)
+    assert projection.rows == len(memories)
+    entities = sorted(row.id for row in rows if row.kind == ENTITY)
+    assert projection.entity_ids() == b"".join(entities)
+    assert projection.entity_rows == len(entities)
+    for row in rows:
+        held = projection.row(row.id)
+        assert held is not None
+        assert held["edges"] == sorted(row.edges)
+        assert held["windows"] == list(row.windows)
+        assert held["keywords"] == list(row.keywords)
+        assert held["questions"] == [unit(question) for question in row.questions]
+        assert held["names"] == list(row.names)
+
+
+def test_nodes_are_held_as_given_through_files_and_merges(tmp_path: Path) -> None:
+    dice = random.Random(5)
+    rows = linked(dice, 60)
+    projection = _core.Projection.open(str(tmp_path / "p"), STORE, DIMENSIONS, "test")
+    for start in range(0, len(rows), 17):
+        part = rows[start : start + 17]
+        projection.apply([row.row() for row in part], start + 17, HEAD)
+        if start % 2:
+            projection.publish()
+    check(projection, rows)
+    newer = [
+        Given(
+            **{name: getattr(row, name) for name in row.__struct_fields__ if name != "edges"},
+            edges=list(row.edges)[:1],
+        )
+        for row in rows[::5]
+    ]
+    for row in newer:
+        row.wseq = 500
+    projection.apply([row.row() for row in newer], 500, HEAD)
+    rows = [row for i, row in enumerate(rows) if i % 5] + newer
+    check(projection, rows)
+    projection.publish()
+    projection.merge(1, wait=True)
+    assert projection.segments == 1
+    check(projection, rows)
+    assert projection.verify() == []
+    again = _core.Projection.open(str(tmp_path / "p"), STORE, DIMENSIONS, "test", True)
+    check(again, rows)
+    assert again.discarded is None
+
+
+def test_entities_never_come_as_memories() -> None:
+    rows = linked(random.Random(2), 30)
+    projection = opened(rows, DIMENSIONS)
+    memories = {row.id for row in rows if row.kind != ENTITY}
+    found = projection.eligible(len(rows), everything())
+    assert {found[i : i + 16] for i in range(0, len(found), 16)} == memories
+
+
+def test_r02_the_entity_filter_asks_for_unexpired_mentions() -> None:
+    ada, bob = entity(10, ("ada", "Ada")), entity(11, ("bob", "Bob"))
+    others = [
+        (ada.id, None),
+        (ada.id, NOW - 1),
+        (bob.id, None),
+    ]
+    rows = [
+        Given(
+            id=id_of(n + 1),
+            seq=n + 1,
+            edges=[(edge_id(n), other, 0, 1.0, 0.9, NOW - DAY, expired)],
+        )
+        for n, (other, expired) in enumerate(others)
+    ]
+    for seen in ([*rows, ada, bob], [ada, bob, *rows]):
+        projection = _core.Projection.open(None, STORE, DIMENSIONS, "test")
+        for at, row in enumerate(seen):
+            projection.apply([row.row()], at + 1, HEAD)
+
+        def found(chosen: bytes, at: int = NOW, projection: Any = projection) -> bytes:
+            filter = everything(entities=chosen, known_at_us=at, past=at < NOW)
+            return bytes(projection.eligible(5, filter))
+
+        assert found(ada.id) == rows[0].id
+        assert found(ada.id, NOW - 10) == b"".join(sorted([rows[0].id, rows[1].id]))
+        assert found(ada.id + bob.id) == b"".join(sorted([rows[0].id, rows[2].id]))
+        assert found(id_of(99)) == b""
+
+
+def words(text: str) -> list[tuple[str, str, str, str]]:
+    """The forms of a word that the core asks for."""
+    import string
+
+    marks = string.punctuation
+    raw = text.lower().split()
+    return [(w, w.lstrip(marks), w.rstrip(marks), w.strip(marks)) for w in raw]
+
+
+def test_g03_names_are_found_as_runs_of_words() -> None:
+    rows = [
+        entity(1, ("ada lovelace", "Ada Lovelace"), ("ada", "Ada")),
+        entity(2, ("dr. lovelace", "Dr. Lovelace")),
+        entity(3, ("nato", "NATO"), t_expired_us=NOW - 5),
+        entity(4, ("ada lovelace", "ADA Lovelace"), namespace="other"),
+    ]
+    projection = opened(rows, DIMENSIONS)
+
+    def found(text: str, at: int = NOW) -> list[tuple[int, int, bytes, str]]:
+        return projection.find_names(4, "default", words(text), at)
+
+    one, two, three = rows[0].id, rows[1].id, rows[2].id
+    assert found('We met "Ada Lovelace", today') == [
+        (2, 1, one, "Ada"),
+        (2, 2, one, "Ada Lovelace"),
+    ]
+    assert found("Dr. Lovelace (Ada)") == [(0, 2, two, "Dr. Lovelace"), (2, 1, one, "Ada")]
+    assert found("adamant lovelace") == []
+    assert found("nato") == []
+    assert found("nato", NOW - 10) == [(0, 1, three, "NATO")]
+    with pytest.raises(_core.SnapshotMoved):
+        projection.find_names(3, "default", words("ada"), NOW)
+
+
+def test_g03_lower_case_is_known_per_word_and_namespace() -> None:
+    rows = [
+        Given(id=id_of(1), seq=1, content="Paris has known banks, see src/Main.rs", author="stone"),
+        Given(id=id_of(2), seq=2, content="First of all, STONE", namespace="other"),
+        Given(id=id_of(3), seq=3, content="first steps", namespace="other"),
+    ]
+    projection = opened(rows, DIMENSIONS)
+    asked = ["Paris", "Known", "Banks", "stone", "see", "First"]
+    assert projection.lowercase(3, "default", asked) == [False, True, True, False, True, False]
+    assert projection.lowercase(3, "other", ["First", "stone"]) == [True, False]
+    gone = Given(id=id_of(3), seq=3, wseq=4, content="First Steps", namespace="other")
+    projection.apply([gone.row()], 4, HEAD)
+    assert projection.lowercase(4, "other", ["First"]) == [False]
+
+
+@pytest.mark.parametrize(
+    "edge",
+    [
+        (edge_id(1), id_of(2), 6, 1.0, None, 0, None),
+        (edge_id(1), id_of(2), 1, float("nan"), None, 0, None),
+        (edge_id(1), id_of(2), 1, -1.0, None, 0, None),
+        (edge_id(1), id_of(2), 1, 1.0, float("inf"), 0, None),
+    ],
+)
+def test_an_edge_that_cannot_be_walked_is_refused(edge: Any) -> None:
+    with pytest.raises(ValueError, match="finite weights"):
+        opened([Given(id=id_of(1), seq=1, edges=[edge])], DIMENSIONS)
