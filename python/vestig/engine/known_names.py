@@ -13,9 +13,12 @@ from vestig.ids import id_text
 from vestig.language.gazetteer import Forms, Hit, Known
 from vestig.language.ontology import Ontology, read_ontology
 from vestig.ports import LedgerView
+from vestig.times import to_us
 
 __all__ = ["common_words", "known_names", "types_of", "types_of_rules"]
 
+# Later than every transaction.
+_NOW: Final = 2**62
 # The types that the patterns of G-03 give.
 _OF_RULES: Final = ("ORG", "PERSON", "FILE", "PLACE", "SYSTEM", "CONCEPT")
 
@@ -38,14 +41,18 @@ def types_of_rules(section: Any) -> dict[str, str] | None:
 
 
 def known_names(
-    context: Context, view: LedgerView, namespace: str, words: Sequence[Forms]
+    context: Context,
+    view: LedgerView,
+    namespace: str,
+    words: Sequence[Forms],
+    known_at_us: int = _NOW,
 ) -> tuple[list[Hit], dict[str, Known]]:
-    """Runs of these words that are names of unexpired entities, by first word; and those
+    """Runs of these words that are names of entities unexpired at K, by first word; and those
     entities. For a callback of `ProjectionKeeper.run`, or under `held`."""
     if not words:
         return [], {}
-    find = getattr(context.keeper, "find_names", None)
-    found = [] if find is None else find(view, namespace, words)
+    core = context.keeper.core
+    found = core.find_names(view.seq, namespace, words, known_at_us)
     hits = [(first, count, id_text("ent", raw), stored) for first, count, raw, stored in found]
     hits.sort()
     ids = list(dict.fromkeys(id for _, _, id, _ in hits))
@@ -57,7 +64,7 @@ def known_names(
             order=(entity.seq, entity.id),
         )
         for entity in (view.entities(namespace, ids) if ids else ())
-        if entity.expired_at is None
+        if entity.expired_at is None or to_us(entity.expired_at) > known_at_us
     }
     return hits, known
 
@@ -70,6 +77,5 @@ def common_words(
     asked = list(dict.fromkeys(words))
     if not asked:
         return set()
-    look = getattr(context.keeper, "lowercase", None)
-    answers = [False] * len(asked) if look is None else look(view, namespace, asked)
+    answers = context.keeper.core.lowercase(view.seq, namespace, asked)
     return {word for word, common in zip(asked, answers, strict=True) if common}
