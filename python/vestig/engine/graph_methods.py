@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from vestig import engine
@@ -190,9 +190,6 @@ class GraphMethods:
         top_k: int | None = None,
         graph_depth: int | None = None,
         seed_node_ids: Words = None,
-        *,
-        config: Mapping[str, Any] | None = None,
-        profile: str | None = None,
         **fields: Unpack[SearchFields],
     ) -> SearchResult:
         """Memories and entities by meaning, by links, or by both (G-20).
@@ -226,4 +223,4 @@ class GraphMethods:
             "seed_node_ids": seed_node_ids,
             **fields,
         }
-        return engine.searching.search(self._context, given, config, profile)
+        return engine.searching.search(self._context, given)

@@ -302,14 +302,10 @@ def _rules(settings: Any) -> DecayRules:
     )
 
 
-def search(
-    context: Context, given: Mapping[str, Any], overrides: Any, profile: Any
-) -> SearchResult:
+def search(context: Context, given: Mapping[str, Any]) -> SearchResult:
     """The routine behind `search` of every surface."""
     asked, filters = check_fields(given)
-    if profile is not None and not isinstance(profile, str):
-        raise ValidationError("profile", profile, "the name of a recall profile")
-    settings = context.effective(overrides, profile).settings
+    settings = context.config.settings
     checked = plan(
         asked,
         filters,
