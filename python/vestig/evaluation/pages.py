@@ -8,7 +8,7 @@ from typing import Final
 
 from vestig.evaluation.plots import Mark, bars, forest
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
-from vestig.evaluation.tables import Table, facts, tables, verdict
+from vestig.evaluation.tables import Table, facts, named_difference, tables, verdict
 
 __all__ = ["html"]
 
@@ -36,7 +36,7 @@ _STYLE: Final = """
 }
 * { box-sizing: border-box; }
 body {
-  margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 76rem; background: var(--ground);
+  margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 84rem; background: var(--ground);
   color: var(--ink); font: 15px/1.5 system-ui, sans-serif;
 }
 h1 { font-size: 1.6rem; margin: 0 0 .5rem; }
@@ -101,9 +101,11 @@ def _chief(rows: Sequence[Row]) -> str:
 
 
 def _metric_plots(report: BenchmarkReport) -> Iterator[str]:
+    """Bars of every row but ablations, which the plot of differences tells better."""
     chief = _chief(report.rows)
+    rows = [row for row in report.rows if row.kind != "ablation"]
     for metric, label in _PLOTTED:
-        found = (_mark(row, row.metrics[metric], chief) for row in report.rows)
+        found = (_mark(row, row.metrics[metric], chief) for row in rows)
         marks = [mark for mark in found if mark is not None]
         if marks:
             yield bars(f"{label}, per cent", marks)
@@ -129,7 +131,7 @@ def _difference_mark(one: Comparison) -> Mark | None:
         look = "better" if change.delta > 0 else "worse"
     value, low, high = (100 * part for part in (change.delta, change.low, change.high))
     told = f"{value:+.1f} (95 %: {low:+.1f} to {high:+.1f}), p = {change.p:.4f}"
-    label = f"{one.row} − {one.against}" if one.row != one.against else one.row
+    label = named_difference(one.row, one.against)
     return Mark(label=label, look=look, value=value, low=low, high=high, told=told)
 
 

@@ -10,14 +10,14 @@ import msgspec
 
 __all__ = ["Mark", "bars", "forest"]
 
-_CHAR: Final = 6.6
-_LABEL_CHARS_MAX: Final = 44
+_CHAR: Final = 7.0
+_LABEL_CHARS_MAX: Final = 48
 _LINE: Final = 24
 _BAR: Final = 12
 _TOP: Final = 30
 _BOTTOM: Final = 22
 _PLOT: Final = 170
-_VALUE: Final = 52
+_VALUE: Final = 44
 _GAP: Final = 10
 # Axis of differences: half its width in points of per cent is at least this.
 _SPAN_MIN: Final = 2.0
@@ -105,7 +105,7 @@ def bars(title: str, marks: Sequence[Mark]) -> str:
 
 def forest(title: str, marks: Sequence[Mark]) -> str:
     """Differences in points of per cent with their intervals around a line at 0."""
-    gutter, width = _gutter(marks), 2 * _PLOT
+    gutter, width = _gutter(marks) + _GAP, 2 * _PLOT
     span = max(_SPAN_MIN, *(abs(end) for mark in marks for end in (mark.low, mark.high)))
     bottom = _TOP + _LINE * len(marks)
 

@@ -49,7 +49,8 @@ def percent(value: float | None, sign: str = "") -> str:
         >>> percent(0.475), percent(0.012, "+"), percent(None)
         ('47.5', '+1.2', '–')
     """
-    return NONE if value is None else f"{100 * value:{sign}.1f}"
+    # adding 0 takes the sign from a rounded -0
+    return NONE if value is None else f"{round(100 * value, 1) + 0.0:{sign}.1f}"
 
 
 def _interval(low: float | None, high: float | None) -> str:
@@ -83,6 +84,16 @@ def results(report: BenchmarkReport) -> Table:
     )
 
 
+def named_difference(row: str, against: str) -> str:
+    """What a difference is called; a changed profile is compared with the unchanged one.
+
+    Example:
+        >>> named_difference("default", "cosine"), named_difference("default k=1", "default")
+        ('default against cosine', 'default k=1')
+    """
+    return row if row.startswith(f"{against} ") else f"{row} against {against}"
+
+
 def comparisons(report: BenchmarkReport) -> Table:
     """Paired differences over all questions."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -91,7 +102,7 @@ def comparisons(report: BenchmarkReport) -> Table:
             found.setdefault((one.row, one.against), {})[one.metric] = one.difference
     rows = []
     for (row, against), by_metric in found.items():
-        cells = [f"{row} against {against}"]
+        cells = [named_difference(row, against)]
         for metric, _ in TESTED:
             change = by_metric[metric]
             low, high = percent(change.low, "+"), percent(change.high, "+")
@@ -99,33 +110,38 @@ def comparisons(report: BenchmarkReport) -> Table:
         rows.append(tuple(cells))
     return Table(
         title="Differences",
-        note="Points of per cent with 95 % interval, paired by question; two-sided bootstrap p.",
+        note="Points of per cent with 95 % interval, paired by question; two-sided bootstrap p. A"
+        " changed profile is compared with the unchanged one.",
         columns=("rows", *(cell for _, label in TESTED for cell in (label, "p"))),
         rows=tuple(rows),
     )
 
 
 def by_category(report: BenchmarkReport) -> Table:
-    """R@10 of every row in every category."""
-    columns = (f"{name} ({count})" for name, count in report.categories.items())
-    rows = (
-        (row.name, *(percent(row.categories[c]["recall@10"].mean) for c in report.categories))
-        for row in report.rows
-    )
+    """R@10 of every row in every category; whatever has shorter names stands across."""
+    names = [f"{name} ({count})" for name, count in report.categories.items()]
+    lines = [("row", *names)]
+    for row in report.rows:
+        means = (row.categories[name]["recall@10"].mean for name in report.categories)
+        lines.append((row.name, *map(percent, means)))
+    if sum(map(len, names)) > sum(len(row.name) for row in report.rows):
+        lines[0] = ("category", *names)
+        lines = list(zip(*lines, strict=True))
     return Table(
         title="R@10 by category",
         note="In brackets: questions.",
-        columns=("row", *columns),
-        rows=tuple(rows),
+        columns=lines[0],
+        rows=tuple(lines[1:]),
     )
 
 
 def settings(report: BenchmarkReport, *, all_keys: bool) -> Table:
-    """Effective values: a line for each key, a column for each row that is a recall.
+    """Effective values: a line for each key, a column for each profile; other rows differ from
+    theirs by what their names say.
 
-    `all_keys` false: only keys whose values differ between rows.
+    `all_keys` false: only keys whose values differ between profiles.
     """
-    measured = [row for row in report.rows if row.settings]
+    measured = [row for row in report.rows if row.kind == "profile"]
     keys = list(measured[0].settings) if measured else []
     rows = []
     for key in keys:

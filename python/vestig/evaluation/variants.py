@@ -125,6 +125,6 @@ def plan(
             rows.append(_variant(config, name, "switch", dict(change), f"{name} {words}"))
         if ablate:
             for key in switches_of(config.with_overrides({}, profile=name)):
-                row = f"{name} − {_short(key)}"
+                row = f"{name} without {_short(key)}"
                 rows.append(_variant(config, name, "ablation", {key: False}, row))
     return rows

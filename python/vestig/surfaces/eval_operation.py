@@ -47,7 +47,14 @@ def _switch(text: str) -> dict[str, Any]:
 
 def _targets(paths: Sequence[str], shown: str) -> list[tuple[Path, str]]:
     """Files to write and their forms, which the ends of their names tell."""
-    return [(Path(one), _SUFFIXES.get(Path(one).suffix.lower(), shown)) for one in paths]
+    from vestig.errors import ValidationError
+
+    found = [(Path(one), _SUFFIXES.get(Path(one).suffix.lower(), shown)) for one in paths]
+    for path, _ in found:
+        # told before the work, not after it
+        if path.is_dir() or not path.absolute().parent.is_dir():
+            raise ValidationError("output", str(path), "a file in a folder that exists")
+    return found
 
 
 def _text(value: Any, args: Mapping[str, Any]) -> str:
@@ -71,9 +78,6 @@ def _eval(call: Call) -> Any:
     given = dict(call.args)
     shown = given.pop("format", "table")
     targets = _targets(given.pop("output", ()), shown)
-    for path, _ in targets:
-        # a fault of the place is found before the work, not after it
-        path.open("a", encoding="utf-8").close()
     switches = [_switch(text) for text in given.pop("switches", ())]
     benchmarks = given.pop("benchmarks", None)
     report = vestig.evaluate(

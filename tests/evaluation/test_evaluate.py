@@ -1,0 +1,229 @@
+"""`vestig.evaluate`: what is imported, asked, ranked and compared (S-10, R-21)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import pytest
+from labelled_life import Bench, queries, units
+
+import vestig
+from vestig.config import load
+from vestig.engine import Vestig
+from vestig.errors import ConfigError, ValidationError
+from vestig.evaluation.metrics import METRICS
+from vestig.evaluation.variants import plan, switches_of
+from vestig.testing import HashingEmbedder
+
+PROFILES = ["baseline", "default"]
+
+
+def _evaluated(folder: Any, **options: Any) -> Any:
+    options.setdefault("profiles", PROFILES)
+    options.setdefault("embedder", HashingEmbedder())
+    return vestig.evaluate(folder, **options).benchmarks[0]
+
+
+def _without_times(report: Any) -> Any:
+    rows = tuple(msgspec.structs.replace(row, latency=None) for row in report.rows)
+    store = msgspec.structs.replace(report.store, import_seconds=0.0)
+    return msgspec.structs.replace(report, rows=rows, store=store)
+
+
+def test_s10_peers_stand_beside_profiles(bench: Bench) -> None:
+    report = _evaluated(bench(units(), queries()))
+    assert [row.name for row in report.rows] == ["cosine", "bm25", "hybrid", *PROFILES]
+    assert [row.kind for row in report.rows] == ["peer"] * 3 + ["profile"] * 2
+    for row in report.rows:
+        assert tuple(row.metrics) == METRICS
+        assert set(row.categories) == {"keys", "chores", "places", "times"}
+        assert (row.latency is None) == (row.kind == "peer")
+    assert report.row("hybrid").parameters["hybrid_weight"] == 1.0, "people talk"
+    assert report.row("cosine").metrics == report.row("baseline").metrics
+    assert report.row("default").metrics["recall@10"].mean == 1.0
+    assert report.row("default").latency.limit == 10
+
+
+def test_s10_everything_that_figures_stand_on_is_echoed(bench: Bench) -> None:
+    folder = bench(units(), queries())
+    whole = vestig.evaluate(folder, profiles=PROFILES, embedder=HashingEmbedder())
+    report = whole.benchmarks[0]
+    assert (whole.seed, whole.interval_draws, whole.paired_draws) == (0, 2000, 5000)
+    assert (report.units, report.conversations, report.queries) == (10, 2, 6)
+    assert report.store.memories == 10
+    assert report.store.units_missing == 0
+    assert report.store.seq >= 1
+    assert report.store.model == HashingEmbedder().model
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        keys = list(store._context.config.effective())
+    for name in PROFILES:
+        assert list(report.row(name).settings) == keys
+        assert report.row(name).settings["recall.profile"] == name
+    assert report.row("baseline").settings["m5.final.base"] == "cosine"
+
+
+def test_two_runs_find_the_same_numbers(bench: Bench) -> None:
+    folder = bench(units(), queries())
+    first, second = (_without_times(_evaluated(folder)) for _ in range(2))
+    assert first == second
+
+
+def test_s10_a_unit_ranks_where_the_best_memory_that_holds_it_does(bench: Bench) -> None:
+    """A long unit is many memories, and units of one text are one memory."""
+    filler = " ".join(f"filler{n} words about nothing" for n in range(143))
+    long = {**units()[0], "id": "long", "text": f"{filler} the violet lantern hangs in the mill"}
+    twin = {**units()[1], "id": "twin"}
+    asked = [
+        {**queries()[0], "text": "violet lantern in the mill", "relevant": ["long"]},
+        {**queries()[1], "relevant": ["1", "twin"]},
+    ]
+    folder = bench([*units(), long, twin], asked)
+    report = _evaluated(folder, profiles=["default"], peers=False)
+    assert report.store.memories > report.units - 1, "the long unit was split"
+    assert report.store.units_missing == 0
+    metrics = report.row("default").metrics
+    assert metrics["recall@1"].mean == pytest.approx((1.0 + 0.5) / 2)
+    assert metrics["recall@5"].mean == 1.0
+    assert metrics["mrr"].mean == 1.0
+
+
+def test_s10_distinct_units_are_counted_asking_on(bench: Bench) -> None:
+    """Parts of one unit fill the first places; others are still found at every cut."""
+    tide = " ".join(f"tide table line {n} tide tide tide" for n in range(2_000))
+    long = {**units()[6], "id": "long", "text": tide}
+    asked = [{**queries()[4], "text": "tide table", "relevant": ["long", "1"]}]
+    report = _evaluated(bench([*units(), long], asked), peers=False)
+    assert report.store.memories > 20
+    for name in PROFILES:
+        assert report.row(name).metrics["recall@5"].mean == 1.0
+
+
+def test_s10_conversations_are_scopes_and_a_null_date_is_the_end_of_its_conversation(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[Any, Any]] = []
+    plain = Vestig.recall
+
+    def recall(self: Vestig, query: str, **fields: Any) -> Any:
+        seen.append((fields["scope"], fields["query_time"]))
+        return plain(self, query, **fields)
+
+    monkeypatch.setattr(Vestig, "recall", recall)
+    _evaluated(bench(units(), queries()), profiles=["baseline"], peers=False)
+    assert set(seen) == {
+        ("garden", datetime(2025, 3, 6, 9, tzinfo=UTC)),
+        ("garden", "2025-03-10"),
+        ("harbour", datetime(2025, 4, 4, 9, tzinfo=UTC)),
+        ("harbour", "2025-04-20T08:00:00"),
+    }
+
+
+def test_s10_a_cut_is_answered_by_a_call_that_asks_for_so_many(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: set[int] = set()
+    plain = Vestig.recall
+
+    def recall(self: Vestig, query: str, **fields: Any) -> Any:
+        limits.add(fields["limit"])
+        return plain(self, query, **fields)
+
+    monkeypatch.setattr(Vestig, "recall", recall)
+    _evaluated(bench(units(), queries()), profiles=["default"], peers=False)
+    assert limits == {1, 5, 10, 20, 50}
+
+
+def test_s10_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> None:
+    folder = bench(units(), queries())
+    changes = [{"m5.signals.lexical.enabled": False}, {"m5.final.tracerank_power": 0.0}]
+    report = _evaluated(folder, switches=changes, ablate=True, peers=False)
+    names = [row.name for row in report.rows]
+    assert "default m5.signals.lexical.enabled=false" in names
+    assert "default m5.final.tracerank_power=0.0" in names
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        off = switches_of(store._context.config)
+    ablated = [row for row in report.rows if row.kind == "ablation"]
+    assert [row.overrides for row in ablated] == [{key: False} for key in off]
+    for key in ("m5.enabled", "m3.tracerank.enabled", "m5.signals.cosine.enabled"):
+        assert key in off
+    one = report.row("default without lexical")
+    assert one.settings["m5.signals.lexical.enabled"] is False
+    assert one.metrics == report.row("default m5.signals.lexical.enabled=false").metrics
+    compared = {(c.row, c.against) for c in report.comparisons}
+    assert ("default without lexical", "default") in compared
+    assert ("default", "baseline") in compared
+
+
+def test_s10_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured() -> None:
+    config = load(
+        environ={},
+        overrides={
+            "recall.profiles.mine": {"m5.final.base": "cosine"},
+            "recall.profile": "mine",
+        },
+    )
+    options: dict[str, Any] = {"switches": [{"recall.default_limit": 3}], "ablate": True}
+    rows = plan(config, profiles=None, gate=False, **options)
+    profiles = [row.name for row in rows if row.kind == "profile"]
+    assert profiles == ["baseline", "reference", "default", "mine"]
+    assert {row.profile for row in rows if row.kind != "profile"} == {"mine"}
+    named = plan(config, profiles=["mine"], gate=True, **options)
+    assert [row.name for row in named if row.kind == "profile"] == ["mine", "baseline", "default"]
+
+
+def test_r16_m5_and_tracerank_off_are_the_baseline(bench: Bench) -> None:
+    both_off = {"m5.enabled": False, "m3.tracerank.enabled": False}
+    report = _evaluated(bench(units(), queries()), profiles=PROFILES, switches=[both_off])
+    row = next(row for row in report.rows if row.kind == "switch")
+    assert row.metrics == report.row("baseline").metrics
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"profiles": ["nobody"]}, ConfigError),
+        ({"switches": [{"m5.no_such_key": 1}]}, ConfigError),
+        ({"switches": [{"m5.final.base": 3}]}, ConfigError),
+        ({"switches": [{"hygiene.min_chars": 3}]}, ConfigError),
+        ({"profiles": "default"}, ValidationError),
+        ({"leave_out": ["keys", "chores", "places", "times"]}, ValidationError),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    bench: Bench, options: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        _evaluated(bench(units(), queries()), **options)
+
+
+@pytest.mark.parametrize("benchmarks", [[], 3, [3]])
+def test_benchmarks_are_folders(benchmarks: Any) -> None:
+    with pytest.raises((ValidationError, TypeError)):
+        vestig.evaluate(benchmarks, embedder=HashingEmbedder())
+
+
+def test_a_profile_of_ones_own_is_measured_when_it_is_in_effect(bench: Bench) -> None:
+    config = {
+        "recall.profiles.mine": {"m5.final.base": "cosine"},
+        "recall.profile": "mine",
+    }
+    report = _evaluated(bench(units(), queries()), profiles=["baseline", "mine"], config=config)
+    assert report.row("mine").settings["m5.final.base"] == "cosine"
+    assert report.row("mine").metrics == report.row("baseline").metrics
+
+
+def test_units_that_are_on_no_memory_are_told(bench: Bench) -> None:
+    empty = {**units()[0], "id": "void", "text": "\u0000"}
+    whole = vestig.evaluate(
+        bench([*units(), empty], queries()), profiles=["baseline"], embedder=HashingEmbedder()
+    )
+    assert whole.benchmarks[0].store.units_missing == 1
+    assert any("1 units are on no memory" in line for line in whole.warnings)
+
+
+def test_progress_counts_rows(bench: Bench) -> None:
+    told: list[tuple[int, int | None]] = []
+    _evaluated(bench(units(), queries()), progress=lambda done, all_: told.append((done, all_)))
+    assert told == [(1, 3), (2, 3), (3, 3)]

@@ -1,0 +1,135 @@
+"""Metrics by hand, and the resampling against golden numbers and against the harness (S-10)."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import random
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from vestig.evaluation.metrics import CUTS, DEPTH, METRICS, score, score_by_cut
+from vestig.evaluation.resampling import differences, estimates
+
+RANKED = ["x", "a", "y", "b", "z"]
+RELEVANT = frozenset("abc")
+# numpy's default_rng(0): 2,000 resamples for the interval, 5,000 for the difference.
+GOLDEN = {
+    "mean": 0.4797297297297297,
+    "low": 0.36486486486486486,
+    "high": 0.6013513513513513,
+    "delta": -0.02027027027027027,
+    "delta_low": -0.16216216216216217,
+    "delta_high": 0.11486486486486487,
+    "p": 0.7972,
+}
+
+
+def test_s10_metrics_by_hand() -> None:
+    found = score(RANKED, RELEVANT)
+    assert found["recall@1"] == found["hit@1"] == found["precision@1"] == found["ndcg@1"] == 0
+    assert found["recall@5"] == pytest.approx(2 / 3)
+    assert found["precision@5"] == pytest.approx(2 / 5)
+    assert found["precision@10"] == pytest.approx(2 / 10)
+    assert (found["hit@5"], found["all@5"], found["mrr"]) == (1.0, 0.0, 0.5)
+    ideal = 1 + 1 / math.log2(3) + 1 / math.log2(4)
+    assert found["ndcg@5"] == pytest.approx((1 / math.log2(3) + 1 / math.log2(5)) / ideal)
+    assert score(["a", "b", "c"], RELEVANT)["all@5"] == 1.0
+    assert score(["a"], RELEVANT)["ndcg@1"] == 1.0
+    assert set(score([], RELEVANT).values()) == {0.0}
+    assert tuple(found) == METRICS
+
+
+def test_s10_each_cut_has_the_ranking_of_a_call_that_asked_for_so_many() -> None:
+    rankings = {cut: ["x"] for cut in CUTS}
+    rankings[1] = ["a"]
+    found = score_by_cut(rankings, RELEVANT)
+    assert found["recall@1"] == pytest.approx(1 / 3)
+    assert found["recall@5"] == found["mrr"] == 0.0
+    assert score_by_cut({**rankings, DEPTH: ["x", "y", "c"]}, RELEVANT)["mrr"] == 1 / 3
+
+
+def _values(seed: int, size: int) -> list[float]:
+    drawn = random.Random(seed)
+    return [drawn.randrange(5) / 4 for _ in range(size)]
+
+
+def test_s10_intervals_and_p_are_the_golden_ones() -> None:
+    ours, theirs = _values(1, 37), _values(2, 37)
+    whole = estimates({"recall@5": ours})["recall@5"]
+    assert whole.mean == pytest.approx(GOLDEN["mean"], abs=1e-12)
+    assert whole.low == pytest.approx(GOLDEN["low"], abs=1e-12)
+    assert whole.high == pytest.approx(GOLDEN["high"], abs=1e-12)
+    change = differences({"recall@5": ours}, {"recall@5": theirs})["recall@5"]
+    assert change.delta == pytest.approx(GOLDEN["delta"], abs=1e-12)
+    assert change.low == pytest.approx(GOLDEN["delta_low"], abs=1e-12)
+    assert change.high == pytest.approx(GOLDEN["delta_high"], abs=1e-12)
+    assert change.p == pytest.approx(GOLDEN["p"], abs=1e-12)
+
+
+def test_s10_a_metric_over_no_questions_is_null() -> None:
+    found = estimates({"mrr": [], "hit@1": []})
+    assert {name: (e.mean, e.low, e.high) for name, e in found.items()} == dict.fromkeys(
+        ("mrr", "hit@1"), (None, None, None)
+    )
+    change = differences({"mrr": []}, {"mrr": []})["mrr"]
+    assert (change.delta, change.low, change.high, change.p) == (None, None, None, None)
+
+
+def test_s10_resamples_drawn_in_blocks_are_those_drawn_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from vestig.evaluation import resampling
+
+    values, others = {"mrr": _values(3, 41)}, {"mrr": _values(4, 41)}
+    whole = estimates(values), differences(values, others)
+    monkeypatch.setattr(resampling, "_BLOCK", 41 * 7)
+    assert (estimates(values), differences(values, others)) == whole
+
+
+def _harness(labelled_data: Path) -> ModuleType:
+    file = labelled_data.parent / "eval" / "harness.py"
+    if not file.is_file():
+        pytest.skip("no harness beside the labelled data")
+    spec = importlib.util.spec_from_file_location("harness", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_s10_metrics_intervals_and_p_agree_with_the_harness(labelled_data: Path) -> None:
+    harness = _harness(labelled_data)
+    drawn = random.Random(5)
+    units = [f"u{n}" for n in range(300)]
+    sessions = dict.fromkeys(units, "S1")
+    rows: dict[str, list[dict[str, Any]]] = {"one": [], "other": []}
+    own: dict[str, dict[str, list[float]]] = {
+        name: {metric: [] for metric in METRICS} for name in rows
+    }
+    for number in range(150):
+        relevant = drawn.sample(units, drawn.randint(1, 14))
+        for name, scored in rows.items():
+            ranked = drawn.sample(units, DEPTH)
+            theirs = harness.score(ranked, {"relevant": relevant}, sessions)
+            ours = score(ranked, frozenset(relevant))
+            for cut in CUTS:
+                for family, label in (("recall", "R"), ("hit", "H"), ("all", "A")):
+                    assert abs(ours[f"{family}@{cut}"] - theirs[f"{label}@{cut}"]) < 1e-9
+            assert abs(ours["mrr"] - theirs["MRR"]) < 1e-9
+            assert abs(ours["ndcg@10"] - theirs["NDCG@10"]) < 1e-9
+            scored.append({"id": number, **theirs})
+            for metric, value in ours.items():
+                own[name][metric].append(value)
+    for metric, label in (("recall@10", "R@10"), ("mrr", "MRR"), ("ndcg@10", "NDCG@10")):
+        found = estimates(own["one"])[metric]
+        wanted = harness.ci([row[label] for row in rows["one"]])
+        assert (found.mean, found.low, found.high) == pytest.approx(wanted, abs=1e-9)
+        change = differences(own["one"], own["other"])[metric]
+        wanted = harness.paired(rows["other"], rows["one"], label)
+        numbers = (change.delta, change.low, change.high, change.p)
+        assert numbers == pytest.approx(wanted, abs=1e-9)
