@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from acts_of_search import EDGES
 from world import Act
 
 from vestig.config import KEYS
@@ -20,7 +21,7 @@ ENTITIES: Final[dict[str, Act]] = {}
 
 # --- edges and search ---------------------------------------------------------------------
 
-SEARCH: Final[dict[str, Act]] = {}
+SEARCH: Final[dict[str, Act]] = {**EDGES}
 
 # --- recall -------------------------------------------------------------------------------
 
