@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Final
@@ -10,12 +11,12 @@ import msgspec
 
 from vestig.engine.context import Context
 from vestig.ids import id_text
-from vestig.language.gazetteer import Forms, Hit, Known
+from vestig.language.gazetteer import NOTHING, Forms, Hit, Known, Reading
 from vestig.language.ontology import Ontology, read_ontology
 from vestig.ports import LedgerView
 from vestig.times import to_us
 
-__all__ = ["common_words", "known_names", "types_of", "types_of_rules"]
+__all__ = ["Asked", "ask", "common_words", "known_names", "types_of", "types_of_rules"]
 
 # Later than every transaction.
 _NOW: Final = 2**62
@@ -79,3 +80,30 @@ def common_words(
         return set()
     answers = context.keeper.core.lowercase(view.seq, namespace, asked)
     return {word for word, common in zip(asked, answers, strict=True) if common}
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store knows of some readings: the hits of each, the entities that they mean, and
+    which first words of sentences are common ones."""
+
+    hits: list[list[Hit]]
+    known: dict[str, Known]
+    common: set[str]
+
+
+def ask(context: Context, view: LedgerView, namespace: str, readings: Sequence[Reading]) -> Asked:
+    """Asks for all readings at once. For a callback of `ProjectionKeeper.run`, or under
+    `held`."""
+    words, begins = list[Forms](), list[int]()
+    for reading in readings:
+        begins.append(len(words))
+        words += reading.words
+        words.append(NOTHING)
+    found, known = known_names(context, view, namespace, words)
+    hits: list[list[Hit]] = [[] for _ in readings]
+    for first, count, id, stored in found:
+        part = bisect_right(begins, first) - 1
+        hits[part].append((first - begins[part], count, id, stored))
+    openers = (word for reading in readings for word in reading.openers)
+    common = common_words(context, view, namespace, openers)
+    return Asked(hits=hits, known=known, common=common)

@@ -7,7 +7,6 @@ survey asks the store about all items at once; `uses` then decides item by item.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -18,10 +17,8 @@ from vestig.changes import NewEntity
 from vestig.commit.names import GivenEntity, Use, kept, new_entity, spoken_name
 from vestig.engine.context import Context
 from vestig.engine.items import Item
-from vestig.engine.known_names import common_words, known_names, types_of_rules
+from vestig.engine.known_names import ask, types_of_rules
 from vestig.language.gazetteer import (
-    NOTHING,
-    Forms,
     Hit,
     Known,
     Mentioned,
@@ -97,28 +94,16 @@ class Naming:
             return
         self._seq, self._places = view.seq, frozenset(places)
         self._surveyed, self._keys = {}, {}
-        words, begins, parts = list[Forms](), list[int](), list[Reading]()
-        for place in places:
-            for reading in self._readings(self._items[place]):
-                begins.append(len(words))
-                parts.append(reading)
-                words += reading.words
-                words.append(NOTHING)
+        parts = [part for place in places for part in self._readings(self._items[place])]
         if not parts:
             return
-        space = self._items[places[0]].request.namespace
-        hits, self._known = known_names(self.context, view, space, words)
-        of_part: list[list[Hit]] = [[] for _ in parts]
-        for first, count, id, stored in hits:
-            part = bisect_right(begins, first) - 1
-            of_part[part].append((first - begins[part], count, id, stored))
-        openers = [word for reading in parts for word in reading.openers]
-        self._common = common_words(self.context, view, space, openers)
+        asked = ask(self.context, view, self._items[places[0]].request.namespace, parts)
+        self._known, self._common = asked.known, asked.common
         self._asked = {}
-        for word in openers:
+        for word in {word for reading in parts for word in reading.openers}:
             for term in terms(word)[:1]:
                 self._asked.setdefault(term, set()).add(word)
-        self._sort(places, iter(zip(parts, of_part, strict=True)))
+        self._sort(places, zip(parts, asked.hits, strict=True))
 
     def _sort(self, places: Sequence[int], parts: Iterable[tuple[Reading, list[Hit]]]) -> None:
         waiting = iter(parts)

@@ -266,6 +266,7 @@ def resolve(
     *,
     common: Collection[str] = (),
     query: bool = False,
+    rules_only: bool = False,
 ) -> list[Mentioned]:
     """Names in order of position, without overlaps; that of the title last (G-03).
 
@@ -274,6 +275,7 @@ def resolve(
         known: the entities of the hits, by id.
         common: which of `openers`, and in a query of `single_words`, occur in lower case.
         query: whether the text asks, so that capitals matter less.
+        rules_only: known names only tell whom a name of the rules means.
 
     Example:
         >>> hits = [(2, 2, "ent_1", "Ada Lovelace")]
@@ -289,7 +291,7 @@ def resolve(
     rules = _without_openers(reading, common)
     typed = {(name.start, name.end): name.type for name in rules}
     spans: dict[tuple[int, int], list[_Match]] = {}
-    for match in matches:
+    for match in () if rules_only else matches:
         if _is_meant(match, common, query):
             spans.setdefault((match.start, match.end), []).append(match)
     found = list(rules)
