@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench torture fuzz docs
+.PHONY: demo test lint bench eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -17,6 +17,10 @@ lint:
 
 bench:
 	$(BIN)/pytest benches
+
+# Recall on labelled benchmarks, the shipped one by default: make eval EVAL="FOLDER --ablate"
+eval:
+	$(BIN)/vestig eval --gate $(EVAL)
 
 torture:
 	$(BIN)/pytest -m torture

@@ -20,8 +20,8 @@ from typing import Any
 
 import vestig
 from generator import batches, embedded_text, records
-from labelled import CachedEmbedder
 from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.evaluation.vectors import RememberingEmbedder
 from vestig.ports import Embedder
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome
@@ -35,7 +35,7 @@ FIRST_SHARE_MIN = 0.999
 def embedder_for(size: int) -> Embedder:
     """Remembers vectors within a process only: a batch of questions uses every processor, and
     its vectors are those of single questions to the bit."""
-    return CachedEmbedder(HashingEmbedder() if size >= HASHING_FROM else BuiltinEmbedder(), None)
+    return RememberingEmbedder(HashingEmbedder() if size >= HASHING_FROM else BuiltinEmbedder())
 
 
 def fill(path: Path, items: list[dict[str, Any]]) -> dict[str, str]:

@@ -55,7 +55,7 @@ def help_texts() -> list[tuple[str, str]]:
     return found
 
 
-_EVERYWHERE = re.compile(r"^ +--(store|config|namespace|profile|json|help)\b.*\n?", re.MULTILINE)
+_EVERYWHERE = re.compile(r"^ +--(store|config|namespace|profile P|json|help)\b.*\n?", re.MULTILINE)
 
 
 def help_pages() -> str:
