@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from graph_oracle import OracleScan
+from graph_rows import entity
 from scripted import ELSEWHERE, Opener
+from search_world import COSINES, GASKET, LEDGER, NO_ENTITIES, PUMP, QUERY
 
 import vestig
-from vestig.testing import FrozenClock, HashingEmbedder, ScriptedEmbedder
+from vestig import _core
+from vestig.embedders.checked import float32_bytes
+from vestig.engine import searching
+from vestig.testing import FrozenClock, HashingEmbedder, ScriptedEmbedder, vector_at
 
 
 @pytest.fixture
@@ -47,3 +53,45 @@ def opener(tmp_path: Path, clock: FrozenClock) -> Iterator[Opener]:
 def store(opener: Opener) -> vestig.Vestig:
     """A store with the hashing embedder."""
     return opener()
+
+
+@pytest.fixture(autouse=True)
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not hasattr(_core.Projection, "neighbourhood"):
+        monkeypatch.setattr(searching, "NodeScan", OracleScan)
+
+
+@pytest.fixture
+def reopened(world: dict[str, Any], opener: Opener) -> Callable[..., Any]:
+    """The store of `world`, opened again with these keys."""
+
+    def again(**config: Any) -> vestig.Vestig:
+        embedder = world["store"]._context.embedder
+        store = opener(embedder=embedder, config={**NO_ENTITIES, **config})
+        OracleScan.store = store
+        return store
+
+    return again
+
+
+@pytest.fixture
+def world(opener: Opener) -> dict[str, Any]:
+    """Four memories at known cosines, and the entity `Ada` at 0.5."""
+    vectors = {text: vector_at(c, 16, n + 1) for n, (text, c) in enumerate(COSINES.items())}
+    vectors[QUERY] = vector_at(1.0, 16)
+    store = opener(
+        embedder=ScriptedEmbedder(vectors, default=[0.0] * 15 + [1.0]), config=NO_ENTITIES
+    )
+    OracleScan.store = store
+    ids: dict[str, Any] = {text: store.commit(text).memory_id for text in COSINES}
+    ids["Ada"] = entity(store, "Ada", vector=float32_bytes(vector_at(0.5, 16, 9)))
+    return {"store": store, **ids}
+
+
+@pytest.fixture
+def chain(world: dict[str, Any]) -> dict[str, Any]:
+    """P – G – L by RELATED, C and E apart."""
+    store = world["store"]
+    store.link(world[PUMP], world[GASKET], "RELATED", weight=0.0)
+    store.link(world[LEDGER], world[GASKET], "RELATED")
+    return world
