@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from vestig.engine import (
+        backfilling as backfilling,
+    )
+    from vestig.engine import (
         changing as changing,
     )
     from vestig.engine import (
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     )
     from vestig.engine import (
         enriching as enriching,
+    )
+    from vestig.engine import (
+        entities as entities,
     )
     from vestig.engine import (
         expanding as expanding,
@@ -55,6 +61,7 @@ __all__ = ["Vestig", "open_store"]
 
 _MODULES: Final = frozenset(
     (
+        "backfilling",
         "changing",
         "committing",
         "enriching",

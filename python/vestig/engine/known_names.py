@@ -16,10 +16,10 @@ from vestig.language.ontology import Ontology, read_ontology
 from vestig.ports import LedgerView
 from vestig.times import to_us
 
-__all__ = ["Asked", "ask", "common_words", "known_names", "types_of", "types_of_rules"]
+__all__ = ["LATEST_US", "Asked", "ask", "common_words", "known_names", "types_of", "types_of_rules"]
 
 # Later than every transaction.
-_NOW: Final = 2**62
+LATEST_US: Final = 2**62
 # The types that the patterns of G-03 give.
 _OF_RULES: Final = ("ORG", "PERSON", "FILE", "PLACE", "SYSTEM", "CONCEPT")
 
@@ -46,7 +46,7 @@ def known_names(
     view: LedgerView,
     namespace: str,
     words: Sequence[Forms],
-    known_at_us: int = _NOW,
+    known_at_us: int = LATEST_US,
 ) -> tuple[list[Hit], dict[str, Known]]:
     """Runs of these words that are names of entities unexpired at K, by first word; and those
     entities. For a callback of `ProjectionKeeper.run`, or under `held`."""

@@ -97,6 +97,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
 GROUPS: Mapping[str, str] = {
     "memory": "Keep, find and change memories.",
+    "entity": "Names that memories mention.",
     "edge": "Links between memories, and between entities.",
     "housekeeping": "Work that can wait.",
     "config": "What is configured, where, and what it means.",
@@ -112,12 +113,21 @@ def operations() -> tuple[Operation, ...]:
         ['memory add', 'memory search']
     """
     from vestig.surfaces.edge_operations import EDGE_OPERATIONS
+    from vestig.surfaces.entity_operations import ENTITY_BACKFILL, ENTITY_OPERATIONS
     from vestig.surfaces.eval_operation import EVAL
     from vestig.surfaces.memory_operations import MEMORY_OPERATIONS
     from vestig.surfaces.search_operation import SEARCH
     from vestig.surfaces.store_operations import STORE_OPERATIONS
 
-    return (*MEMORY_OPERATIONS, SEARCH, *EDGE_OPERATIONS, *STORE_OPERATIONS, EVAL)
+    return (
+        *MEMORY_OPERATIONS,
+        SEARCH,
+        *ENTITY_OPERATIONS,
+        *EDGE_OPERATIONS,
+        *STORE_OPERATIONS,
+        ENTITY_BACKFILL,
+        EVAL,
+    )
 
 
 def operation(name: str) -> Operation:

@@ -1,0 +1,253 @@
+"""Entities of memories that were stored without them: two passes, names then links (G-03, L-16).
+
+Both passes only add, in transactions of one batch each, so an interrupted run is finished by the
+next one, and a run after a finished one changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from vestig.changes import ChangeSet, NewEdge
+from vestig.commit.names import Use, kept, mention, new_entity, spoken_name
+from vestig.engine.changing import clock_notice, finish
+from vestig.engine.context import Context
+from vestig.engine.embedding import remember_identity
+from vestig.engine.known_names import ask, types_of_rules
+from vestig.errors import NotFoundError, StoreLockedError
+from vestig.language.gazetteer import Known, Mentioned, best, read, resolve
+from vestig.language.name_forms import aliases_of, norm_key
+from vestig.language.name_table import NameTable
+from vestig.ports import LedgerView, Listing, Progress
+from vestig.recall.filters import count_argument, flag_argument
+from vestig.types import Degradation, Memory, Status, _Value
+
+__all__ = ["BackfillReport", "backfill"]
+
+BATCH_DEFAULT = 500
+_LIVE = (Status.ACTIVE, Status.ARCHIVED)
+
+
+class BackfillReport(_Value, frozen=True, kw_only=True):
+    """What a backfill added, or with `dry_run` would add."""
+
+    memories: int
+    entities_added: int
+    mentions_added: int
+    dry_run: bool = False
+    seq: int
+    degraded: tuple[Degradation, ...] = ()
+
+
+class _Page(msgspec.Struct, frozen=True, kw_only=True):
+    """Some memories with the names in their texts."""
+
+    memories: list[Memory]
+    names: list[list[Mentioned]]
+
+
+def backfill(
+    context: Context,
+    *,
+    reprocess: object,
+    batch_size: object,
+    dry_run: object,
+    namespace: object,
+    progress: Progress | None,
+) -> BackfillReport:
+    """Reads every live memory again, or with `reprocess` false those without entities."""
+    every = flag_argument("reprocess", reprocess)
+    dry = flag_argument("dry_run", dry_run)
+    size = count_argument("batch_size", batch_size)
+    if context.read_only and not dry:
+        raise StoreLockedError("this store was opened read-only: open it for writing to backfill")
+    space = context.in_namespace(namespace)
+    with context.operation("entity_backfill"):
+        work = _Backfill(context, space, dry=dry, progress=progress)
+        ids = work.wanted(every=every)
+        for start in range(0, len(ids), size):
+            work.add_names(ids[start : start + size])
+        for start in range(0, len(ids), size):
+            work.add_links(ids[start : start + size])
+        return work.report(len(ids))
+
+
+class _Planned:
+    """Names on their way to the store; their key stands for the id."""
+
+    def __init__(self) -> None:
+        self.table = NameTable()
+        self.known: dict[str, Known] = {}
+        self.names: dict[str, Mentioned] = {}
+
+    def add(self, names: Iterable[Mentioned]) -> None:
+        """These names exist for later texts."""
+        for name in names:
+            key = norm_key(name.name, name.type)
+            if key not in self.names:
+                order = (2**63, f"{len(self.names):09}")
+                self.names[key] = name
+                self.known[key] = Known(id=key, type=name.type, name=name.name, order=order)
+                self.table.add(key, name.name, *aliases_of(name.name, name.type))
+
+
+class _Backfill:
+    """One namespace."""
+
+    def __init__(
+        self, context: Context, space: str, *, dry: bool, progress: Progress | None
+    ) -> None:
+        self.context = context
+        self.space = space
+        self.dry = dry
+        self.settings = context.config.settings.m4
+        self.types = types_of_rules(self.settings.entity_types)
+        self.degraded: list[Degradation] = []
+        self.entities = self.mentions = self.done = self.total = 0
+        self._progress = progress
+        # what a dry run would have stored
+        self._planned = _Planned()
+
+    def wanted(self, *, every: bool) -> list[str]:
+        """Live memories, oldest first."""
+        if not self.settings.entity_extraction.enabled:
+            return []
+        with self.context.ledger.read() as view:
+            listing = Listing(statuses=_LIVE, limit=None, descending=False)
+            ids = [memory.id for memory in view.list_memories(self.space, listing)]
+            if not every:
+                named = {edge.memory_id for edge in view.mentions(self.space, ids)}
+                ids = [id for id in ids if id not in named]
+        self.total = 2 * len(ids)
+        return ids
+
+    def report(self, memories: int) -> BackfillReport:
+        """What it came to."""
+        with self.context.ledger.read() as view:
+            seq = view.seq
+        return BackfillReport(
+            memories=memories,
+            entities_added=self.entities,
+            mentions_added=self.mentions,
+            dry_run=self.dry,
+            seq=seq,
+            degraded=tuple(dict.fromkeys(self.degraded)),
+        )
+
+    # --- first pass ------------------------------------------------------------------------
+
+    def add_names(self, ids: Sequence[str]) -> None:
+        """Stores the names that the rules find. Known names do not cover any here, so that what
+        is found does not depend on what was found before."""
+
+        def look(view: LedgerView, _: object) -> dict[str, Mentioned]:
+            planned = self._planned if self.dry else _Planned()
+            self._page(view, ids, planned, rules_only=True)
+            known = view.entities_by_key(self.space, list(planned.names))
+            return {key: name for key, name in planned.names.items() if key not in known}
+
+        new = self.context.keeper.run(look)
+        if self.dry:
+            self.entities = len(new)
+        elif new:
+            self._store(new)
+        self._step(len(ids))
+
+    def _store(self, new: dict[str, Mentioned]) -> None:
+        remember_identity(self.context)
+        vectors = self.context.embed([spoken_name(name.name) for name in new.values()])
+        entities = tuple(
+            new_entity(
+                self.space,
+                name.name,
+                name.type,
+                origin="extracted",
+                model=self.context.embedder.model,
+                embedding=vector,
+            )
+            for name, vector in zip(new.values(), vectors, strict=True)
+        )
+        self.entities += len(entities)
+        self._write(ChangeSet(namespace=self.space, entities=entities))
+
+    # --- second pass -----------------------------------------------------------------------
+
+    def add_links(self, ids: Sequence[str]) -> None:
+        """Links memories with the entities that they name, up to the most that one may have."""
+
+        def look(view: LedgerView, _: object) -> list[NewEdge]:
+            return self._links(view, self._page(view, ids, self._planned, rules_only=False))
+
+        edges = self.context.keeper.run(look)
+        self.mentions += len(edges)
+        if edges and not self.dry:
+            self._write(ChangeSet(namespace=self.space, edges=tuple(edges)))
+        self._step(len(ids))
+
+    def _links(self, view: LedgerView, page: _Page) -> list[NewEdge]:
+        if not self.settings.edge_creation.mentions.enabled:
+            return []
+        chosen = self.settings.entity_extraction
+        there: dict[str, set[str]] = {}
+        for edge in view.mentions(self.space, [memory.id for memory in page.memories]):
+            there.setdefault(edge.memory_id, set()).add(edge.entity_id)
+        keys = {
+            norm_key(name.name, name.type)
+            for names in page.names
+            for name in names
+            if name.entity is None or name.entity in self._planned.names
+        }
+        stored = view.entities_by_key(self.space, sorted(keys))
+        found: list[NewEdge] = []
+        for memory, names in zip(page.memories, page.names, strict=True):
+            linked = there.get(memory.id, set())
+            for name in sorted(names, key=lambda name: (-name.confidence, name.start)):
+                id, key = name.entity, norm_key(name.name, name.type)
+                if key in keys and key in stored:
+                    id = stored[key].id
+                if id is None or id in linked or len(linked) >= chosen.max_entities_per_memory:
+                    continue
+                linked.add(id)
+                use = Use(entity_id=id, confidence=name.confidence, evidence=name.evidence)
+                found.append(mention(memory.id, use, chosen.max_evidence_length))
+        return found
+
+    # --- both ------------------------------------------------------------------------------
+
+    def _page(
+        self, view: LedgerView, ids: Sequence[str], planned: _Planned, *, rules_only: bool
+    ) -> _Page:
+        memories = [one for one in view.memories(self.space, ids) if one.status in _LIVE]
+        readings = [read(one.content, one.title, types=self.types) for one in memories]
+        asked = ask(self.context, view, self.space, readings)
+        gates, names = self.settings.entity_extraction, list[list[Mentioned]]()
+        for reading, hits in zip(readings, asked.hits, strict=True):
+            found = resolve(
+                reading,
+                hits + planned.table.find(reading.words),
+                ChainMap(planned.known, asked.known),
+                common=asked.common,
+                rules_only=rules_only,
+            )
+            names.append(best(kept(found, gates), gates.max_entities_per_memory))
+            if rules_only:
+                planned.add(name for name in names[-1] if name.entity is None)
+        return _Page(memories=memories, names=names)
+
+    def _write(self, changes: ChangeSet) -> None:
+        """One transaction; what was forgotten meanwhile is left to the next run."""
+        try:
+            with self.context.ledger.write(self.context.now_us()) as txn:
+                txn.apply(changes)
+                self.degraded.extend(clock_notice(txn.clock_stepped_back))
+        except NotFoundError:
+            return
+        finish(self.context, self.degraded)
+
+    def _step(self, count: int) -> None:
+        self.done += count
+        if self._progress is not None:
+            self._progress(self.done, self.total)

@@ -1,0 +1,89 @@
+"""The entities of a query (G-27): asked of the store, by name and on request by likeness."""
+
+from __future__ import annotations
+
+from vestig.commit.names import spoken_name
+from vestig.config import Config
+from vestig.engine.context import Context
+from vestig.engine.embedding import check_identity
+from vestig.engine.known_names import LATEST_US, common_words, known_names, types_of_rules
+from vestig.ids import id_text
+from vestig.language.gazetteer import Mentioned, read, single_words
+from vestig.ports import LedgerView
+from vestig.recall.matching import MATCHES_MAX, best_matches, matched
+
+__all__ = ["name_vectors", "query_entities"]
+
+
+def query_entities(
+    context: Context,
+    view: LedgerView,
+    query: str,
+    *,
+    namespace: str | None = None,
+    known_at_us: int = LATEST_US,
+    config: Config | None = None,
+    vectors: dict[str, bytes] | None = None,
+) -> list[tuple[str, float]]:
+    """At most ten entities with their match score, the surest first: 1.0 by name or alias, a
+    cosine by likeness. For a callback of `ProjectionKeeper.run`, or under `held`.
+
+    Args:
+        namespace: where; None = the store's.
+        known_at_us: names as they were known then.
+        config: of this call; None = the store's.
+        vectors: what `name_vectors` made; needed only where `recall.entity_similarity_threshold`
+            is set.
+    """
+    space = context.namespace if namespace is None else namespace
+    settings = (context.config if config is None else config).settings
+    reading = read(query, types=types_of_rules(settings.m4.entity_types))
+    hits, known = known_names(context, view, space, reading.words, known_at_us)
+    asked = (*reading.openers, *single_words(reading, hits, known))
+    matches = matched(reading, hits, known, common_words(context, view, space, asked))
+    found = dict(matches.found)
+    threshold = settings.recall.entity_similarity_threshold
+    if threshold is not None and vectors and len(found) < MATCHES_MAX:
+        near = [name for name in matches.unknown if spoken_name(name.name) in vectors]
+        for id, cosine in _similar(context, view, space, near, vectors, threshold):
+            found[id] = max(cosine, found.get(id, 0.0))
+    return best_matches(found)
+
+
+def _similar(
+    context: Context,
+    view: LedgerView,
+    space: str,
+    names: list[Mentioned],
+    vectors: dict[str, bytes],
+    threshold: float,
+) -> list[tuple[str, float]]:
+    if not names:
+        return []
+    answers = context.keeper.core.entity_similar(
+        view.seq,
+        space,
+        b"".join(vectors[spoken_name(name.name)] for name in names),
+        [name.type for name in names],
+        threshold,
+    )
+    return [(id_text("ent", raw), cosine) for raw, cosine in (one for one in answers if one)]
+
+
+def name_vectors(context: Context, query: str, config: Config | None = None) -> dict[str, bytes]:
+    """Vectors of the names that the rules see in a query, by what is embedded of them; made before
+    the store is read, and only where `recall.entity_similarity_threshold` is set.
+
+    Raises:
+        ProviderError: the embedder failed.
+    """
+    settings = (context.config if config is None else config).settings
+    if settings.recall.entity_similarity_threshold is None:
+        return {}
+    from vestig.language.entities import find_names
+
+    names = list(dict.fromkeys(spoken_name(name.name) for name in find_names(query)))
+    if not names:
+        return {}
+    check_identity(context)
+    return dict(zip(names, context.embed(names), strict=True))

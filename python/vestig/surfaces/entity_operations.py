@@ -1,0 +1,216 @@
+"""The operations on entities (D-02, G-05, L-16)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vestig.surfaces.operations import Call, Operation, Param
+
+__all__ = ["ENTITY_BACKFILL", "ENTITY_OPERATIONS"]
+
+_SNIPPET_CHARS: Final = 80
+_PLANNED_IDS: Final = 20
+_ID: Final = Param(name="id", help="Id of the entity, or at least 8 characters of it.")
+_INCLUDE_EXPIRED: Final = Param(
+    name="include_expired",
+    kind="flag",
+    flag="--include-expired",
+    help="Expired and merged entities too.",
+)
+_BATCH: Final = Param(
+    name="batch_size",
+    kind="integer",
+    flag="--batch-size",
+    help="Memories of one transaction.",
+    default_text="500",
+)
+_DRY_RUN: Final = Param(
+    name="dry_run", kind="flag", flag="--dry-run", help="Say what would happen; change nothing."
+)
+
+
+def _purge(call: Call) -> Any:
+    from vestig.errors import ConflictError
+
+    given = dict(call.args)
+    agreed = given.pop("yes", False) or given.get("dry_run", False)
+    if not agreed:
+        plan = call.store.purge_entities(**{**given, "dry_run": True})
+        if not plan.entity_ids:
+            return plan
+        if call.confirm is None or not call.confirm(_plan(plan)):
+            raise ConflictError("nothing was removed: the plan was not confirmed")
+    return call.store.purge_entities(**given)
+
+
+def _listed(page: Any, _: Mapping[str, Any]) -> str:
+    """id | type | mentions | name and aliases."""
+    if not page.entities:
+        return "No entities found."
+    return "\n".join(_line(one.entity, one.mentions) for one in page)
+
+
+def _line(entity: Any, mentions: int) -> str:
+    known = f" (also {', '.join(entity.aliases)})" if entity.aliases else ""
+    state = ""
+    if entity.merged_into is not None:
+        state = f" [merged into {entity.merged_into}]"
+    elif entity.expired_at is not None:
+        state = " [expired]"
+    cells = (entity.id, entity.entity_type, str(mentions), f"{entity.canonical_name}{known}{state}")
+    return " | ".join(cells)
+
+
+def _shown(detail: Any, args: Mapping[str, Any]) -> str:
+    from vestig.surfaces.render import snippet
+    from vestig.times import to_plain
+
+    plain = to_plain(detail)
+    hidden = {"memory_ids", "memories"}
+    rows = [
+        (name, value if not isinstance(value, list) else ", ".join(map(str, value)))
+        for name, value in plain.items()
+        if name not in hidden and value not in (None, "", [])
+    ]
+    width = max(len(name) for name, _ in rows)
+    lines = [f"{name:<{width}}  {value}" for name, value in rows]
+    if args.get("expand"):
+        lines += [
+            "",
+            *(f"{one.id} | {snippet(one.content, _SNIPPET_CHARS)}" for one in detail.memories),
+        ]
+        return "\n".join(lines)
+    return "\n".join([*lines, *(f"{'memory':<{width}}  {id}" for id in detail.memory_ids)])
+
+
+def _extracted(report: Any, _: Mapping[str, Any]) -> str:
+    would = "would be " if report.dry_run else ""
+    return (
+        f"{report.memories} memories read: {report.entities_added} entities and"
+        f" {report.mentions_added} mentions {would}added"
+    )
+
+
+def _merged(change: Any, _: Mapping[str, Any]) -> str:
+    return (
+        f"Entity {change.merged_id} merged into {change.id}: {change.edges_moved} edges moved,"
+        f" {change.edges_folded} were there already"
+    )
+
+
+def _expired(change: Any, _: Mapping[str, Any]) -> str:
+    return f"Entity {change.id} expired with {change.edges_expired} edges"
+
+
+def _plan(report: Any) -> str:
+    ids = report.entity_ids
+    lines = [f"{len(ids)} expired entities would be removed for good:"]
+    lines += [f"  {id}" for id in ids[:_PLANNED_IDS]]
+    if len(ids) > _PLANNED_IDS:
+        lines.append(f"  … and {len(ids) - _PLANNED_IDS} more")
+    return "\n".join(
+        [*lines, f"Rows: {report.entities_removed} entities, {report.edges_removed} edges"]
+    )
+
+
+def _purged(report: Any, _: Mapping[str, Any]) -> str:
+    if not report.entity_ids:
+        return "Nothing to remove"
+    if report.dry_run:
+        return _plan(report)
+    return (
+        f"{report.entities_removed} entities and {report.edges_removed} edges removed:"
+        f" {report.files_scanned} files ({report.bytes_scanned} bytes) searched,"
+        f" {report.residues} residues"
+    )
+
+
+ENTITY_OPERATIONS: Final = (
+    Operation(
+        name="entity list",
+        help="Names that memories mention, the most mentioned first.",
+        params=(
+            Param(name="entity_type", flag="--type", help="Only this type, such as PERSON."),
+            Param(name="limit", kind="integer", flag="--limit", help="Most entities.", default=20),
+            Param(name="offset", kind="integer", flag="--offset", help="First entity.", default=0),
+            _INCLUDE_EXPIRED,
+        ),
+        run=lambda call: call.store.entities(**call.args),
+        document="entities",
+        text=_listed,
+    ),
+    Operation(
+        name="entity show",
+        help="One entity, and the memories that mention it.",
+        params=(
+            _ID,
+            Param(name="expand", kind="flag", flag="--expand", help="With their texts."),
+            _INCLUDE_EXPIRED,
+        ),
+        run=lambda call: call.store.entity(**call.args),
+        document="entity",
+        text=_shown,
+    ),
+    Operation(
+        name="entity extract",
+        help="Find the names in memories that mention none yet.",
+        params=(
+            Param(
+                name="reprocess",
+                kind="flag",
+                flag="--reprocess",
+                help="Every memory again; what is linked stays.",
+            ),
+            _BATCH,
+        ),
+        run=lambda call: call.store.extract_entities(progress=call.progress, **call.args),
+        document="entity_backfill",
+        text=_extracted,
+        writes=True,
+    ),
+    Operation(
+        name="entity merge",
+        help="Make one entity another name of a second one.",
+        params=(
+            Param(name="a", help="Id of the entity that becomes a name of the other."),
+            Param(name="b", help="Id of the one that stays."),
+        ),
+        run=lambda call: call.store.merge_entities(**call.args),
+        document="entity",
+        text=_merged,
+        writes=True,
+    ),
+    Operation(
+        name="entity expire",
+        help="Hide an entity and its edges; time travel still shows them.",
+        params=(_ID,),
+        run=lambda call: call.store.expire_entity(**call.args),
+        document="entity",
+        text=_expired,
+        writes=True,
+    ),
+    Operation(
+        name="entity purge",
+        help="Remove expired and merged entities for good. Prints what would go and asks.",
+        params=(
+            Param(name="ids", help="Ids; absent: all that are expired.", many=True, required=False),
+            Param(name="yes", kind="flag", flag="--yes", help="Do not ask."),
+            _DRY_RUN,
+        ),
+        run=_purge,
+        document="entities_purged",
+        text=_purged,
+        writes=True,
+    ),
+)
+ENTITY_BACKFILL: Final = Operation(
+    name="housekeeping entity-backfill",
+    help="Give memories that were stored without them their entities: first all names, then the"
+    " links. An interrupted run is safe to repeat.",
+    params=(_DRY_RUN, _BATCH),
+    run=lambda call: call.store.entity_backfill(progress=call.progress, **call.args),
+    document="entity_backfill",
+    text=_extracted,
+    writes=True,
+)
