@@ -223,7 +223,11 @@ def test_units_that_are_on_no_memory_are_told(bench: Bench) -> None:
     assert any("1 units are on no memory" in line for line in whole.warnings)
 
 
-def test_progress_counts_rows(bench: Bench) -> None:
+def test_progress_grows_to_its_end(bench: Bench) -> None:
     told: list[tuple[int, int | None]] = []
     _evaluated(bench(units(), queries()), progress=lambda done, all_: told.append((done, all_)))
-    assert told == [(1, 3), (2, 3), (3, 3)]
+    done = [one for one, _ in told]
+    assert done == sorted(done)
+    assert {all_ for _, all_ in told} == {2 * 10 + 2 * 6}
+    assert done[-1] == 2 * 10 + 2 * 6
+    assert len(set(done)) > 6, "questions are counted one by one"

@@ -8,7 +8,7 @@ units came.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -89,12 +89,13 @@ class Asker:
         self._times_ms: list[float] = []
         self.degraded: set[str] = set()
 
-    def scores(self, benchmark: Benchmark) -> dict[str, list[float]]:
-        """Every question asked: metric → one value per question."""
+    def scores(self, benchmark: Benchmark, asked: Callable[[int], None]) -> dict[str, list[float]]:
+        """Every question asked: metric → one value per question. `asked` is told of each."""
         scores: dict[str, list[float]] = {metric: [] for metric in METRICS}
         for query in benchmark.queries:
             for metric, value in score_by_cut(self.rankings(query), query.relevant).items():
                 scores[metric].append(value)
+            asked(1)
         return scores
 
     def latency(self) -> Latency:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def evaluate(
         cache: folder that keeps vectors between runs.
         config: as in `vestig.open`; the store it names is not touched.
         embedder: an embedder object instead of the configured one.
-        progress: called with (rows done, rows in all).
+        progress: called with (work done, work in all).
 
     Raises:
         ValidationError: no queries, or relevant ids that do not exist; not a benchmark.
@@ -96,7 +97,8 @@ def evaluate(
     plan = variants.plan(loaded, profiles=profiles, switches=switches, ablate=ablate, gate=gate)
     chosen = [_read(folder, leave_out) for folder in _folders(benchmarks)]
     vectors = _vectors(loaded, embedder, cache)
-    steps = _Steps(progress, len(chosen) * (len(plan) + peers))
+    steps = _Steps(progress, sum(_size(one, plan, peers=peers) for one in chosen))
+    vectors.on_made = steps.add
     reports = tuple(
         _benchmark(benchmark, loaded, plan, vectors, steps, peers=peers, gate=gate)
         for benchmark in chosen
@@ -114,17 +116,31 @@ def evaluate(
 
 
 class _Steps:
-    """Progress by rows."""
+    """Progress over all benchmarks, in texts embedded and questions asked."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
         self._total = total
         self._done = 0
+        self._end = 0
 
-    def row(self) -> None:
-        self._done += 1
+    @contextmanager
+    def stage(self, size: int) -> Iterator[None]:
+        """A part of the whole; what it counts fills it at most, and its end does."""
+        self._end = self._done + size
+        yield
+        self.add(size)
+
+    def add(self, count: int) -> None:
+        """So much more is done."""
+        self._done = min(self._done + count, self._end)
         if self._progress is not None:
             self._progress(self._done, self._total)
+
+
+def _size(benchmark: Benchmark, plan: Sequence[Variant], *, peers: bool) -> int:
+    """Steps of a benchmark: its import, its peers, and every question of every row."""
+    return benchmark.unit_count * (1 + peers) + len(benchmark.queries) * len(plan)
 
 
 def _version() -> str:
@@ -177,24 +193,25 @@ def _benchmark(
     request = OpenRequest(config=config, embedder=vectors)
     with Vestig(open_context(MEMORY_PATH, request)) as store:
         started = time.perf_counter()
-        with repeatable_ids(benchmark.digest):
+        with steps.stage(benchmark.unit_count), repeatable_ids(benchmark.digest):
             imported = store.import_(benchmark.corpus, format="messages")
             _finish_jobs(store)
         seconds = time.perf_counter() - started
         held = holdings(store, benchmark)
         vectors.embed([query.text for query in benchmark.queries])
         if peers:
-            for name, values in _peer_scores(benchmark, vectors, held.origin).items():
+            with steps.stage(benchmark.unit_count):
+                found = _peer_scores(benchmark, vectors, held.origin)
+            parameters = msgspec.to_builtins(parameters_for(held.origin))
+            for name, values in found.items():
                 scored[name] = values
-                parameters = msgspec.to_builtins(parameters_for(held.origin))
                 rows.append(_row(benchmark, Variant.peer(name), values, parameters=parameters))
-            steps.row()
         for variant in plan:
             asker = Asker(store, held, variant)
-            scored[variant.name] = asker.scores(benchmark)
+            with steps.stage(len(benchmark.queries)):
+                scored[variant.name] = asker.scores(benchmark, steps.add)
             rows.append(_row(benchmark, variant, scored[variant.name], latency=asker.latency()))
             noticed[variant.name] = asker.degraded
-            steps.row()
         measured = _measured(store, imported, held, vectors, seconds)
     return BenchmarkReport(
         name=benchmark.name,

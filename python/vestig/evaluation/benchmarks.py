@@ -90,7 +90,7 @@ def read_benchmark(folder: str | os.PathLike[str]) -> Benchmark:
             unit that does not exist.
     """
     place = Path(folder).expanduser()
-    name = place.resolve().name
+    name = "shipped" if place.resolve() == SHIPPED else place.resolve().name
     corpus, questions = _file(place, "corpus"), _file(place, "queries")
     units: dict[str | None, list[Unit]] = {}
     for where, row in _rows(corpus):

@@ -8,7 +8,7 @@ from typing import Final
 
 from vestig.evaluation.plots import Mark, bars, forest
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
-from vestig.evaluation.tables import Table, facts, named_difference, tables, verdict
+from vestig.evaluation.tables import SIGNIFICANT, Table, facts, named_difference, tables, verdict
 
 __all__ = ["html"]
 
@@ -18,8 +18,6 @@ _PLOTTED: Final = (
     ("ndcg@10", "nDCG@10"),
     ("mrr", "MRR"),
 )
-_SIGNIFICANT: Final = 0.01
-
 _STYLE: Final = """
 :root {
   color-scheme: light dark;
@@ -127,7 +125,7 @@ def _difference_mark(one: Comparison) -> Mark | None:
     if change.delta is None or change.low is None or change.high is None or change.p is None:
         return None
     look = "peer"
-    if change.p < _SIGNIFICANT:
+    if change.p < SIGNIFICANT:
         look = "better" if change.delta > 0 else "worse"
     value, low, high = (100 * part for part in (change.delta, change.low, change.high))
     told = f"{value:+.1f} (95 %: {low:+.1f} to {high:+.1f}), p = {change.p:.4f}"

@@ -29,6 +29,9 @@ TESTED: Final = (("recall@5", "R@5"), ("recall@10", "R@10"), ("ndcg@10", "nDCG@1
 # Keys that can change what recall finds in a store.
 RECALL_PREFIXES: Final = ("embedding.", "hygiene.", "keywords.", "m3.", "m4.", "m5.", "recall.")
 NONE: Final = "–"
+SIGNIFICANT: Final = 0.01
+# Smaller categories say little.
+CATEGORY_LEAST: Final = 25
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,6 +138,26 @@ def by_category(report: BenchmarkReport) -> Table:
     )
 
 
+def uneven(report: BenchmarkReport) -> Table:
+    """Categories in which R@10 of a row is clearly another than that it is compared with."""
+    rows = []
+    for one in report.comparisons:
+        change = one.difference
+        if one.category is None or one.queries < CATEGORY_LEAST:
+            continue
+        if change.p is not None and change.p < SIGNIFICANT:
+            low, high = percent(change.low, "+"), percent(change.high, "+")
+            found = f"{percent(change.delta, '+')} ({low} to {high})"
+            name = named_difference(one.row, one.against)
+            rows.append((f"{name}: {one.category} ({one.queries})", found, _p(change.p)))
+    return Table(
+        title="Categories that differ",
+        note=f"R@10, p < {SIGNIFICANT}, categories of at least {CATEGORY_LEAST} questions.",
+        columns=("rows", "R@10", "p"),
+        rows=tuple(rows),
+    )
+
+
 def settings(report: BenchmarkReport, *, all_keys: bool) -> Table:
     """Effective values: a line for each key, a column for each profile; other rows differ from
     theirs by what their names say.
@@ -177,7 +200,7 @@ def peers(report: BenchmarkReport) -> Table:
 
 def tables(report: BenchmarkReport, *, all_keys: bool) -> Iterator[Table]:
     """Every table of a benchmark that has rows."""
-    made = [results(report), comparisons(report), by_category(report)]
+    made = [results(report), comparisons(report), by_category(report), uneven(report)]
     if all_keys:
         made.append(peers(report))
     made.append(settings(report, all_keys=all_keys))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -48,6 +48,8 @@ class RememberingEmbedder:
         self._inner = inner
         self._size = inner.dimensions * _FLOAT_BYTES
         self._known: dict[bytes, bytes] = {}
+        # told how many vectors were made, batch by batch
+        self.on_made: Callable[[int], None] | None = None
         self._file = None if folder is None else folder / f"{self._name(variant)}.vectors"
         if self._file is not None:
             self._load(self._file)
@@ -102,6 +104,8 @@ class RememberingEmbedder:
             fresh = {key: vector for (key, _), vector in zip(part, made, strict=True)}
             self._known.update(fresh)
             self._keep(b"".join(key + vector for key, vector in fresh.items()))
+            if self.on_made is not None:
+                self.on_made(len(fresh))
         return [self._known[key] for key in keys]
 
     def _keep(self, records: bytes) -> None:
