@@ -376,6 +376,21 @@ class Projection:
         `exclude` (16 bytes each) left out (C-07); related = active MEMORY rows of the namespace
         with cosine >= related_threshold (G-07). Both best first, ties by id. top 0 = none."""
 
+    def related(
+        self,
+        seq: int,
+        namespace: str,
+        first: int,
+        count: int,
+        threshold: float,
+        top: int,
+        threads: int = 1,
+    ) -> list[tuple[bytes, list[tuple[bytes, float]]]]:
+        """The MEMORY rows of a namespace, in the order in which they were stored, from place
+        `first` on: id, and of the memories stored earlier (also in the same transaction) and
+        active when it was, the best `top` with cosine >= threshold, best first, ties by id: what
+        its commit linked (G-07). Without vector: none."""
+
 def similar_within(
     vectors: Buffer, dimensions: int, threshold: float
 ) -> list[list[tuple[int, float]]]:

@@ -7,6 +7,7 @@
     allow(clippy::unwrap_used, clippy::expect_used, clippy::float_cmp)
 )]
 
+pub(crate) mod blocks;
 pub mod builder;
 pub mod eligible;
 pub mod error;
@@ -23,6 +24,7 @@ pub mod names;
 pub mod plan;
 pub mod projection;
 pub mod recall;
+pub mod related;
 pub mod row;
 pub mod segment;
 pub mod similar;

@@ -1,17 +1,16 @@
 //! Near-duplicates and neighbours of new vectors (C-07, G-07), exact and in one pass.
 
+use crate::blocks::{Search, pass};
 use crate::eligible::{Filter, eligible};
 use crate::format::Section;
 use crate::kernels::dot::{cosine, dot, unit};
-use crate::kernels::quantised::{QuantisedQuery, approx_rows};
-use crate::kernels::select::{descending, top_k};
+use crate::kernels::select::descending;
+use crate::kernels::tiles;
 use crate::segment::{Id, NO_STRING, Segment};
-use crate::snapshot::{Bits, Snapshot, has, set_bits};
+use crate::snapshot::{Bits, Snapshot};
 
-/// Rows of a segment from which the 8-bit pass is worth it.
-const STAGED_ROWS: usize = 256;
 /// Position of MEMORY in Kind.
-const KIND_MEMORY: u8 = 0;
+pub(crate) const KIND_MEMORY: u8 = 0;
 /// Position of active in Status.
 const STATUS_ACTIVE: u8 = 0;
 
@@ -40,6 +39,49 @@ pub struct Limits {
 /// (id, cosine), best first, ties by id.
 pub type Neighbours = Vec<(Id, f64)>;
 
+/// The best of what is offered.
+pub(crate) struct Best {
+    limits: Limits,
+    least: f32,
+    found: Neighbours,
+}
+
+impl Best {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            least: limits.threshold as f32,
+            found: Vec::new(),
+        }
+    }
+
+    /// What a cosine needs at least to be kept.
+    pub(crate) fn floor(&self) -> f64 {
+        match self.limits.top {
+            0 => f64::INFINITY,
+            top if self.found.len() < top => f64::from(self.least),
+            top => self.found[top - 1].1,
+        }
+    }
+
+    pub(crate) fn offer(&mut self, id: Id, value: f32) {
+        if value < self.least || self.limits.top == 0 {
+            return;
+        }
+        let cosine = cosine(value);
+        let before = |other: &(Id, f64)| descending(other.1, cosine).then(other.0.cmp(&id)).is_lt();
+        let at = self.found.partition_point(before);
+        if at < self.limits.top {
+            self.found.insert(at, (id, cosine));
+            self.found.truncate(self.limits.top);
+        }
+    }
+
+    pub(crate) fn into_found(self) -> Neighbours {
+        self.found
+    }
+}
+
 /// Per probe: active or archived MEMORY rows of its namespace, scope and author; and active
 /// MEMORY rows of the namespace.
 #[must_use]
@@ -51,6 +93,9 @@ pub fn similar(
     related: Limits,
     threads: usize,
 ) -> Vec<(Neighbours, Neighbours)> {
+    if near.top == 0 && related.top == 0 {
+        return vec![(Vec::new(), Vec::new()); probes.len()];
+    }
     let filter = Filter {
         namespace: namespace.to_owned(),
         kinds: Some(vec![KIND_MEMORY]),
@@ -68,56 +113,77 @@ pub fn similar(
             (part.segment.as_ref(), bits)
         })
         .collect();
-    let one = |probe: &Probe| neighbours(&fields, snapshot.identity.lanes(), probe, near, related);
+    let search = |probe| Pair::new(&fields, snapshot.identity.lanes(), probe, (near, related));
+    let mut searches: Vec<_> = probes.iter().map(search).collect();
     let share = probes.len().div_ceil(threads.max(1)).max(1);
     if share >= probes.len() {
-        return probes.iter().map(one).collect();
+        pass(&fields, &mut searches);
+    } else {
+        std::thread::scope(|scope| {
+            for searches in searches.chunks_mut(share) {
+                scope.spawn(|| pass(&fields, searches));
+            }
+        });
     }
-    let mut found = vec![(Vec::new(), Vec::new()); probes.len()];
-    std::thread::scope(|scope| {
-        for (probes, found) in probes.chunks(share).zip(found.chunks_mut(share)) {
-            scope.spawn(|| {
-                for (probe, found) in probes.iter().zip(found) {
-                    *found = one(probe);
-                }
-            });
-        }
-    });
+    let found = searches.into_iter().map(|(_, pair)| pair);
     found
+        .map(|pair| (pair.near.into_found(), pair.related.into_found()))
+        .collect()
 }
 
-fn neighbours(
-    fields: &[(&Segment, Bits)],
-    lanes: usize,
-    probe: &Probe,
-    near: Limits,
-    related: Limits,
-) -> (Neighbours, Neighbours) {
-    let (mut close, mut linked) = (Vec::new(), Vec::new());
-    let mut vector = vec![0.0; lanes];
-    unit(&probe.vector, &mut vector);
-    let asked = [near, related].into_iter().filter(|limits| limits.top > 0);
-    let Some(least) = asked.map(|limits| limits.threshold as f32).reduce(f32::min) else {
-        return (close, linked);
-    };
-    for (segment, bits) in fields {
-        let place = Place::of(segment, probe);
-        for (row, value) in reaching(segment, bits, &vector, least) {
-            let found = (segment.ids()[row], cosine(value));
-            if near.top > 0 && value >= near.threshold as f32 && place.holds(segment, row) {
-                close.push(found);
-            }
-            let active = segment.attributes(row).status == STATUS_ACTIVE;
-            if related.top > 0 && value >= related.threshold as f32 && active {
-                linked.push(found);
-            }
+/// What one probe looks for.
+struct Pair<'a> {
+    fields: &'a [(&'a Segment, Bits)],
+    probe: &'a Probe,
+    vector: Vec<f32>,
+    places: Vec<Place>,
+    near: Best,
+    related: Best,
+}
+
+impl<'a> Pair<'a> {
+    fn new(
+        fields: &'a [(&'a Segment, Bits)],
+        lanes: usize,
+        probe: &'a Probe,
+        (near, related): (Limits, Limits),
+    ) -> (tiles::Probe, Self) {
+        let mut vector = vec![0.0; lanes];
+        unit(&probe.vector, &mut vector);
+        let place = |(segment, _): &(&Segment, Bits)| Place::of(segment, probe);
+        let pair = Self {
+            fields,
+            probe,
+            places: fields.iter().map(place).collect(),
+            near: Best::new(near),
+            related: Best::new(related),
+            vector,
+        };
+        (tiles::Probe::new(&pair.vector), pair)
+    }
+}
+
+impl Search for Pair<'_> {
+    fn floor(&self) -> f64 {
+        self.near.floor().min(self.related.floor())
+    }
+
+    fn offer(&mut self, field: usize, row: usize) {
+        let segment = self.fields[field].0;
+        let id = segment.ids()[row];
+        let close = self.places[field].holds(segment, row) && !self.probe.exclude.contains(&id);
+        let active = segment.attributes(row).status == STATUS_ACTIVE;
+        if !close && !active {
+            return;
+        }
+        let value = dot(&self.vector, segment.vector(row));
+        if close {
+            self.near.offer(id, value);
+        }
+        if active {
+            self.related.offer(id, value);
         }
     }
-    close.retain(|(id, _)| !probe.exclude.contains(id));
-    let order = |a: &(Id, f64), b: &(Id, f64)| descending(a.1, b.1).then(a.0.cmp(&b.0));
-    top_k(&mut close, near.top, order);
-    top_k(&mut linked, related.top, order);
-    (close, linked)
 }
 
 /// Scope and author of a probe as numbers of one segment.
@@ -139,36 +205,4 @@ impl Place {
             .zip(self.0)
             .all(|(s, wanted)| Some(segment.column::<u32>(*s)[row]) == wanted)
     }
-}
-
-/// Rows whose exact dot product is at least `least`.
-fn reaching(segment: &Segment, bits: &Bits, vector: &[f32], least: f32) -> Vec<(usize, f32)> {
-    let mut found = Vec::new();
-    let mut keep = |row: usize| {
-        let value = dot(vector, segment.vector(row));
-        if value >= least {
-            found.push((row, value));
-        }
-    };
-    if segment.memory_rows() < STAGED_ROWS {
-        set_bits(bits).for_each(keep);
-        return found;
-    }
-    let query = QuantisedQuery::new(vector);
-    let mut approximate = vec![0.0; segment.memory_rows()];
-    let codes = segment.column::<i8>(Section::Codes);
-    approx_rows(
-        &query,
-        codes,
-        segment.column::<f32>(Section::Scales),
-        &mut approximate,
-    );
-    let bounds = segment.column::<f32>(Section::Bounds);
-    for (row, value) in approximate.into_iter().enumerate() {
-        let high = f64::from(value) + f64::from(query.bound(bounds[row]));
-        if high >= f64::from(least) && has(bits, row) {
-            keep(row);
-        }
-    }
-    found
 }

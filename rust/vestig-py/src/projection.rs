@@ -13,6 +13,7 @@ use vestig_core::merging::Goal;
 use vestig_core::names;
 use vestig_core::projection::Projection as CoreProjection;
 use vestig_core::recall::{Effort, Query, recall};
+use vestig_core::related::related;
 use vestig_core::row::{Forward, LOWER_CASE, nullable, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START};
 use vestig_core::similar::{self, Limits, Probe};
@@ -418,6 +419,32 @@ impl Projection {
         Ok(found?
             .into_iter()
             .map(|(a, b)| (wrap(a), wrap(b)))
+            .collect())
+    }
+
+    #[pyo3(signature = (seq, namespace, first, count, threshold, top, threads=1))]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    fn related<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        namespace: &str,
+        first: usize,
+        count: usize,
+        threshold: f64,
+        top: usize,
+        threads: usize,
+    ) -> PyResult<Vec<(Bound<'py, PyBytes>, Vec<(Bound<'py, PyBytes>, f64)>)>> {
+        let asked = first..first.saturating_add(count);
+        let found = run(py, || {
+            let snapshot = self.0.snapshot_at(seq)?;
+            let limits = Limits { threshold, top };
+            Ok(related(&snapshot, namespace, asked, limits, threads))
+        });
+        let wrap = |(id, cosine): ([u8; 16], f64)| (PyBytes::new(py, &id), cosine);
+        Ok(found?
+            .into_iter()
+            .map(|(id, near)| (PyBytes::new(py, &id), near.into_iter().map(wrap).collect()))
             .collect())
     }
 }

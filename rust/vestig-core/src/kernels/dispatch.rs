@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 
 use super::dot::{dot_lanes, dot_rows_lanes};
 use super::quantised::{BLOCK, QuantisedQuery, dots_lanes};
+use super::tiles::{Probe, tile_lanes};
 
 /// An instruction level that this machine has. Higher levels only run faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,9 +150,36 @@ pub(crate) fn dots(level: Level, query: &QuantisedQuery, codes: &[i8], out: &mut
     }
 }
 
+/// Integer products of 8-bit probes with rows of their length by one level; see `tiles`.
+#[inline]
+pub(crate) fn tile<const P: usize>(
+    level: Level,
+    probes: &[&Probe; P],
+    codes: &[i8],
+    out: &mut [i32],
+) {
+    match level.0 {
+        // SAFETY: the level says that the processor has avx512f and avx512vnni.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512Vnni => unsafe { x86::tile_vnni(probes, codes, out) },
+        // SAFETY: the level says that the processor has avx2.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 | Kind::Avx2 => unsafe { x86::tile_avx2(probes, codes, out) },
+        // SAFETY: the level says that the processor has neon.
+        #[cfg(target_arch = "aarch64")]
+        Kind::Neon => unsafe { arm::tile_neon(probes, codes, out) },
+        Kind::Portable => tile_lanes(probes, codes, out),
+    }
+}
+
 #[cfg(target_arch = "aarch64")]
 mod arm {
-    use super::{BLOCK, QuantisedQuery, dot_lanes, dot_rows_lanes, dots_lanes};
+    use super::{BLOCK, Probe, QuantisedQuery, dot_lanes, dot_rows_lanes, dots_lanes, tile_lanes};
+
+    #[target_feature(enable = "neon")]
+    pub fn tile_neon<const P: usize>(probes: &[&Probe; P], codes: &[i8], out: &mut [i32]) {
+        tile_lanes(probes, codes, out);
+    }
 
     #[target_feature(enable = "neon")]
     pub fn dot_neon(x: &[f32], y: &[f32]) -> f32 {
@@ -173,7 +201,70 @@ mod arm {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{BLOCK, QuantisedQuery, dot_lanes, dot_rows_lanes};
+    use super::{BLOCK, Probe, QuantisedQuery, dot_lanes, dot_rows_lanes, tile_lanes};
+
+    #[target_feature(enable = "avx2")]
+    pub fn tile_avx2<const P: usize>(probes: &[&Probe; P], codes: &[i8], out: &mut [i32]) {
+        tile_lanes(probes, codes, out);
+    }
+
+    /// Codes of rows are shifted to 0 … 255: Σ ck = Σ(c+128)k − 128·Σk. A row is loaded once for
+    /// all probes.
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    pub fn tile_vnni<const P: usize>(probes: &[&Probe; P], codes: &[i8], out: &mut [i32]) {
+        let stride = probes[0].codes().len();
+        let rows = codes.len() / stride;
+        let shift = _mm512_set1_epi8(-128);
+        let lines: [&[[i8; 64]]; P] = std::array::from_fn(|p| probes[p].codes().as_chunks().0);
+        let lines = lines.map(|of| &of[..stride / 64]);
+        for (r, row) in codes.chunks_exact(stride).enumerate() {
+            let (blocks, _) = row.as_chunks::<64>();
+            prefetch::<i8, 64>(row);
+            let mut sums = [_mm512_setzero_si512(); P];
+            for (i, block) in blocks.iter().enumerate() {
+                // SAFETY: `block` is 64 bytes long.
+                let a = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+                let a = _mm512_xor_si512(a, shift);
+                for (sum, lines) in sums.iter_mut().zip(&lines) {
+                    // SAFETY: a line is 64 bytes long.
+                    let k = unsafe { _mm512_loadu_si512(lines[i].as_ptr().cast()) };
+                    *sum = _mm512_dpbusd_epi32(*sum, a, k);
+                }
+            }
+            let (fours, ones) = sums.as_chunks::<4>();
+            for (j, four) in fours.iter().enumerate() {
+                let four = fold_four(four);
+                for (k, dot) in four.into_iter().enumerate() {
+                    let p = 4 * j + k;
+                    out[p * rows + r] = dot.wrapping_sub(probes[p].sum().wrapping_mul(128));
+                }
+            }
+            for (p, sum) in ones.iter().enumerate() {
+                let p = 4 * fours.len() + p;
+                let dot = _mm512_reduce_add_epi32(*sum);
+                out[p * rows + r] = dot.wrapping_sub(probes[p].sum().wrapping_mul(128));
+            }
+        }
+    }
+
+    /// The sums of the lanes of four registers.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn fold_four(sums: &[__m512i; 4]) -> [i32; 4] {
+        let [a, b, c, d] = sums.map(|sum| {
+            let upper = _mm512_extracti64x4_epi64::<1>(sum);
+            _mm256_add_epi32(_mm512_castsi512_si256(sum), upper)
+        });
+        let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+        let upper = _mm256_extracti128_si256::<1>(pairs);
+        let folded = _mm_add_epi32(_mm256_castsi256_si128(pairs), upper);
+        [
+            _mm_cvtsi128_si32(folded),
+            _mm_cvtsi128_si32(_mm_shuffle_epi32::<1>(folded)),
+            _mm_cvtsi128_si32(_mm_shuffle_epi32::<2>(folded)),
+            _mm_cvtsi128_si32(_mm_shuffle_epi32::<3>(folded)),
+        ]
+    }
 
     /// How far ahead of a row the memory is asked for, in bytes; chosen by measurement.
     const AHEAD: usize = 2048;

@@ -10,4 +10,5 @@ pub mod math;
 pub mod quantised;
 pub mod select;
 pub mod temporal;
+pub mod tiles;
 pub mod trace;

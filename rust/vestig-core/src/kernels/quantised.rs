@@ -53,7 +53,7 @@ pub fn quantise_row(row: &[f32], codes: &mut [i8]) -> (f32, f32) {
 }
 
 /// The next float32 at or above `x`, with room for the float64 roundings that made `x`.
-fn round_up(x: f64) -> f32 {
+pub(super) fn round_up(x: f64) -> f32 {
     if x == 0.0 {
         return 0.0;
     }
