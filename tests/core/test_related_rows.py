@@ -1,4 +1,4 @@
-"""RELATED of stored memories is what their commits linked (G-07), and a block is as exact as one."""
+"""RELATED of stored memories is what their commits linked (G-07); a block is as exact as one."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ def _vector(number: int) -> bytes:
 
 
 EMBEDDER = {text: _vector(number) for number, text in enumerate(TEXTS)}
+_ACTS = ["commit", "batch", "deprecate", "archive", "restore", "supersede", "tick"]
 ACTS = st.lists(
     st.tuples(
         st.sampled_from(

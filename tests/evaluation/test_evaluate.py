@@ -214,6 +214,20 @@ def test_a_profile_of_ones_own_is_measured_when_it_is_in_effect(bench: Bench) ->
     assert report.row("mine").metrics == report.row("baseline").metrics
 
 
+def test_a_profile_that_is_called_like_a_peer_stays_apart(bench: Bench) -> None:
+    config = {"recall.profiles.bm25": {"m5.final.base": "cosine"}}
+    twice = {"m5.final.tracerank_power": 0.0}
+    report = _evaluated(
+        bench(units(), queries()), profiles=["bm25"], config=config, switches=[twice, twice]
+    )
+    names = [row.name for row in report.rows]
+    changed = "profile bm25 m5.final.tracerank_power=0.0"
+    assert names == ["cosine", "bm25", "hybrid", "profile bm25", changed]
+    assert report.row("bm25").kind == "peer"
+    pairs = {(c.row, c.against) for c in report.comparisons}
+    assert {("profile bm25", "bm25"), (changed, "profile bm25")} <= pairs
+
+
 def test_units_that_are_on_no_memory_are_told(bench: Bench) -> None:
     empty = {**units()[0], "id": "void", "text": "\u0000"}
     whole = vestig.evaluate(

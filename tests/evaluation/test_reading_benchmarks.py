@@ -53,6 +53,8 @@ def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
         ([_query(text=3)], "a text under content or text"),
         ([_query(id=None)], "a text under id"),
         ([_query(category=["a"])], "a text or null"),
+        ([_query(date="next week")], "queries.jsonl:1, date"),
+        ([_query(date=[2025])], "queries.jsonl:1, date"),
     ],
 )
 def test_x_r24_a_benchmark_that_measures_nothing_is_refused(

@@ -12,7 +12,7 @@ from labelled_life import Bench, queries, units
 
 import vestig
 from vestig.evaluation import pages, plots, tables
-from vestig.evaluation.comparing import COMPARED, compare, gate_breaches
+from vestig.evaluation.comparing import COMPARED, chiefs, compare, gate_breaches
 from vestig.evaluation.metrics import METRICS
 from vestig.evaluation.report import Estimate, EvaluationReport, Row
 from vestig.testing import HashingEmbedder
@@ -179,6 +179,22 @@ def test_s10_comparisons_are_paired_by_question_and_category() -> None:
     assert parts["bm25", "x"].difference.p == 0.0002
     assert parts["bm25", "x"].queries == 2
     assert parts["bm25", "y"].difference.delta == -1.0
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (("baseline", "reference", "default"), ["default"]),
+        (("default", "mine"), ["default", "mine"]),
+        (("mine", "baseline"), ["mine"]),
+        (("baseline", "reference"), ["reference"]),
+        ((), []),
+    ],
+)
+def test_an_evaluation_is_about_default_and_profiles_of_ones_own(
+    names: tuple[str, ...], wanted: list[str]
+) -> None:
+    assert chiefs([_row("bm25", 0, "peer"), *(_row(name, 0) for name in names)]) == wanted
 
 
 def test_a_metric_without_questions_is_shown_as_a_dash() -> None:

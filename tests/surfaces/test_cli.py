@@ -33,7 +33,15 @@ def an_edge(vestig: Vestig) -> str:
     return str(vestig("edge", "list", "--json").document["edges"][0]["id"])
 
 
-def commands(tmp_path: Path, ids: list[str], produced: str) -> dict[str, tuple[str, ...]]:
+def two_entities(vestig: Vestig) -> list[str]:
+    """Ids of two names that a memory mentions."""
+    vestig("memory", "add", "The keys are kept by Ada Lovelace and Grace Hopper")
+    return [one["id"] for one in vestig("entity", "list", "--json").document["entities"]]
+
+
+def commands(
+    tmp_path: Path, ids: list[str], produced: str, named: list[str]
+) -> dict[str, tuple[str, ...]]:
     """One line for each operation, in an order in which all of them succeed."""
     lines = tmp_path / "lines.jsonl"
     lines.write_text('{"content": "The nightly backup writes to the bucket vault-eu"}\n')
@@ -49,6 +57,13 @@ def commands(tmp_path: Path, ids: list[str], produced: str) -> dict[str, tuple[s
         "memory archive": ("memory", "archive", ids[0]),
         "memory restore": ("memory", "restore", ids[0]),
         "search": ("search", "which port"),
+        "entity list": ("entity", "list"),
+        "entity show": ("entity", "show", named[0], "--expand"),
+        "entity extract": ("entity", "extract"),
+        "housekeeping entity-backfill": ("housekeeping", "entity-backfill"),
+        "entity merge": ("entity", "merge", named[0], named[1]),
+        "entity expire": ("entity", "expire", named[1]),
+        "entity purge": ("entity", "purge", "--yes"),
         "edge link": ("edge", "link", ids[0], ids[1]),
         "edge list": ("edge", "list"),
         "edge show": ("edge", "show", produced),
@@ -82,6 +97,13 @@ DOCUMENTS = {
     "memory supersede": "supersession",
     "memory update": "update",
     "memory forget": "forgotten",
+    "entity list": "entities",
+    "entity show": "entity",
+    "entity extract": "entity_backfill",
+    "entity merge": "entity",
+    "entity expire": "entity",
+    "entity purge": "entities_purged",
+    "housekeeping entity-backfill": "entity_backfill",
     "edge link": "edge",
     "edge list": "edges",
     "edge show": "edge",
@@ -98,7 +120,7 @@ DOCUMENTS = {
 def test_x_s01_every_command_gives_one_document(
     vestig: Vestig, ids: list[str], tmp_path: Path
 ) -> None:
-    lines = commands(tmp_path, ids, an_edge(vestig))
+    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
     assert set(lines) == {op.name for op in operations()}
     for name, words in lines.items():
         answer = vestig(*words, "--json")
@@ -108,7 +130,8 @@ def test_x_s01_every_command_gives_one_document(
 
 
 def test_x_s01_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
-    for name, words in commands(tmp_path, ids, an_edge(vestig)).items():
+    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
+    for name, words in lines.items():
         answer = vestig(*words)
         assert answer.code == 0, (name, answer.err)
         assert answer.out.strip(), name

@@ -173,7 +173,9 @@ def _vectors(
     inner = make_embedder(settings) if embedder is None else CheckedEmbedder(embedder)
     cut = "" if settings.max_length is None else f"cut{settings.max_length}"
     plain = "" if settings.normalize else "plain"
-    return RememberingEmbedder(inner, None if cache is None else Path(cache), cut + plain)
+    return RememberingEmbedder(
+        inner, None if cache is None else Path(cache).expanduser(), cut + plain
+    )
 
 
 def _benchmark(

@@ -18,6 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.errors import ValidationError
+from vestig.times import parse_time
 
 __all__ = ["SHIPPED", "Benchmark", "Query", "Unit", "read_benchmark", "without_categories"]
 
@@ -210,13 +211,16 @@ def _query(row: dict[str, Any], where: str, known: dict[str | None, frozenset[st
     if not text.strip():
         raise ValidationError("benchmark", where, "a question that is not blank")
     category = _optional(row, ("category",), where)
+    date = row.get("date")
+    if date is not None:
+        parse_time(date, f"benchmark, {where}, date")
     return Query(
         id=_name(row, ("id",), where),
         text=text,
         relevant=frozenset(label for label in relevant if label is not None),
         category=UNCATEGORISED if category is None else category,
         conversation=conversation,
-        date=_optional(row, ("date",), where),
+        date=date,
     )
 
 

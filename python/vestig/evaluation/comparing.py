@@ -7,9 +7,9 @@ from typing import Final
 
 from vestig.evaluation.report import Comparison, Row
 from vestig.evaluation.resampling import differences
-from vestig.evaluation.variants import BASELINE, DEFAULT
+from vestig.evaluation.variants import BASELINE, DEFAULT, SHIPPED
 
-__all__ = ["COMPARED", "GATED", "IN_CATEGORIES", "compare", "gate_breaches"]
+__all__ = ["COMPARED", "GATED", "IN_CATEGORIES", "chiefs", "compare", "gate_breaches"]
 
 COMPARED: Final = (
     "recall@1",
@@ -29,20 +29,23 @@ Scores = Mapping[str, Sequence[float]]
 
 
 def _pairs(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """(row, against): the chief profile against every peer and profile, a changed profile
+    """(row, against): each chief profile against every peer and profile, a changed profile
     against the unchanged one."""
-    profiles = [row.name for row in rows if row.kind == "profile"]
+    profiles = {row.profile: row.name for row in rows if row.kind == "profile"}
     others = [row.name for row in rows if row.kind in ("peer", "profile")]
-    for chief in _chiefs(profiles):
+    for chief in chiefs(rows):
         yield from ((chief, other) for other in others if other != chief)
     for row in rows:
         if row.kind in ("switch", "ablation") and row.profile in profiles:
-            yield row.name, row.profile
+            yield row.name, profiles[row.profile]
 
 
-def _chiefs(profiles: Sequence[str]) -> list[str]:
-    """`default` where it is measured, else the last profile named."""
-    return [DEFAULT] if DEFAULT in profiles else list(profiles[-1:])
+def chiefs(rows: Sequence[Row]) -> list[str]:
+    """The profiles that an evaluation is about: `default` and those of one's own, else the last
+    that is measured."""
+    profiles = [row for row in rows if row.kind == "profile"]
+    found = [row.name for row in profiles if row.profile == DEFAULT or row.profile not in SHIPPED]
+    return found or [row.name for row in profiles[-1:]]
 
 
 def compare(

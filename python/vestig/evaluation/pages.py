@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
+from vestig.evaluation.comparing import chiefs
 from vestig.evaluation.plots import Mark, bars, forest
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
 from vestig.evaluation.tables import SIGNIFICANT, Table, facts, named_difference, tables, verdict
@@ -73,13 +74,13 @@ summary { cursor: pointer; margin-top: 1.5rem; font-weight: 600; }
 """
 
 
-def _look(row: Row, chief: str) -> str:
+def _look(row: Row, chief: Sequence[str]) -> str:
     if row.kind == "profile":
-        return "chief" if row.name == chief else "profile"
+        return "chief" if row.name in chief else "profile"
     return "peer" if row.kind == "peer" else "change"
 
 
-def _mark(row: Row, estimate: Estimate, chief: str) -> Mark | None:
+def _mark(row: Row, estimate: Estimate, chief: Sequence[str]) -> Mark | None:
     if estimate.mean is None or estimate.low is None or estimate.high is None:
         return None
     value, low, high = (100 * part for part in (estimate.mean, estimate.low, estimate.high))
@@ -93,14 +94,9 @@ def _mark(row: Row, estimate: Estimate, chief: str) -> Mark | None:
     )
 
 
-def _chief(rows: Sequence[Row]) -> str:
-    """The row that the page is about: the last profile measured."""
-    return next((row.name for row in reversed(rows) if row.kind == "profile"), "")
-
-
 def _metric_plots(report: BenchmarkReport) -> Iterator[str]:
     """Bars of every row but ablations, which the plot of differences tells better."""
-    chief = _chief(report.rows)
+    chief = chiefs(report.rows)
     rows = [row for row in report.rows if row.kind != "ablation"]
     for metric, label in _PLOTTED:
         found = (_mark(row, row.metrics[metric], chief) for row in rows)
@@ -111,7 +107,7 @@ def _metric_plots(report: BenchmarkReport) -> Iterator[str]:
 
 def _category_plots(report: BenchmarkReport) -> Iterator[str]:
     """R@10 in each category; rows of switches stay in the table."""
-    chief = _chief(report.rows)
+    chief = chiefs(report.rows)
     rows = [row for row in report.rows if row.kind in ("peer", "profile")]
     for name, count in report.categories.items():
         found = (_mark(row, row.categories[name]["recall@10"], chief) for row in rows)

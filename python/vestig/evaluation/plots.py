@@ -19,8 +19,8 @@ _BOTTOM: Final = 22
 _PLOT: Final = 170
 _VALUE: Final = 44
 _GAP: Final = 10
-# Axis of differences: half its width in points of per cent is at least this.
-_SPAN_MIN: Final = 2.0
+# Half of an axis of differences, in points of per cent.
+_SPANS: Final = (2.0, 4.0, 10.0, 20.0, 40.0, 100.0)
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +106,8 @@ def bars(title: str, marks: Sequence[Mark]) -> str:
 def forest(title: str, marks: Sequence[Mark]) -> str:
     """Differences in points of per cent with their intervals around a line at 0."""
     gutter, width = _gutter(marks) + _GAP, 2 * _PLOT
-    span = max(_SPAN_MIN, *(abs(end) for mark in marks for end in (mark.low, mark.high)))
+    furthest = max(abs(end) for mark in marks for end in (mark.low, mark.high))
+    span = next(span for span in _SPANS if span >= furthest or span == _SPANS[-1])
     bottom = _TOP + _LINE * len(marks)
 
     def place(value: float) -> float:
@@ -116,7 +117,7 @@ def forest(title: str, marks: Sequence[Mark]) -> str:
     for value in (-span, -span / 2, 0.0, span / 2, span):
         x = place(value)
         body.append(_line(x, _TOP - 4, x, bottom, "grid" if value else "axis"))
-        body.append(_text(x, bottom + 15, f"{value:+.1f}" if value else "0", "tick", "middle"))
+        body.append(_text(x, bottom + 15, f"{value:+.0f}" if value else "0", "tick", "middle"))
     for number, mark in enumerate(marks):
         y = _TOP + _LINE * number + _LINE / 2
         body += [

@@ -9,8 +9,9 @@ import msgspec
 
 from vestig.config import Config
 from vestig.errors import ValidationError
+from vestig.evaluation.peers import PEERS
 
-__all__ = ["BASELINE", "DEFAULT", "REFERENCE", "Variant", "plan", "switches_of"]
+__all__ = ["BASELINE", "DEFAULT", "REFERENCE", "SHIPPED", "Variant", "plan", "switches_of"]
 
 BASELINE: Final = "baseline"
 DEFAULT: Final = "default"
@@ -96,6 +97,11 @@ def _tuned(config: Config, named: Sequence[str] | None) -> list[str]:
     return [name for name in named if name != BASELINE] or list(named)
 
 
+def _row_name(profile: str) -> str:
+    """A profile of one's own that is called like a peer stays apart from it."""
+    return f"profile {profile}" if profile in PEERS else profile
+
+
 def plan(
     config: Config,
     *,
@@ -118,13 +124,15 @@ def plan(
     if gate:
         names += [name for name in (BASELINE, DEFAULT) if name not in names]
     names = list(dict.fromkeys(names))
-    rows = [_variant(config, name, "profile", {}, name) for name in names]
+    rows = [_variant(config, name, "profile", {}, _row_name(name)) for name in names]
     for name in _tuned(config, profiles):
         for change in switches:
             words = " ".join(f"{key}={_value_text(value)}" for key, value in change.items())
-            rows.append(_variant(config, name, "switch", dict(change), f"{name} {words}"))
+            row = f"{_row_name(name)} {words}"
+            rows.append(_variant(config, name, "switch", dict(change), row))
         if ablate:
             for key in switches_of(config.with_overrides({}, profile=name)):
-                row = f"{name} without {_short(key)}"
+                row = f"{_row_name(name)} without {_short(key)}"
                 rows.append(_variant(config, name, "ablation", {key: False}, row))
-    return rows
+    # a switch that is named twice is one row
+    return list({row.name: row for row in rows}.values())
