@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from acts_of_entities import NAMES
 from acts_of_search import EDGES
 from world import Act
 
@@ -17,7 +18,7 @@ __all__ = ["AWAITED", "GRAPH"]
 
 # --- entities and questions ---------------------------------------------------------------
 
-ENTITIES: Final[dict[str, Act]] = {}
+ENTITIES: Final[dict[str, Act]] = {**NAMES}
 
 # --- edges and search ---------------------------------------------------------------------
 

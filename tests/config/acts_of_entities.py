@@ -1,0 +1,58 @@
+"""Keys that act when names and questions are stored, each with what can be seen of it (X-K01)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from world import Act, World
+
+__all__ = ["NAMES"]
+
+TEXT = "We met Ada Lovelace of Acme Ltd about ABC-123, said NATO"
+SOLVED = "The login loop was fixed by clearing cookies. If it comes back, restart the proxy."
+
+
+def names(world: World) -> Any:
+    """Type, name and mentions of what a text and a caller name."""
+    store = world.open()
+    store.commit(TEXT, entities=[{"name": "Grace Hopper", "confidence": 0.6}])
+    return sorted(
+        (one.entity.entity_type, one.entity.canonical_name, one.mentions)
+        for one in store.entities()
+    )
+
+
+def evidence(world: World) -> Any:
+    store = world.open()
+    id = store.commit(TEXT).memory_id
+    return sorted(one.edge.evidence or "" for one in store.edges(id))
+
+
+def questions(world: World) -> Any:
+    """Those of the caller, and those made by rules."""
+    store = world.open()
+    asked = ["How was the login loop fixed?", "What ends a login loop?", "Why clear cookies?"]
+    trigger = "problem-solution"
+    given = store.commit(SOLVED, trigger=trigger, hypothetical_queries=asked).memory_id
+    made = store.commit(f"{SOLVED} Always.", trigger=trigger, on_near_dup="insert").memory_id
+    with store._context.ledger.read() as view:
+        found = view.questions("default", [given, made])
+    return [found.get(given), found.get(made)]
+
+
+OWN_TYPES: Final = [{"name": "COMPANY", "description": "A firm", "synonyms": ["ORG"]}]
+
+NAMES: Final[dict[str, Act]] = {
+    "m4.entity_types.ontology": Act(OWN_TYPES, names),
+    "m4.entity_types.allowed_types": Act(["PERSON", "ORG"], names),
+    "m4.entity_extraction.enabled": Act(False, names),
+    "m4.entity_extraction.min_confidence": Act(0.85, names),
+    "m4.entity_extraction.max_entities_per_memory": Act(2, names),
+    "m4.entity_extraction.store_low_confidence": Act(True, names),
+    "m4.entity_extraction.max_evidence_length": Act(8, evidence),
+    "m4.edge_creation.mentions.enabled": Act(False, names),
+    "m5.hyde.enabled": Act(False, questions),
+    "m5.hyde.allowed_triggers": Act(["learning-failure"], questions),
+    "m5.hyde.max_queries": Act(1, questions),
+    "m5.hyde.offline": Act("templates", questions),
+}
