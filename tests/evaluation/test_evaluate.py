@@ -237,6 +237,19 @@ def test_units_that_are_on_no_memory_are_told(bench: Bench) -> None:
     assert any("1 units are on no memory" in line for line in whole.warnings)
 
 
+def test_where_the_relevant_units_of_each_question_stood_is_told_when_asked_for(
+    bench: Bench,
+) -> None:
+    folder = bench(units(), queries())
+    assert _evaluated(folder).rows[0].questions is msgspec.UNSET
+    report = _evaluated(folder, questions=True)
+    for row in report.rows:
+        assert [asked.id for asked in row.questions] == [query["id"] for query in queries()]
+        firsts = [min(r for r in asked.ranks.values() if r) for asked in row.questions]
+        assert row.metrics["mrr"].mean == pytest.approx(sum(1 / r for r in firsts) / len(firsts))
+    assert set(report.row("default").questions[2].ranks) == {"3", "5"}
+
+
 def test_progress_grows_to_its_end(bench: Bench) -> None:
     told: list[tuple[int, int | None]] = []
     _evaluated(bench(units(), queries()), progress=lambda done, all_: told.append((done, all_)))

@@ -53,6 +53,7 @@ SURFACE_ONLY = {
         "ablate",
         "gate",
         "peers",
+        "questions",
         "leave_out",
         "cache",
         "format",

@@ -16,7 +16,7 @@ import msgspec
 from vestig.config.schema import Settings
 from vestig.engine.vestig import Vestig
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.metrics import CUTS, DEPTH, METRICS, score_by_cut
+from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.report import Latency
 from vestig.evaluation.variants import Variant
 
@@ -89,14 +89,13 @@ class Asker:
         self._times_ms: list[float] = []
         self.degraded: set[str] = set()
 
-    def scores(self, benchmark: Benchmark, asked: Callable[[int], None]) -> dict[str, list[float]]:
-        """Every question asked: metric → one value per question. `asked` is told of each."""
-        scores: dict[str, list[float]] = {metric: [] for metric in METRICS}
+    def tally(self, benchmark: Benchmark, asked: Callable[[int], None]) -> Tally:
+        """Every question asked; `asked` is told of each."""
+        tally = Tally()
         for query in benchmark.queries:
-            for metric, value in score_by_cut(self.rankings(query), query.relevant).items():
-                scores[metric].append(value)
+            tally.add(self.rankings(query), query.relevant)
             asked(1)
-        return scores
+        return tally
 
     def latency(self) -> Latency:
         """Of the recalls so far."""

@@ -24,9 +24,10 @@ from vestig.evaluation import benchmarks as reading
 from vestig.evaluation import variants
 from vestig.evaluation.benchmarks import Benchmark
 from vestig.evaluation.comparing import compare, gate_breaches
-from vestig.evaluation.metrics import CUTS, DEPTH, METRICS, score
+from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
 from vestig.evaluation.report import (
+    AskedQuestion,
     BenchmarkReport,
     EvaluationReport,
     Latency,
@@ -43,8 +44,6 @@ from vestig.results import ImportReport
 
 __all__ = ["evaluate"]
 
-Scores = dict[str, list[float]]
-
 
 def evaluate(
     benchmarks: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
@@ -54,6 +53,7 @@ def evaluate(
     ablate: bool = False,
     gate: bool = False,
     peers: bool = True,
+    questions: bool = False,
     leave_out: Sequence[str] = (),
     cache: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | Mapping[str, Any] | Config | None = None,
@@ -70,6 +70,7 @@ def evaluate(
         ablate: a row for each signal and switch of the profile off, one by one.
         gate: judge `default` against `baseline` (R-21); both are measured then.
         peers: plain cosine, BM25 and their hybrid as rows.
+        questions: every row also tells where the relevant units of each question stood.
         leave_out: categories that are not asked.
         cache: folder that keeps vectors between runs.
         config: as in `vestig.open`; the store it names is not touched.
@@ -100,7 +101,9 @@ def evaluate(
     steps = _Steps(progress, sum(_size(one, plan, peers=peers) for one in chosen))
     vectors.on_made = steps.add
     reports = tuple(
-        _benchmark(benchmark, loaded, plan, vectors, steps, peers=peers, gate=gate)
+        _benchmark(
+            benchmark, loaded, plan, vectors, steps, peers=peers, gate=gate, questions=questions
+        )
         for benchmark in chosen
     )
     return EvaluationReport(
@@ -187,9 +190,10 @@ def _benchmark(
     *,
     peers: bool,
     gate: bool,
+    questions: bool,
 ) -> BenchmarkReport:
     """One import, then every row."""
-    scored: dict[str, Scores] = {}
+    tallies: dict[str, Tally] = {}
     rows: list[Row] = []
     noticed: dict[str, set[str]] = {}
     request = OpenRequest(config=config, embedder=vectors)
@@ -203,18 +207,21 @@ def _benchmark(
         vectors.embed([query.text for query in benchmark.queries])
         if peers:
             with steps.stage(benchmark.unit_count):
-                found = _peer_scores(benchmark, vectors, held.origin)
+                found = _peer_tallies(benchmark, vectors, held.origin)
             parameters = msgspec.to_builtins(parameters_for(held.origin))
-            for name, values in found.items():
-                scored[name] = values
-                rows.append(_row(benchmark, Variant.peer(name), values, parameters=parameters))
+            for name, tally in found.items():
+                tallies[name] = tally
+                rows.append(_row(benchmark, Variant.peer(name), tally, parameters=parameters))
         for variant in plan:
             asker = Asker(store, held, variant)
             with steps.stage(len(benchmark.queries)):
-                scored[variant.name] = asker.scores(benchmark, steps.add)
-            rows.append(_row(benchmark, variant, scored[variant.name], latency=asker.latency()))
+                tally = tallies[variant.name] = asker.tally(benchmark, steps.add)
+            rows.append(_row(benchmark, variant, tally, latency=asker.latency()))
             noticed[variant.name] = asker.degraded
         measured = _measured(store, imported, held, vectors, seconds)
+    scored = {name: tally.scores for name, tally in tallies.items()}
+    if questions:
+        rows = [_with_questions(benchmark, row, tallies[row.name]) for row in rows]
     return BenchmarkReport(
         name=benchmark.name,
         digest=benchmark.digest,
@@ -269,26 +276,36 @@ def _measured(
     )
 
 
-def _peer_scores(
+def _peer_tallies(
     benchmark: Benchmark, vectors: RememberingEmbedder, origin: str | None
-) -> dict[str, Scores]:
-    scores: dict[str, Scores] = {name: {metric: [] for metric in METRICS} for name in PEERS}
+) -> dict[str, Tally]:
+    tallies = {name: Tally() for name in PEERS}
     for query, rankings in peer_rankings(benchmark, vectors, parameters_for(origin)):
         for name, ranked in rankings.items():
-            for metric, value in score(ranked, query.relevant).items():
-                scores[name][metric].append(value)
-    return scores
+            tallies[name].add(dict.fromkeys((*CUTS, DEPTH), ranked), query.relevant)
+    return tallies
+
+
+def _with_questions(benchmark: Benchmark, row: Row, tally: Tally) -> Row:
+    """The row with every question beside its figures."""
+    asked = (
+        AskedQuestion(
+            id=query.id, conversation=query.conversation, category=query.category, ranks=ranks
+        )
+        for query, ranks in zip(benchmark.queries, tally.ranks, strict=True)
+    )
+    return msgspec.structs.replace(row, questions=tuple(asked))
 
 
 def _row(
     benchmark: Benchmark,
     variant: Variant,
-    values: Scores,
+    tally: Tally,
     *,
     parameters: Mapping[str, Any] | None = None,
     latency: Latency | None = None,
 ) -> Row:
-    categories = {}
+    values, categories = tally.scores, {}
     for name in benchmark.categories:
         chosen = [n for n, query in enumerate(benchmark.queries) if query.category == name]
         categories[name] = estimates(

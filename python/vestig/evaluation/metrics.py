@@ -12,7 +12,17 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-__all__ = ["CUTS", "DEPTH", "FAMILIES", "METRICS", "MRR", "metric_name", "score", "score_by_cut"]
+__all__ = [
+    "CUTS",
+    "DEPTH",
+    "FAMILIES",
+    "METRICS",
+    "MRR",
+    "Tally",
+    "metric_name",
+    "score",
+    "score_by_cut",
+]
 
 CUTS: Final = (1, 5, 10, 20, 50)
 # How many distinct units are asked for at most; `mrr` looks no further.
@@ -88,3 +98,26 @@ def score_by_cut(
     if not values[MRR] and DEPTH in rankings:
         values[MRR] = _reciprocal(rankings[DEPTH], relevant)
     return {name: values[name] for name in METRICS}
+
+
+class Tally:
+    """The metrics of many questions, and where their relevant units stood.
+
+    Example:
+        >>> tally = Tally()
+        >>> tally.add(dict.fromkeys(CUTS, ["x", "a"]), {"a", "b"})
+        >>> tally.scores["mrr"], tally.ranks
+        ([0.5], [{'a': 2, 'b': None}])
+    """
+
+    def __init__(self) -> None:
+        self.scores: dict[str, list[float]] = {metric: [] for metric in METRICS}
+        self.ranks: list[dict[str, int | None]] = []
+
+    def add(self, rankings: Mapping[int, Sequence[str]], relevant: Collection[str]) -> None:
+        """One question, as in `score_by_cut`."""
+        for metric, value in score_by_cut(rankings, relevant).items():
+            self.scores[metric].append(value)
+        longest = rankings.get(DEPTH, rankings[CUTS[-1]])
+        places = {unit: place for place, unit in enumerate(longest, 1)}
+        self.ranks.append({unit: places.get(unit) for unit in sorted(relevant)})

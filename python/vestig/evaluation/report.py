@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from msgspec import UNSET, UnsetType
+
 from vestig.types import _Value
 
 __all__ = [
+    "AskedQuestion",
     "BenchmarkReport",
     "Comparison",
     "Difference",
@@ -44,12 +47,22 @@ class Latency(_Value, frozen=True, kw_only=True):
     limit: int
 
 
+class AskedQuestion(_Value, frozen=True, kw_only=True):
+    """Where the relevant units of a question stood, from 1; null: not among those asked for."""
+
+    id: str
+    conversation: str | None
+    category: str
+    ranks: dict[str, int | None]
+
+
 class Row(_Value, frozen=True, kw_only=True):
     """One way to answer the questions.
 
     `kind` is `peer` (parameters of its own), `profile`, `switch` (a profile under overrides) or
     `ablation` (a profile with one signal or switch off). `settings`: every effective value.
-    `seed`: of the walk; null = derived from the query and the store's seq (R-11).
+    `seed`: of the walk; null = derived from the query and the store's seq (R-11). `questions`: only
+    when asked for.
     """
 
     name: str
@@ -62,6 +75,7 @@ class Row(_Value, frozen=True, kw_only=True):
     latency: Latency | None
     settings: dict[str, Any]
     seed: int | None = None
+    questions: tuple[AskedQuestion, ...] | UnsetType = UNSET
 
 
 class Comparison(_Value, frozen=True, kw_only=True):

@@ -132,6 +132,12 @@ EVAL: Final = Operation(
             default_text="peers",
         ),
         Param(
+            name="questions",
+            kind="flag",
+            flag="--questions",
+            help="In JSON, the ranks of the relevant units of every question too.",
+        ),
+        Param(
             name="leave_out",
             kind="words",
             flag="--leave-out",
