@@ -77,9 +77,14 @@ def test_s10_a_table_on_the_terminal_and_files_in_the_form_of_their_names(
     assert shown.out.startswith("# Evaluation")
 
 
-def test_the_store_in_use_is_not_touched(vestig: Vestig, folder: str, tmp_path: Path) -> None:
+def test_the_store_in_use_is_not_touched_and_nothing_is_left(
+    vestig: Vestig, folder: str, tmp_path: Path, isolated: Path
+) -> None:
+    before = sorted(tmp_path.rglob("*"))
     assert _eval(vestig, folder).code == 0
-    assert not (tmp_path / "store").exists()
+    # `tmp_path` holds the folder of the configured store, `isolated` that of the user
+    assert sorted(tmp_path.rglob("*")) == before
+    assert [path for path in isolated.rglob("*") if path.is_file()] == []
 
 
 def test_switches_ablations_and_categories(vestig: Vestig, folder: str) -> None:
