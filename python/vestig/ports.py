@@ -23,6 +23,7 @@ from vestig.types import (
 )
 
 __all__ = [
+    "CandidateIndex",
     "Clock",
     "Embedder",
     "EmbeddingIdentity",
@@ -85,6 +86,24 @@ class Embedder(Protocol):
 
     def truncated(self, text: str) -> bool:
         """Whether the model reads only a beginning of this text."""
+        ...
+
+
+class CandidateIndex(Protocol):
+    """Approximate nearest vectors (R-20). Vectors are numbered from 0 in the order in which they
+    were given; what it proposes is compared exactly by the core."""
+
+    @property
+    def rows(self) -> int:
+        """How many vectors it holds."""
+        ...
+
+    def nearest(self, vector: bytes, count: int) -> list[int]:
+        """Numbers of about the nearest vectors, best first, at most `count`, each once."""
+        ...
+
+    def packed(self) -> bytes:
+        """All of it. Kept under a checksum, so that no other bytes are ever loaded."""
         ...
 
 

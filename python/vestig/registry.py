@@ -7,16 +7,24 @@ names is called with the `embedding` settings. `module:attribute` names one dire
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 from vestig.embedders.checked import CheckedEmbedder
 from vestig.embedders.settings import EmbeddingSettings
 from vestig.errors import ConfigError
-from vestig.ports import Embedder, EmbedderFactory
+from vestig.ports import CandidateIndex, Embedder, EmbedderFactory
 
-__all__ = ["GROUP", "SHIPPED", "checked", "known_providers", "make_embedder"]
+__all__ = [
+    "GROUP",
+    "SHIPPED",
+    "build_index",
+    "checked",
+    "known_providers",
+    "load_index",
+    "make_embedder",
+]
 
 GROUP: Final = "vestig.embedders"
 
@@ -86,6 +94,24 @@ the call holds NaN or infinity; check the provider
     if settings is None:
         return CheckedEmbedder(embedder)
     return CheckedEmbedder(embedder, max_length=settings.max_length, batch_size=settings.batch_size)
+
+
+def build_index(dimensions: int, batches: Iterable[Sequence[bytes]]) -> CandidateIndex:
+    """An index of candidates over float32 vectors, batch by batch (R-20)."""
+    from vestig.indexes import usearch
+
+    return usearch.build(dimensions, batches)
+
+
+def load_index(dimensions: int, packed: Any) -> CandidateIndex:
+    """An index of candidates from the bytes that its `packed` gave.
+
+    Raises:
+        ValueError: not an index of such vectors.
+    """
+    from vestig.indexes import usearch
+
+    return usearch.load(dimensions, packed)
 
 
 def known_providers() -> list[str]:

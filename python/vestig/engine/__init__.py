@@ -35,6 +35,9 @@ if TYPE_CHECKING:
         importing as importing,
     )
     from vestig.engine import (
+        indexing as indexing,
+    )
+    from vestig.engine import (
         linking as linking,
     )
     from vestig.engine import (
@@ -71,6 +74,7 @@ _MODULES: Final = frozenset(
         "expecting",
         "forgetting",
         "importing",
+        "indexing",
         "linking",
         "maintaining",
         "reading",

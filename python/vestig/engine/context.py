@@ -73,6 +73,8 @@ class Context:
         self.guards: dict[str, GuardText] = {}
         # id of a configuration → (it, its recipe); filled by `engine.ranking`
         self.recipes: dict[int, tuple[Config, Any]] = {}
+        # the index of a large store; filled by `engine.indexing`
+        self.candidates: Any = None
         self._overridden: dict[tuple[str | None, str], Config] = {}
 
     def now_us(self) -> int:

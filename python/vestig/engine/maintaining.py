@@ -93,6 +93,7 @@ def rebuild(context: Context, *, embeddings: bool, progress: Progress | None) ->
         rows = context.keeper.rebuild(progress)
         if embeddings:
             engine.relating.rebuild_all(context, progress)
+        engine.indexing.build(context, progress)
         core = context.keeper.core
         return {
             "rows": rows,
@@ -110,7 +111,7 @@ def compact(context: Context) -> dict[str, Any]:
     with context.operation("compact"):
         core = context.keeper.core
         before = _published(core)
-        written = context.keeper.compact()
+        written = context.keeper.compact() + engine.indexing.build(context)
         after = _published(core)
         return {
             "rows": core.rows,

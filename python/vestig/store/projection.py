@@ -340,6 +340,10 @@ class ProjectionKeeper:
 
     # --- degradations ----------------------------------------------------------------------
 
+    def report(self, code: str, detail: str) -> None:
+        """Notes a degradation for whoever calls next."""
+        self._report(code, detail)
+
     def _report(self, code: str, detail: str) -> None:
         self._degraded.append(Degradation(code=code, detail=detail))
 

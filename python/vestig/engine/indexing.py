@@ -1,0 +1,209 @@
+"""Recall over an index of candidates in large stores (R-20). Exact is the definition: everything
+that stops the index from being used, or from being enough, leads back to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from vestig import registry
+from vestig.engine.context import Context
+from vestig.errors import VestigError
+from vestig.ids import id_bytes
+from vestig.ports import CandidateIndex, LedgerView, Progress, ScanRequest
+from vestig.store import candidates as files
+
+__all__ = ["CandidateSet", "build", "scanner"]
+
+# Candidates of each kind: more than enough for what is returned (R-20).
+_CANDIDATES_MIN: Final = 200
+_PER_RESULT: Final = 20
+# With fewer eligible memories than this part of all, comparing all of them costs less.
+_ELIGIBLE_MIN: Final = 0.1
+# An index that lacks more than this part of the memories waits for the next compaction.
+_NEWER_MAX: Final = 0.1
+
+
+class CandidateSet:
+    """The index of one open store: loaded when it is first needed, and again when it changes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stamp: tuple[int, int, int] | None = None
+        self._file: files.CandidateFile | None = None
+        self._index: CandidateIndex | None = None
+        self._seen = 0
+        self._newer: set[str] = set()
+
+    def near(
+        self, context: Context, view: LedgerView, vector: bytes, count: int
+    ) -> set[str] | None:
+        """About the nearest memories, and all that are newer than the index; None = no index."""
+        with self._lock:
+            self._look(context, view)
+            if self._file is None or self._index is None:
+                return None
+            if view.seq > self._seen:
+                self._newer |= files.newer(view, self._seen)
+                self._seen = view.seq
+            if len(self._newer) > _NEWER_MAX * self._file.header.rows:
+                return None
+            found = self._index.nearest(vector, count)
+            return {self._file.id(number) for number in found} | self._newer
+
+    def _look(self, context: Context, view: LedgerView) -> None:
+        """Takes up what lies on disk now."""
+        folder = _folder(context)
+        stamp = None if folder is None else files.stamp(folder)
+        if stamp == self._stamp:
+            return
+        self._stamp, self._file, self._index, self._newer = stamp, None, None, set()
+        if folder is None or stamp is None:
+            return
+        try:
+            found = files.read(folder)
+            fits = (found.header.model, found.header.dimensions) == _model(context)
+            if not fits or not files.belongs(view, context.ledger.store_uuid, found.header):
+                raise ValueError("it is of another state or model")
+            self._index = registry.load_index(found.header.dimensions, found.packed)
+        except (OSError, ValueError) as error:
+            context.keeper.report(
+                "projection_stale",
+                f"the index of candidates was dropped ({error}): every vector is compared until"
+                " `vestig housekeeping compact` makes it again",
+            )
+            if not context.read_only:
+                files.drop(folder)
+            self._stamp = None
+            return
+        self._file, self._seen = found, found.header.seq
+
+
+class Approximate:
+    """A scan of candidates; counts are those of all that was eligible."""
+
+    approximate = True
+
+    def __init__(self, scan: Any, every: Any) -> None:
+        self._scan, self._every = scan, every
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._scan, name)
+
+    @property
+    def stored(self) -> int:
+        """Memories of the namespace."""
+        return int(self._every.stored)
+
+    @property
+    def eligible(self) -> int:
+        """Memories that the filters let through."""
+        return int(self._every.eligible)
+
+
+def _folder(context: Context) -> Any:
+    return None if context.directory is None else context.directory / "projection"
+
+
+def _model(context: Context) -> tuple[str, int]:
+    return context.embedder.model, context.embedder.dimensions
+
+
+def wanted(context: Context, memories: int) -> bool:
+    """Whether a store of this size is to have an index."""
+    chosen = context.config.settings.index
+    return (
+        chosen.mode == "auto"
+        and memories > chosen.approximate_above
+        and context.directory is not None
+    )
+
+
+def build(context: Context, progress: Progress | None = None) -> int:
+    """Makes the index of a store that is large enough for one; its bytes, 0 when there is none.
+    Called by rebuild and compaction, never by commits."""
+    folder = _folder(context)
+    if folder is None or context.read_only:
+        return 0
+    with context.ledger.read() as view:
+        total = files.memories(view)
+        if not wanted(context, total):
+            files.drop(folder)
+            return 0
+        ids: list[bytes] = []
+
+        def batches() -> Any:
+            for some, vectors in files.embedded(view):
+                ids.extend(some)
+                yield vectors
+                if progress is not None:
+                    progress(len(ids), total)
+
+        model, dimensions = _model(context)
+        index = registry.build_index(dimensions, batches())
+        header = files.Header(
+            store_uuid=context.ledger.store_uuid,
+            seq=view.seq,
+            head=view.head,
+            model=model,
+            dimensions=dimensions,
+            rows=len(ids),
+        )
+        try:
+            written = files.write(folder, header, b"".join(ids), index.packed())
+        except OSError as error:
+            raise VestigError(
+                f"the index of candidates could not be written ({error.strerror or error});"
+                " nothing is lost, every vector is compared; free some space and run `vestig"
+                " housekeeping compact` again"
+            ) from error
+        # A memory that was forgotten meanwhile must not come back by this file.
+        with context.ledger.read() as now:
+            if now.removed_after(view.seq):
+                files.drop(folder)
+                return 0
+        return written
+
+
+def scanner(context: Context, view: LedgerView) -> Callable[[int, ScanRequest], Any]:
+    """How a recall asks the projection: all eligible memories, or in a large store those that an
+    index, the words and the entities propose, scored exactly."""
+    if not wanted(context, context.keeper.core.rows):
+        return context.keeper.scan
+
+    def scan(seq: int, request: ScanRequest) -> Any:
+        found = _narrowed(context, view, seq, request)
+        return context.keeper.scan(seq, request) if found is None else found
+
+    return scan
+
+
+def _narrowed(context: Context, view: LedgerView, seq: int, request: ScanRequest) -> Any:
+    """The scan of candidates; None where only the exact one will do."""
+    limit = request.ranking["limit"]
+    if request.vector is None or "ids" in request.filter or request.ranking.get("watch"):
+        return None
+    count = max(_CANDIDATES_MIN, _PER_RESULT * limit)
+    if context.candidates is None:
+        context.candidates = CandidateSet()
+    near = context.candidates.near(context, view, request.vector, count)
+    if near is None:
+        return None
+    every = context.keeper.scan(seq, without_vector(request, count))
+    if every.eligible < _ELIGIBLE_MIN * every.stored:
+        return None
+    proposed = {id_bytes(id) for id in near} | {row.id for row in every.rows}
+    chosen = {**request.filter, "ids": b"".join(sorted(proposed))}
+    found = context.keeper.scan(seq, msgspec.structs.replace(request, filter=chosen))
+    return None if len(found.rows) < min(limit, every.eligible) else Approximate(found, every)
+
+
+def without_vector(request: ScanRequest, count: int) -> ScanRequest:
+    """The same question to words, keywords, times and entities alone."""
+    ranking = {**request.ranking, "limit": count, "pool": count, "min_score": None}
+    if "walk" in ranking:
+        ranking["walk"] = None
+    return msgspec.structs.replace(request, vector=None, ranking=ranking)

@@ -1,0 +1,1 @@
+"""Indexes of candidates, one vendor per file (R-20)."""

@@ -1,0 +1,178 @@
+"""The file of an index of candidates, under a checksum of ours (R-20).
+
+It says which memories the index's numbers stand for and which state of the ledger it was made
+from. It is made by rebuild and compaction, never changed, and dropped when it is damaged, when it
+belongs to another ledger, and when a memory is forgotten.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from vestig.ids import id_text
+from vestig.store import chain, files
+from vestig.store.lookups import each, fetch, select_in
+
+__all__ = [
+    "FILE",
+    "CandidateFile",
+    "Header",
+    "belongs",
+    "drop",
+    "embedded",
+    "memories",
+    "newer",
+    "read",
+    "stamp",
+    "write",
+]
+
+FILE: Final = "candidates"
+_MAGIC: Final = b"VSTGCND1"
+_ID_BYTES: Final = 16
+_HASH_BYTES: Final = 32
+_LENGTH_BYTES: Final = 8
+_BATCH: Final = 8_192
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an index comes from: the ledger's state, the model, and how many memories."""
+
+    store_uuid: bytes
+    seq: int
+    head: bytes
+    model: str
+    dimensions: int
+    rows: int
+
+
+class CandidateFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked file. `ids`: 16 bytes per number; `packed` is a view of the mapped index."""
+
+    header: Header
+    ids: Any
+    packed: Any
+
+    def id(self, number: int) -> str:
+        """The memory that a number of the index stands for."""
+        at = number * _ID_BYTES
+        return id_text("mem", bytes(self.ids[at : at + _ID_BYTES]))
+
+
+def embedded(view: Any) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """(ids, vectors) of all memories that have one, in batches, in the order of the ledger."""
+    ids: list[bytes] = []
+    vectors: list[bytes] = []
+    sql = (
+        'SELECT m.id, v.embedding FROM vectors v JOIN memories m ON m."row" = v.memory'
+        " ORDER BY v.memory"
+    )
+    for id, vector in each(view.connection, sql):
+        ids.append(id)
+        vectors.append(vector)
+        if len(ids) == _BATCH:
+            yield ids, vectors
+            ids, vectors = [], []
+    if ids:
+        yield ids, vectors
+
+
+def newer(view: Any, after_seq: int) -> set[str]:
+    """Memories that a transaction after `after_seq` wrote or touched."""
+    rows: set[int] = set()
+    for (packed,) in each(view.connection, "SELECT touched FROM chain WHERE seq > ?", (after_seq,)):
+        rows.update(row for row in chain.unpack_rows(packed) if row > 0)
+    sql = 'SELECT id FROM memories WHERE "row" IN (?*)'
+    return {id_text("mem", id) for (id,) in select_in(view.connection, sql, sorted(rows))}
+
+
+def write(folder: Path, header: Header, ids: bytes, packed: bytes) -> int:
+    """The whole file, durably, in the place of an older one; its bytes.
+
+    Raises:
+        OSError: the disk refused; the older one stays.
+    """
+    head = msgspec.msgpack.encode(header)
+    head = len(head).to_bytes(_LENGTH_BYTES, "little") + head
+    digest = sha256(head)
+    digest.update(ids)
+    digest.update(packed)
+    target = folder / FILE
+    fresh = folder / f"{FILE}.new"
+    fresh.unlink(missing_ok=True)  # of a process that was killed
+    try:
+        files.make_private(fresh)
+        with fresh.open("r+b") as out:
+            out.write(_MAGIC + digest.digest())
+            out.write(head)
+            out.write(ids)
+            out.write(packed)
+            out.flush()
+            os.fsync(out.fileno())
+            size = out.tell()
+        os.rename(fresh, target)
+        files.sync_folder(folder)
+    finally:
+        fresh.unlink(missing_ok=True)
+    return size
+
+
+def read(folder: Path) -> CandidateFile:
+    """The file, every byte checked before any is used.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: it is damaged; says how.
+    """
+    with (folder / FILE).open("rb") as source:
+        start = len(_MAGIC) + _HASH_BYTES
+        if os.fstat(source.fileno()).st_size < start + _LENGTH_BYTES:
+            raise ValueError("it is shorter than its header")
+        whole = memoryview(mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ))
+    if bytes(whole[: len(_MAGIC)]) != _MAGIC:
+        raise ValueError("it is of another kind")
+    if sha256(whole[start:]).digest() != bytes(whole[start - _HASH_BYTES : start]):
+        raise ValueError("its checksum is wrong")
+    first = start + _LENGTH_BYTES
+    first += int.from_bytes(whole[start:first], "little")
+    try:
+        header = msgspec.msgpack.decode(whole[start + _LENGTH_BYTES : first], type=Header)
+    except msgspec.MsgspecError as error:
+        raise ValueError("its header cannot be read") from error
+    last = first + header.rows * _ID_BYTES
+    if last > len(whole):
+        raise ValueError("it is shorter than its header says")
+    return CandidateFile(header=header, ids=whole[first:last], packed=whole[last:])
+
+
+def stamp(folder: Path) -> tuple[int, int, int] | None:
+    """What tells one file from the next, None when there is none; one system call."""
+    try:
+        found = os.stat(folder / FILE)
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def drop(folder: Path) -> None:
+    """Removes the file; what is mapped stays readable until it is let go."""
+    with suppress(FileNotFoundError):
+        (folder / FILE).unlink()
+
+
+def belongs(view: Any, store_uuid: bytes, header: Header) -> bool:
+    """Whether the index was made from this ledger's own past."""
+    return header.store_uuid == store_uuid and view.head_at(header.seq) == header.head
+
+
+def memories(view: Any) -> int:
+    """How many memories of all namespaces the ledger holds."""
+    return int(fetch(view.connection, "SELECT COUNT(*) FROM memories")[0][0])

@@ -1,0 +1,79 @@
+"""What every index of candidates must do (R-20); each adapter stands in `ADAPTERS`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from vestig import _core
+from vestig.embedders.checked import float32_bytes, unit_bytes
+from vestig.indexes import usearch
+from vestig.ports import CandidateIndex
+
+DIMENSIONS = 24
+ADAPTERS = {"usearch": (usearch.build, usearch.load)}
+
+Maker = Callable[..., CandidateIndex]
+
+
+@pytest.fixture(params=sorted(ADAPTERS))
+def adapter(request: pytest.FixtureRequest) -> tuple[Maker, Maker]:
+    return ADAPTERS[request.param]
+
+
+def vectors(count: int, seed: int = 1) -> list[bytes]:
+    chance = random.Random(seed)
+    return [unit_bytes([chance.gauss(0, 1) for _ in range(DIMENSIONS)]) for _ in range(count)]
+
+
+def exact(rows: list[bytes], query: bytes, count: int) -> list[int]:
+    order = sorted(range(len(rows)), key=lambda n: -_core.dot(rows[n], query))
+    return order[:count]
+
+
+def test_r20_the_nearest_are_among_the_candidates(adapter: tuple[Maker, Maker]) -> None:
+    build, _ = adapter
+    rows = vectors(2_000)
+    index = build(DIMENSIONS, [rows[:900], [], rows[900:]])
+    assert index.rows == 2_000
+    found = 0
+    for query in vectors(20, seed=2):
+        proposed = index.nearest(query, 200)
+        assert len(proposed) == len(set(proposed)) <= 200
+        found += len(set(exact(rows, query, 10)) & set(proposed))
+    assert found >= 0.97 * 200
+
+
+def test_r20_few_vectors_are_all_proposed(adapter: tuple[Maker, Maker]) -> None:
+    build, _ = adapter
+    rows = vectors(7)
+    index = build(DIMENSIONS, [rows])
+    assert sorted(index.nearest(rows[3], 50)) == list(range(7))
+    assert index.nearest(rows[3], 1) == [3]
+    assert build(DIMENSIONS, []).nearest(rows[0], 5) == []
+
+
+def test_r20_a_zero_vector_does_no_harm(adapter: tuple[Maker, Maker]) -> None:
+    build, _ = adapter
+    rows = [float32_bytes([0.0] * DIMENSIONS), *vectors(20)]
+    index = build(DIMENSIONS, [rows])
+    assert 5 in index.nearest(rows[5], 5)
+    assert isinstance(index.nearest(rows[0], 5), list)
+
+
+def test_r20_packed_and_loaded_it_answers_the_same(adapter: tuple[Maker, Maker]) -> None:
+    build, load = adapter
+    rows = vectors(500)
+    index = build(DIMENSIONS, [rows])
+    packed: Any = memoryview(index.packed())
+    again = load(DIMENSIONS, packed)
+    assert again.rows == 500
+    for query in vectors(10, seed=3):
+        assert again.nearest(query, 40) == index.nearest(query, 40)
+    with pytest.raises(ValueError, match=str(DIMENSIONS + 1)):
+        load(DIMENSIONS + 1, packed)
+    with pytest.raises(ValueError, match=r"."):
+        load(DIMENSIONS, packed[: len(packed) // 2])
