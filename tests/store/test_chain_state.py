@@ -147,7 +147,9 @@ class LedgerMachine(RuleBasedStateMachine):
         if start != end:
             edges = (made.edge(start, end), made.edge(start, end, weight=0.0))
             self.write(ChangeSet(namespace="default", edges=edges))
-            self.related.add((start, end))
+            if (start, end) not in self.related:
+                self.related.add((start, end))
+                self.model[start]["touched"] = self.seq
 
     @precondition(lambda self: self.model)
     @rule(data=st.data())

@@ -318,4 +318,5 @@ def test_a_patch_of_many_rows_keeps_the_chain(store: Path) -> None:
             txn.apply(ChangeSet(namespace="default", patches=patches + patches))
         assert ledger.verify_all() == []
         with ledger.read() as view:
-            assert len(list(view.projection_rows(0))) == len(ids)
+            memories = [row for row in view.projection_rows(0) if row[7] != 2]
+            assert len(memories) == len(ids)

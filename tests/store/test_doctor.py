@@ -55,7 +55,7 @@ def test_a_sound_store_has_one_ok_line_for_each_check(folder: Path) -> None:
         findings = doctor(ledger)
     assert list(findings) == CHECKS
     assert levels(findings) == {}
-    assert "12 rows equal" in findings["projection"].detail
+    assert "12 memories and 2 entities equal" in findings["projection"].detail
 
 
 def test_a_store_in_memory_has_no_files_to_check() -> None:
@@ -203,7 +203,7 @@ def test_a_projection_behind_the_ledger_is_sound(folder: Path) -> None:
     with open_ledger(folder) as ledger:
         with ledger.write(made.NOW + 500) as txn:
             txn.apply(made.added(made.memory("Not published yet")))
-        assert "13 rows equal" in doctor(ledger)["projection"].detail
+        assert "13 memories and 2 entities equal" in doctor(ledger)["projection"].detail
 
 
 def _queue(ledger: SqliteLedger, _folder: Path) -> None:

@@ -16,6 +16,8 @@ from vestig.store.identity import same_model
 from vestig.store.reembedding import reembed
 from vestig.testing import HashingEmbedder
 
+# 12 memories, 2 entities and 5 questions of `filled`.
+TEXTS = 19
 ALL = Listing(limit=None, statuses=None)
 
 
@@ -62,7 +64,7 @@ def test_all_vectors_are_made_again_and_ids_stay(tmp_path: Path) -> None:
         counts = reembed(ledger, embedder, identity_of(embedder), batch=5)
         after = vectors_of(ledger)
         assert after.keys() == before.keys()
-        assert (counts.embedded, counts.replaced, counts.resumed) == (12, 12, 0)
+        assert (counts.embedded, counts.replaced, counts.resumed) == (TEXTS, TEXTS, 0)
         assert ledger.embedding_identity() == identity_of(embedder)
         with ledger.read() as view:
             for memory in view.list_memories("default", ALL):
@@ -93,7 +95,7 @@ def test_x_d12_killed_half_way_the_old_generation_answers_and_the_rest_resumes(
         assert "stopped after 6 vectors" in doctor(ledger)["residues"].detail
         second = Recorder()
         counts = reembed(ledger, second, identity_of(second), batch=3)
-        assert (counts.resumed, counts.embedded) == (6, 6)
+        assert (counts.resumed, counts.embedded) == (6, TEXTS - 6)
         assert set(second.texts).isdisjoint(first.texts)
         assert ledger.embedding_identity() == identity_of(second)
         assert vectors_of(ledger).keys() == before.keys()
@@ -107,7 +109,7 @@ def test_another_model_half_way_starts_over() -> None:
     with pytest.raises(Killed):
         reembed(ledger, first, identity_of(first), batch=3)
     counts = reembed(ledger, second, identity_of(second), batch=3)
-    assert (counts.resumed, counts.embedded) == (0, 12)
+    assert (counts.resumed, counts.embedded) == (0, TEXTS)
     assert {len(raw) for _model, raw in vectors_of(ledger).values()} == {96}
 
 
@@ -123,7 +125,7 @@ def test_a_memory_that_came_in_meanwhile_gets_its_vector_before_the_switch() -> 
 
     embedder = Committing()
     counts = reembed(ledger, embedder, identity_of(embedder), batch=50)
-    assert counts.embedded == 13
+    assert counts.embedded == TEXTS + 1
     assert {model for model, _raw in vectors_of(ledger).values()} == {embedder.model}
     assert ledger.verify_all() == []
 
@@ -134,7 +136,7 @@ def test_memories_without_a_vector_get_one() -> None:
         txn.apply(made.added(made.memory("Stored without a vector"), vectors=()))
     embedder = Recorder()
     counts = reembed(ledger, embedder, identity_of(embedder))
-    assert (counts.replaced, counts.added) == (12, 1)
+    assert (counts.replaced, counts.added) == (TEXTS, 1)
     assert levels(doctor(ledger)).get("projection") == "finding"  # not rebuilt yet
 
 

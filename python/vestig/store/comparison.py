@@ -20,6 +20,7 @@ __all__ = ["Comparison", "compare_projection"]
 _CHUNK: Final = 4_096
 _ID_BYTES: Final = 16
 _MOST: Final = 100
+_PREFIXES: Final = ("mem", "mem", "ent")
 _PLAIN: Final = (
     "id", "seq", "wseq", "content", "author", "namespace", "scope", "kind", "status", "role",
     "session_id", "sequence", "origin", "stability", "pinned", "t_valid_us", "t_invalid_us",
@@ -28,9 +29,11 @@ _PLAIN: Final = (
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows compared, and what differs. `stale`: why there was nothing to compare."""
+    """Memories and entities compared, and what differs. `stale`: why there was nothing to
+    compare."""
 
     rows: int
+    entities: int = 0
     differences: list[str]
     stale: str | None = None
 
@@ -100,26 +103,32 @@ def _chunks(rows: Iterator[ProjectionRow]) -> Iterator[list[ProjectionRow]]:
 
 
 def _compare(core: _core.Projection, view: SqliteView) -> Comparison:
-    """Every row of the ledger in the projection, and no row more."""
+    """Every node of the ledger in the projection, and none more."""
     differences: list[str] = []
-    stored = core.ids()
-    left = {stored[at : at + _ID_BYTES] for at in range(0, len(stored), _ID_BYTES)}
-    rows = 0
+    left = {(prefix, id) for prefix, ids in _nodes(core) for id in ids}
+    counts: Counter[str] = Counter()
     for row in view.projection_rows(0):
-        rows += 1
-        id = row[0]
-        left.discard(id)
+        id, prefix = row[0], _PREFIXES[row[7]]
+        counts[prefix] += 1
+        left.discard((prefix, id))
         if len(differences) >= _MOST:
             continue
         found = core.row(id)
         if found is None:
-            differences.append(f"{id_text('mem', id)} is missing")
+            differences.append(f"{id_text(prefix, id)} is missing")
             continue
-        wrong = sorted(name for name, want in _expected(row).items() if found[name] != want)
+        wanted = _expected(row)
+        wrong = sorted(name for name, want in wanted.items() if found[name] != want)
         if wrong:
-            differences.append(f"{id_text('mem', id)} differs in {', '.join(wrong)}")
-    differences += [f"{id_text('mem', id)} is not in the ledger" for id in sorted(left)]
-    return Comparison(rows=rows, differences=differences)
+            differences.append(f"{id_text(prefix, id)} differs in {', '.join(wrong)}")
+    differences += [f"{id_text(*node)} is not in the ledger" for node in sorted(left)]
+    return Comparison(rows=counts["mem"], entities=counts["ent"], differences=differences)
+
+
+def _nodes(core: _core.Projection) -> Iterator[tuple[str, list[bytes]]]:
+    for prefix, stored in (("mem", core.ids()), ("ent", core.entity_ids())):
+        starts = range(0, len(stored), _ID_BYTES)
+        yield prefix, [stored[at : at + _ID_BYTES] for at in starts]
 
 
 def _expected(row: ProjectionRow) -> dict[str, Any]:
@@ -127,6 +136,8 @@ def _expected(row: ProjectionRow) -> dict[str, Any]:
     wanted: dict[str, Any] = dict(zip(_PLAIN, row, strict=False))
     content, author = wanted.pop("content"), wanted["author"]
     embedding, tags, sources, actors, events = row[19:24]
+    wanted["keywords"], wanted["windows"], wanted["edges"], questions, wanted["names"] = row[24:]
+    wanted["questions"] = [_core.unit(vector) for vector in questions]
     terms = _core.terms(content, author)
     wanted["unit"] = None if embedding is None else _core.unit(embedding)
     wanted["tags"], wanted["sources"], wanted["actors"] = tags, sources, actors

@@ -13,7 +13,7 @@ import apsw
 
 from vestig.errors import StoreDamagedError
 from vestig.results import Finding
-from vestig.store import erasing
+from vestig.store import candidates, erasing
 from vestig.store import witness as witnesses
 from vestig.store.comparison import compare_projection
 from vestig.store.faults import store_faults
@@ -22,7 +22,7 @@ from vestig.store.lookups import fetch
 from vestig.store.projection import ProjectionKeeper
 from vestig.store.reads import SqliteView
 from vestig.store.reembedding import pending_rows
-from vestig.store.schema import LEDGER_FILE
+from vestig.store.schema import LEDGER_FILE, NO_QUESTION
 from vestig.store.verify import Finding as LedgerFinding
 from vestig.store.verify import verify
 from vestig.times import format_us
@@ -112,7 +112,7 @@ def _ledger(found: list[LedgerFinding]) -> Iterator[Finding]:
 def _uniqueness(conn: apsw.Connection) -> Finding:
     """Counted from the tables themselves: a damaged index must not vouch for itself."""
     problems = []
-    for table in ("memories", "events", "sources", "edges"):
+    for table in ("memories", "events", "sources", "edges", "entities"):
         ((rows, ids),) = fetch(
             conn, f"SELECT COUNT(*), COUNT(DISTINCT id) FROM {table} NOT INDEXED"
         )
@@ -125,17 +125,32 @@ def _uniqueness(conn: apsw.Connection) -> Finding:
     )
     if twice:
         problems.append(f"{twice} texts are held by more than one unexpired memory")
-    return _verdict("uniqueness", problems, "ids and texts are unique")
+    ((twice,),) = fetch(
+        conn,
+        "SELECT COUNT(*) FROM (SELECT 1 FROM entities NOT INDEXED WHERE expired_us IS NULL"
+        " GROUP BY namespace, norm_key HAVING COUNT(*) > 1)",
+    )
+    if twice:
+        problems.append(f"{twice} names are held by more than one unexpired entity")
+    return _verdict("uniqueness", problems, "ids, texts and names are unique")
+
+
+# Vectors that are not of the length ?1 and the model ?2.
+_VECTORS: Final = (
+    "vectors WHERE length(embedding) <> ?1 OR model <> ?2",
+    "entity_vectors WHERE length(embedding) <> ?1 OR model <> ?2",
+    f"questions WHERE position <> {NO_QUESTION} AND (length(embedding) <> ?1 OR model <> ?2)",
+)
 
 
 def _vector_shapes(ledger: SqliteLedger, view: SqliteView) -> Finding:
     identity = ledger.embedding_identity()
     if identity is None:
         return Finding(check="vector_shapes", level=OK, detail="no vectors are expected yet")
-    ((wrong,),) = fetch(
-        view.connection,
-        "SELECT COUNT(*) FROM vectors WHERE length(embedding) <> ? OR model <> ?",
-        (4 * identity.dimensions, identity.model),
+    wanted = (4 * identity.dimensions, identity.model)
+    wrong = sum(
+        fetch(view.connection, f"SELECT COUNT(*) FROM {vectors}", wanted)[0][0]
+        for vectors in _VECTORS
     )
     problems = [f"{wrong} vectors are not of {identity.model}, {identity.dimensions} dimensions"]
     good = f"all vectors have {identity.dimensions} dimensions"
@@ -167,7 +182,8 @@ def _projection(ledger: SqliteLedger, keeper: ProjectionKeeper, view: SqliteView
     result = compare_projection(ledger, keeper, view, identity)
     if result.stale is not None:
         return Finding(check="projection", level=FINDING, detail=result.stale)
-    good = f"{result.rows} rows equal the ledger's at seq {view.seq}; {_segments(keeper)}"
+    rows = f"{result.rows} memories and {result.entities} entities"
+    good = f"{rows} equal the ledger's at seq {view.seq}; {_segments(keeper)}"
     return _verdict("projection", result.differences, good)
 
 
@@ -241,7 +257,7 @@ def _leftovers(folder: Path) -> Iterable[str]:
     inner = folder / "projection"
     if inner.is_dir():
         for name in sorted(os.listdir(inner)):
-            plain = name in ("manifest", "lock", "merging") or (
+            plain = name in ("manifest", "lock", "merging", candidates.FILE) or (
                 name.startswith("seg-") and "." not in name
             )
             if not plain:

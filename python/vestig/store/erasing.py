@@ -19,7 +19,7 @@ import msgspec
 from vestig._core import find_marks, terms, unit
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
-from vestig.store import forks, marks
+from vestig.store import candidates, forks, marks
 from vestig.store.faults import store_faults
 from vestig.store.ledger import SqliteLedger
 from vestig.store.lookups import each, fetch
@@ -34,6 +34,8 @@ _SHOWN: Final = 5
 _LEDGER: Final = frozenset((LEDGER_FILE, f"{LEDGER_FILE}-wal"))
 # Page numbers and checksums of the WAL. Closing it here would drop the locks of this process.
 _NOT_READ: Final = f"{LEDGER_FILE}-shm"
+
+_OLDER: Final = frozenset(("manifest.new", candidates.FILE, f"{candidates.FILE}.new"))
 
 _Hits = dict[tuple[int, int, int], Counter[str]]
 
@@ -50,7 +52,8 @@ def unfinished(conn: apsw.Connection) -> list[str]:
     """Ids of forgotten memories whose bytes are not proved to be gone."""
     rows = fetch(
         conn,
-        "SELECT t.id FROM erasures e JOIN tombstones t ON t.seq = e.seq ORDER BY t.seq, t.id",
+        "SELECT t.id FROM erasures e JOIN tombstones t ON t.seq = e.seq"
+        ' WHERE t."row" > 0 ORDER BY t.seq, t.id',
     )
     return [id_text("mem", id) for (id,) in rows]
 
@@ -137,11 +140,12 @@ class _Erase:
 
 
 def remove_copies(folder: Path) -> None:
-    """Files that hold older states: migration copies, files moved aside, unfinished files."""
+    """Files that hold older states: migration copies, files moved aside, unfinished files, and
+    the index of candidates, which the next compaction makes again."""
     for path in _files(folder):
         name = path.name
         copy = name.startswith(("ledger.bak-", f"{LEDGER_FILE}.new-"))
-        if copy or ".damaged-" in name or name == "manifest.new":
+        if copy or ".damaged-" in name or name in _OLDER:
             path.unlink(missing_ok=True)
 
 
@@ -275,8 +279,11 @@ def _values(conn: apsw.Connection) -> Iterator[bytes]:
     for table in CHAINED:
         for row in each(conn, f"SELECT {columns_sql(table)} FROM {table}"):
             yield from map(_bytes, row)
-            if table == "vectors":
+            if "embedding" in INDEX[table]:
                 yield unit(row[INDEX[table]["embedding"]])
+            elif table == "entities":
+                # As it stands in a segment.
+                yield from (_bytes(value.lower()) for value in row if isinstance(value, str))
             elif table == "memories":
                 at = INDEX[table]
                 yield _bytes(" ".join(terms(row[at["content"]], row[at["author"]])))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 import apsw
 import msgspec
 
-from vestig import _core
 from vestig.changes import StoredWindow
 from vestig.ports import ProjectionRow
 from vestig.store import chain
@@ -79,18 +78,7 @@ def projection_rows(
                 rows = list(batch(conn, selection, proof))
             except (KeyError, TypeError, ValueError, msgspec.MsgspecError) as error:
                 raise damaged(where, "a row with values that were never written") from error
-            yield from rows if _WIDTH == _FIELDS else _narrowed(rows)
-
-
-# A core without a graph takes the first columns of memories.
-_FIELDS: Final = 29
-_WIDTH: Final[int] = getattr(_core, "PROJECTION_FIELDS", 24)
-
-
-def _narrowed(rows: list[ProjectionRow]) -> Iterator[ProjectionRow]:
-    for row in rows:
-        if row[7] < len(_KIND):
-            yield cast("ProjectionRow", row[:_WIDTH])
+            yield from rows
 
 
 def _touched(

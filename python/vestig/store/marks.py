@@ -17,6 +17,7 @@ import apsw
 import msgspec
 
 from vestig._core import mark, unit
+from vestig.store.graph_rows import aliases_of
 from vestig.store.lookups import fetch
 from vestig.store.rows import from_json, to_json
 from vestig.store.schema import INDEX
@@ -28,6 +29,7 @@ RUN: Final = 24
 _STRIDE: Final = 8
 # Chance alone finds shorter ones.
 _LEAST: Final = 6
+_NAME_LEAST: Final = 12
 # Runs of a vector that are nearly all zeros stand in many places.
 _DISTINCT_LEAST: Final = 8
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -107,10 +109,23 @@ def _pieces(
             evidence = row[INDEX[table]["evidence"]]
             if evidence is not None:
                 yield from (piece._replace(counted=False) for piece in _text(evidence))
-        elif table == "vectors":
+        elif table == "questions":
+            yield from _text(row[INDEX[table]["text"]])
+        elif table == "entities":
+            yield from _names(row)
+        if "embedding" in INDEX[table]:
             yield from _vector(row[INDEX[table]["embedding"]])
     for raw in pending_vectors:
         yield from _vector(raw)
+
+
+def _names(entity: Sequence[Any]) -> Iterator[Piece]:
+    """Long names only: a short one is a word, which may stand anywhere."""
+    at = INDEX["entities"]
+    names = [alias.name for alias in aliases_of(entity[at["aliases"]])]
+    for text in (entity[at["canonical_name"]], entity[at["description"]], *names):
+        if len(text.encode()) >= _NAME_LEAST:
+            yield from (piece._replace(counted=False) for piece in _text(text))
 
 
 def _text(text: str) -> Iterator[Piece]:

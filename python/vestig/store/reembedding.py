@@ -11,7 +11,7 @@ import math
 from array import array
 from collections.abc import Sequence
 from hashlib import blake2b, sha256
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import apsw
 import msgspec
@@ -23,12 +23,11 @@ from vestig.store import chain
 from vestig.store.faults import damaged, store_faults
 from vestig.store.ledger import IDENTITY, SqliteLedger
 from vestig.store.lookups import fetch
-from vestig.store.schema import INSERT, PENDING_TABLE, columns_sql
+from vestig.store.pending import IDENTITY_KEY, PENDING_TABLE
+from vestig.store.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 
 __all__ = ["ReembedCounts", "pending_rows", "reembed"]
 
-# Row 0 of the table, where no memory is, holds the identity of the model in work.
-_IDENTITY_ROW: Final = 0
 # The earliest time leaves the transaction's time at the last one the ledger recorded.
 _NO_CLOCK: Final = -(2**62)
 _CREATE: Final = f"""CREATE TABLE IF NOT EXISTS {PENDING_TABLE} (
@@ -36,9 +35,43 @@ _CREATE: Final = f"""CREATE TABLE IF NOT EXISTS {PENDING_TABLE} (
 ) STRICT"""
 
 
+class _Kind(NamedTuple):
+    """Texts of one kind: where they are, the key of a row `t`, where their vectors go."""
+
+    source: str
+    key: str
+    vectors: str
+    owner: str
+
+    def without(self) -> str:
+        """The rows that have no new vector yet."""
+        return (
+            f"{self.source} {'AND' if 'WHERE' in self.source else 'WHERE'} NOT EXISTS"
+            f" (SELECT 1 FROM {PENDING_TABLE} p WHERE p.memory = {self.key})"
+        )
+
+
+# The keys of `pending` in SQL.
+_KINDS: Final = (
+    _Kind("memories t", 't."row"', "vectors", "memory"),
+    _Kind("entities t", '-2 * t."row"', "entity_vectors", "entity"),
+    _Kind(f"questions t WHERE t.position <> {NO_QUESTION}", '-2 * t."row" - 1', "questions", "row"),
+)
+# Whether the row of a key is there: divisions cut towards zero.
+_THERE: Final = """CASE WHEN ?1 > 0 THEN EXISTS (SELECT 1 FROM memories WHERE "row" = ?1)
+    WHEN ?1 % 2 = 0 THEN EXISTS (SELECT 1 FROM entities WHERE "row" = -?1 / 2)
+    ELSE EXISTS (SELECT 1 FROM questions WHERE "row" = -?1 / 2) END"""
+# What is embedded of a row, and what proves it.
+_TEXTS: Final = (
+    't."row", t.id, t.content_hash, t.author, t.content',
+    "NULL, NULL, NULL, t.description, t.canonical_name",
+    "NULL, NULL, NULL, NULL, t.text",
+)
+
+
 class ReembedCounts(msgspec.Struct, frozen=True, kw_only=True):
     """`embedded` texts in this run, `resumed` vectors of an earlier one, `replaced` old
-    vectors, `added` for memories that had none, and the store's `seq` afterwards."""
+    vectors, `added` for memories and entities that had none, and the store's `seq` afterwards."""
 
     embedded: int
     resumed: int
@@ -62,7 +95,7 @@ def reembed(
 
     Args:
         batch: texts given to the embedder at once; each batch is durable on its own.
-        progress: called with vectors done and memories in all.
+        progress: called with vectors done and texts in all.
 
     Raises:
         ProviderError: the embedder failed; what is done stays done.
@@ -93,7 +126,7 @@ def pending_rows(conn: apsw.Connection) -> int | None:
     """Vectors of an unfinished run, or None when there is none."""
     if not _exists(conn):
         return None
-    rows = fetch(conn, f"SELECT COUNT(*) FROM {PENDING_TABLE} WHERE memory <> {_IDENTITY_ROW}")
+    rows = fetch(conn, f"SELECT COUNT(*) FROM {PENDING_TABLE} WHERE memory <> {IDENTITY_KEY}")
     return int(rows[0][0])
 
 
@@ -103,7 +136,8 @@ def _exists(conn: apsw.Connection) -> bool:
 
 
 def _digest(row: int, embedding: bytes) -> bytes:
-    return blake2b(embedding, digest_size=16, key=row.to_bytes(8, "little")).digest()
+    key = row.to_bytes(8, "little", signed=True)
+    return blake2b(embedding, digest_size=16, key=key).digest()
 
 
 def _where(ledger: SqliteLedger) -> str:
@@ -113,7 +147,7 @@ def _where(ledger: SqliteLedger) -> str:
 def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
     """The table, emptied when it holds vectors of another model; how many it holds."""
     raw = msgspec.msgpack.encode(identity)
-    mark = (_IDENTITY_ROW, _digest(_IDENTITY_ROW, raw), raw)
+    mark = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
     with ledger._writing() as conn, store_faults(_where(ledger)):
         conn.execute(_CREATE)
         found = fetch(conn, f"SELECT * FROM {PENDING_TABLE} WHERE memory = 0")
@@ -126,25 +160,31 @@ def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
 
 
 def _missing(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], int]:
-    """The next memories without a new vector: (row, text as it is embedded), and how many
-    memories there are in all."""
+    """The next texts without a new vector: (key, text as it is embedded), and how many there are
+    in all."""
     where = _where(ledger)
+    todo: list[tuple[int, str]] = []
+    total = 0
     with ledger.read() as view, store_faults(where):
         conn = view.connection
-        rows = fetch(
-            conn,
-            'SELECT m."row", m.id, m.author, m.content, m.content_hash FROM memories m'
-            f' WHERE NOT EXISTS (SELECT 1 FROM {PENDING_TABLE} p WHERE p.memory = m."row")'
-            ' ORDER BY m."row" LIMIT ?',
-            (batch,),
-        )
-        total = fetch(conn, "SELECT COUNT(*) FROM memories")[0][0]
-    todo = []
-    for row, id, author, content, content_hash in rows:
-        if sha256(content.encode()).digest() != content_hash:
-            raise damaged(where, f"another text than was stored under {id_text('mem', id)}")
-        todo.append((row, content if author is None else f"{author}: {content}"))
+        for kind, columns in zip(_KINDS, _TEXTS, strict=True):
+            total += fetch(conn, f"SELECT COUNT(*) FROM {kind.source}")[0][0]
+            if len(todo) < batch:
+                sql = f"SELECT {kind.key}, {columns} FROM {kind.without()}"
+                sql += ' ORDER BY t."row" LIMIT ?'
+                for key, *row in fetch(conn, sql, (batch - len(todo),)):
+                    todo.append((key, _text(kind, row, where)))
     return todo, total
+
+
+def _text(kind: _Kind, row: Sequence[Any], where: str) -> str:
+    """As commit embeds it (C-06, D-02)."""
+    number, id, content_hash, beside, text = row
+    if number is not None and sha256(text.encode()).digest() != content_hash:
+        raise damaged(where, f"another text than was stored under {id_text('mem', id)}")
+    if kind.vectors == "entity_vectors":
+        return f"{text.lower()} {beside}" if beside else text.lower()
+    return text if beside is None else f"{beside}: {text}"
 
 
 def _check(
@@ -165,17 +205,16 @@ def _check(
 
 def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -> None:
     with ledger._writing() as conn, store_faults(_where(ledger)):
-        # A memory that was forgotten meanwhile leaves no vector here.
+        # What was forgotten meanwhile leaves no vector here.
         conn.executemany(
-            f"INSERT OR REPLACE INTO {PENDING_TABLE} SELECT ?1, ?2, ?3"
-            ' WHERE EXISTS (SELECT 1 FROM memories WHERE "row" = ?1)',
+            f"INSERT OR REPLACE INTO {PENDING_TABLE} SELECT ?1, ?2, ?3 WHERE {_THERE}",
             [(row, _digest(row, raw), raw) for row, raw in zip(rows, vectors, strict=True)],
         )
         conn.execute("COMMIT")
 
 
 def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int, int] | None:
-    """(replaced, added, seq); None when a memory came in meanwhile, or another run began."""
+    """(replaced, added, seq); None when a text came in meanwhile, or another run began."""
     where = _where(ledger)
     with ledger.write(_NO_CLOCK) as txn, store_faults(where):
         conn = txn.connection
@@ -184,17 +223,16 @@ def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int
             conn, f"SELECT embedding FROM {PENDING_TABLE} WHERE memory = 0"
         ) != [(raw,)]:
             raise damaged(where, "no vectors to switch to: another run took them away")
-        late = fetch(
-            conn,
-            "SELECT 1 FROM memories m WHERE NOT EXISTS"
-            f' (SELECT 1 FROM {PENDING_TABLE} p WHERE p.memory = m."row") LIMIT 1',
-        )
-        if late:
+        if any(fetch(conn, f"SELECT 1 FROM {kind.without()} LIMIT 1") for kind in _KINDS):
             return None
         seq = txn.seq + 1
         counts = fetch(conn, "SELECT counts FROM chain WHERE seq = ?", (txn.seq,))
         link = chain.Link(txn.head, seq, txn.recorded_us, chain.unpack_counts(counts[0][0]))
-        replaced, added = _replace(conn, link, identity, seq, where)
+        replaced = added = 0
+        for kind in _KINDS:
+            work = _Switching(conn, link, identity.model, seq, where)
+            work.run(kind)
+            replaced, added = replaced + work.replaced, added + work.added
         _set_identity(conn, link, raw, seq)
         conn.execute(f"DROP TABLE {PENDING_TABLE}")
         txn.rows_written = replaced + added
@@ -202,34 +240,58 @@ def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int
     return replaced, added, seq
 
 
-def _replace(
-    conn: apsw.Connection, link: chain.Link, identity: EmbeddingIdentity, seq: int, where: str
-) -> tuple[int, int]:
-    salts = chain.Salts()
-    replaced = added = 0
-    # Row by row: two whole generations at once might not fit into memory.
-    rows = [row for (row,) in conn.execute('SELECT "row" FROM memories ORDER BY "row"')]
-    for row in rows:
-        ((digest, embedding),) = fetch(
-            conn, f"SELECT digest, embedding FROM {PENDING_TABLE} WHERE memory = ?", (row,)
+class _Switching:
+    """Puts the new vectors of one kind in the place of the old ones."""
+
+    def __init__(
+        self, conn: apsw.Connection, link: chain.Link, model: str, seq: int, where: str
+    ) -> None:
+        self._conn = conn
+        self._link = link
+        self._model = model
+        self._seq = seq
+        self._where = where
+        self._salts = chain.Salts()
+        self.replaced = self.added = 0
+
+    def run(self, kind: _Kind) -> None:
+        """Row by row: two whole generations at once might not fit into memory."""
+        rows = list(
+            self._conn.execute(f'SELECT t."row", {kind.key} FROM {kind.source} ORDER BY t."row"')
         )
-        if _digest(row, embedding) != digest:
-            raise damaged(where, "a new vector that differs from what was written")
-        values: tuple[Any, ...] = (salts.take(), row, seq, identity.model, embedding)
-        old = fetch(conn, f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory = ?", (row,))
+        for row, key in rows:
+            self._one(kind, row, self._new(key))
+
+    def _new(self, key: int) -> bytes:
+        sql = f"SELECT digest, embedding FROM {PENDING_TABLE} WHERE memory = ?"
+        ((digest, embedding),) = fetch(self._conn, sql, (key,))
+        if _digest(key, embedding) != digest:
+            raise damaged(self._where, "a new vector that differs from what was written")
+        return bytes(embedding)
+
+    def _one(self, kind: _Kind, row: int, embedding: bytes) -> None:
+        table = kind.vectors
+        at = INDEX[table]
+        sql = f'SELECT {columns_sql(table)} FROM {table} WHERE "{kind.owner}" = ?'
+        old = fetch(self._conn, sql, (row,))
         if old:
-            conn.execute(
-                "UPDATE vectors SET salt = ?, seq = ?, model = ?, embedding = ? WHERE memory = ?",
-                (values[0], *values[2:], row),
+            new = list(old[0])
+            new[at["salt"]], new[at["seq"]] = self._salts.take(), self._seq
+            new[at["model"]], new[at["embedding"]] = self._model, embedding
+            self._conn.execute(
+                f"UPDATE {table} SET salt = ?, seq = ?, model = ?, embedding = ?"
+                f' WHERE "{kind.owner}" = ?',
+                (new[at["salt"]], self._seq, self._model, embedding, row),
             )
-            link.replaced("vectors", old[0], values)
-            replaced += 1
+            self._link.replaced(table, old[0], new)
+            self.replaced += 1
         else:
-            conn.execute(INSERT["vectors"], values)
-            link.wrote("vectors", values)
-            added += 1
-        link.touched.add(row)
-    return replaced, added
+            new = [self._salts.take(), row, self._seq, self._model, embedding]
+            self._conn.execute(INSERT[table], new)
+            self._link.wrote(table, new)
+            self.added += 1
+        node = new[at["memory"]] if table == "questions" else row
+        self._link.touched.add(-node if table == "entity_vectors" else node)
 
 
 def _set_identity(conn: apsw.Connection, link: chain.Link, raw: bytes, seq: int) -> None:

@@ -24,14 +24,11 @@ __all__ = [
     "LEDGER_FILE",
     "NODE_TABLES",
     "NO_QUESTION",
-    "PENDING_TABLE",
     "TABLE_CODES",
     "columns_sql",
 ]
 
 LEDGER_FILE: Final = "ledger.sqlite"
-# New vectors of a re-embedding that is not finished; made when one begins.
-PENDING_TABLE: Final = "new_vectors"
 APPLICATION_ID: Final = 0x56535447  # "VSTG" in the file header
 
 # Columns under the chain, in digest order. "row" is the integer by which tables refer to rows.

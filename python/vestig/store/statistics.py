@@ -6,8 +6,9 @@ from typing import Any
 
 import apsw
 
+from vestig.store.graph_reads import stored_codes
 from vestig.store.lookups import each, fetch
-from vestig.store.schema import EDGE_ENDS, EDGE_TYPES
+from vestig.store.schema import EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.times import from_us
 
 __all__ = ["stats"]
@@ -40,6 +41,11 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
             " WHERE m.namespace = ?",
             (namespace,),
         )[0][0],
+        "entities": fetch(
+            conn,
+            "SELECT COUNT(*) FROM entities WHERE namespace = ? AND expired_us IS NULL",
+            (namespace,),
+        )[0][0],
         "edges": _edges(conn, namespace),
         "events": events,
         "sources": sources,
@@ -55,16 +61,16 @@ def _counts(conn: apsw.Connection, sql: str, namespace: str) -> dict[str, int]:
 
 
 def _edges(conn: apsw.Connection, namespace: str) -> dict[str, int]:
+    """Unexpired edges by type; an edge lies in the namespace of its ends."""
     counts: dict[str, int] = {}
-    for code, (start, end) in enumerate(EDGE_ENDS):
-        # An edge lies in the namespace of its ends; one of them is always a memory here.
-        column = "to_row" if end == "mem" else "from_row" if start == "mem" else None
-        if column is None:
-            continue
+    for code in stored_codes():
+        start, end = EDGE_ENDS[code]
+        column, prefix = ("from_row", start) if end == "ent" else ("to_row", end)
         ((count,),) = fetch(
             conn,
-            f'SELECT COUNT(*) FROM edges e JOIN memories m ON m."row" = e.{column}'
-            " WHERE e.edge_type = ? AND e.expired_seq = 0 AND m.namespace = ?",
+            f"SELECT COUNT(*) FROM edges e JOIN {NODE_TABLES[prefix]} n"
+            f' ON n."row" = e.{column} WHERE e.edge_type = ? AND e.expired_seq = 0'
+            " AND n.namespace = ?",
             (code, namespace),
         )
         if count:

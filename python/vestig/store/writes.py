@@ -101,24 +101,49 @@ class SqliteTransaction(SqliteView):
                 if id not in rows:
                     raise NotFoundError("Memory", id)
             link = self._new_link()
-            act = removing.Act(namespace, actor, self._new_seq, self.recorded_us)
-            removed = removing.remove(self._conn, link, rows, act)
+            removed = removing.remove(self._conn, link, rows, self._act(namespace, actor))
             self._meta(link)
             self.applied = self._new_seq, link.append(self._conn)
         self.rows_written = sum(removed.rows.values())
         return removed
 
     def collect(self, namespace: str) -> dict[str, int]:
-        """Removes sources and edges that support nothing (L-11); how many. Instead of `apply`."""
+        """Removes sources, entities and edges that support nothing (L-11); how many. Instead of
+        `apply`."""
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
             link = self._new_link()
-            counts = removing.collect(self._conn, link, namespace)
-            if any(counts.values()):
-                self._meta(link)
-                self.applied = self._new_seq, link.append(self._conn)
-        self.rows_written = sum(counts.values())
+            counts = removing.collect(self._conn, link, self._act(namespace, None))
+            self._close(link, counts)
         return counts
+
+    def purge_entities(
+        self, namespace: str, ids: Sequence[str] | None = None, *, actor: str | None = None
+    ) -> dict[str, int]:
+        """Removes expired entities, these or all of the namespace, for good with their vectors
+        and edges; how many rows of `entities` and `edges`. Instead of `apply`.
+
+        Raises:
+            NotFoundError: an id that the namespace does not hold; nothing is removed.
+            ConflictError: an entity that is not expired; nothing is removed.
+        """
+        assert self.applied is None, "apply may be called once"
+        with store_faults(self._where):
+            rows = removing.expired_entities(self._conn, namespace, ids)
+            link = self._new_link()
+            counts = removing.purge(self._conn, link, rows, self._act(namespace, actor))
+            self._close(link, counts)
+        return counts
+
+    def _act(self, namespace: str, actor: str | None) -> removing.Act:
+        return removing.Act(namespace, actor, self._new_seq, self.recorded_us)
+
+    def _close(self, link: chain.Link, counts: dict[str, int]) -> None:
+        """The link, when anything went."""
+        if any(counts.values()):
+            self._meta(link)
+            self.applied = self._new_seq, link.append(self._conn)
+        self.rows_written = sum(counts.values())
 
     def _new_link(self) -> chain.Link:
         counts = chain.unpack_counts(self._counts)

@@ -1,0 +1,26 @@
+"""The table of new vectors of a re-embedding that is not finished: what its keys stand for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["IDENTITY_KEY", "PENDING_TABLE", "entity_key", "question_key"]
+
+PENDING_TABLE: Final = "new_vectors"
+# A memory's key is its row. At 0, where none is, stands the identity of the model in work.
+IDENTITY_KEY: Final = 0
+
+
+def entity_key(row: int) -> int:
+    """Even and negative.
+
+    Example:
+        >>> entity_key(3), question_key(3)
+        (-6, -7)
+    """
+    return -2 * row
+
+
+def question_key(row: int) -> int:
+    """Odd and negative."""
+    return -2 * row - 1

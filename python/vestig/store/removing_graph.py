@@ -1,0 +1,169 @@
+"""Taking nodes out of the graph: edges that lose an end, entities that nothing supports (L-10)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import apsw
+
+from vestig.store import chain
+from vestig.store.graph_writes import delete_edges, touched_node
+from vestig.store.lookups import each, fetch, select_in
+from vestig.store.rows import to_json
+from vestig.store.schema import EDGE_CODES, EDGE_ENDS, INDEX, INSERT, NODE_TABLES, columns_sql
+
+__all__ = ["Act", "Removal", "edges_at", "loose_edges", "orphans", "remove_entities"]
+
+_X: Final = INDEX["edges"]
+_N: Final = INDEX["entities"]
+_KEY: Final = {
+    "memories": "row", "vectors": "memory", "events": "row", "supersessions": "row",
+    "sources": "row", "edges": "id", "entities": "row", "entity_vectors": "entity",
+    "questions": "row",
+}  # fmt: skip
+_MENTIONS: Final = f"({EDGE_CODES['MENTIONS']}, {EDGE_CODES['LINKED']})"
+_RELATION: Final = EDGE_CODES["RELATION"]
+# What a memory, or an entity that somebody made by hand, needs is no orphan (L-11).
+_ORPHAN: Final = (
+    "e.origin <> 'manual'"
+    f' AND NOT EXISTS (SELECT 1 FROM edges WHERE to_row = e."row" AND edge_type IN {_MENTIONS})'
+    " AND NOT EXISTS (SELECT 1 FROM entities o WHERE o.origin = 'manual'"
+    ' AND o.merged_into = e."row")'
+    ' AND NOT EXISTS (SELECT 1 FROM edges r JOIN entities o ON o."row" = r.to_row'
+    f" WHERE r.from_row = e.\"row\" AND r.edge_type = {_RELATION} AND o.origin = 'manual')"
+    ' AND NOT EXISTS (SELECT 1 FROM edges r JOIN entities o ON o."row" = r.from_row'
+    f" WHERE r.to_row = e.\"row\" AND r.edge_type = {_RELATION} AND o.origin = 'manual')"
+)
+
+
+class Act(NamedTuple):
+    """Who removes, where, and in which transaction at what time."""
+
+    namespace: str
+    actor: str | None
+    seq: int
+    recorded_us: int
+
+
+class Removal:
+    """Removes rows under one link and counts them."""
+
+    def __init__(self, conn: apsw.Connection, link: chain.Link) -> None:
+        self.conn = conn
+        self.link = link
+        self.counts: Counter[str] = Counter()
+        self.gone: list[tuple[str, tuple[Any, ...]]] = []
+        # Nodes that lost an edge which started at them, as the chain names touched ones.
+        self.starts: set[int] = set()
+
+    def chained(self, table: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Rows of a table under the chain, once each; the rows that went."""
+        key = _KEY[table]
+        found = list({row[INDEX[table][key]]: row for row in rows}.values())
+        for row in found:
+            self.link.removed(table, row)
+            self.gone.append((table, row))
+        if table == "edges":
+            delete_edges(self.conn, found)
+            for row in found:
+                node = touched_node(row[_X["edge_type"]], row[_X["from_row"]])
+                if node is not None:
+                    self.starts.add(node)
+        else:
+            place = INDEX[table][key]
+            self.conn.executemany(
+                f'DELETE FROM {table} WHERE "{key}" = ?', [(row[place],) for row in found]
+            )
+        self.counts[table] += len(found)
+        return found
+
+    def select(self, table: str, column: str, keys: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+        """Rows of a table under the chain."""
+        sql = f'SELECT {columns_sql(table)} FROM {table} WHERE "{column}" IN (?*)'
+        return select_in(self.conn, sql, keys)
+
+    def changed(self, table: str, old: Sequence[Any], seq: int, nulled: dict[str, Any]) -> None:
+        """A node that stays: these columns become null, and it is written anew."""
+        at = INDEX[table]
+        new = list(old)
+        for column in nulled:
+            new[at[column]] = None
+        new[at["wseq"]] = seq
+        sets = "".join(f"{column} = NULL, " for column in nulled)
+        self.conn.execute(
+            f'UPDATE {table} SET {sets}wseq = ? WHERE "row" = ?', (seq, old[at["row"]])
+        )
+        self.link.replaced(table, old, new)
+        row = old[at["row"]]
+        self.link.touched.add(-row if table == "entities" else row)
+
+    def bury(self, row: int, id: bytes, act: Act, counts: dict[str, int]) -> None:
+        """A tombstone; the row of an entity stands there negative."""
+        values = (
+            chain.Salts().take(), row, id, act.namespace, act.seq, act.recorded_us, act.actor,
+            to_json(counts),
+        )  # fmt: skip
+        self.conn.execute(INSERT["tombstones"], values)
+        self.link.wrote("tombstones", values)
+
+
+def edges_at(removal: Removal, prefix: str, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Removes all edges at these nodes of one kind; the edges that went."""
+    found: list[tuple[Any, ...]] = []
+    for code, ends in enumerate(EDGE_ENDS):
+        for end, column in zip(ends, ("from_row", "to_row"), strict=True):
+            if end == prefix:
+                sql = (
+                    f"SELECT {columns_sql('edges')} FROM edges WHERE {column} = ? AND edge_type = ?"
+                )
+                for number in numbers:
+                    found += fetch(removal.conn, sql, (number, code))
+    return removal.chained("edges", found)
+
+
+def loose_edges(removal: Removal) -> None:
+    """Removes edges that lost an end."""
+    found: list[tuple[Any, ...]] = []
+    for code, ends in enumerate(EDGE_ENDS):
+        for column, prefix in zip(("from_row", "to_row"), ends, strict=True):
+            table = NODE_TABLES.get(prefix)
+            if table is not None:
+                found += each(
+                    removal.conn,
+                    f"SELECT {columns_sql('edges')} FROM edges WHERE edge_type = ? AND NOT EXISTS"
+                    f' (SELECT 1 FROM {table} WHERE "row" = {column})',
+                    (code,),
+                )
+    removal.chained("edges", found)
+
+
+def orphans(conn: apsw.Connection, namespace: str, rows: Sequence[int] | None = None) -> list[int]:
+    """Rows of the entities, of these or of all, that nothing supports any more."""
+    sql = f'SELECT e."row" FROM entities e WHERE +e.namespace = ? AND {_ORPHAN}'
+    found = (
+        each(conn, sql, (namespace,))
+        if rows is None
+        else select_in(conn, f'{sql} AND e."row" IN (?*)', rows, (namespace,))
+    )
+    return sorted({row for (row,) in found})
+
+
+def remove_entities(removal: Removal, numbers: Sequence[int], act: Act) -> None:
+    """Removes these entities with their vectors and edges; what was merged into them stands
+    alone."""
+    if not numbers:
+        return
+    removal.chained("entity_vectors", removal.select("entity_vectors", "entity", numbers))
+    edges_at(removal, "ent", numbers)
+    going = set(numbers)
+    for old in list(removal.select("entities", "merged_into", numbers)):
+        if old[_N["row"]] not in going:
+            removal.changed("entities", old, act.seq, {"merged_into": None})
+            removal.starts.discard(-old[_N["row"]])
+    for number in numbers:
+        removal.conn.execute("DELETE FROM entity_access WHERE entity = ?", (number,))
+    for row in removal.chained("entities", removal.select("entities", "row", numbers)):
+        removal.bury(-row[_N["row"]], row[_N["id"]], act, {})
+        removal.starts.discard(-row[_N["row"]])
