@@ -88,7 +88,7 @@ class _Planned:
         for name in names:
             key = norm_key(name.name, name.type)
             if key not in self.names:
-                order = (2**63, f"{len(self.names):09}")
+                order = (2**63 + len(self.names), name.name)
                 self.names[key] = name
                 self.known[key] = Known(id=key, type=name.type, name=name.name, order=order)
                 self.table.add(key, name.name, *aliases_of(name.name, name.type))

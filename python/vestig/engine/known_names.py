@@ -62,7 +62,7 @@ def known_names(
             id=entity.id,
             type=entity.entity_type,
             name=entity.canonical_name,
-            order=(entity.seq, entity.id),
+            order=(entity.seq, entity.canonical_name),
         )
         for entity in (view.entities(namespace, ids) if ids else ())
         if entity.expired_at is None or to_us(entity.expired_at) > known_at_us

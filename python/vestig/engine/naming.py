@@ -142,7 +142,8 @@ class Naming:
                 key = norm_key(name.name, name.type)
                 if self._entity(name, key) is None:
                     missing[key] = name.name
-                    self._know(f"new {key}", name.type, name.name, aliases_of(name.name, name.type))
+                    aliases = aliases_of(name.name, name.type)
+                    self._know(place, f"new {key}", name.type, name.name, aliases)
             self._hear(place)
         self.start()
         self._look_up(view, list(missing))
@@ -251,7 +252,7 @@ class Naming:
         for at, (given, reading, hits) in enumerate(surveyed.given):
             near = hits + self._table.find(reading.words) + table.find(reading.words)
             entities = whole(reading, near, ChainMap(known, self._own_known, self._known))
-            entity = named(entities, given.type)
+            entity = named(entities, given.name, given.type)
             if entity is None:
                 name = cased_name(given.name)
                 entity = Known(id=f"given {at}", type=given.type, name=name, order=(_YOUNGEST, ""))
@@ -279,12 +280,12 @@ class Naming:
         for use in uses:
             if use.new is not None:
                 new = use.new
-                self._know(new.id, new.entity_type, new.canonical_name, new.aliases)
+                self._know(place, new.id, new.entity_type, new.canonical_name, new.aliases)
         self._hear(place)
 
-    def _know(self, id: str, type: str, name: str, aliases: Sequence[str]) -> None:
+    def _know(self, place: int, id: str, type: str, name: str, aliases: Sequence[str]) -> None:
         self._own_keys[norm_key(name, type)] = id
-        order = (_YOUNGEST, f"{len(self._own_known):09}")
+        order = (_YOUNGEST + place, name)
         self._own_known[id] = Known(id=id, type=type, name=name, order=order)
         self._table.add(id, name, *aliases)
 

@@ -53,7 +53,7 @@ _PARTED: Final = re.compile(r"[/\\,;=](?=.)")
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity as the gazetteer sees it. `order` grows with age: the oldest is the least."""
+    """An entity as the gazetteer sees it. The oldest has the least `order`."""
 
     id: str
     type: str
@@ -242,13 +242,13 @@ def whole(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) -> 
     return list(found.values())
 
 
-def named(entities: Iterable[Known], type: str) -> Known | None:
-    """Whom a name of this type means among those that have it: one of its type; an untyped name
-    takes the type of the only typed one (G-03).
+def named(entities: Iterable[Known], name: str, type: str) -> Known | None:
+    """Whom a name of this type means among those that have it: one of its type, rather by its
+    first name than by an alias; an untyped name takes the type of the only typed one (G-03).
 
     Example:
         >>> ada = Known(id="ent_1", type="PERSON", name="Ada")
-        >>> named([ada], "UNTYPED") == ada, named([ada], "ORG")
+        >>> named([ada], "Ada", "UNTYPED") == ada, named([ada], "Ada", "ORG")
         (True, None)
     """
     all = {entity.id: entity for entity in entities}.values()
@@ -256,7 +256,14 @@ def named(entities: Iterable[Known], type: str) -> Known | None:
     if type == UNTYPED:
         typed = [entity for entity in all if entity.type != UNTYPED]
         same = typed if len(typed) == 1 else same
-    return min(same, key=lambda entity: entity.order, default=None)
+    return _first_of(same, norm_name(name)) if same else None
+
+
+def _first_of(entities: Collection[Known], norm: str) -> Known:
+    """The one that has the name as its first, else the oldest."""
+    if len(entities) == 1:
+        return next(iter(entities))
+    return min(entities, key=lambda entity: (norm_name(entity.name) != norm, entity.order))
 
 
 def resolve(
@@ -336,7 +343,7 @@ def _one(group: Sequence[_Match], type: str) -> Known:
     typed = [entity for entity in entities if entity.type != UNTYPED]
     if not same and len(typed) != 1:
         typed = [entity for entity in entities if entity.type == UNTYPED] or typed
-    return min(same or typed, key=lambda entity: entity.order)
+    return _first_of(same or typed, group[0].norm)
 
 
 def _mentioned(
@@ -370,7 +377,7 @@ def _by_name(name: Name, by_norm: Mapping[str, list[_Match]]) -> Known | None:
     """A name of the rules that an entity of its type has in other capitals; an untyped one takes
     the type of the only typed entity that has it."""
     group = by_norm.get(norm_name(name.name), ())
-    return named((match.known for match in group), name.type)
+    return named((match.known for match in group), name.name, name.type)
 
 
 def best(names: Iterable[Mentioned], most: int) -> list[Mentioned]:

@@ -76,7 +76,8 @@ def merge(a: Entity, b: Entity, edges_a: Sequence[Edge], edges_b: Sequence[Edge]
         edges=tuple(fresh),
         expired_edges=tuple(ended),
     )
-    return Merge(changes=changes, moved=len(best), folded=folded)
+    moved_only = sum(key not in there for key in best)
+    return Merge(changes=changes, moved=moved_only, folded=folded)
 
 
 def _learnt(a: Entity, b: Entity) -> dict[str, object]:
