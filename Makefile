@@ -18,9 +18,9 @@ lint:
 bench:
 	$(BIN)/pytest benches
 
-# Recall on labelled benchmarks, the shipped one by default: make eval EVAL="FOLDER --ablate"
+# Recall on labelled benchmarks, the shipped one by default: make eval EVAL="FOLDER --cache DIR"
 eval:
-	$(BIN)/vestig eval --gate $(EVAL)
+	$(BIN)/vestig eval --gate --ablate $(EVAL)
 
 torture:
 	$(BIN)/pytest -m torture
