@@ -15,7 +15,6 @@ from vestig.ids import check_id_prefix
 from vestig.lifecycle import entities as rules
 from vestig.ports import LedgerView
 from vestig.recall.filters import count_argument, flag_argument
-from vestig.store import erasing
 from vestig.types import Degradation, Entity, Memory, _Value
 
 __all__ = [
@@ -120,16 +119,11 @@ class EntityChange(_Value, frozen=True, kw_only=True):
 
 
 class PurgeReport(_Value, frozen=True, kw_only=True):
-    """What `purge_entities` removed, or with `dry_run` would, and the proof that it is gone from
-    every file (L-10). `shared_occurrences`: removed bytes that live records hold as well."""
+    """What `purge_entities` removed, or with `dry_run` would."""
 
     entity_ids: tuple[str, ...]
     entities_removed: int
     edges_removed: int
-    files_scanned: int
-    bytes_scanned: int
-    shared_occurrences: int
-    residues: int
     dry_run: bool = False
     seq: int
     degraded: tuple[Degradation, ...] = ()
@@ -253,7 +247,7 @@ class _Undo(Exception):
 def purge_entities(
     context: Context, ids: object, *, dry_run: object, namespace: object
 ) -> PurgeReport:
-    """Removes expired entities for good, and proves it."""
+    """Removes expired entities for good."""
     dry = flag_argument("dry_run", dry_run)
     space = context.in_namespace(namespace)
     with context.operation("purge_entities"):
@@ -273,19 +267,12 @@ def purge_entities(
                     degraded.extend(clock_notice(txn.clock_stepped_back))
         except _Undo:
             pass
-        proof = erasing.Proof()
         if going and not dry:
             finish(context, degraded)
-            timeout_s = context.config.settings.store.lock_timeout_s
-            proof = erasing.finish(context.ledger, context.keeper, timeout_s=timeout_s)
         return PurgeReport(
             entity_ids=tuple(going),
             entities_removed=counts.get("entities", 0),
             edges_removed=counts.get("edges", 0),
-            files_scanned=proof.files_scanned,
-            bytes_scanned=proof.bytes_scanned,
-            shared_occurrences=proof.shared_occurrences,
-            residues=0,
             dry_run=dry,
             seq=seq,
             degraded=tuple(degraded),

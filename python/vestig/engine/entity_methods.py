@@ -113,8 +113,8 @@ class EntityMethods:
         dry_run: bool = False,
         namespace: str | None = None,
     ) -> PurgeReport:
-        """Removes expired and merged entities for good, with their edges and vectors; no byte of
-        them stays that no memory holds (L-10).
+        """Removes expired and merged entities for good, with their edges and vectors. Time travel
+        no longer shows them; the texts that named them stay, and only `forget` removes those.
 
         Args:
             ids: these; None = all of the namespace.

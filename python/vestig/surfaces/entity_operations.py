@@ -119,11 +119,7 @@ def _purged(report: Any, _: Mapping[str, Any]) -> str:
         return "Nothing to remove"
     if report.dry_run:
         return _plan(report)
-    return (
-        f"{report.entities_removed} entities and {report.edges_removed} edges removed:"
-        f" {report.files_scanned} files ({report.bytes_scanned} bytes) searched,"
-        f" {report.residues} residues"
-    )
+    return f"{report.entities_removed} entities and {report.edges_removed} edges removed"
 
 
 ENTITY_OPERATIONS: Final = (

@@ -135,6 +135,12 @@ _ADD: Final = Operation(
             help="Ids that this fact replaces.",
         ),
         Param(
+            name="hypothetical_queries",
+            kind="texts",
+            flag="--question",
+            help="A question that it answers; repeatable. For some triggers.",
+        ),
+        Param(
             name="enrich",
             kind="switch",
             flag="--enrich",

@@ -1,0 +1,120 @@
+"""The commands on entities: output, plans, consent, exit codes (S-03, G-05, L-16)."""
+
+from __future__ import annotations
+
+import pytest
+from command_answers import Vestig
+
+UNKNOWN = "ent_00000000-0000-4000-8000-000000000000"
+FIRST = "The keys are kept by Ada Lovelace and Grace Hopper"
+SECOND = "then Grace Hopper lost them on the way"
+
+
+@pytest.fixture
+def named(vestig: Vestig) -> dict[str, str]:
+    """Name → id of the entities of two memories."""
+    for text in (FIRST, SECOND):
+        assert vestig("memory", "add", text).code == 0
+    entities = vestig("entity", "list", "--json").document["entities"]
+    return {entity["canonical_name"]: entity["id"] for entity in entities}
+
+
+def test_s_03_the_list_shows_mentions_most_first(vestig: Vestig, named: dict[str, str]) -> None:
+    lines = vestig("entity", "list").out.splitlines()
+    assert lines == [
+        f"{named['Grace Hopper']} | UNTYPED | 2 | Grace Hopper",
+        f"{named['Ada Lovelace']} | UNTYPED | 1 | Ada Lovelace",
+    ]
+    page = vestig("entity", "list", "--limit", "1", "--offset", "1", "--json").document
+    assert page["schema"] == "vestig/entities/1"
+    assert (page["total"], page["offset"]) == (2, 1)
+    [entity] = page["entities"]
+    assert (entity["canonical_name"], entity["mentions"]) == ("Ada Lovelace", 1)
+    assert entity["norm_key"] == "UNTYPED:ada lovelace"
+    assert vestig("entity", "list", "--type", "person").out == "No entities found.\n"
+
+
+def test_s_03_show_and_expand(vestig: Vestig, named: dict[str, str]) -> None:
+    plain = vestig("entity", "show", named["Grace Hopper"])
+    assert "canonical_name  Grace Hopper" in plain.out
+    assert FIRST not in plain.out
+    whole = vestig("entity", "show", named["Grace Hopper"][:14], "--expand")
+    shown = [line for line in whole.out.splitlines() if line.startswith("mem_")]
+    assert [line.split(" | ")[1] for line in shown] == [SECOND, FIRST]
+    document = vestig("entity", "show", named["Ada Lovelace"], "--json").document
+    assert document["schema"] == "vestig/entity/1"
+    assert document["mentions"] == len(document["memory_ids"]) == 1
+    assert "memories" not in document
+
+
+def test_s_03_merge(vestig: Vestig, named: dict[str, str]) -> None:
+    a, b = named["Ada Lovelace"], named["Grace Hopper"]
+    answer = vestig("entity", "merge", a, b)
+    assert answer.out == f"Entity {a} merged into {b}: 0 edges moved, 1 were there already\n"
+    assert vestig("entity", "show", a, "--json").document["id"] == b
+    assert "(also Ada Lovelace)" in vestig("entity", "list").out
+    again = vestig("entity", "merge", b, a, "--json")
+    assert again.code == 1
+    assert again.problem["type"] == "urn:vestig:problem:conflict"
+    assert f"[merged into {b}]" in vestig("entity", "list", "--include-expired").out
+
+
+def test_s_03_expire_and_purge(vestig: Vestig, named: dict[str, str]) -> None:
+    id = named["Ada Lovelace"]
+    assert vestig("entity", "expire", id).out == f"Entity {id} expired with 1 edges\n"
+    assert vestig("entity", "show", id).code == 1
+    assert vestig("entity", "show", id, "--include-expired").code == 0
+    plan = vestig("entity", "purge")
+    assert plan.code == 2
+    assert id in plan.err
+    assert "--yes" in plan.err
+    assert vestig("entity", "purge", "--dry-run", "--json").document["entity_ids"] == [id]
+    done = vestig("entity", "purge", "--yes")
+    assert done.out == "1 entities and 1 edges removed\n"
+    assert vestig("entity", "show", id, "--include-expired").code == 1
+    assert vestig("entity", "purge").out == "Nothing to remove\n"
+    assert vestig("doctor").code == 0
+
+
+def test_an_entity_in_use_is_not_purged(vestig: Vestig, named: dict[str, str]) -> None:
+    assert vestig("entity", "purge", named["Ada Lovelace"], "--yes").code == 1
+    assert vestig("entity", "show", named["Ada Lovelace"]).code == 0
+
+
+@pytest.mark.usefixtures("named")
+def test_extract_and_backfill_count_what_they_add(vestig: Vestig) -> None:
+    assert vestig("memory", "add", "Helios is down once more").code == 0
+    assert vestig("memory", "add", "so we restarted Helios together").code == 0
+    planned = vestig("housekeeping", "entity-backfill", "--dry-run")
+    assert planned.out == "4 memories read: 0 entities and 1 mentions would be added\n"
+    done = vestig("entity", "extract", "--batch-size", "1", "--json").document
+    assert done["schema"] == "vestig/entity_backfill/1"
+    assert (done["memories"], done["entities_added"], done["mentions_added"]) == (1, 0, 1)
+    for words in (("housekeeping", "entity-backfill"), ("entity", "extract", "--reprocess")):
+        assert vestig(*words).out == "4 memories read: 0 entities and 0 mentions added\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("show", UNKNOWN), 1),
+        (("show", "mem_00000000"), 2),
+        (("merge", UNKNOWN, UNKNOWN), 1),
+        (("expire", UNKNOWN), 1),
+        (("purge", UNKNOWN, "--yes"), 1),
+        (("list", "--limit", "0"), 2),
+        (("extract", "--batch-size", "0"), 2),
+        ((), 2),
+    ],
+)
+def test_s_02_exit_codes(vestig: Vestig, words: tuple[str, ...], code: int) -> None:
+    assert vestig("entity", *words).code == code
+
+
+def test_x_c24_questions_on_the_command_line(vestig: Vestig) -> None:
+    words = ("memory", "add", "The login loop was fixed by clearing cookies")
+    asked = ("--question", "What ends a login loop?", "--question", "Why clear cookies?")
+    answer = vestig(*words, "--trigger", "problem-solution", *asked, "--json")
+    assert answer.document["warnings"] == []
+    answer = vestig("memory", "add", "The lights went out again", *asked, "--json")
+    assert "hypothetical questions were left out" in answer.document["warnings"][0]
