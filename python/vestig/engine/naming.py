@@ -69,7 +69,11 @@ class Naming:
         self._items = items
         self._settings = context.config.settings.m4
         self._seq: int | None = None
-        self._places: frozenset[int] = frozenset()
+        # place → its rank among those surveyed
+        self._places: dict[int, int] = {}
+        # what each comes to when all before it are inserted
+        self._expected: dict[int, tuple[list[Mentioned], int]] = {}
+        self._heard: dict[int, set[str]] = {}
         self._surveyed: dict[int, _Surveyed] = {}
         self._known: dict[str, Known] = {}
         self._common: set[str] = set()
@@ -85,15 +89,16 @@ class Naming:
         self._own_keys: dict[str, str] = {}
         self._own_known: dict[str, Known] = {}
         self._own_common: set[str] = set()
+        self._inserted = 0
 
     # --- the store -------------------------------------------------------------------------
 
     def survey(self, view: LedgerView, places: Sequence[int]) -> None:
         """Asks the store about these items, once for each of its states."""
-        if self._seq == view.seq and self._places.issuperset(places):
+        if self._seq == view.seq and self._places.keys() >= set(places):
             return
-        self._seq, self._places = view.seq, frozenset(places)
-        self._surveyed, self._keys = {}, {}
+        self._seq, self._places = view.seq, {place: rank for rank, place in enumerate(places)}
+        self._surveyed, self._keys, self._expected, self._heard = {}, {}, {}, {}
         parts = [part for place in places for part in self._readings(self._items[place])]
         if not parts:
             return
@@ -138,7 +143,8 @@ class Naming:
         self.start()
         missing: dict[str, str] = {}
         for place in places:
-            for name in self._mentioned(place)[0]:
+            self._expected[place] = self._mentioned(place)
+            for name in self._expected[place][0]:
                 key = norm_key(name.name, name.type)
                 if self._entity(name, key) is None:
                     missing[key] = name.name
@@ -168,11 +174,13 @@ class Naming:
         Raises:
             UniquenessCollision: a name needs a vector that was not made.
         """
-        self.survey(view, self._open_places())
+        if self._seq != view.seq or place not in self._places:
+            self.survey(view, self._open_places())
         if place not in self._surveyed:
             return [], 0
         item = self._items[place]
-        names, left_out = self._mentioned(place)
+        as_expected = place in self._expected and self._inserted == self._places[place]
+        names, left_out = self._expected[place] if as_expected else self._mentioned(place)
         keys = [norm_key(name.name, name.type) for name in names]
         self._look_up(
             view,
@@ -275,8 +283,9 @@ class Naming:
 
     def inserted(self, place: int, uses: Sequence[Use]) -> None:
         """The item's names and words exist for later items."""
-        if len(self._items) == 1 or place not in self._surveyed:
+        if len(self._items) == 1 or place not in self._places:
             return
+        self._inserted += 1
         for use in uses:
             if use.new is not None:
                 new = use.new
@@ -291,7 +300,15 @@ class Naming:
 
     def _hear(self, place: int) -> None:
         """Words that the item writes in lower case are common from now on."""
-        if self._asked:
-            low = [word for word in _WORD.findall(self._items[place].text) if word.islower()]
-            for term in terms(" ".join(low)):
-                self._own_common |= self._asked.get(term, set())
+        if not self._asked:
+            return
+        heard = self._heard.get(place)
+        if heard is None:
+            # stemming leaves the first letter of a word as it is
+            letters = {term[0] for term in self._asked}
+            words = _WORD.findall(self._items[place].text)
+            low = " ".join(word for word in words if word[0] in letters and word.islower())
+            heard = self._heard[place] = set()
+            for term in terms(low):
+                heard |= self._asked.get(term, set())
+        self._own_common |= heard
