@@ -27,3 +27,15 @@ def add(ledger: Ledger, text: str, now_us: int = made.NOW, **fields: Any) -> str
     new = made.memory(text, **fields)
     write(ledger, made.added(new), now_us)
     return str(new.id)
+
+
+def put(ledger: Ledger, now_us: int = made.NOW, **parts: Any) -> int:
+    """Parts of a change set."""
+    return write(ledger, ChangeSet(namespace=parts.pop("namespace", "default"), **parts), now_us)
+
+
+def named(ledger: Ledger, *names: str, **fields: Any) -> list[str]:
+    """Ids of new entities."""
+    entities = tuple(made.entity(name, **fields) for name in names)
+    put(ledger, entities=entities, namespace=fields.get("namespace", "default"))
+    return [entity.id for entity in entities]
