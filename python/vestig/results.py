@@ -244,6 +244,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
 
     memory_ids: tuple[str, ...]
     rows_removed: dict[str, int]
+    entities_removed: int = 0
     edges_removed: int
     files_scanned: int
     bytes_scanned: int
@@ -259,6 +260,7 @@ class GcReport(_Value, frozen=True, kw_only=True):
     """What `gc` removed, or with `dry_run` would (L-11)."""
 
     sources_removed: int
+    entities_removed: int = 0
     edges_removed: int
     dry_run: bool = False
     seq: int

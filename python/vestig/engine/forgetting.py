@@ -79,6 +79,7 @@ def forget(
         return ForgetReport(
             memory_ids=tuple(memory.id for memory in memories),
             rows_removed=removed.rows,
+            entities_removed=removed.rows.get("entities", 0),
             edges_removed=removed.rows.get("edges", 0),
             files_scanned=proof.files_scanned,
             bytes_scanned=proof.bytes_scanned,
@@ -118,7 +119,7 @@ def _prove(context: Context) -> erasing.Proof:
 
 
 def gc(context: Context, *, dry_run: object) -> GcReport:
-    """Removes sources and edges that support nothing."""
+    """Removes sources, entities and edges that support nothing."""
     if not isinstance(dry_run, bool):
         raise ValidationError("dry_run", dry_run, "true or false")
     counts: dict[str, int] = {}
@@ -136,6 +137,7 @@ def gc(context: Context, *, dry_run: object) -> GcReport:
             finish(context, [])
         return GcReport(
             sources_removed=counts["sources"],
+            entities_removed=counts["entities"],
             edges_removed=counts["edges"],
             dry_run=dry_run,
             seq=seq,

@@ -241,7 +241,8 @@ def forgotten(report: Any, _: Args) -> str:
 def collected(report: Any, _: Args) -> str:
     """What supported nothing."""
     would = "would be " if report.dry_run else ""
-    return f"{report.sources_removed} sources and {report.edges_removed} links {would}removed"
+    counts = f"{report.sources_removed} sources, {report.entities_removed} entities"
+    return f"{counts} and {report.edges_removed} links {would}removed"
 
 
 def imported(value: Any, _: Args) -> str:
