@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -134,6 +135,19 @@ LEDGER_DAMAGE: dict[str, tuple[str, str]] = {
     "id": ('UPDATE events SET id = (SELECT id FROM events WHERE "row" = 1)', "uniqueness"),
     "shape": ("UPDATE vectors SET embedding = zeroblob(28) WHERE memory = 3", "vector_shapes"),
     "model": ("UPDATE vectors SET model = 'other' WHERE memory = 3", "vector_shapes"),
+    "name": ("UPDATE entities SET canonical_name = 'Eve' WHERE \"row\" = 1", "chain"),
+    "lost name": ('DELETE FROM entities WHERE "row" = 2', "dangling_ends"),
+    "merged": ('UPDATE entities SET merged_into = 999 WHERE "row" = 2', "foreign_keys"),
+    "named vector": ("UPDATE entity_vectors SET embedding = zeroblob(32)", "chain"),
+    "named shape": ("UPDATE entity_vectors SET embedding = zeroblob(28)", "vector_shapes"),
+    "question": ("UPDATE questions SET text = 'x' WHERE position = 0", "chain"),
+    "lost question": ("DELETE FROM questions WHERE position = -1", "chain"),
+    "question shape": ("UPDATE questions SET model = 'other' WHERE position = 0", "vector_shapes"),
+    "mention": ("UPDATE edges SET expired_seq = 0 WHERE edge_type = 0", "chain"),
+    "mentioned": (
+        "UPDATE edges SET to_row = 999 WHERE edge_type = 0 AND from_row = 3",
+        "dangling_ends",
+    ),
 }
 
 
@@ -154,6 +168,68 @@ def test_a_text_held_twice_is_damage(folder: Path) -> None:
             ' (SELECT content_hash FROM memories WHERE "row" = 1) WHERE "row" IN (4, 7)',
         )
         assert levels(doctor(ledger))["uniqueness"] == "damage"
+
+
+def test_a_name_held_twice_is_damage(folder: Path) -> None:
+    """D-02: unique among the unexpired entities of a namespace."""
+    with open_ledger(folder) as ledger:
+        tampered(
+            ledger,
+            "DROP INDEX entities_key",
+            "UPDATE entities SET norm_key = 'PERSON:ada', expired_us = NULL",
+        )
+        assert levels(doctor(ledger))["uniqueness"] == "damage"
+
+
+# What a projection row holds of the graph: place in the row, another value, name in the report.
+GRAPH_PARTS: dict[str, tuple[str, int, Callable[[Any], Any], str]] = {
+    "keywords": ("mem", 24, lambda _: ["other"], "keywords"),
+    "window": ("mem", 25, lambda _: [(1, None)], "windows"),
+    "weight": ("mem", 26, lambda edges: [(*edges[0][:3], 0.75, *edges[0][4:])], "edges"),
+    "lost edge": ("mem", 26, lambda edges: edges[1:], "edges"),
+    "question": (
+        "mem",
+        27,
+        lambda vectors: [bytes(28) + vectors[0][28:], *vectors[1:]],
+        "questions",
+    ),
+    "relation": ("ent", 26, lambda _: [], "edges"),
+    "name": ("ent", 28, lambda names: [*names, ("eve", "Eve")], "names"),
+}
+
+
+@pytest.mark.parametrize("case", GRAPH_PARTS)
+def test_a_projection_with_another_graph_is_damage(folder: Path, case: str) -> None:
+    prefix, place, changed, named = GRAPH_PARTS[case]
+    with open_ledger(folder) as ledger:
+        keeper = keeper_of(ledger)
+        with ledger.read() as view:
+            rows = [
+                list(row)
+                for row in view.projection_rows(0)
+                if (row[7] == 2) == (prefix == "ent") and row[26] and (row[27] or prefix == "ent")
+            ]
+            row = rows[0]
+            row[place] = changed(row[place])
+            keeper.core.apply([tuple(row)], view.seq, view.head)
+        keeper.compact()
+        found = doctor(ledger)["projection"]
+    assert found.level == "damage"
+    assert found.detail.startswith(prefix)
+    assert found.detail.endswith(f"differs in {named}")
+
+
+def test_an_entity_too_few_is_damage(folder: Path) -> None:
+    with open_ledger(folder) as ledger:
+        keeper = keeper_of(ledger)
+        with ledger.read() as view:
+            rows = list(view.projection_rows(0))
+            keeper.core.reset()
+            keeper.core.apply(rows[:-1], view.seq, view.head)
+        keeper.compact()
+        found = doctor(ledger)["projection"]
+    assert (found.level, found.detail[:4]) == ("damage", "ent_")
+    assert found.detail.endswith("is missing")
 
 
 def test_vectors_without_an_identity_are_damage(folder: Path) -> None:
