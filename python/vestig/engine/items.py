@@ -15,7 +15,7 @@ from vestig.commit.rows import Arrival
 from vestig.config.recall_sections import HydeSettings
 from vestig.engine.context import Context
 from vestig.language import temporal, words
-from vestig.language.gazetteer import Reading
+from vestig.language.readings import Reading
 from vestig.types import CommitOutcome
 
 __all__ = ["Item", "arrival", "extract", "guard_of", "text_key"]

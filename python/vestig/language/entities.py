@@ -20,6 +20,7 @@ __all__ = [
     "is_specific",
     "norm_key",
     "norm_name",
+    "starts_sentence",
     "title_name",
     "without_first",
 ]
@@ -121,9 +122,16 @@ def _name(text: str, start: int, end: int, type: str, confidence: float) -> Name
     return Name(name=text[start:end], start=start, end=end, type=type, confidence=confidence)
 
 
-def _starts_sentence(text: str, start: int) -> bool:
-    before = text[:start].rstrip(_OPENERS)
-    return not before or before[-1] in _SENTENCE_END
+def starts_sentence(text: str, start: int) -> bool:
+    """Whether a word at this place is the first of a sentence.
+
+    Example:
+        >>> starts_sentence("Well. (Ada came)", 7), starts_sentence("so Ada came", 3)
+        (True, False)
+    """
+    while start and text[start - 1] in _OPENERS:
+        start -= 1
+    return start == 0 or text[start - 1] in _SENTENCE_END
 
 
 def _addresses(text: str) -> Iterator[Name]:
@@ -194,7 +202,7 @@ def _runs(text: str) -> Iterator[Name]:
             (match.start() + word.start(), match.start() + word.end(), word[0])
             for word in _WORD.finditer(match[0])
         ]
-        initial = _starts_sentence(text, match.start())
+        initial = starts_sentence(text, match.start())
         while words and _is_stop(words[0][2]):
             words.pop(0)
             initial = False
@@ -216,7 +224,10 @@ def _bare(word: str) -> str:
 def _is_stop(word: str) -> bool:
     """Whether a capitalised word is no part of a name; an initial ("A. Turing") is one."""
     bare = _bare(word)
-    return bare in NAME_STOPWORDS and not (len(bare) == 1 and word[-1] == ".")
+    if bare in NAME_STOPWORDS:
+        return not (len(bare) == 1 and word[-1] == ".")
+    # "Let's" is a contraction, "Ada's" is not
+    return word.lower() in NAME_STOPWORDS
 
 
 _Spans = list[tuple[int, int, str]]

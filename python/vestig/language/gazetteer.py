@@ -1,55 +1,33 @@
 """Names in a text by the rules and by what the store already knows (G-03, first row).
 
-A text is read once (`read`); its words are looked up by whoever holds the names; `resolve` joins
-both. Nothing here asks a store: what it knows comes as arguments.
+A text is read once (`readings.read`); its words are looked up by whoever holds the names;
+`resolve` joins both. Nothing here asks a store: what it knows comes as arguments.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Final
 
 import msgspec
 
-from vestig.language.entities import (
-    Name,
-    candidates,
-    chosen,
-    is_specific,
-    title_name,
-    without_first,
-)
-from vestig.language.name_forms import cased_name, norm_name, trimmed, without_possessive
+from vestig.language.entities import Name, chosen, is_specific, without_first
+from vestig.language.name_forms import cased_name, norm_name
 from vestig.language.ontology import UNTYPED
+from vestig.language.readings import Reading, first_word, only_opens
 
 __all__ = [
-    "NOTHING",
-    "Forms",
     "Hit",
     "Known",
     "Mentioned",
-    "Reading",
     "best",
     "named",
-    "read",
     "resolve",
     "single_words",
     "whole",
 ]
 
-# (lower-cased word, left-stripped, right-stripped, stripped on both sides): a name's first word
-# is compared left-stripped, its last right-stripped, one between as it stands.
-Forms = tuple[str, str, str, str]
-# Stands between stretches of words, so that no name is found across them.
-NOTHING: Final[Forms] = ("", "", "", "")
 # (first word, number of words, entity id, stored name)
 Hit = tuple[int, int, str, str]
-
-# Words end at whitespace and at marks that no name holds.
-_WORD: Final = re.compile(r"[^\s“”„«»‹›—–…|]+")  # noqa: RUF001
-_PARTS: Final = re.compile(r"[^/\\,;=]+")
-_PARTED: Final = re.compile(r"[/\\,;=](?=.)")
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,102 +56,6 @@ class Mentioned(msgspec.Struct, frozen=True, kw_only=True):
     entity: str | None = None
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """A text taken apart.
-
-    Attributes:
-        words: forms to look up; those of the title come last, behind `NOTHING`.
-        spans: where each of `words` stands, (-1, -1) in the title and between.
-        title_from: the place of the title's first word in `words`; None without a title.
-        openers: lower-cased first words of runs that begin a sentence, to be asked for.
-    """
-
-    text: str
-    title: Name | None
-    found: tuple[Name, ...]
-    words: tuple[Forms, ...]
-    spans: tuple[tuple[int, int], ...]
-    title_from: int | None
-    openers: tuple[str, ...]
-
-
-def read(
-    text: str,
-    title: str | None = None,
-    *,
-    rules: bool = True,
-    types: Mapping[str, str] | None = None,
-) -> Reading:
-    """Takes a text apart.
-
-    Args:
-        title: the note's or document's title (Q-01).
-        rules: whether the patterns of G-03 are tried too, or only known names are looked for.
-        types: what the types of the patterns are called here; None = as they are.
-
-    Example:
-        >>> read("Ask (Ada Lovelace)").words[1]
-        ('(ada', 'ada', '(ada', 'ada')
-    """
-    found = tuple(_called(candidates(text), types)) if rules else ()
-    named = title_name(title) if rules else None
-    words, spans, parts = list[Forms](), list[tuple[int, int]](), list[re.Match[str]]()
-    for match in _WORD.finditer(text):
-        _add(words, spans, match[0], match.start())
-        if not match[0].isalnum() and _PARTED.search(match[0]) is not None:
-            parts.append(match)
-    for match in parts:
-        words.append(NOTHING)
-        spans.append((-1, -1))
-        for part in _PARTS.finditer(match[0]):
-            _add(words, spans, part[0], match.start() + part.start())
-            words.append(NOTHING)
-            spans.append((-1, -1))
-    title_from = None
-    if named is not None:
-        words.append(NOTHING)
-        title_from = len(words)
-        for match in _WORD.finditer(named.name):
-            _add(words, [], match[0], 0)
-        spans += [(-1, -1)] * (len(words) - len(spans))
-    openers = dict.fromkeys(_first(name) for name in found if name.opens)
-    return Reading(
-        text=text,
-        title=named,
-        found=found,
-        words=tuple(words),
-        spans=tuple(spans),
-        title_from=title_from,
-        openers=tuple(openers),
-    )
-
-
-def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
-    if types is None:
-        return names
-    return [msgspec.structs.replace(name, type=types.get(name.type, UNTYPED)) for name in names]
-
-
-def _add(words: list[Forms], spans: list[tuple[int, int]], word: str, at: int) -> None:
-    low = word.lower()
-    if low.isalnum():
-        words.append((low, low, low, low))
-        spans.append((at, at + len(word)))
-        return
-    start, end = trimmed(word)
-    while True:
-        own = without_possessive(word[start:end])
-        if start + len(own) == end:
-            break
-        end = start + trimmed(own)[1]
-    words.append((low, word[start:].lower(), word[:end].lower(), word[start:end].lower()))
-    spans.append((at + start, at + end))
-
-
-def _first(name: Name) -> str:
-    return name.name.split(None, 1)[0].lower()
-
-
 # --- what the words of a text are known as ---------------------------------------------------
 
 
@@ -186,6 +68,7 @@ class _Match(msgspec.Struct, frozen=True):
     norm: str
     known: Known
     as_stored: bool
+    opens: bool
 
 
 def _matches(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) -> list[_Match]:
@@ -209,7 +92,8 @@ def _matches(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) 
         if start >= 0 and norm_name(written) != norm:
             continue
         same = cased_name(written) == cased_name(stored)
-        found.append(_Match(start, end, count, norm, entity, same))
+        opens = same and count == 1 and start >= 0 and only_opens(reading.text, start, end)
+        found.append(_Match(start, end, count, norm, entity, same, opens))
     return found
 
 
@@ -220,6 +104,7 @@ def single_words(
     when no text of the namespace holds the word in lower case.
 
     Example:
+        >>> from vestig.language.readings import read
         >>> single_words(read("who knows ada?"), [(2, 1, "ent_1", "Ada")],
         ...              {"ent_1": Known(id="ent_1", type="PERSON", name="Ada")})
         ('ada',)
@@ -285,6 +170,7 @@ def resolve(
         rules_only: known names only tell whom a name of the rules means.
 
     Example:
+        >>> from vestig.language.readings import read
         >>> hits = [(2, 2, "ent_1", "Ada Lovelace")]
         >>> known = {"ent_1": Known(id="ent_1", type="PERSON", name="Ada Lovelace")}
         >>> [found] = resolve(read("We met Ada Lovelace!"), hits, known)
@@ -320,7 +206,7 @@ def resolve(
 
 def _is_meant(match: _Match, common: Collection[str], query: bool) -> bool:
     if match.as_stored:
-        return True
+        return query or not (match.opens and match.norm in common)
     return query and (match.count > 1 or match.norm not in common)
 
 
@@ -328,7 +214,7 @@ def _without_openers(reading: Reading, common: Collection[str]) -> list[Name]:
     """A capital that only begins a sentence is no part of a name."""
     kept = list[Name]()
     for name in reading.found:
-        if name.opens and _first(name) in common:
+        if name.opens and first_word(name) in common:
             kept += without_first(reading.text, name)
         else:
             kept.append(name)
@@ -384,6 +270,7 @@ def best(names: Iterable[Mentioned], most: int) -> list[Mentioned]:
     """One of each name, then the best by confidence, then by position (G-03).
 
     Example:
+        >>> from vestig.language.readings import read
         >>> names = resolve(read("NATO met NATO and Ada Lovelace"))
         >>> [name.name for name in best(names, 1)]
         ['Ada Lovelace']

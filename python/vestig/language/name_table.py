@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from vestig.language.gazetteer import Forms, Hit
+from vestig.language.gazetteer import Hit
 from vestig.language.name_forms import norm_name
+from vestig.language.readings import Forms
 
 __all__ = ["RUN_WORDS_MAX", "NameTable"]
 
@@ -18,7 +19,7 @@ class NameTable:
     """Finds names among words in the way of `_core.Projection.find_names`.
 
     Example:
-        >>> from vestig.language.gazetteer import read
+        >>> from vestig.language.readings import read
         >>> table = NameTable()
         >>> table.add("ent_1", "Ada Lovelace")
         >>> table.find(read("We met Ada Lovelace's sister.").words)

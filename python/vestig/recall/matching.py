@@ -7,8 +7,9 @@ from typing import Final
 
 import msgspec
 
-from vestig.language.gazetteer import Hit, Known, Mentioned, Reading, resolve
+from vestig.language.gazetteer import Hit, Known, Mentioned, resolve
 from vestig.language.name_forms import norm_name
+from vestig.language.readings import Reading
 
 __all__ = ["MATCHES_MAX", "Matches", "best_matches", "matched"]
 
@@ -29,7 +30,7 @@ def matched(
     all of them: the query says no type, and that matches every type.
 
     Example:
-        >>> from vestig.language.gazetteer import read
+        >>> from vestig.language.readings import read
         >>> ada = Known(id="ent_1", type="PERSON", name="Ada Lovelace")
         >>> reading = read("what did ada lovelace tell Grace Hopper?")
         >>> found = matched(reading, [(2, 2, "ent_1", "Ada Lovelace")], {"ent_1": ada}, ())
