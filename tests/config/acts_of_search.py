@@ -102,8 +102,16 @@ def faded(policy: str = "standard", days: float = 30, accesses: int = 2) -> Any:
     return observe
 
 
+def approximate(world: World) -> Any:
+    store = world.open()
+    store.commit_many([f"remark number {number} of the keeper" for number in range(30)])
+    store.compact()
+    return store.recall("remark of the keeper").counts.approximate
+
+
 _FADES: Final = {**_QUIET, "search.decay.enabled": True}
 _RETENTION: Final = "lifecycle.retention"
+_LARGE: Final = {**_QUIET, "hygiene.near_duplicate.enabled": False}
 
 EDGES: Final[dict[str, Act]] = {
     "m4.entity_extraction.max_evidence_length": Act(50, evidence, _QUIET),
@@ -120,6 +128,8 @@ SEARCH: Final[dict[str, Act]] = {
     "decay.basis": Act("creation", faded(), _FADES),
     "decay.reference_access_count": Act(2, faded(), _FADES),
     "decay.frequency": Act(False, faded(), _FADES),
+    "index.mode": Act("exact", approximate, {**_LARGE, "index.approximate_above": 20}),
+    "index.approximate_above": Act(20, approximate, _LARGE),
     **{
         f"{_RETENTION}.{policy}_half_life_days": Act(3.0, faded(policy, 4), _FADES)
         for policy in ("decision", "standard", "ephemeral", "session")
