@@ -64,31 +64,89 @@ pub fn find(
     if length == 0 || marks.is_empty() || data.len() < length {
         return found;
     }
-    // A bitmap that answers "no" for nearly every offset.
-    let words = (marks.len() / 2).next_power_of_two().max(1024);
-    let mut sieve = vec![0_u64; words];
-    for mark in marks {
-        sieve[(mark >> 6) as usize % words] |= 1 << (mark % 64);
-    }
-    let base = base(key);
-    let leaving = (1..length).fold(1, |power, _| multiply(power, base));
-    let mut hash = mark(key, &data[..length]);
-    for end in length..=data.len() {
-        let suspect = sieve[(hash >> 6) as usize % words] >> (hash % 64) & 1 == 1;
-        if suspect && end > seen && marks.contains(&hash) {
-            let offset = end - length;
-            found
-                .entry(hash)
-                .or_insert(Found { count: 0, offset })
-                .count += 1;
+    let sieve = Sieve::of(marks);
+    let step = Step::new(key, length);
+    let mut suspects = Vec::new();
+    // Several places of the data at once: each hash waits for its last one, but not for the others.
+    let ends = length..data.len() + 1;
+    let share = ends.len() / LANES;
+    let first: [usize; LANES] = std::array::from_fn(|lane| ends.start + lane * share);
+    if share > 0 {
+        let mut hashes = first.map(|end| mark(key, &data[end - length..end]));
+        let leaving = first.map(|end| &data[end - length..][..share - 1]);
+        let coming = first.map(|end| &data[end..][..share - 1]);
+        for i in 0..share - 1 {
+            for lane in 0..LANES {
+                let hash = hashes[lane];
+                if sieve.may_hold(hash) {
+                    suspects.push((first[lane] + i, hash));
+                }
+                hashes[lane] = step.next(hash, leaving[lane][i], coming[lane][i]);
+            }
         }
-        if let Some(next) = data.get(end) {
-            let gone = multiply(value(data[end - length]), leaving);
-            let rest = add(hash, PRIME - gone);
-            hash = add(multiply(rest, base), value(*next));
+        let last = first.map(|end| end + share - 1).into_iter().zip(hashes);
+        suspects.extend(last.filter(|(_, hash)| sieve.may_hold(*hash)));
+    }
+    let rest = ends.start + LANES * share;
+    suspects.extend((rest..ends.end).map(|end| (end, mark(key, &data[end - length..end]))));
+    for (end, hash) in suspects {
+        if end > seen && marks.contains(&hash) {
+            let offset = end - length;
+            let found = found.entry(hash).or_insert(Found { count: 0, offset });
+            found.count += 1;
+            found.offset = found.offset.min(offset);
         }
     }
     found
+}
+
+/// Places of the data that are looked at side by side.
+const LANES: usize = 4;
+
+/// A bitmap that answers "no" for nearly every hash.
+struct Sieve(Vec<u64>);
+
+impl Sieve {
+    fn of(marks: &HashSet<u64>) -> Self {
+        let words = (2 * marks.len()).next_power_of_two().clamp(1024, 1 << 20);
+        let mut sieve = vec![0_u64; words];
+        for mark in marks {
+            sieve[(mark >> 6) as usize & (words - 1)] |= 1 << (mark % 64);
+        }
+        Self(sieve)
+    }
+
+    #[inline(always)]
+    fn may_hold(&self, hash: u64) -> bool {
+        self.0[(hash >> 6) as usize & (self.0.len() - 1)] >> (hash % 64) & 1 == 1
+    }
+}
+
+/// From the mark of a run to that of the run one byte later.
+struct Step {
+    base: u64,
+    /// By the byte that leaves: what takes its part away.
+    gone: [u64; 256],
+}
+
+impl Step {
+    fn new(key: u64, length: usize) -> Self {
+        let base = base(key);
+        let leaving = (0..length).fold(1, |power, _| multiply(power, base));
+        let gone = |byte: usize| reduced(PRIME - multiply(value(byte as u8), leaving));
+        Self {
+            base,
+            gone: std::array::from_fn(gone),
+        }
+    }
+
+    #[inline(always)]
+    fn next(&self, hash: u64, leaving: u8, coming: u8) -> u64 {
+        let moved = multiply(hash, self.base);
+        // Below 2^61 each: no sum of three leaves 63 bits.
+        let sum = moved + self.gone[usize::from(leaving)] + value(coming);
+        reduced(reduced(sum))
+    }
 }
 
 #[cfg(test)]
