@@ -48,6 +48,9 @@ def cased_name(name: str) -> str:
         >>> cased_name(" (Ada  Lovelace), ")
         'Ada Lovelace'
     """
+    # most names are words and single spaces
+    if name.replace(" ", "").isalnum() and "  " not in name:
+        return name.strip(" ")
     whole = " ".join(name.split())
     if not whole:
         raise ValidationError("name", name, "a name with at least one visible character")

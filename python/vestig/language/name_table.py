@@ -27,8 +27,10 @@ class NameTable:
     """
 
     def __init__(self) -> None:
-        # first word → (all words, entity id, stored name)
-        self._names: dict[str, list[tuple[list[str], str, str]]] = {}
+        # normal form → (entity id, stored name)
+        self._names: dict[str, list[tuple[str, str]]] = {}
+        # first word → how many words names that begin with it have
+        self._lengths: dict[str, set[int]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._names)
@@ -36,9 +38,11 @@ class NameTable:
     def add(self, id: str, *stored: str) -> None:
         """These names are those of the entity."""
         for name in stored:
-            words = norm_name(name).split(" ")
+            norm = norm_name(name)
+            words = norm.split(" ")
             if len(words) <= RUN_WORDS_MAX:
-                self._names.setdefault(words[0], []).append((words, id, name))
+                self._names.setdefault(norm, []).append((id, name))
+                self._lengths.setdefault(words[0], set()).add(len(words))
 
     def find(self, words: Sequence[Forms]) -> list[Hit]:
         """Every run of words that is one of the names, any overlap."""
@@ -46,18 +50,12 @@ class NameTable:
             return []
         hits: list[Hit] = []
         for first, (_, opening, _, alone) in enumerate(words):
-            for key in {opening, alone}:
-                for name, id, stored in self._names.get(key, ()):
-                    if _is_run(words, first, name):
-                        hits.append((first, len(name), id, stored))
+            if opening in self._lengths:
+                for count in self._lengths[opening]:
+                    if count > 1 and first + count <= len(words):
+                        inner = (form[0] for form in words[first + 1 : first + count - 1])
+                        run = " ".join((opening, *inner, words[first + count - 1][2]))
+                        hits += [(first, count, *name) for name in self._names.get(run, ())]
+            if alone in self._names:
+                hits += [(first, 1, *name) for name in self._names[alone]]
         return hits
-
-
-def _is_run(words: Sequence[Forms], first: int, name: Sequence[str]) -> bool:
-    count = len(name)
-    if count == 1:
-        return words[first][3] == name[0]
-    if first + count > len(words) or words[first][1] != name[0]:
-        return False
-    inner = all(words[first + at][0] == name[at] for at in range(1, count - 1))
-    return inner and words[first + count - 1][2] == name[-1]

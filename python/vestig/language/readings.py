@@ -25,6 +25,7 @@ NOTHING: Final[Forms] = ("", "", "", "")
 # Words end at whitespace and at marks that no name holds.
 _WORD: Final = re.compile(r"[^\s“”„«»‹›—–…|]+")  # noqa: RUF001
 _PARTS: Final = re.compile(r"[^/\\,;=]+")
+_CLOSING: Final = frozenset(",.;:!?)]\"'")
 _PARTED: Final = re.compile(r"[/\\,;=](?=.)")
 
 
@@ -69,9 +70,18 @@ def read(
     named = title_name(title) if rules else None
     words, spans, parts = list[Forms](), list[tuple[int, int]](), list[re.Match[str]]()
     for match in _WORD.finditer(text):
-        _add(words, spans, match[0], match.start())
-        if not match[0].isalnum() and _PARTED.search(match[0]) is not None:
-            parts.append(match)
+        word = match[0]
+        low, at = word.lower(), match.start()
+        if word.isalnum():
+            words.append((low, low, low, low))
+            spans.append((at, at + len(word)))
+        elif word[-1] in _CLOSING and word[:-1].isalnum():
+            words.append((low, low, low[:-1], low[:-1]))
+            spans.append((at, at + len(word) - 1))
+        else:
+            _add(words, spans, word, at)
+            if _PARTED.search(word) is not None:
+                parts.append(match)
     for match in parts:
         words.append(NOTHING)
         spans.append((-1, -1))
@@ -87,9 +97,14 @@ def read(
             _add(words, [], match[0], 0)
         spans += [(-1, -1)] * (len(words) - len(spans))
     openers = dict.fromkeys(first_word(name) for name in found if name.opens)
-    for (word, _, _, alone), (start, end) in zip(words, spans, strict=True):
-        if start >= 0 and alone not in NAME_STOPWORDS and only_opens(text, start, end):
-            openers[alone or word] = None
+    for (_, _, _, alone), (start, end) in zip(words, spans, strict=True):
+        if (
+            start >= 0
+            and not alone.startswith(text[start : start + 1])
+            and alone not in NAME_STOPWORDS
+            and only_opens(text, start, end)
+        ):
+            openers[alone] = None
     return Reading(
         text=text,
         title=named,
@@ -119,10 +134,6 @@ def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
 
 def _add(words: list[Forms], spans: list[tuple[int, int]], word: str, at: int) -> None:
     low = word.lower()
-    if low.isalnum():
-        words.append((low, low, low, low))
-        spans.append((at, at + len(word)))
-        return
     start, end = trimmed(word)
     while True:
         own = without_possessive(word[start:end])
