@@ -34,15 +34,18 @@ if TYPE_CHECKING:
         VestigError,
     )
     from vestig.evaluation.report import EvaluationReport
+    from vestig.recall.search_result import SearchHit, SearchResult
     from vestig.results import MemoryDetail, RecallHit, RecallResult
-    from vestig.types import CommitOutcome, Event, Memory
+    from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
 
 __all__ = [
     "CommitOutcome",
     "ConfigError",
     "ConfigNotFoundError",
     "ConflictError",
+    "Edge",
     "EmbeddingMismatchError",
+    "Entity",
     "EvaluationReport",
     "Event",
     "ForgetIncompleteError",
@@ -54,6 +57,8 @@ __all__ = [
     "ProviderTimeout",
     "RecallHit",
     "RecallResult",
+    "SearchHit",
+    "SearchResult",
     "StoreDamagedError",
     "StoreLockedError",
     "ValidationError",
@@ -66,12 +71,16 @@ __all__ = [
 
 _HOME: Final = {
     "CommitOutcome": "vestig.types",
+    "Edge": "vestig.types",
+    "Entity": "vestig.types",
     "EvaluationReport": "vestig.evaluation.report",
     "Event": "vestig.types",
     "Memory": "vestig.types",
     "MemoryDetail": "vestig.results",
     "RecallHit": "vestig.results",
     "RecallResult": "vestig.results",
+    "SearchHit": "vestig.recall.search_result",
+    "SearchResult": "vestig.recall.search_result",
     "Vestig": "vestig.engine",
     "evaluate": "vestig.engine.evaluating",
 }
