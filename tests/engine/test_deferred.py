@@ -65,3 +65,18 @@ def test_c06_late_match_only_hints(opener: Opener, clock: FrozenClock) -> None:
     assert store.count() == 2
     hint = store.events(late.memory_id)[-1].payload["possible_update_of"]
     assert hint["memory_id"] == kept.memory_id
+
+
+def test_names_of_a_deferred_memory_are_linked_and_its_questions_missed(opener: Opener) -> None:
+    defer = {"embedding": {"on_failure": "defer"}}
+    store = opener(embedder=FailingEmbedder("error", dimensions=64), config=defer)
+    outcome = store.commit(
+        "we met Ada Lovelace in town",
+        trigger="problem-solution",
+        hypothetical_queries=["Who was in town?"],
+    )
+    assert "hypothetical questions were left out" in outcome.warnings[0]
+    [entity] = store.entities()
+    assert (entity.id, entity.mentions) == (outcome.entities[0], 1)
+    with store._context.ledger.read() as view:
+        assert view.questions("default", [str(outcome.memory_id)]) == {}

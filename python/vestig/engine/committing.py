@@ -267,6 +267,10 @@ def _embed(context: Context, batch: Batch) -> None:
             raise
         for item in fresh:
             item.deferred = type(error).__name__
+            if item.questions:
+                item.warnings.append(
+                    "the hypothetical questions were left out: no vectors could be made of them"
+                )
         return
     for item, text in zip(fresh, texts, strict=True):
         item.vector = next(vectors)
