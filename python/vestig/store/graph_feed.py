@@ -40,9 +40,10 @@ _EDGE_WIDTH: Final = len(_X)
 _OTHER: Final = _EDGE_WIDTH
 _WRITTEN: Final = _EDGE_WIDTH + 1
 _EDGE_OUT: Final = itemgetter(
-    _X["id"], _OTHER, *(_X[n] for n in ("edge_type", "weight", "confidence", "t_created_us",
-                                       "t_expired_us")), _WRITTEN,
-)  # fmt: skip
+    _X["id"],
+    _OTHER,
+    *(_X[n] for n in ("edge_type", "weight", "confidence", "t_created_us", "t_expired_us")),
+)
 _OUT: Final = itemgetter(
     *(
         _N[name]
@@ -108,17 +109,14 @@ class NodeEdges(NamedTuple):
 
     def fed(self, node: int, id: bytes, proof: Proof) -> tuple[list[FedEdge], int]:
         """Edges that start at a node, by id, and the newest seq that wrote one (0: none)."""
-        found: list[FedEdge] = []
-        newest = 0
-        for row in self.rows.get(node, ()):
-            *fed, written = _EDGE_OUT(row)
-            proof.check("edges", row[:_EDGE_WIDTH], written, id, self.prefix)
-            if fed[1] is None:
-                raise proof.no_end("edges", id, self.prefix)
-            newest = max(newest, written)
-            found.append(tuple(fed))
-        found.sort()
-        return found, newest
+        rows = self.rows.get(node)
+        if rows is None:
+            return [], 0
+        proof.check_all("edges", rows, _EDGE_WIDTH, id, self.prefix)
+        found: list[FedEdge] = sorted(map(_EDGE_OUT, rows))
+        if any(row[_OTHER] is None for row in rows):
+            raise proof.no_end("edges", id, self.prefix)
+        return found, max(row[_WRITTEN] for row in rows)
 
 
 def read_edges(conn: apsw.Connection, prefix: str, selection: Selection) -> NodeEdges:

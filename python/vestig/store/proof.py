@@ -70,15 +70,35 @@ class Proof:
         digest = chain.digest(table, row)
         written = self._written.get(seq)
         if written is None or digest not in written:
-            raise damaged(
-                self._where,
-                f"a row of table {table} of {id_text(prefix, id)} that was never written so",
-            )
+            raise self._not_so(table, id, prefix)
         if self._retired.get(digest, self._seq + 1) <= self._seq:
-            raise damaged(
-                self._where,
-                f"an older version of a row of table {table} of {id_text(prefix, id)}",
-            )
+            raise self._older(table, id, prefix)
+
+    def check_all(
+        self, table: str, rows: Sequence[Any], width: int, id: bytes, prefix: str
+    ) -> None:
+        """`check` of many rows of a node, each with the seq that wrote it as its last value
+        behind the `width` columns of the table.
+
+        Raises:
+            StoreDamagedError: one is not as it was written.
+        """
+        digests = [chain.digest(table, row[:width]) for row in rows]
+        for digest, row in zip(digests, rows, strict=True):
+            if digest not in self._written.get(row[-1], ()):
+                raise self._not_so(table, id, prefix)
+        if not self._retired.keys().isdisjoint(digests):
+            newest = self._seq
+            if any(self._retired.get(digest, newest + 1) <= newest for digest in digests):
+                raise self._older(table, id, prefix)
+
+    def _not_so(self, table: str, id: bytes, prefix: str) -> Exception:
+        node = id_text(prefix, id)
+        return damaged(self._where, f"a row of table {table} of {node} that was never written so")
+
+    def _older(self, table: str, id: bytes, prefix: str) -> Exception:
+        node = id_text(prefix, id)
+        return damaged(self._where, f"an older version of a row of table {table} of {node}")
 
     def no_end(self, table: str, id: bytes, prefix: str) -> Exception:
         """An edge of this node whose other end is gone."""
