@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from vestig.language.ontology import Ontology, read_ontology
 from vestig.language.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView
 from vestig.times import to_us
+from vestig.types import Entity
 
 __all__ = ["LATEST_US", "Asked", "ask", "common_words", "known_names", "types_of", "types_of_rules"]
 
@@ -58,6 +59,11 @@ def known_names(
     hits = [(first, count, id_text("ent", raw), stored) for first, count, raw, stored in found]
     hits.sort()
     ids = list(dict.fromkeys(id for _, _, id, _ in hits))
+    entities = {
+        entity.id: entity
+        for entity in (view.entities(namespace, ids) if ids else ())
+        if entity.expired_at is None or to_us(entity.expired_at) > known_at_us
+    }
     known = {
         entity.id: Known(
             id=entity.id,
@@ -65,10 +71,19 @@ def known_names(
             name=entity.canonical_name,
             order=(entity.seq, entity.canonical_name),
         )
-        for entity in (view.entities(namespace, ids) if ids else ())
-        if entity.expired_at is None or to_us(entity.expired_at) > known_at_us
+        for entity in entities.values()
     }
-    return hits, known
+    return _before_merges(hits, entities), known
+
+
+def _before_merges(hits: list[Hit], entities: Mapping[str, Entity]) -> list[Hit]:
+    """A name that an entity had before it was merged is not yet that of the other (G-05)."""
+    later = {
+        (first, count, into)
+        for first, count, id, _ in hits
+        if id in entities and (into := entities[id].merged_into) is not None
+    }
+    return [hit for hit in hits if hit[:3] not in later] if later else hits
 
 
 def common_words(
