@@ -10,6 +10,8 @@ import pytest
 import ledger_rows as made
 from filled_store import IDENTITY, doctor, filled, keeper_of, levels
 from vestig.errors import ProviderError, StoreDamagedError
+from vestig.graph import EntityListing
+from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity, Listing
 from vestig.store import SqliteLedger, open_ledger
 from vestig.store.identity import same_model
@@ -71,6 +73,16 @@ def test_all_vectors_are_made_again_and_ids_stay(tmp_path: Path) -> None:
                 text = memory.content
                 spoken = text if memory.author is None else f"{memory.author}: {text}"
                 assert after[memory.id] == (embedder.model, embedder.embed([spoken])[0])
+            rows = {row[0]: row for row in view.projection_rows(0)}
+            every = EntityListing(limit=None, include_expired=True)
+            for entity, _n in view.list_entities("default", every):
+                # D-02: the lower-cased name, and the description behind it.
+                spoken = f"{entity.canonical_name.lower()} {entity.description}".rstrip()
+                assert rows[id_bytes(entity.id)][19] == embedder.embed([spoken])[0]
+            asked = view.questions("default", list(before))
+            assert sorted(map(len, asked.values())) == [0, 2, 3]
+            for id, texts in asked.items():
+                assert rows[id_bytes(id)][27] == embedder.embed(texts)
         assert ledger.verify_all() == []
         keeper = keeper_of(ledger)
         assert keeper.rebuild() == 12

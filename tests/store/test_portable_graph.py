@@ -1,0 +1,169 @@
+"""Entities, questions and edges in exports (D-14, X-D13)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+import ledger_rows as made
+from filled_store import IDENTITY, doctor, exported, filled, keeper_of, levels
+from vestig.changes import ChangeSet, EntityPatch
+from vestig.errors import ConflictError, ValidationError
+from vestig.graph import EntityListing
+from vestig.store import SqliteLedger, open_ledger
+from vestig.store.portability import restore
+from vestig.types import EdgeType
+
+Line = dict[str, Any]
+EVERY = EntityListing(limit=None, include_expired=True)
+
+
+def parsed(raw: bytes) -> list[Line]:
+    return [json.loads(line) for line in raw.splitlines()]
+
+
+def lines(records: list[Line]) -> list[str]:
+    return [json.dumps(record) for record in records]
+
+
+def of(records: list[Line], kind: str) -> list[Line]:
+    return [record for record in records if record["record"] == kind]
+
+
+def remember(ledger: SqliteLedger, text: str, *names: str) -> str:
+    new = made.memory(text)
+    entities = tuple(made.entity(name) for name in names)
+    changes = made.added(new)
+    mentions = tuple(made.mention(new.id, entity.id) for entity in entities)
+    changes = structs.replace(
+        changes,
+        entities=entities,
+        edges=(*changes.edges, *mentions),
+        questions=(made.question(new.id, text=f"What of {text}?"),),
+    )
+    with ledger.write(made.NOW) as txn:
+        txn.apply(changes)
+    return str(new.id)
+
+
+def test_an_export_of_the_first_version_is_read() -> None:
+    ledger = open_ledger(None)
+    ledger.set_embedding_identity(IDENTITY)
+    with ledger.write(made.NOW) as txn:
+        txn.apply(made.added(made.memory("A text from before the graph")))
+    raw = exported(ledger)
+    older = raw.replace(b'"format_version":2', b'"format_version":1')
+    assert older != raw
+    copy = open_ledger(None)
+    restore(copy, older.splitlines())
+    assert exported(copy) == raw
+
+
+def test_a_restored_graph_makes_the_same_projection() -> None:
+    store, copy = filled(None, jobs=False), open_ledger(None)
+    restore(copy, exported(store).splitlines())
+    with store.read() as mine, copy.read() as theirs:
+        assert list(theirs.projection_rows(0)) == list(mine.projection_rows(0))
+        touched = [list(view.projection_rows(5)) for view in (mine, theirs)]
+    assert touched[0] == touched[1] != []
+    keeper_of(copy).rebuild()
+    assert levels(doctor(copy)).keys() <= {"projection"}  # in memory each has its own
+
+
+def test_merging_joins_entities_by_key_and_keeps_what_was_there() -> None:
+    mine, theirs = open_ledger(None), open_ledger(None)
+    for ledger in (mine, theirs):
+        ledger.set_embedding_identity(IDENTITY)
+    here = remember(mine, "here", "Ada", "Bob")
+    there = remember(theirs, "there", "Ada", "Cleo")
+    with theirs.read() as view:
+        ada, cleo = view.entities_by_key("default", ["PERSON:ada", "PERSON:cleo"]).values()
+    relation = made.edge(ada.id, cleo.id, EdgeType.RELATION, relation="KNOWS")
+    with theirs.write(made.NOW) as txn:
+        txn.apply(ChangeSet(namespace="default", edges=(relation,)))
+    report = restore(mine, exported(theirs).splitlines(), merge=True)
+    assert (report.memories, report.records["entity"], report.records["question"]) == (1, 1, 1)
+    with mine.read() as view:
+        names = {e.canonical_name: e.id for e, _n in view.list_entities("default", EVERY)}
+        assert names.keys() == {"Ada", "Bob", "Cleo"}
+        assert names["Ada"] != ada.id
+        assert names["Cleo"] == cleo.id
+        assert view.mentioning("default", [names["Ada"]]) == {names["Ada"]: [there, here]}
+        (knows,) = view.list_edges("default", edge_type="RELATION")
+        assert (knows.from_id, knows.to_id) == (names["Ada"], cleo.id)
+        assert view.questions("default", [there]) == {there: ["What of there?"]}
+    assert mine.verify_all() == []
+    again = restore(mine, exported(theirs).splitlines(), merge=True)
+    assert again.restored == 0
+    before = exported(mine)
+    restore(mine, before.splitlines(), merge=True)
+    assert exported(mine) == before
+
+
+def test_x_d13_an_entity_with_another_name_under_its_id_writes_nothing() -> None:
+    store, copy = filled(None, jobs=False), open_ledger(None)
+    restore(copy, exported(store).splitlines())
+    before = exported(copy)
+    records = parsed(before)
+    of(records, "entity")[0]["norm_key"] = "PERSON:secret"
+    with pytest.raises(ConflictError, match="ent_") as caught:
+        restore(copy, lines(records), merge=True)
+    assert "secret" not in str(caught.value)
+    assert exported(copy) == before
+
+
+def test_a_chain_of_merged_entities_is_restored() -> None:
+    """The one that it was merged into may stand in a later line."""
+    store = open_ledger(None)
+    ids = []
+    for name in ("First", "Second", "Third"):
+        new = made.entity(name, embedding=None)
+        ids.append(new.id)
+        with store.write(made.NOW) as txn:
+            txn.apply(ChangeSet(namespace="default", entities=(new,)))
+    for old, into in ((ids[1], ids[2]), (ids[0], ids[1])):
+        patch = EntityPatch(entity_id=old, columns={"merged_into": into}, expired=True)
+        with store.write(made.NOW + 1) as txn:
+            txn.apply(ChangeSet(namespace="default", entity_patches=(patch,)))
+    copy = open_ledger(None)
+    restore(copy, exported(store).splitlines())
+    assert exported(copy) == exported(store)
+    with copy.read() as view:
+        merged = [entity.merged_into for entity in view.entities("default", ids)]
+    assert merged == [ids[1], ids[2], None]
+
+
+BROKEN: dict[str, tuple[str, Callable[[Line], Any]]] = {
+    "aliases": ("entity", lambda r: r.update(aliases=["a"])),
+    "merged into nothing": ("entity", lambda r: r.update(merged_into="ent_" + "0" * 32)),
+    "wseq before seq": ("entity", lambda r: r.update(seq=9, wseq=8)),
+    "half a vector": ("entity_vector", lambda r: r.update(embedding="AAAA")),
+    "model": ("entity_vector", lambda r: r.update(model="another")),
+    "unknown entity": ("entity_vector", lambda r: r.update(entity="ent_" + "0" * 32)),
+    "position": ("question", lambda r: r.update(position=-2)),
+    "a question that is none": ("question", lambda r: r.update(position=-1)),
+    "question's model": ("question", lambda r: r.update(model="another")),
+    "question twice": ("question", lambda r: r.update(position=1)),
+    "no such end": ("edge", lambda r: r.update(from_id="mem_" + "0" * 32)),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_bad_line_of_the_graph_is_named_and_nothing_is_written(case: str) -> None:
+    kind, change = BROKEN[case]
+    records = parsed(exported(filled(None)))
+    victim = of(records, kind)[0]
+    place = records.index(victim) + 1
+    change(victim)
+    copy = open_ledger(None)
+    with pytest.raises((ValidationError, ConflictError)) as caught:
+        restore(copy, lines(records))
+    if case != "question twice":
+        assert f"line {place}" in str(caught.value)
+    with copy.read() as view:
+        assert view.seq == 0
+        assert view.list_entities("default", EVERY) == []
