@@ -16,7 +16,7 @@ from typing import Final
 
 from vestig import _core
 
-__all__ = ["SEGMENTS_MAX", "Merger", "why"]
+__all__ = ["SEGMENTS_MAX", "Merger", "come_last", "why"]
 
 # A scan asks each segment; more than this are merged.
 SEGMENTS_MAX: Final = 6
@@ -48,7 +48,7 @@ class Merger:
             self._thread.start()
 
     def _work(self) -> None:
-        _come_last()
+        come_last()
         try:
             while not self._closed and self._core.merge(SEGMENTS_MAX):
                 continue
@@ -75,7 +75,7 @@ class Merger:
             thread.join()
 
 
-def _come_last() -> None:
+def come_last() -> None:
     """Gives this thread the niceness of background work, where threads have one of their own."""
     if sys.platform == "linux":
         me = threading.get_native_id()

@@ -284,6 +284,8 @@ class ProjectionKeeper:
         Raises:
             OSError: the disk refused.
         """
+        # What a merge writes now may hold what was forgotten.
+        self.merger.rest()
         for _ in range(_ATTEMPTS):
             with self._newest() as view:
                 self.align(view)
