@@ -132,11 +132,13 @@ def _restore(
     warnings = []
     if report.kept:
         warnings.append(f"{report.kept} memories differ from the file and were kept as they are")
+    if report.forgotten:
+        warnings.append(f"{report.forgotten} memories were forgotten here and were left out")
     return ImportReport(
         format=Format.EXPORT.value,
         lines=report.lines,
         imported=report.restored,
-        skipped=report.present + 1,
+        skipped=report.present + report.forgotten + 1,
         duplicates=report.duplicates,
         rejected=0,
         failed=0,

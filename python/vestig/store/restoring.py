@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
-from vestig.ids import id_bytes
+from vestig.ids import id_bytes, id_text
 from vestig.ports import EmbeddingIdentity
 from vestig.store import patches
 from vestig.store.export_records import (
@@ -47,11 +47,12 @@ ORIGIN: Final = "origin"
 
 
 class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Exact counts: `lines` = 1 header + `restored` + `present` + `duplicates`.
+    """Exact counts: `lines` = 1 header + `restored` + `present` + `duplicates` + `forgotten`.
 
     `present` are records that the store held already, or that belong to such a memory;
     `kept` of them are memories whose state in the store differs from the file and was kept;
-    `duplicates` are memories whose text the store holds under another id.
+    `duplicates` are memories whose text the store holds under another id; `forgotten` are
+    memories that were forgotten here, and stay so (L-10).
     """
 
     lines: int
@@ -60,6 +61,7 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     memories: int
     kept: int
     duplicates: int
+    forgotten: int
     records: dict[str, int]
     seq: int
 
@@ -80,6 +82,9 @@ class Restoration(GraphRestoration):
         self._waiting: list[tuple[int, MemoryRecord, int]] = []
         self._counts: Counter[str] = Counter()
         self._present = self._kept = self._duplicates = self._lines = 0
+        tombstones = fetch(self._conn, 'SELECT id FROM tombstones WHERE "row" > 0')
+        self._buried = {id_text("mem", raw) for (raw,) in tombstones}
+        self._forgotten: set[str] = set()
         # Memories may name successors that come later in the file.
         self._conn.execute("PRAGMA defer_foreign_keys = ON")
 
@@ -148,6 +153,12 @@ class Restoration(GraphRestoration):
                 raise ValidationError(name, seq, f"at most the header's seq {self._header.seq}")
 
     def _take_record(self, record: Record, number: int) -> None:
+        if self._buried:
+            if self._of_forgotten(record):
+                self._note(record, False)
+                return
+            if isinstance(record, MemoryRecord):
+                record = self._without_forgotten(record)
         match record:
             case MemoryRecord():
                 written = self._memory(record, number)
@@ -170,6 +181,18 @@ class Restoration(GraphRestoration):
             case JobRecord():
                 written = self._job(record)
         self._note(record, written)
+
+    def _of_forgotten(self, record: Record) -> bool:
+        """Whether it is a memory that was forgotten here, or belongs to one: an export made
+        before does not bring it back."""
+        if isinstance(record, MemoryRecord) and record.id in self._buried:
+            self._forgotten.add(record.id)
+        ids = (getattr(record, name, None) for name in _MEMORY_FIELDS)
+        return any(id in self._buried for id in ids)
+
+    def _without_forgotten(self, record: MemoryRecord) -> MemoryRecord:
+        gone = [name for name in _STORE_ONLY if getattr(record, name) in self._buried]
+        return msgspec.structs.replace(record, **dict.fromkeys(gone)) if gone else record
 
     def _note(self, record: Record, written: bool) -> None:
         if written:
@@ -345,13 +368,16 @@ class Restoration(GraphRestoration):
         return RestoreReport(
             lines=self._lines,
             restored=self._counts.total(),
-            present=self._present - self._duplicates,
+            present=self._present - self._duplicates - len(self._forgotten),
             memories=self._counts["memory"],
             kept=self._kept,
             duplicates=self._duplicates,
+            forgotten=len(self._forgotten),
             records=dict(self._counts),
             seq=last,
         )
 
 
 _STORE_ONLY: Final = frozenset(("superseded_by", "revives"))
+# Where records name a memory that they cannot be without.
+_MEMORY_FIELDS: Final = ("id", "memory", "from_id", "to_id", "superseding", "superseded")
