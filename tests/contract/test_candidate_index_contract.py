@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -77,3 +79,15 @@ def test_r20_packed_and_loaded_it_answers_the_same(adapter: tuple[Maker, Maker])
         load(DIMENSIONS + 1, packed)
     with pytest.raises(ValueError, match=r"."):
         load(DIMENSIONS, packed[: len(packed) // 2])
+
+
+def test_an_index_may_be_loaded_before_a_model() -> None:
+    """In a process of its own: usearch before onnxruntime ends it."""
+    script = (
+        "from vestig.embedders.builtin import BuiltinEmbedder\n"
+        "from vestig.indexes import usearch\n"
+        "usearch.build(24, [])\n"
+        "BuiltinEmbedder().embed(['a text'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()[-500:]

@@ -45,10 +45,17 @@ class UsearchIndex:
         return bytes(self._index.save())
 
 
-def _empty(dimensions: int) -> Any:
+def _index() -> Any:
+    """The class. A process that loads usearch and later onnxruntime dies of it, the other way
+    round both work: so whoever asks for one loads both."""
+    import onnxruntime  # noqa: F401
     from usearch.index import Index
 
-    return Index(
+    return Index
+
+
+def _empty(dimensions: int) -> Any:
+    return _index()(
         ndim=dimensions,
         metric="cos",
         dtype="i8",
@@ -77,10 +84,8 @@ def load(dimensions: int, packed: Any) -> UsearchIndex:
     Raises:
         ValueError: not an index of such vectors.
     """
-    from usearch.index import Index
-
     try:
-        index = Index.restore(packed, view=True)
+        index = _index().restore(packed, view=True)
     except RuntimeError as error:
         raise ValueError(str(error)) from error
     if index is None or index.ndim != dimensions:
