@@ -1,0 +1,127 @@
+"""Every operation once on the command line: one JSON document, or text (S-02, X-S01)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from command_answers import Vestig
+
+from vestig.surfaces.operations import operations
+
+
+def an_edge(vestig: Vestig) -> str:
+    """Id of the edge from a memory's source."""
+    return str(vestig("edge", "list", "--json").document["edges"][0]["id"])
+
+
+def two_entities(vestig: Vestig) -> list[str]:
+    """Ids of two names that a memory mentions."""
+    vestig("memory", "add", "The keys are kept by Ada Lovelace and Grace Hopper")
+    return [one["id"] for one in vestig("entity", "list", "--json").document["entities"]]
+
+
+def commands(
+    tmp_path: Path, ids: list[str], produced: str, named: list[str]
+) -> dict[str, tuple[str, ...]]:
+    """One line for each operation, in an order in which all of them succeed."""
+    bench = tmp_path / "bench"
+    bench.mkdir()
+    (bench / "corpus.jsonl").write_text('{"id": "d1", "text": "The port is 5433", "turn": 0}\n')
+    (bench / "queries.jsonl").write_text(
+        '{"id": "q1", "text": "which port?", "relevant": ["d1"], "category": "fact"}\n'
+    )
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text('{"content": "The nightly backup writes to the bucket vault-eu"}\n')
+    return {
+        "memory add": ("memory", "add", "Kofi owns the search cluster this month"),
+        "memory search": ("memory", "search", "which port"),
+        "memory recall": ("memory", "recall", "which port", "--explain", "--timing"),
+        "memory show": ("memory", "show", ids[0]),
+        "memory list": ("memory", "list"),
+        "memory events": ("memory", "events", ids[0]),
+        "memory pin": ("memory", "pin", ids[0]),
+        "memory unpin": ("memory", "unpin", ids[0]),
+        "memory archive": ("memory", "archive", ids[0]),
+        "memory restore": ("memory", "restore", ids[0]),
+        "search": ("search", "which port"),
+        "entity list": ("entity", "list"),
+        "entity show": ("entity", "show", named[0], "--expand"),
+        "entity extract": ("entity", "extract"),
+        "housekeeping entity-backfill": ("housekeeping", "entity-backfill"),
+        "entity merge": ("entity", "merge", named[0], named[1]),
+        "entity expire": ("entity", "expire", named[1]),
+        "entity purge": ("entity", "purge", "--yes"),
+        "edge link": ("edge", "link", ids[0], ids[1]),
+        "edge list": ("edge", "list"),
+        "edge show": ("edge", "show", produced),
+        "edge unlink": ("edge", "unlink", produced),
+        "edge rebuild": ("edge", "rebuild"),
+        "memory update": ("memory", "update", ids[0], "--tags", "a,b"),
+        "memory supersede": ("memory", "supersede", ids[0], ids[1]),
+        "memory deprecate": ("memory", "deprecate", ids[2]),
+        "housekeeping enrich": ("housekeeping", "enrich"),
+        "memory forget": ("memory", "forget", ids[2], "--yes"),
+        "housekeeping gc": ("housekeeping", "gc"),
+        "housekeeping compact": ("housekeeping", "compact"),
+        "export": ("export", str(tmp_path / "out.jsonl")),
+        "import": ("import", str(lines)),
+        "backup": ("backup", str(tmp_path / "copy")),
+        "rebuild": ("rebuild",),
+        "doctor": ("doctor",),
+        "demo": ("demo",),
+        "eval": ("eval", str(bench), "--profile", "default"),
+        "config show": ("config", "show"),
+        "config explain": ("config", "explain", "hygiene.min_chars"),
+    }
+
+
+DOCUMENTS = {
+    "memory add": "outcome",
+    "memory search": "recall",
+    "memory recall": "recall",
+    "memory show": "memory",
+    "memory list": "memories",
+    "memory events": "events",
+    "memory supersede": "supersession",
+    "memory update": "update",
+    "memory forget": "forgotten",
+    "entity list": "entities",
+    "entity show": "entity",
+    "entity extract": "entity_backfill",
+    "entity merge": "entity",
+    "entity expire": "entity",
+    "entity purge": "entities_purged",
+    "housekeeping entity-backfill": "entity_backfill",
+    "edge link": "edge",
+    "edge list": "edges",
+    "edge show": "edge",
+    "edge unlink": "edge",
+    "edge rebuild": "edges_rebuilt",
+    "housekeeping gc": "gc",
+    "housekeeping compact": "compaction",
+    "housekeeping enrich": "enrichment",
+    "eval": "evaluation",
+    "config show": "config",
+    "config explain": "explanations",
+}
+
+
+def test_x_s01_every_command_gives_one_document(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
+    assert set(lines) == {op.name for op in operations()}
+    for name, words in lines.items():
+        answer = vestig(*words, "--json")
+        assert answer.code == 0, (name, answer.err)
+        type_name = DOCUMENTS.get(name, name if " " not in name else "state")
+        assert answer.document["schema"] == f"vestig/{type_name}/1", name
+
+
+def test_x_s01_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+    lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
+    for name, words in lines.items():
+        answer = vestig(*words)
+        assert answer.code == 0, (name, answer.err)
+        assert answer.out.strip(), name
+        assert "<vestig." not in answer.out
