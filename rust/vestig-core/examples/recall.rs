@@ -9,7 +9,7 @@ use vestig_core::format::Identity;
 use vestig_core::kernels::dot::{dot_rows, unit};
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::projection::Projection;
-use vestig_core::recall::{Base, Effort, Query, Ranking, Weights, recall};
+use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
 use vestig_core::tail::NewRow;
 
 const D: usize = 384;
@@ -78,24 +78,20 @@ fn main() {
         ..Filter::default()
     };
     let ranking = Ranking {
-        base: Base::Linear,
         weights: [Weights {
             bias: -1.0,
-            cosine: Some(2.0),
-            lexical: Some(3.0),
+            terms: [Some(2.0), None, None, None, None, Some(3.0), None],
         }; 4],
-        trace: TraceParams::new(vec![0.0; 13]),
         tracerank_power: 0.5,
-        pool: Some(50),
-        limit: 10,
-        min_score: None,
-        query_time: 0,
+        pool: Pool::Best(50),
+        ..Ranking::plain(Base::Linear, TraceParams::new(vec![0.0; 13]))
     };
     let snapshot = projection.snapshot();
     let queries: Vec<Query> = (0..40)
         .map(|_| Query {
             vector: Some(dice.vector()),
             terms: Some(vestig_core::words::terms(&dice.text(11), None)),
+            ..Query::default()
         })
         .collect();
     let time = |name: &str, run: &dyn Fn(&Query)| {

@@ -10,7 +10,7 @@ use vestig_core::graph::Graph;
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::merging::Goal;
 use vestig_core::projection::Projection;
-use vestig_core::recall::{Base, Effort, Query, Ranking, Weights, recall};
+use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
 use vestig_core::segment::{EdgeVersion, EventRow, Id, NO_TIME};
 use vestig_core::similar::{Limits, Probe, similar};
 use vestig_core::tail::NewRow;
@@ -159,21 +159,18 @@ fn filter() -> Filter {
 fn ranking(base: Base, pool: Option<usize>, limit: usize, power: f64) -> Ranking {
     let weights = |bias: f64| Weights {
         bias,
-        cosine: Some(2.0),
-        lexical: Some(1.5),
+        terms: [Some(2.0), None, None, None, None, Some(1.5), None],
     };
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;
     event_weights[3] = 1.0;
     Ranking {
-        base,
         weights: [weights(0.1), weights(-0.3), weights(0.0), weights(0.0)],
-        trace: TraceParams::new(event_weights),
         tracerank_power: power,
-        pool,
+        pool: pool.map_or(Pool::All, Pool::Best),
         limit,
-        min_score: None,
         query_time: 10_000_000_000_000,
+        ..Ranking::plain(base, TraceParams::new(event_weights))
     }
 }
 
@@ -223,27 +220,31 @@ fn queries(dice: &mut Dice, dimensions: usize, coarse: bool) -> Vec<Query> {
         Query {
             vector: Some(dice.vector(dimensions, coarse)),
             terms: terms("cache the night"),
+            ..Query::default()
         },
         Query {
             vector: Some(dice.vector(dimensions, coarse)),
             terms: None,
+            ..Query::default()
         },
         Query {
             vector: None,
             terms: terms("Paris deploy deploy v2.1"),
+            ..Query::default()
         },
         Query {
             vector: Some(vec![0.0; dimensions]),
             terms: terms("unheard"),
+            ..Query::default()
         },
     ]
 }
 
 fn rankings() -> Vec<Ranking> {
     let mut odd = ranking(Base::Linear, Some(3), 9, 1.0);
-    odd.weights[1].cosine = Some(-1.0);
-    odd.weights[2].cosine = None;
-    odd.weights[3].lexical = None;
+    odd.weights[1].terms[0] = Some(-1.0);
+    odd.weights[2].terms[0] = None;
+    odd.weights[3].terms[5] = None;
     vec![
         ranking(Base::Linear, Some(20), 7, 0.5),
         ranking(Base::Semantic, Some(5), 5, 1.0),

@@ -4,10 +4,46 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::fields::Field;
-use super::{Base, Candidate, Scorer, by_start};
+use super::scorer::Scorer;
+use super::types::{Base, term};
 use crate::format::Section;
-use crate::kernels::select::top_k;
+use crate::kernels::select::{descending, top_k};
+use crate::segment::Id;
 use crate::snapshot::has;
+
+/// A row with the numbers that order it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    /// Position of the field, which is that of the part.
+    pub(super) field: usize,
+    pub(super) row: usize,
+    pub(super) id: Id,
+    /// Content cosine.
+    pub(super) cosine: f64,
+    /// S.
+    pub(super) start: f64,
+}
+
+impl Candidate {
+    pub(super) fn of(fields: &[Field<'_>], scorer: &Scorer<'_>, i: usize, row: usize) -> Self {
+        let field = &fields[i];
+        let cosine = field.content(scorer, row);
+        let known = field.known(row);
+        Self {
+            field: i,
+            row,
+            id: field.segment.ids()[row],
+            cosine,
+            start: scorer.start(scorer.weights(field, row), cosine, &known),
+        }
+    }
+}
+
+pub(super) fn by_start(a: &Candidate, b: &Candidate) -> Ordering {
+    descending(a.start, b.start)
+        .then(descending(a.cosine, b.cosine))
+        .then(a.id.cmp(&b.id))
+}
 
 /// A float that sorts by `total_cmp`.
 #[derive(PartialEq)]
@@ -27,7 +63,8 @@ impl Ord for Total {
     }
 }
 
-/// A cheap upper bound of S without divisions: most rows end here.
+/// A cheap upper bound of S without divisions, for rows that have nothing but a cosine and a
+/// lexical score: most rows end here.
 struct Screen {
     /// Per origin: constant, factor of the cosine, factor of the lexical score, sign of the error.
     factors: [(f64, f64, f64, f64); 4],
@@ -37,17 +74,21 @@ struct Screen {
 impl Screen {
     fn new(scorer: &Scorer<'_>) -> Self {
         let inverse = |most: f64| if most > 0.0 { 1.0 / most } else { 0.0 };
-        let linear = scorer.ranking.base == Base::Linear;
+        let linear = scorer.ranking.base == Base::Linear && scorer.start_enabled;
+        let lexical_max = scorer.maxima[term::LEXICAL];
         let mut slack = 0.0_f64;
         let factors = scorer.ranking.weights.map(|weights| {
             if !linear {
                 return (0.0, 1.0, 0.0, 1.0);
             }
-            let factor = weights.cosine.unwrap_or(0.0) * inverse(scorer.cosine_max);
-            let words = scorer.lexical_max.map_or(0.0, inverse) * weights.lexical.unwrap_or(0.0);
+            let cosine = weights.terms[term::COSINE].unwrap_or(0.0);
+            let factor = cosine * scorer.maxima[term::COSINE].map_or(0.0, inverse);
+            let words = lexical_max.map_or(0.0, inverse)
+                * weights.terms[term::LEXICAL].unwrap_or(0.0);
             // Far above the roundings of both forms: each term has at most four of 2⁻⁵³.
-            let lexical_most = scorer.lexical_max.unwrap_or(0.0);
-            let size = weights.bias.abs() + factor.abs() + (words * lexical_most).abs();
+            let size = weights.bias.abs()
+                + factor.abs()
+                + (words * lexical_max.unwrap_or(0.0)).abs();
             slack = slack.max(size * 1e-12);
             (
                 weights.bias,
@@ -60,61 +101,105 @@ impl Screen {
     }
 }
 
+/// Calls `visit` with every eligible row whose upper bound may reach what `visit` last returned.
+fn sift(
+    fields: &[Field<'_>],
+    scorer: &Scorer<'_>,
+    mut least: f64,
+    mut visit: impl FnMut(usize, usize, (f64, f64)) -> f64,
+) {
+    let screen = Screen::new(scorer);
+    for (i, field) in fields.iter().enumerate() {
+        if !field.any {
+            continue;
+        }
+        let bounds = |row: usize| {
+            let known = field.known(row);
+            let content = field.content_bounds(row);
+            scorer.bounds(scorer.weights(field, row), content, &known)
+        };
+        for special in &field.special {
+            let row = special.row as usize;
+            if has(&field.eligible, row) {
+                least = visit(i, row, bounds(row));
+            }
+        }
+        let attributes = field.segment.column::<[u8; 8]>(Section::Attributes);
+        let memories = &attributes[..field.segment.memory_rows()];
+        for (row, codes) in memories.iter().enumerate() {
+            if field.screened {
+                let (constant, factor, words, sign) = screen.factors[usize::from(codes[2] & 3)];
+                let edge = field.similarity.edge(row, sign);
+                let lexical = field.lexical(row);
+                if constant + factor * edge + words * lexical + screen.slack < least {
+                    continue;
+                }
+            }
+            if has(&field.eligible, row) && !field.is_special(row) {
+                let (low, high) = bounds(row);
+                if high >= least {
+                    least = visit(i, row, (low, high));
+                }
+            }
+        }
+    }
+}
+
 /// The best `k` rows by S, best first, with exact numbers.
 ///
 /// One pass: a row whose upper bound stays below the k-th best lower bound so far is out.
 pub(super) fn candidates(fields: &[Field<'_>], scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
-    let screen = Screen::new(scorer);
     let mut lowers: BinaryHeap<Reverse<Total>> = BinaryHeap::new();
     let mut threshold = f64::NEG_INFINITY;
     let mut possible: Vec<(usize, usize, f64)> = Vec::new();
-    for (i, field) in fields.iter().enumerate() {
-        let attributes = field.segment.column::<[u8; 8]>(Section::Attributes);
-        let memories = &attributes[..field.segment.memory_rows()];
-        for (row, codes) in memories.iter().enumerate() {
-            let origin = usize::from(codes[2] & 3);
-            let (constant, factor, words, sign) = screen.factors[origin];
-            let lexical = field.lexical(row);
-            let edge = field.similarity.edge(row, sign);
-            if constant + factor * edge + words * lexical + screen.slack < threshold
-                || !has(&field.eligible, row)
-            {
-                continue;
-            }
-            let bounds = field.similarity.bounds(row);
-            let (low, high) = scorer.bounds(&scorer.ranking.weights[origin], bounds, lexical);
-            if high < threshold {
-                continue;
-            }
-            possible.push((i, row, high));
-            lowers.push(Reverse(Total(low)));
-            if lowers.len() > k {
-                lowers.pop();
-            }
-            if lowers.len() == k {
-                threshold = lowers.peek().map_or(threshold, |least| least.0.0);
-            }
+    sift(fields, scorer, threshold, |i, row, (low, high)| {
+        possible.push((i, row, high));
+        lowers.push(Reverse(Total(low)));
+        if lowers.len() > k {
+            lowers.pop();
         }
-    }
+        if lowers.len() == k {
+            threshold = lowers.peek().map_or(threshold, |least| least.0.0);
+        }
+        threshold
+    });
     possible.retain(|(_, _, high)| *high >= threshold);
-    let exact = |(i, row, _): (usize, usize, f64)| {
-        let field = &fields[i];
-        let cosine = match field.similarity.errors {
-            None => field.similarity.bounds(row).0,
-            Some(_) => scorer.exact(field.segment, row),
-        };
-        let weights =
-            &scorer.ranking.weights[usize::from(field.segment.attributes(row).origin & 3)];
-        let start = scorer.start(weights, cosine, field.lexical(row));
-        Candidate {
-            field: i,
-            row,
-            id: field.segment.ids()[row],
-            cosine,
-            start,
-        }
-    };
+    let exact = |(i, row, _)| Candidate::of(fields, scorer, i, row);
     let mut found: Vec<Candidate> = possible.into_iter().map(exact).collect();
     top_k(&mut found, k, by_start);
     found
+}
+
+/// How many eligible rows come before each of these in order of S.
+pub(super) fn ranks(
+    fields: &[Field<'_>],
+    scorer: &Scorer<'_>,
+    targets: &[Candidate],
+) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..targets.len()).collect();
+    order.sort_unstable_by(|a, b| by_start(&targets[*a], &targets[*b]));
+    let sorted: Vec<&Candidate> = order.iter().map(|i| &targets[*i]).collect();
+    let Some(least) = sorted.last().map(|last| last.start) else {
+        return Vec::new();
+    };
+    let mut before = vec![0_usize; sorted.len() + 1];
+    sift(fields, scorer, least, |i, row, (low, high)| {
+        let surely = sorted.partition_point(|target| target.start >= low);
+        let maybe = sorted.partition_point(|target| target.start > high);
+        let first = if surely == maybe {
+            surely
+        } else {
+            let exact = Candidate::of(fields, scorer, i, row);
+            sorted.partition_point(|target| by_start(&exact, target) != Ordering::Less)
+        };
+        before[first] += 1;
+        least
+    });
+    let mut ranks = vec![0; targets.len()];
+    let mut sum = 0;
+    for (place, target) in order.into_iter().enumerate() {
+        sum += before[place];
+        ranks[target] = sum;
+    }
+    ranks
 }

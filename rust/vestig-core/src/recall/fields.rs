@@ -1,6 +1,7 @@
 //! The columns of one call: eligible rows of a segment, their cosines and lexical scores.
 
-use super::types::Effort;
+use super::scorer::{Known, Scorer};
+use super::types::{Effort, TERMS, term};
 use crate::format::Section;
 use crate::kernels::dot::{cosine, dot, dot_rows};
 use crate::kernels::lexical::{self, Norms};
@@ -49,18 +50,137 @@ impl Similarity<'_> {
     }
 }
 
+/// What few rows have.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Special {
+    pub(super) row: u32,
+    /// Raw value of the entity signal.
+    pub(super) entity: f64,
+    /// Raw value of the entity walk.
+    pub(super) walk: f64,
+    /// The nearest question with its cosine; then `content` is the exact cosine of the memory.
+    pub(super) question: Option<(u32, f64)>,
+    pub(super) content: f64,
+}
+
 /// One segment during a call.
 pub(super) struct Field<'a> {
     pub(super) segment: &'a Segment,
     pub(super) eligible: Bits,
+    /// Whether any row is eligible.
+    pub(super) any: bool,
     pub(super) similarity: Similarity<'a>,
     /// Raw lexical score by row; empty = all 0.
     pub(super) lexical: Vec<f64>,
+    /// Raw keyword, temporal and recency values by row; empty = all 0.
+    pub(super) dense: [Vec<f64>; 3],
+    /// Whether S is made of cosine and lexical score alone, except in `special`.
+    pub(super) screened: bool,
+    /// By row.
+    pub(super) special: Vec<Special>,
+    /// Rows in `special`; empty = none.
+    marks: Bits,
 }
 
-impl Field<'_> {
+/// Positions in SIGNALS of `Field::dense`.
+pub(super) const DENSE: [usize; 3] = [term::KEYWORD, term::TEMPORAL, term::RECENCY];
+
+impl<'a> Field<'a> {
+    pub(super) fn new(segment: &'a Segment, eligible: Bits) -> Self {
+        Self {
+            segment,
+            any: eligible.iter().any(|word| *word != 0),
+            eligible,
+            similarity: Similarity {
+                values: Vec::new(),
+                errors: None,
+            },
+            lexical: Vec::new(),
+            dense: Default::default(),
+            screened: true,
+            special: Vec::new(),
+            marks: Bits::new(),
+        }
+    }
+
     pub(super) fn lexical(&self, row: usize) -> f64 {
         self.lexical.get(row).copied().unwrap_or(0.0)
+    }
+
+    #[inline]
+    pub(super) fn is_special(&self, row: usize) -> bool {
+        self.marks.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    pub(super) fn special(&self, row: usize) -> Option<&Special> {
+        if !self.is_special(row) {
+            return None;
+        }
+        let at = self.special.binary_search_by_key(&(row as u32), |s| s.row).ok()?;
+        Some(&self.special[at])
+    }
+
+    /// Changes what is special about rows; later values of a row are added by `set`.
+    pub(super) fn mark<T>(&mut self, rows: Vec<(u32, T)>, set: impl Fn(&mut Special, T)) {
+        if rows.is_empty() {
+            return;
+        }
+        if self.marks.is_empty() {
+            self.marks = vec![0; self.eligible.len()];
+        }
+        let known = self.special.len();
+        let mut fresh: Vec<(u32, T)> = Vec::new();
+        for (row, value) in rows {
+            match self.special[..known].binary_search_by_key(&row, |s| s.row) {
+                Ok(at) => set(&mut self.special[at], value),
+                Err(_) => fresh.push((row, value)),
+            }
+        }
+        for (row, value) in fresh {
+            self.marks[row as usize / 64] |= 1 << (row % 64);
+            let mut special = Special {
+                row,
+                ..Special::default()
+            };
+            set(&mut special, value);
+            self.special.push(special);
+        }
+        self.special.sort_unstable_by_key(|special| special.row);
+    }
+
+    /// What is known of a row beside its cosine.
+    #[inline]
+    pub(super) fn known(&self, row: usize) -> Known {
+        let mut raw = [0.0; TERMS];
+        raw[term::LEXICAL] = self.lexical(row);
+        if !self.screened {
+            for (at, column) in DENSE.into_iter().zip(&self.dense) {
+                raw[at] = column.get(row).copied().unwrap_or(0.0);
+            }
+        }
+        let mut question = None;
+        if let Some(special) = self.special(row) {
+            raw[term::ENTITY] = special.entity;
+            raw[term::ENTITY_WALK] = special.walk;
+            question = special.question;
+        }
+        Known { question, raw }
+    }
+
+    /// Bounds of a row's content cosine; equal when it is exact.
+    pub(super) fn content_bounds(&self, row: usize) -> (f64, f64) {
+        match self.special(row) {
+            Some(special) if special.question.is_some() => (special.content, special.content),
+            _ => self.similarity.bounds(row),
+        }
+    }
+
+    /// The exact content cosine of an eligible row.
+    pub(super) fn content(&self, scorer: &Scorer<'_>, row: usize) -> f64 {
+        match self.similarity.errors {
+            None => self.content_bounds(row).0,
+            Some(_) => scorer.exact(self.segment, row),
+        }
     }
 }
 
@@ -111,6 +231,36 @@ pub(super) fn measure<'a>(
     let errors = quantised.map(|query| (segment.column::<f32>(Section::Bounds), query));
     poison(&mut values, &field.eligible);
     field.similarity = Similarity { values, errors };
+}
+
+/// The nearest stored question of every eligible row that has some. Their cosines leave
+/// the common column, so that no scan takes them for S_query.
+pub(super) fn ask(field: &mut Field<'_>, vector: &[f32]) {
+    let segment = field.segment;
+    if segment.question_count() == 0 {
+        return;
+    }
+    let mut found = Vec::new();
+    for row in set_bits(&field.eligible) {
+        let mut best: Option<(u32, f64)> = None;
+        for (i, number) in segment.questions(row).enumerate() {
+            let value = cosine(dot(vector, segment.question_vector(number)));
+            if best.is_none_or(|(_, most)| value > most) {
+                best = Some((i as u32, value));
+            }
+        }
+        if best.is_some() {
+            let content = cosine(dot(vector, segment.vector(row)));
+            found.push((row as u32, (best, content)));
+        }
+    }
+    for (row, _) in &found {
+        field.similarity.values[*row as usize] = f32::NEG_INFINITY;
+    }
+    field.mark(found, |special, (question, content)| {
+        special.question = question;
+        special.content = content;
+    });
 }
 
 /// Ineligible rows get a value below every cosine, so that scans need not look at the bits.

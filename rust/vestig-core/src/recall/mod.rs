@@ -1,99 +1,39 @@
 //! Recall: the only caller of the kernels, fused over one snapshot.
 //!
-//! Definition: every eligible row's exact cosine, lexical score and S, the best by S, then
-//! by final score. Above `STAGED_ROWS` rows the same result is found from 8-bit bounds: every
+//! Definition: every eligible row's exact cosine, signals and S, the best by S, what
+//! the traversal reaches from them, then all by final score. Above `STAGED_ROWS` rows the
+//! same result is found from 8-bit bounds: every term but the cosine is known before, and every
 //! number of S is monotone in the cosine, operation by operation, also after rounding, so S of an
 //! upper bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
 
 mod candidates;
 mod fields;
+mod net;
+mod rank;
+mod scorer;
+mod terms;
 mod types;
 
-use std::cmp::Ordering;
-
-use self::candidates::candidates;
-use self::fields::{Field, Similarity, drop_dissimilar, measure, score_words, unembedded};
-pub use self::types::{Base, Effort, Hit, Query, Ranking, STAGED_ROWS, Scan, Weights};
+use self::candidates::{Candidate, candidates};
+use self::fields::{Field, ask, drop_dissimilar, measure, score_words, unembedded};
+use self::net::Net;
+use self::rank::Ranker;
+use self::scorer::Scorer;
+use self::types::term;
+pub use self::types::{
+    Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, SIGNALS, STAGED_ROWS, Scan, TERMS,
+    Traversal, Weights,
+};
 use crate::eligible::{Filter, eligible};
-use crate::format::Section;
-use crate::kernels::dot::{cosine, dot, unit};
-use crate::kernels::math;
+use crate::graph::Node;
+use crate::kernels::dot::{cosine, unit};
 use crate::kernels::quantised::QuantisedQuery;
-use crate::kernels::select::{descending, top_k};
-use crate::kernels::trace::{Stability, TraceEvent, TraceFactors, TraceSubject, tracerank};
-use crate::segment::{Id, Segment};
 use crate::snapshot::{Snapshot, count};
 
 /// Above the roundings of a float32 sum of a cosine and its bound.
 const SLACK: f32 = 1e-6;
-/// Position of SUMMARY in Kind.
-const KIND_SUMMARY: u8 = 1;
-
-#[derive(Debug, Clone, Copy)]
-struct Candidate {
-    field: usize,
-    row: usize,
-    id: Id,
-    cosine: f64,
-    start: f64,
-}
-
-fn by_start(a: &Candidate, b: &Candidate) -> Ordering {
-    descending(a.start, b.start)
-        .then(descending(a.cosine, b.cosine))
-        .then(a.id.cmp(&b.id))
-}
-
-/// What S is made of besides the row's own numbers.
-struct Scorer<'a> {
-    ranking: &'a Ranking,
-    /// Unit query, whole lanes; empty = none.
-    vector: Vec<f32>,
-    cosine_max: f64,
-    /// None = the lexical term is absent.
-    lexical_max: Option<f64>,
-}
-
-impl Scorer<'_> {
-    fn exact(&self, segment: &Segment, row: usize) -> f64 {
-        if self.vector.is_empty() {
-            0.0
-        } else {
-            cosine(dot(&self.vector, segment.vector(row)))
-        }
-    }
-
-    fn normalised(value: f64, most: f64) -> f64 {
-        if most > 0.0 { value / most } else { 0.0 }
-    }
-
-    /// S of a row with that cosine.
-    #[inline]
-    fn start(&self, weights: &Weights, cosine: f64, lexical: f64) -> f64 {
-        if self.ranking.base != Base::Linear {
-            return cosine;
-        }
-        let mut sum = weights.bias;
-        if let Some(weight) = weights.cosine {
-            sum += weight * Self::normalised(cosine, self.cosine_max);
-        }
-        if let (Some(weight), Some(most)) = (weights.lexical, self.lexical_max) {
-            sum += weight * Self::normalised(lexical, most);
-        }
-        sum
-    }
-
-    /// Bounds of S from bounds of the cosine.
-    #[inline]
-    fn bounds(&self, weights: &Weights, (low, high): (f64, f64), lexical: f64) -> (f64, f64) {
-        let falls = self.ranking.base == Base::Linear && weights.cosine.is_some_and(|w| w < 0.0);
-        let (low, high) = if falls { (high, low) } else { (low, high) };
-        (
-            self.start(weights, low, lexical),
-            self.start(weights, high, lexical),
-        )
-    }
-}
+/// Memories that the entity walk starts from.
+const WALK_STARTS: usize = 4;
 
 /// One query over one snapshot.
 #[must_use]
@@ -105,6 +45,7 @@ pub fn recall(
     effort: Effort,
 ) -> Scan {
     let mut scan = Scan::default();
+    let query = &distinct_parts(query);
     let mut vector = Vec::new();
     if let Some(given) = &query.vector {
         vector.resize(snapshot.identity.lanes(), 0.0);
@@ -114,26 +55,16 @@ pub fn recall(
     for part in &snapshot.parts {
         let (bits, stored) = eligible(part, filter);
         scan.stored += stored;
-        if bits.iter().any(|word| *word != 0) {
-            fields.push(Field {
-                segment: &part.segment,
-                eligible: bits,
-                similarity: Similarity {
-                    values: Vec::new(),
-                    errors: None,
-                },
-                lexical: Vec::new(),
-            });
-        }
+        fields.push(Field::new(&part.segment, bits));
     }
     let rows: usize = fields.iter().map(|field| count(&field.eligible)).sum();
     let staged = rows >= effort.staged_rows
         && filter.min_similarity.is_none()
-        && wanted(ranking) < rows
+        && wanted(ranking, false) < rows
         && !vector.is_empty();
     let quantised = staged.then(|| QuantisedQuery::new(&vector));
     if !vector.is_empty() {
-        for field in &mut fields {
+        for field in fields.iter_mut().filter(|field| field.any) {
             measure(field, &vector, quantised.as_ref(), effort);
         }
     }
@@ -144,46 +75,142 @@ pub fn recall(
     }
     scan.eligible = fields.iter().map(|field| count(&field.eligible)).sum();
     scan.unembedded = fields.iter().map(unembedded).sum();
-    scan.terms = distinct(query.terms.as_deref().unwrap_or_default());
-    let available = query.terms.is_some() && !scan.terms.is_empty() && scan.eligible > 0;
-    let lexical_max = available.then(|| score_words(&mut fields, &scan.terms, scan.eligible));
-    let mut scorer = Scorer {
-        ranking,
-        vector,
-        cosine_max: 0.0,
-        lexical_max,
-    };
-    if !scorer.vector.is_empty() && scan.eligible > 0 {
-        scorer.cosine_max = largest_cosine(&fields, &scorer);
-        scan.cosine_max = Some(scorer.cosine_max);
+    if ranking.hyde && !vector.is_empty() {
+        for field in fields.iter_mut().filter(|field| field.any) {
+            ask(field, &vector);
+        }
     }
-    scan.lexical_max = lexical_max;
-    let best = candidates(&fields, &scorer, wanted(ranking));
-    rank(&mut scan, &fields, &scorer, filter, best);
+    scan.terms = query.terms.clone().unwrap_or_default();
+    let mut scorer = Scorer::new(ranking, query, vector);
+    let bits = fields.iter().map(|field| field.eligible.clone()).collect();
+    let pace = (&ranking.trace, ranking.query_time);
+    let mut net = Net::new(snapshot, filter, bits, scan.eligible, pace);
+    if scan.eligible > 0 {
+        fill_terms(&mut fields, &mut scorer, &net, query, scan.eligible);
+        if scorer.weighs(term::ENTITY_WALK) {
+            scorer.start_enabled = true;
+            let best = candidates(&fields, &scorer, WALK_STARTS);
+            scorer.start_enabled = ranking.start_enabled;
+            let node = |c: &Candidate| Node {
+                part: c.field as u32,
+                row: c.row as u32,
+            };
+            let best: Vec<(Node, f64)> = best.iter().map(|c| (node(c), c.start)).collect();
+            let most = terms::walk_entities(&mut fields, &mut net, query, &best);
+            scorer.maxima[term::ENTITY_WALK] = Some(most);
+        }
+    }
+    let asked = fields.iter().any(|field| !field.special.is_empty());
+    let best = candidates(&fields, &scorer, wanted(ranking, asked || scorer.alpha > 0.0));
+    scan.maxima = scorer.maxima;
+    Ranker::new(&fields, &scorer, net, query).rank(&mut scan, &best);
     scan
 }
 
-/// How many rows in order of S decide the result.
-fn wanted(ranking: &Ranking) -> usize {
-    match ranking.pool {
-        Some(pool) => pool.max(ranking.limit),
-        // Without TraceRank final and S put rows into the same order, ties included.
-        None if ranking.tracerank_power == 0.0 && ranking.base != Base::Linear => ranking.limit,
-        None => usize::MAX,
+/// The terms that are known before the cosine decides, and the normalisers.
+fn fill_terms(
+    fields: &mut [Field<'_>],
+    scorer: &mut Scorer<'_>,
+    net: &Net<'_>,
+    query: &Query,
+    eligible: usize,
+) {
+    let ranking = scorer.ranking;
+    if !scorer.vector.is_empty() {
+        scorer.maxima[term::COSINE] = Some(largest_semantic(fields, scorer));
+    }
+    if let Some(words) = query.terms.as_ref().filter(|words| !words.is_empty()) {
+        scorer.maxima[term::LEXICAL] = Some(score_words(fields, words, eligible));
+    }
+    let [keyword, temporal, entity, recency] = scorer.metadata;
+    let weighted = (ranking.keyword_weighted, ranking.entity_weighted);
+    let mut maxima = [None; 4];
+    if keyword {
+        maxima[0] = Some(terms::keyword(fields, &query.keywords, weighted.0, eligible));
+    }
+    if temporal {
+        maxima[1] = Some(terms::temporal(fields, query, ranking));
+    }
+    if entity {
+        maxima[2] = Some(terms::entity(fields, net, query, weighted.1));
+    }
+    if recency {
+        maxima[3] = Some(terms::recency(fields, ranking));
+    }
+    if ranking.base == Base::Linear {
+        scorer.maxima[term::KEYWORD..=term::RECENCY].copy_from_slice(&maxima);
+    }
+    if scorer.alpha > 0.0 {
+        fields.iter_mut().for_each(|field| field.screened = false);
     }
 }
 
-fn distinct(terms: &[String]) -> Vec<String> {
-    let mut seen: Vec<String> = Vec::new();
-    for term in terms {
-        if !seen.contains(term) {
-            seen.push(term.clone());
+/// How many rows in order of S decide the result. `mixed`: S holds more than the cosine.
+fn wanted(ranking: &Ranking, mixed: bool) -> usize {
+    let starts = if ranking.walk.is_some() || ranking.pool == Pool::Starts {
+        ranking.start_top_k
+    } else {
+        0
+    };
+    match ranking.pool {
+        Pool::Best(pool) => pool.max(ranking.limit).max(starts),
+        Pool::Starts => starts.max(ranking.limit),
+        // Then final and S put rows into the same order, ties included.
+        Pool::All
+            if ranking.tracerank_power == 0.0
+                && ranking.summary_prior == 0.0
+                && ranking.walk.is_none()
+                && ranking.watch.is_empty()
+                && !mixed
+                && matches!(ranking.base, Base::Semantic | Base::Cosine) =>
+        {
+            ranking.limit
+        }
+        Pool::All => usize::MAX,
+    }
+}
+
+/// Terms, keywords and entities once each, by first position; an entity with its best score.
+fn distinct_parts(query: &Query) -> Query {
+    fn once(texts: &[String]) -> Vec<String> {
+        let mut seen: Vec<String> = Vec::new();
+        for text in texts {
+            if !seen.contains(text) {
+                seen.push(text.clone());
+            }
+        }
+        seen
+    }
+    let mut entities: Vec<([u8; 16], f64)> = Vec::new();
+    for (id, score) in &query.entities {
+        match entities.iter_mut().find(|(known, _)| known == id) {
+            Some((_, most)) => *most = most.max(*score),
+            None => entities.push((*id, *score)),
         }
     }
-    seen
+    Query {
+        vector: query.vector.clone(),
+        terms: query.terms.as_deref().map(once),
+        keywords: once(&query.keywords),
+        windows: query.windows.clone(),
+        entities,
+        seed: query.seed,
+    }
 }
 
-/// The exact largest cosine over the eligible rows.
+/// The exact largest S_query over the eligible rows.
+fn largest_semantic(fields: &[Field<'_>], scorer: &Scorer<'_>) -> f64 {
+    let mut most = largest_cosine(fields, scorer);
+    for field in fields {
+        for special in field.special.iter().filter(|s| s.question.is_some()) {
+            let known = field.known(special.row as usize);
+            most = most.max(scorer.semantic(special.content, &known));
+        }
+    }
+    most
+}
+
+/// The exact largest cosine over the eligible rows without questions; −1 if there are none.
 fn largest_cosine(fields: &[Field<'_>], scorer: &Scorer<'_>) -> f64 {
     let mut least = f32::NEG_INFINITY;
     for field in fields {
@@ -195,7 +222,8 @@ fn largest_cosine(fields: &[Field<'_>], scorer: &Scorer<'_>) -> f64 {
             }),
         };
     }
-    if fields.iter().all(|field| field.similarity.errors.is_none()) {
+    let exact = fields.iter().all(|field| field.similarity.errors.is_none());
+    if exact || least == f32::NEG_INFINITY {
         return cosine(least);
     }
     let mut most = -1.0_f64;
@@ -211,118 +239,4 @@ fn largest_cosine(fields: &[Field<'_>], scorer: &Scorer<'_>) -> f64 {
         }
     }
     most
-}
-
-/// Final scores of the pool, its best `limit`, filled up by S.
-fn rank(
-    scan: &mut Scan,
-    fields: &[Field<'_>],
-    scorer: &Scorer<'_>,
-    filter: &Filter,
-    candidates: Vec<Candidate>,
-) {
-    let ranking = scorer.ranking;
-    let pool = ranking.pool.unwrap_or(usize::MAX).min(candidates.len());
-    let mut scratch = Vec::new();
-    let mut score = |candidate: &Candidate| {
-        let factors = factors(&mut scratch, fields, candidate, ranking, filter);
-        (final_score(ranking, candidate, factors.clipped), factors)
-    };
-    let mut direct: Vec<_> = candidates[..pool].iter().map(|c| (*c, score(c))).collect();
-    top_k(&mut direct, ranking.limit, |(a, (x, _)), (b, (y, _))| {
-        descending(x.1, y.1)
-            .then(descending(a.cosine, b.cosine))
-            .then(a.id.cmp(&b.id))
-    });
-    let missing = ranking.limit - direct.len().min(ranking.limit);
-    let direct_count = direct.len();
-    direct.extend(
-        candidates[pool..]
-            .iter()
-            .take(missing)
-            .map(|c| (*c, score(c))),
-    );
-    for (i, (candidate, ((base, final_score), trace))) in direct.into_iter().enumerate() {
-        if ranking.min_score.is_some_and(|least| final_score < least) {
-            scan.below_min_score += 1;
-            continue;
-        }
-        let field = &fields[candidate.field];
-        let attributes = field.segment.attributes(candidate.row);
-        let raw = field.lexical(candidate.row);
-        let lexical = scorer
-            .lexical_max
-            .map(|most| (raw, Scorer::normalised(raw, most)));
-        scan.hits.push(Hit {
-            id: candidate.id,
-            final_score,
-            cosine: candidate.cosine,
-            start_score: candidate.start,
-            base,
-            origin: attributes.origin,
-            embedded: attributes.embedded,
-            cosine_normalised: Scorer::normalised(candidate.cosine, scorer.cosine_max),
-            lexical,
-            matched_terms: matched(field.segment, candidate.row, &scan.terms),
-            filled: i >= direct_count,
-            trace,
-            stability: attributes.stability,
-        });
-    }
-}
-
-/// (base, final) of R-12 at path 1.
-fn final_score(ranking: &Ranking, candidate: &Candidate, boost: f64) -> (f64, f64) {
-    let base = match ranking.base {
-        Base::Semantic => candidate.cosine.max(0.0),
-        Base::Linear => math::logistic(candidate.start),
-        Base::Cosine => candidate.cosine,
-    };
-    let power = ranking.tracerank_power;
-    if power == 0.0 {
-        (base, base)
-    } else if power == 1.0 {
-        (base, base * boost)
-    } else {
-        (base, base * math::pow(boost, power))
-    }
-}
-
-fn factors(
-    scratch: &mut Vec<TraceEvent>,
-    fields: &[Field<'_>],
-    candidate: &Candidate,
-    ranking: &Ranking,
-    filter: &Filter,
-) -> TraceFactors {
-    let segment = fields[candidate.field].segment;
-    let attributes = segment.attributes(candidate.row);
-    if attributes.kind == KIND_SUMMARY {
-        return TraceFactors::NONE;
-    }
-    let known = segment
-        .events(candidate.row)
-        .filter(|event| !filter.past || event.recorded <= filter.known_at)
-        .map(|e| TraceEvent {
-            kind: e.kind,
-            occurred_us: e.occurred,
-            seq: e.seq,
-            row: e.row,
-        });
-    let subject = TraceSubject {
-        valid_from_us: segment.column::<i64>(Section::Valid)[candidate.row],
-        stability: Stability::from_code(attributes.stability).unwrap_or(Stability::Unknown),
-        connectivity_n: 0,
-    };
-    tracerank(scratch, known, ranking.query_time, subject, &ranking.trace)
-}
-
-fn matched(segment: &Segment, row: usize, terms: &[String]) -> Vec<usize> {
-    let holds = |term: &String| {
-        segment.term_number(term).is_some_and(|number| {
-            let rows = segment.postings(number as usize).0;
-            rows.binary_search(&(row as u32)).is_ok()
-        })
-    };
-    (0..terms.len()).filter(|i| holds(&terms[*i])).collect()
 }

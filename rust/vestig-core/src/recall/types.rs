@@ -1,5 +1,6 @@
 //! What recall is asked and what it answers.
 
+use crate::kernels::temporal::Window;
 use crate::kernels::trace::{TraceFactors, TraceParams};
 use crate::segment::Id;
 
@@ -7,26 +8,96 @@ use crate::segment::Id;
 pub const STAGED_ROWS: usize = 2048;
 /// Fewest rows that a thread is started for.
 const THREAD_ROWS: usize = 8192;
+/// Number of terms.
+pub const TERMS: usize = 7;
+/// The terms of L in the order of their sum (Q-03, K-07).
+pub const SIGNALS: [&str; TERMS] = [
+    "cosine",
+    "keyword",
+    "temporal",
+    "entity",
+    "recency",
+    "lexical",
+    "entity_walk",
+];
+
+/// Positions in [`SIGNALS`].
+pub(super) mod term {
+    pub const COSINE: usize = 0;
+    pub const KEYWORD: usize = 1;
+    pub const TEMPORAL: usize = 2;
+    pub const ENTITY: usize = 3;
+    pub const RECENCY: usize = 4;
+    pub const LEXICAL: usize = 5;
+    pub const ENTITY_WALK: usize = 6;
+}
+
 /// Where the final score starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
-    /// max(0, cosine).
+    /// max(0, S_query).
     Semantic,
+    /// max(0, S).
+    Blend,
     /// 1 / (1 + e^−L).
     Linear,
     /// The cosine as it is.
     Cosine,
 }
 
-/// Weights of one origin; None = switched off.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Weights of one origin.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Weights {
     /// Added always.
     pub bias: f64,
-    /// Of the normalised cosine.
-    pub cosine: Option<f64>,
-    /// Of the normalised lexical score.
-    pub lexical: Option<f64>,
+    /// In the order of [`SIGNALS`]; None = switched off.
+    pub terms: [Option<f64>; TERMS],
+}
+
+/// How many direct candidates there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pool {
+    /// Every eligible memory.
+    All,
+    /// The start nodes.
+    Starts,
+    /// The best by S.
+    Best(usize),
+}
+
+///
+#[derive(Debug, Clone, PartialEq)]
+pub struct Traversal {
+    /// No dice: p ≥ `threshold`.
+    pub deterministic: bool,
+    /// Of the deterministic mode.
+    pub threshold: f64,
+    /// `order: dfs`.
+    pub depth_first: bool,
+    /// Most admitted nodes; the limit and the starts always fit.
+    pub max_nodes: usize,
+    /// Factor of p.
+    pub exploration_factor: f64,
+    /// Factor of the signal per step.
+    pub signal_decay: f64,
+    /// w′ in p.
+    pub normalize_weights: bool,
+    /// RELATED threshold.
+    pub theta: f64,
+    /// Walk memory → entity → memory.
+    pub mentions: bool,
+    /// Walk RELATED.
+    pub related: bool,
+    /// Weaker signals are not offered.
+    pub min_signal: f64,
+    /// None = no bound.
+    pub max_hops: Option<u32>,
+    /// Entities with more mentions are not walked.
+    pub max_entity_degree: usize,
+    /// TraceRank as a factor of p.
+    pub use_tracerank: bool,
+    /// Neighbours per node and edge type.
+    pub max_edges: usize,
 }
 
 /// How scores are made.
@@ -40,41 +111,159 @@ pub struct Ranking {
     pub trace: TraceParams,
     /// 0 = no TraceRank at all.
     pub tracerank_power: f64,
-    /// Direct candidates; None = all.
-    pub pool: Option<usize>,
+    /// Of the path score.
+    pub path_power: f64,
+    /// Share of the start's base that a walked memory keeps per signal; 0 = off.
+    pub association: f64,
+    /// α of R-07.
+    pub alpha: f64,
+    /// keyword, temporal, entity, recency.
+    pub meta_weights: [f64; 4],
+    /// `weighted` instead of `jaccard`.
+    pub keyword_weighted: bool,
+    /// `weighted` instead of `overlap`.
+    pub entity_weighted: bool,
+    /// E-folding time, days.
+    pub recency_tau_days: f64,
+    /// T-06, days.
+    pub open_scale_days: f64,
+    ///
+    pub content_weight: f64,
+    ///
+    pub query_weight: f64,
+    /// Whether stored questions count.
+    pub hyde: bool,
+    /// false: S = content cosine.
+    pub start_enabled: bool,
+    /// Number of start nodes.
+    pub start_top_k: usize,
+    /// Direct candidates.
+    pub pool: Pool,
+    /// None = no traversal.
+    pub walk: Option<Traversal>,
+    /// Added to a summary's base inside the max.
+    pub summary_prior: f64,
+    /// Memories that a pooled summary covers join as direct candidates.
+    pub expand_summaries: bool,
     /// Most results.
     pub limit: usize,
     /// Only results with at least this final score.
     pub min_score: Option<f64>,
     /// µs.
     pub query_time: i64,
+    /// Memories to tell of even when they are not returned.
+    pub watch: Vec<Id>,
 }
 
-/// One result with every number that made its rank.
+impl Ranking {
+    /// A plain ranking by this base: no traversal, no signals of R-06, no TraceRank.
+    #[must_use]
+    pub fn plain(base: Base, trace: TraceParams) -> Self {
+        Self {
+            base,
+            weights: [Weights::default(); 4],
+            trace,
+            tracerank_power: 0.0,
+            path_power: 1.0,
+            association: 0.0,
+            alpha: 0.0,
+            meta_weights: [0.0; 4],
+            keyword_weighted: false,
+            entity_weighted: false,
+            recency_tau_days: 30.0,
+            open_scale_days: 30.0,
+            content_weight: 0.4,
+            query_weight: 0.6,
+            hyde: true,
+            start_enabled: true,
+            start_top_k: 5,
+            pool: Pool::All,
+            walk: None,
+            summary_prior: 0.0,
+            expand_summaries: false,
+            limit: 10,
+            min_score: None,
+            query_time: 0,
+            watch: Vec::new(),
+        }
+    }
+}
+
+/// A choice of the traversal on the way to a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathStep {
+    /// (type code, id) of what the step adds to the path: the memory, before it the entity.
+    pub places: Vec<(u8, Id)>,
+    /// The edge, or both edges.
+    pub edges: Vec<Id>,
+    /// Weight, or the product of both confidences.
+    pub weight: f64,
+    /// Probability.
+    pub p: f64,
+    /// The number drawn; None where none was.
+    pub u: Option<f64>,
+}
+
+/// How the traversal reached a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path {
+    /// The start node.
+    pub start: Id,
+    /// Its base.
+    pub start_base: f64,
+    /// σ.
+    pub signal: f64,
+    /// From the start on; empty for a start.
+    pub steps: Vec<PathStep>,
+}
+
+/// One memory with every number that made its rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
     /// Memory.
     pub id: Id,
     ///
     pub final_score: f64,
-    /// Cosine; 0 without a vector.
+    /// Content cosine; 0 without a vector.
     pub cosine: f64,
-    /// S.
+    /// S_query.
+    pub semantic: f64,
+    /// S, or L where the base is linear.
     pub start_score: f64,
-    /// Before TraceRank.
+    /// Before path and TraceRank.
     pub base: f64,
-    /// Code.
+    /// Code of OriginType.
     pub origin: u8,
+    /// Code of Kind.
+    pub kind: u8,
     /// Has a vector.
     pub embedded: bool,
-    /// By the maximum over the eligible.
-    pub cosine_normalised: f64,
-    /// Raw and normalised; None = unavailable.
-    pub lexical: Option<(f64, f64)>,
+    /// (raw, normalised) by [`SIGNALS`]; None = unavailable or not computed.
+    pub signals: [(Option<f64>, Option<f64>); TERMS],
+    /// The nearest stored question and its cosine.
+    pub question: Option<(u32, f64)>,
+    /// S_meta.
+    pub metadata: Option<f64>,
+    /// α as it was used; None where it has no part.
+    pub alpha: Option<f64>,
     /// Positions in `Scan::terms`.
     pub matched_terms: Vec<usize>,
+    /// Positions in `Query::keywords`.
+    pub matched_keywords: Vec<usize>,
+    /// Entities of the query that the memory mentions.
+    pub matched_entities: Vec<Id>,
     /// From outside the pool.
     pub filled: bool,
+    /// A direct candidate: path score 1.
+    pub direct: bool,
+    /// Rank by S from 0; None: not among the best and not watched.
+    pub start_rank: Option<usize>,
+    /// Rank by final score in the pool from 0; None = not in the pool, or not asked for.
+    pub pool_rank: Option<usize>,
+    /// None = the traversal did not come by.
+    pub path: Option<Path>,
+    /// 1 for direct candidates and filled ones, else the signal.
+    pub path_score: f64,
     /// T-11.
     pub trace: TraceFactors,
     /// Code.
@@ -86,29 +275,39 @@ pub struct Hit {
 pub struct Scan {
     /// Best first.
     pub hits: Vec<Hit>,
+    /// Eligible ones of `Ranking::watch` that are not among the hits, in its order.
+    pub watched: Vec<Hit>,
     /// Distinct query terms by first position.
     pub terms: Vec<String>,
     /// Memories of the namespace.
     pub stored: usize,
     /// Those that pass the filter.
     pub eligible: usize,
+    /// Memories that the traversal admitted beyond its starts.
+    pub walked: usize,
     /// Results cut by `min_score`.
     pub below_min_score: usize,
     /// Eligible ones without a vector.
     pub unembedded: usize,
-    /// Over the eligible.
-    pub cosine_max: Option<f64>,
-    /// Over the eligible.
-    pub lexical_max: Option<f64>,
+    /// Largest raw value over the eligible, by [`SIGNALS`]; None = unavailable or not computed.
+    pub maxima: [Option<f64>; TERMS],
 }
 
-/// A query: a vector of the store's dimensions, and its index terms.
+/// A query.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     /// As given, not yet a unit vector; None = no similarity.
     pub vector: Option<Vec<f32>>,
-    /// In order, repeats allowed; None = no lexical signal.
+    /// Index terms in order, repeats allowed; None = no lexical signal.
     pub terms: Option<Vec<String>>,
+    /// Keywords of C-09.
+    pub keywords: Vec<String>,
+    /// T-05, each start ≤ end.
+    pub windows: Vec<Window>,
+    /// Matched entities with their match score.
+    pub entities: Vec<(Id, f64)>,
+    /// Of the walk, 0 … 2⁵³ − 1.
+    pub seed: u64,
 }
 
 /// How the scan is done; never changes a bit of the result.

@@ -14,7 +14,7 @@ use vestig_core::kernels::trace::TraceParams;
 use vestig_core::map::{Held, Region};
 use vestig_core::names::{Word, find_names, lowercase};
 use vestig_core::projection::Projection;
-use vestig_core::recall::{Base, Effort, Query, Ranking, Weights, recall};
+use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Traversal, Weights, recall};
 use vestig_core::row::{Forward, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, KIND_ENTITY, NO_TIME, Segment};
 use vestig_core::similar::{Limits, Probe, similar};
@@ -175,24 +175,43 @@ pub fn folder(bytes: &[u8], at: &Path) {
 fn ask(snapshot: &Snapshot) {
     let weights = |bias| Weights {
         bias,
-        cosine: Some(2.0),
-        lexical: Some(1.5),
+        terms: [Some(2.0), Some(0.5), None, Some(1.0), None, Some(1.0), Some(1.0)],
     };
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;
+    let walk = Traversal {
+        deterministic: false,
+        threshold: 0.5,
+        depth_first: false,
+        max_nodes: 5,
+        exploration_factor: 1.0,
+        signal_decay: 1.0,
+        normalize_weights: false,
+        theta: 0.6,
+        mentions: true,
+        related: true,
+        min_signal: 0.01,
+        max_hops: None,
+        max_entity_degree: 50,
+        use_tracerank: true,
+        max_edges: 10,
+    };
     let ranking = |base, pool| Ranking {
-        base,
         weights: [weights(0.1), weights(-0.3), weights(0.0), weights(0.0)],
-        trace: TraceParams::new(event_weights.clone()),
         tracerank_power: 1.0,
         pool,
         limit: 5,
-        min_score: None,
         query_time: 10_000,
+        walk: Some(walk.clone()),
+        expand_summaries: true,
+        ..Ranking::plain(base, TraceParams::new(event_weights.clone()))
     };
     let query = Query {
         vector: Some(vec![0.5, 0.5, 0.5, 0.5]),
         terms: Some(words::terms("memory about rivers", None)),
+        keywords: vec!["river".into()],
+        entities: vec![([9; 16], 1.0)],
+        ..Query::default()
     };
     let filter = Filter {
         namespace: "default".into(),
@@ -204,7 +223,7 @@ fn ask(snapshot: &Snapshot) {
         staged_rows: 1,
         thread_rows: 7,
     };
-    for (base, pool) in [(Base::Linear, None), (Base::Semantic, Some(2))] {
+    for (base, pool) in [(Base::Linear, Pool::All), (Base::Blend, Pool::Best(2))] {
         let _ = recall(snapshot, &query, &filter, &ranking(base, pool), effort);
     }
     let probe = Probe {

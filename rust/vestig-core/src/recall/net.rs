@@ -1,0 +1,416 @@
+//! The graph of the eligible memories, as the kernels that walk ask for it.
+//!
+//! A node is numbered over all parts: the rows before its part, plus its row.
+
+use crate::eligible::Filter;
+use crate::format::Section;
+use crate::graph::{Graph, Node};
+use crate::kernels::entity_walk::Mentions;
+use crate::kernels::trace::{
+    Stability, TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank,
+};
+use crate::kernels::walk::{Hop, Links};
+use crate::segment::{EdgeRow, Id, KIND_ENTITY, MENTIONS, RELATED, Segment, Target};
+use crate::snapshot::{Bits, Snapshot, has};
+
+/// Position of SUMMARY in Kind.
+pub(super) const KIND_SUMMARY: u8 = 1;
+/// Code of SUMMARIZES.
+const SUMMARIZES: u8 = 2;
+/// Position of ACTIVE in Status.
+const STATUS_ACTIVE: u8 = 0;
+
+/// What a walk sees of a snapshot.
+pub(super) struct Net<'a> {
+    snapshot: &'a Snapshot,
+    graph: Graph<'a>,
+    filter: &'a Filter,
+    known_at: i64,
+    /// Number of the namespace in every part.
+    namespaces: Vec<Option<u32>>,
+    /// Eligible rows of every part.
+    eligible: Vec<Bits>,
+    eligible_total: usize,
+    /// Rows before every part, and all rows.
+    offsets: Vec<u32>,
+    trace: &'a TraceParams,
+    query_time: i64,
+    max_entity_degree: usize,
+    scratch: Vec<TraceEvent>,
+    mentioning: Vec<(u32, u64, f64)>,
+}
+
+impl<'a> Net<'a> {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        filter: &'a Filter,
+        eligible: Vec<Bits>,
+        eligible_total: usize,
+        (trace, query_time): (&'a TraceParams, i64),
+    ) -> Self {
+        let known_at = known_at(filter);
+        let mut offsets = vec![0];
+        for part in &snapshot.parts {
+            let before = offsets.last().copied().unwrap_or(0);
+            offsets.push(before + part.segment.rows() as u32);
+        }
+        Self {
+            graph: Graph::new(snapshot, known_at),
+            snapshot,
+            filter,
+            known_at,
+            namespaces: snapshot
+                .parts
+                .iter()
+                .map(|part| part.segment.string_number(&filter.namespace))
+                .collect(),
+            eligible,
+            eligible_total,
+            offsets,
+            trace,
+            query_time,
+            max_entity_degree: usize::MAX,
+            scratch: Vec::new(),
+            mentioning: Vec::new(),
+        }
+    }
+
+    pub(super) fn set_max_entity_degree(&mut self, most: usize) {
+        self.max_entity_degree = most;
+    }
+
+    pub(super) fn number(&self, node: Node) -> u32 {
+        self.offsets[node.part as usize] + node.row
+    }
+
+    pub(super) fn node(&self, number: u32) -> Node {
+        let part = self.offsets.partition_point(|first| *first <= number) - 1;
+        Node {
+            part: part as u32,
+            row: number - self.offsets[part],
+        }
+    }
+
+    pub(super) fn segment(&self, part: u32) -> &'a Segment {
+        &self.snapshot.parts[part as usize].segment
+    }
+
+    pub(super) fn is_eligible(&self, node: Node) -> bool {
+        has(&self.eligible[node.part as usize], node.row as usize)
+    }
+
+    fn known(&self, edge: &EdgeRow) -> bool {
+        edge.created <= self.known_at && self.known_at < edge.expired
+    }
+
+    pub(super) fn locate(&self, id: &Id) -> Option<Node> {
+        self.graph.locate(id)
+    }
+
+    /// Where an edge of a part ends, if that row counts.
+    fn end(&self, part: u32, edge: &EdgeRow) -> Option<Node> {
+        let live = &self.snapshot.parts[part as usize].live;
+        match edge.target {
+            Target::Row(row) if has(live, row) => Some(Node {
+                part,
+                row: row as u32,
+            }),
+            Target::Row(row) => self.locate(&self.segment(part).ids()[row]),
+            Target::Other(id) => self.locate(&id),
+        }
+    }
+
+    /// An entity of the namespace that is not expired at K.
+    pub(super) fn is_entity(&self, node: Node) -> bool {
+        let segment = self.segment(node.part);
+        let row = node.row as usize;
+        if row < segment.memory_rows() || segment.attributes(row).kind != KIND_ENTITY {
+            return false;
+        }
+        let namespace = segment.column::<u32>(Section::Namespace)[row];
+        self.namespaces[node.part as usize] == Some(namespace)
+            && segment.column::<i64>(Section::Created)[row] <= self.known_at
+            && self.known_at < segment.column::<i64>(Section::Expired)[row]
+    }
+
+    /// Every known edge of a type that ends at a node: (part, number, edge), starts ascending in
+    /// each part; false ends it.
+    fn each_incoming(&self, node: Node, kind: u8, mut sink: impl FnMut(u32, u32, &EdgeRow) -> bool) {
+        let id = self.graph.id(node);
+        for (part, held) in self.snapshot.parts.iter().enumerate() {
+            let segment = held.segment.as_ref();
+            let row = if part == node.part as usize {
+                Some(node.row as usize)
+            } else {
+                segment.find(&id)
+            };
+            let numbers = match row {
+                Some(row) => segment.incoming(row),
+                None => segment.incoming_other(&id),
+            };
+            for number in numbers {
+                let edge = segment.edge(*number as usize);
+                if edge.kind == kind && self.known(&edge) && !sink(part as u32, *number, &edge) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Every known edge of a type that starts at a node and whose end counts.
+    fn each_outgoing(&self, node: Node, kind: u8, mut sink: impl FnMut(u32, &EdgeRow, Node)) {
+        let segment = self.segment(node.part);
+        for number in segment.edges(node.row as usize) {
+            let edge = segment.edge(number);
+            if edge.kind != kind || !self.known(&edge) {
+                continue;
+            }
+            if let Some(end) = self.end(node.part, &edge) {
+                sink(number as u32, &edge, end);
+            }
+        }
+    }
+
+    /// (memory, confidence) of every eligible memory that mentions an entity, memories ascending
+    /// within each part, one of several edges after the other.
+    pub(super) fn each_mention(&self, entity: Node, mut sink: impl FnMut(Node, f64)) {
+        self.each_incoming(entity, MENTIONS, |part, _, edge| {
+            if has(&self.eligible[part as usize], edge.source) {
+                let row = edge.source as u32;
+                sink(Node { part, row }, edge.confidence.unwrap_or(1.0));
+            }
+            true
+        });
+    }
+
+    /// Entities that a memory mentions.
+    pub(super) fn mentioned(&self, memory: Node) -> Vec<Id> {
+        let mut found = Vec::new();
+        self.each_outgoing(memory, MENTIONS, |_, _, end| {
+            if self.is_entity(end) {
+                found.push(self.graph.id(end));
+            }
+        });
+        found
+    }
+
+    /// Eligible memories that a summary covers, ascending.
+    pub(super) fn covered(&self, summary: Node) -> Vec<Node> {
+        let mut found = Vec::new();
+        self.each_outgoing(summary, SUMMARIZES, |_, _, end| {
+            if self.is_eligible(end) {
+                found.push(end);
+            }
+        });
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// T-10: distinct active memories with a RELATED edge to this one.
+    fn connections(&self, node: Node) -> u64 {
+        let (mut count, mut last) = (0, None);
+        self.each_incoming(node, RELATED, |part, _, edge| {
+            let source = Some((part, edge.source));
+            if source != last && self.is_active(part, edge.source) {
+                count += 1;
+                last = source;
+            }
+            true
+        });
+        count
+    }
+
+    fn is_active(&self, part: u32, row: usize) -> bool {
+        let held = &self.snapshot.parts[part as usize];
+        let segment = held.segment.as_ref();
+        let expired = segment.column::<i64>(Section::Expired)[row];
+        let current = if self.filter.past {
+            segment.column::<i64>(Section::Created)[row] <= self.known_at && self.known_at < expired
+        } else {
+            segment.attributes(row).status == STATUS_ACTIVE
+        };
+        current && has(&held.live, row)
+    }
+
+    /// T-07 … T-11 of a memory; summaries have none.
+    pub(super) fn factors(&mut self, node: Node) -> TraceFactors {
+        let segment = self.segment(node.part);
+        let row = node.row as usize;
+        let attributes = segment.attributes(row);
+        if attributes.kind == KIND_SUMMARY || !self.trace.enabled {
+            return TraceFactors::NONE;
+        }
+        let subject = TraceSubject {
+            valid_from_us: segment.column::<i64>(Section::Valid)[row],
+            stability: Stability::from_code(attributes.stability).unwrap_or(Stability::Unknown),
+            connectivity_n: if self.trace.connectivity_enabled {
+                self.connections(node)
+            } else {
+                0
+            },
+        };
+        let filter = self.filter;
+        let known = segment
+            .events(row)
+            .filter(|event| !filter.past || event.recorded <= filter.known_at)
+            .map(|e| TraceEvent {
+                kind: e.kind,
+                occurred_us: e.occurred,
+                seq: e.seq,
+                row: e.row,
+            });
+        tracerank(&mut self.scratch, known, self.query_time, subject, self.trace)
+    }
+
+    /// Eligible memories that mention an entity: (number, edge, confidence), and how many; nothing
+    /// when they are more than `most`.
+    fn collect(&self, entity: Node, most: usize, out: &mut Vec<(u32, u64, f64)>) -> usize {
+        out.clear();
+        let (mut count, mut last) = (0, None);
+        self.each_incoming(entity, MENTIONS, |part, number, edge| {
+            let source = (part, edge.source);
+            if has(&self.eligible[part as usize], edge.source) {
+                count += usize::from(last != Some(source));
+                last = Some(source);
+                let node = self.offsets[part as usize] + edge.source as u32;
+                out.push((node, handle(part, number), edge.confidence.unwrap_or(1.0)));
+            }
+            count <= most
+        });
+        if count > most {
+            out.clear();
+        }
+        count
+    }
+}
+
+/// K of T-13; without time travel everything that happened is known.
+pub(super) fn known_at(filter: &Filter) -> i64 {
+    if filter.past {
+        filter.known_at
+    } else {
+        i64::MAX - 1
+    }
+}
+
+fn handle(part: u32, number: u32) -> u64 {
+    u64::from(part) << 32 | u64::from(number)
+}
+
+impl Links for Net<'_> {
+    fn nodes(&self) -> usize {
+        self.offsets.last().map_or(0, |rows| *rows as usize)
+    }
+
+    fn related(&mut self, node: u32, out: &mut Vec<Hop>) {
+        let at = self.node(node);
+        self.each_outgoing(at, RELATED, |number, edge, end| {
+            if self.is_eligible(end) {
+                let hop = Hop::related(self.number(end), edge.weight, handle(at.part, number));
+                out.push(hop);
+            }
+        });
+        self.each_incoming(at, RELATED, |part, number, edge| {
+            if has(&self.eligible[part as usize], edge.source) {
+                let other = self.offsets[part as usize] + edge.source as u32;
+                out.push(Hop::related(other, edge.weight, handle(part, number)));
+            }
+            true
+        });
+    }
+
+    fn mentions(&mut self, node: u32, out: &mut Vec<Hop>) {
+        let at = self.node(node);
+        let mut own: Vec<(Node, u64, f64)> = Vec::new();
+        self.each_outgoing(at, MENTIONS, |number, edge, end| {
+            own.push((end, handle(at.part, number), edge.confidence.unwrap_or(1.0)));
+        });
+        let mut mentioning = std::mem::take(&mut self.mentioning);
+        for (entity, first, confidence) in own {
+            if !self.is_entity(entity) {
+                continue;
+            }
+            let degree = self.collect(entity, self.max_entity_degree, &mut mentioning);
+            let entity = self.number(entity);
+            for (other, second, theirs) in &mentioning {
+                if *other != node {
+                    out.push(Hop {
+                        node: *other,
+                        entity,
+                        degree: degree as u32,
+                        weight: confidence * theirs,
+                        edge: first,
+                        second: *second,
+                    });
+                }
+            }
+        }
+        self.mentioning = mentioning;
+    }
+
+    fn boost(&mut self, node: u32) -> f64 {
+        self.factors(self.node(node)).clipped
+    }
+
+    fn id(&self, node: u32) -> Id {
+        self.graph.id(self.node(node))
+    }
+
+    fn edge_id(&self, edge: u64) -> Id {
+        if edge == u64::MAX {
+            return [0; 16];
+        }
+        let segment = self.segment((edge >> 32) as u32);
+        segment.edge((edge & u64::from(u32::MAX)) as usize).id
+    }
+}
+
+impl Mentions for Net<'_> {
+    fn memories_total(&self) -> usize {
+        self.eligible_total
+    }
+
+    fn entities(&mut self, memory: u32, out: &mut Vec<u32>) {
+        self.each_outgoing(self.node(memory), MENTIONS, |_, _, end| {
+            let number = self.number(end);
+            if !out.contains(&number) && self.is_entity(end) {
+                out.push(number);
+            }
+        });
+    }
+
+    fn degree(&mut self, entity: u32, most: usize) -> usize {
+        let node = self.node(entity);
+        let (mut count, mut last) = (0, None);
+        self.each_incoming(node, MENTIONS, |part, _, edge| {
+            let source = Some((part, edge.source));
+            if source != last && has(&self.eligible[part as usize], edge.source) {
+                count += 1;
+                last = source;
+            }
+            count <= most
+        });
+        count
+    }
+
+    fn memories(&mut self, entity: u32, out: &mut Vec<u32>) {
+        let mut last = None;
+        self.each_mention(self.node(entity), |memory, _| {
+            if last != Some(memory) {
+                out.push(self.number(memory));
+                last = Some(memory);
+            }
+        });
+    }
+
+    fn key(&self, node: u32) -> (i64, Id) {
+        let at = self.node(node);
+        let segment = self.segment(at.part);
+        let row = at.row as usize;
+        (
+            segment.column::<i64>(Section::Seq)[row],
+            segment.ids()[row],
+        )
+    }
+}

@@ -1,0 +1,205 @@
+//! How S, L and the base follow from the numbers of a row (R-05 … ).
+
+use super::fields::Field;
+use super::types::{Base, Query, Ranking, TERMS, Weights, term};
+use crate::kernels::dot::{cosine, dot};
+use crate::kernels::{math, signals};
+use crate::segment::Segment;
+
+/// What is known of a row beside its cosine.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Known {
+    /// Nearest question and its cosine.
+    pub(super) question: Option<(u32, f64)>,
+    /// Raw values by position in SIGNALS; that of the cosine is not used.
+    pub(super) raw: [f64; TERMS],
+}
+
+/// The scores of a row before its path and TraceRank.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scores {
+    /// S_query.
+    pub(super) semantic: f64,
+    /// S, or L.
+    pub(super) start: f64,
+    /// R-12, the summary's prior included.
+    pub(super) base: f64,
+    /// S_meta.
+    pub(super) metadata: Option<f64>,
+}
+
+/// What scores are made of besides the row's own numbers.
+pub(super) struct Scorer<'a> {
+    pub(super) ranking: &'a Ranking,
+    /// Unit query, whole lanes; empty = none.
+    pub(super) vector: Vec<f32>,
+    /// Largest raw value over the eligible; None = unavailable or not needed.
+    pub(super) maxima: [Option<f64>; TERMS],
+    /// Whether each of keyword, temporal, entity, recency is available and weighs something.
+    pub(super) metadata: [bool; 4],
+    /// α of R-07 for this query.
+    pub(super) alpha: f64,
+    /// false: S is the content cosine. The entity walk starts by L₁ all the same.
+    pub(super) start_enabled: bool,
+}
+
+impl<'a> Scorer<'a> {
+    pub(super) fn new(ranking: &'a Ranking, query: &Query, vector: Vec<f32>) -> Self {
+        let given = [
+            !query.keywords.is_empty(),
+            !query.windows.is_empty(),
+            !query.entities.is_empty(),
+            true,
+        ];
+        let mut scorer = Self {
+            ranking,
+            vector,
+            maxima: [None; TERMS],
+            metadata: [false; 4],
+            alpha: 0.0,
+            start_enabled: ranking.start_enabled,
+        };
+        for (i, given) in given.into_iter().enumerate() {
+            let weighs = if ranking.base == Base::Linear {
+                scorer.weighs(term::KEYWORD + i)
+            } else {
+                ranking.start_enabled && ranking.alpha > 0.0 && ranking.meta_weights[i] > 0.0
+            };
+            scorer.metadata[i] = given && weighs;
+        }
+        if ranking.base != Base::Linear && scorer.metadata.contains(&true) {
+            scorer.alpha = ranking.alpha;
+        }
+        scorer
+    }
+
+    /// Whether a term of L can change anything.
+    pub(super) fn weighs(&self, term: usize) -> bool {
+        let weights = &self.ranking.weights;
+        let any = |w: &Weights| w.terms[term].is_some_and(|weight| weight != 0.0);
+        self.ranking.base == Base::Linear && weights.iter().any(any)
+    }
+
+    pub(super) fn exact(&self, segment: &Segment, row: usize) -> f64 {
+        if self.vector.is_empty() {
+            0.0
+        } else {
+            cosine(dot(&self.vector, segment.vector(row)))
+        }
+    }
+
+    pub(super) fn normalised(value: f64, most: f64) -> f64 {
+        if most > 0.0 { value / most } else { 0.0 }
+    }
+
+    pub(super) fn weights(&self, field: &Field<'_>, row: usize) -> &Weights {
+        &self.ranking.weights[usize::from(field.segment.attributes(row).origin & 3)]
+    }
+
+    ///
+    #[inline]
+    pub(super) fn semantic(&self, content: f64, known: &Known) -> f64 {
+        let weights = (self.ranking.content_weight, self.ranking.query_weight);
+        signals::semantic(content, known.question.map(|(_, cosine)| cosine), weights)
+    }
+
+    /// L of Q-03.
+    #[inline]
+    fn level(&self, weights: &Weights, semantic: f64, known: &Known) -> f64 {
+        let mut sum = weights.bias;
+        for (i, weight) in weights.terms.iter().enumerate() {
+            if let (Some(weight), Some(most)) = (weight, self.maxima[i]) {
+                let raw = if i == term::COSINE { semantic } else { known.raw[i] };
+                sum += weight * Self::normalised(raw, most);
+            }
+        }
+        sum
+    }
+
+    fn metadata(&self, known: &Known) -> Option<f64> {
+        if self.alpha == 0.0 {
+            return None;
+        }
+        let value = |i: usize| self.metadata[i].then_some(known.raw[term::KEYWORD + i]);
+        let values = std::array::from_fn(value);
+        signals::metadata(values, self.ranking.meta_weights, self.alpha).0
+    }
+
+    /// S of a row with that cosine: what orders the pool, the starts and what fills.
+    #[inline]
+    pub(super) fn start(&self, weights: &Weights, content: f64, known: &Known) -> f64 {
+        if !self.start_enabled {
+            return content;
+        }
+        let semantic = self.semantic(content, known);
+        match self.ranking.base {
+            Base::Linear => self.level(weights, semantic, known),
+            _ => signals::blend(self.metadata(known), semantic, self.alpha),
+        }
+    }
+
+    /// Every operation of S is monotone in the cosine, after rounding too: bounds give bounds.
+    #[inline]
+    pub(super) fn bounds(
+        &self,
+        weights: &Weights,
+        (low, high): (f64, f64),
+        known: &Known,
+    ) -> (f64, f64) {
+        let falls = self.start_enabled
+            && self.ranking.base == Base::Linear
+            && weights.terms[term::COSINE].is_some_and(|w| w < 0.0);
+        let (low, high) = if falls { (high, low) } else { (low, high) };
+        (
+            self.start(weights, low, known),
+            self.start(weights, high, known),
+        )
+    }
+
+    pub(super) fn scores(
+        &self,
+        weights: &Weights,
+        content: f64,
+        known: &Known,
+        summary: bool,
+    ) -> Scores {
+        let start = self.start(weights, content, known);
+        let semantic = self.semantic(content, known);
+        let prior = |score: f64| {
+            if summary { score + self.ranking.summary_prior } else { score }
+        };
+        let base = match self.ranking.base {
+            Base::Semantic => prior(semantic).max(0.0),
+            Base::Blend => prior(start).max(0.0),
+            Base::Linear if self.start_enabled => math::logistic(prior(start)),
+            Base::Linear => math::logistic(prior(self.level(weights, semantic, known))),
+            Base::Cosine => content,
+        };
+        Scores {
+            semantic,
+            start,
+            base,
+            metadata: self.metadata(known),
+        }
+    }
+
+    /// (raw, normalised) by SIGNALS.
+    pub(super) fn signals(
+        &self,
+        semantic: f64,
+        known: &Known,
+    ) -> [(Option<f64>, Option<f64>); TERMS] {
+        std::array::from_fn(|i| {
+            let raw = if i == term::COSINE { semantic } else { known.raw[i] };
+            match self.maxima[i] {
+                Some(most) => (Some(raw), Some(Self::normalised(raw, most))),
+                None => {
+                    let in_metadata = (term::KEYWORD..=term::RECENCY).contains(&i)
+                        && self.ranking.base != Base::Linear
+                        && self.metadata[i - term::KEYWORD];
+                    (in_metadata.then_some(raw), None)
+                }
+            }
+        })
+    }
+}

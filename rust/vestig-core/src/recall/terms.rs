@@ -1,0 +1,159 @@
+//! Columns of the signals of R-06, filled in only when they can change a score.
+
+use super::fields::{Field, Special};
+use super::net::Net;
+use super::types::{Query, Ranking};
+use crate::format::Section;
+use crate::graph::Node;
+use crate::kernels::entity_walk::{self, PUSHES_MAX, THRESHOLD, entity_walk};
+use crate::kernels::temporal::{Window, temporal_match};
+use crate::kernels::{lexical, signals};
+use crate::segment::{NO_TIME, OPEN_START, Segment};
+use crate::snapshot::set_bits;
+
+/// Fills a dense column of every field; its largest value over the eligible, at least 0.
+fn fill(fields: &mut [Field<'_>], column: usize, value: impl Fn(usize, &Segment, usize) -> f64) -> f64 {
+    let mut most = 0.0_f64;
+    for (i, field) in fields.iter_mut().enumerate().filter(|(_, field)| field.any) {
+        let mut values = vec![0.0; field.segment.memory_rows()];
+        for row in set_bits(&field.eligible) {
+            let value = value(i, field.segment, row);
+            most = most.max(value);
+            values[row] = value;
+        }
+        field.dense[column] = values;
+        field.screened = false;
+    }
+    most
+}
+
+/// Shared with the query's keywords (distinct, in their order).
+pub(super) fn keyword(
+    fields: &mut [Field<'_>],
+    keywords: &[String],
+    weighted: bool,
+    eligible: usize,
+) -> f64 {
+    let numbers: Vec<Vec<Option<u32>>> = fields
+        .iter()
+        .map(|field| keywords.iter().map(|k| field.segment.string_number(k)).collect())
+        .collect();
+    let holds = |list: &[u32], number: Option<u32>| number.is_some_and(|n| list.contains(&n));
+    let mut idfs = Vec::new();
+    if weighted {
+        let mut counts = vec![0_u64; keywords.len()];
+        for (field, numbers) in fields.iter().zip(&numbers) {
+            for row in set_bits(&field.eligible) {
+                let list = field.segment.keywords(row);
+                for (count, number) in counts.iter_mut().zip(numbers) {
+                    *count += u64::from(holds(list, *number));
+                }
+            }
+        }
+        let total = eligible as u64;
+        idfs = counts.into_iter().map(|n| lexical::idf(total, n)).collect();
+    }
+    fill(fields, 0, |i, segment, row| {
+        let list = segment.keywords(row);
+        if weighted {
+            return signals::weighted(&idfs, |at| holds(list, numbers[i][at]));
+        }
+        let shared = numbers[i].iter().filter(|n| holds(list, **n)).count();
+        signals::jaccard(shared, keywords.len(), list.len())
+    })
+}
+
+/// T-06: `t_valid` and the windows of the text.
+pub(super) fn temporal(fields: &mut [Field<'_>], query: &Query, ranking: &Ranking) -> f64 {
+    let open = |time: i64, none: i64| (time != none).then_some(time);
+    fill(fields, 1, |_, segment, row| {
+        let at = segment.column::<i64>(Section::Valid)[row];
+        let windows: Vec<Window> = segment
+            .windows(row)
+            .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)))
+            .collect();
+        temporal_match(&[at], &windows, &query.windows, ranking.open_scale_days).unwrap_or(0.0)
+    })
+}
+
+pub(super) fn recency(fields: &mut [Field<'_>], ranking: &Ranking) -> f64 {
+    let (now, tau) = (ranking.query_time, ranking.recency_tau_days);
+    fill(fields, 2, |_, segment, row| {
+        signals::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
+    })
+}
+
+/// Values of few rows, per field.
+fn scatter(
+    fields: &mut [Field<'_>],
+    found: Vec<(Node, f64)>,
+    set: impl Fn(&mut Special, f64) + Copy,
+) -> f64 {
+    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); fields.len()];
+    let mut most = 0.0_f64;
+    for (node, value) in found {
+        most = most.max(value);
+        rows[node.part as usize].push((node.row, value));
+    }
+    for (field, rows) in fields.iter_mut().zip(rows) {
+        field.mark(rows, set);
+    }
+    most
+}
+
+/// Entities of the query that the memories mention; the sum goes in the order of the query.
+pub(super) fn entity(fields: &mut [Field<'_>], net: &Net<'_>, query: &Query, weighted: bool) -> f64 {
+    let mut found: Vec<(Node, f64)> = Vec::new();
+    for (id, score) in &query.entities {
+        let Some(entity) = net.locate(id).filter(|node| net.is_entity(*node)) else {
+            continue;
+        };
+        let mut last = None;
+        net.each_mention(entity, |memory, confidence| {
+            let value = if weighted { score * confidence } else { 1.0 };
+            match found.last_mut() {
+                Some((_, most)) if last == Some(memory) => *most = most.max(value),
+                _ => found.push((memory, value)),
+            }
+            last = Some(memory);
+        });
+    }
+    // Stable: the values of a memory stay in the order of the query.
+    found.sort_by_key(|(node, _)| *node);
+    let mut sums: Vec<(Node, f64)> = Vec::new();
+    for (node, value) in found {
+        match sums.last_mut() {
+            Some((last, sum)) if *last == node => *sum += value,
+            _ => sums.push((node, value)),
+        }
+    }
+    let of = query.entities.len() as f64;
+    sums.iter_mut().for_each(|(_, sum)| *sum /= of);
+    scatter(fields, sums, |special, value| special.entity = value)
+}
+
+/// Q-04 from the best memories by L₁ and the query's entities.
+pub(super) fn walk_entities(
+    fields: &mut [Field<'_>],
+    net: &mut Net<'_>,
+    query: &Query,
+    best: &[(Node, f64)],
+) -> f64 {
+    let starts: Vec<(u32, f64)> = best
+        .iter()
+        .map(|(node, level)| (net.number(*node), *level))
+        .collect();
+    let entities: Vec<u32> = query
+        .entities
+        .iter()
+        .filter_map(|(id, _)| net.locate(id).filter(|node| net.is_entity(*node)))
+        .map(|node| net.number(node))
+        .collect();
+    let ranks = entity_walk(net, &starts, &entities, THRESHOLD, PUSHES_MAX);
+    let found = ranks.memories.iter().map(|(memory, rank)| {
+        let value = entity_walk::signal(*rank, ranks.most);
+        (net.node(*memory), value)
+    });
+    let found = found.collect();
+    scatter(fields, found, |special, value| special.walk = value)
+}
