@@ -5,10 +5,14 @@
 
 pub mod dispatch;
 pub mod dot;
+pub mod entity_walk;
 pub mod lexical;
 pub mod math;
 pub mod quantised;
+pub mod rng;
 pub mod select;
+pub mod signals;
 pub mod temporal;
 pub mod tiles;
 pub mod trace;
+pub mod walk;

@@ -1,0 +1,371 @@
+//! The entity walk: personalised PageRank over memory–entity edges by forward push.
+//!
+//! Definition, to the bit: rounds; in each round first the memories, then the entities, each by
+//! (seq, id) ascending, whose residual exceeds `THRESHOLD` · degree are pushed, until a round
+//! pushes nothing or `PUSHES_MAX` pushes are done. Only touched nodes cost anything.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::math;
+
+/// Share of a residual that stays where it is pushed.
+pub const RESTART: f64 = 0.3;
+/// Residual per edge above which a node is pushed.
+pub const THRESHOLD: f64 = 1e-4;
+/// Most pushes of a walk.
+pub const PUSHES_MAX: usize = 33_333;
+/// Share of the memories above which an entity is too common, and the count that never is.
+const COMMON_SHARE: f64 = 0.1;
+const COMMON_LEAST: f64 = 3.0;
+/// Added to the distance from the weakest start, so that it starts too.
+const START_LEAST: f64 = 1e-6;
+/// Contrast of the signal.
+const CONTRAST: f64 = 1e4;
+
+/// What the walk asks of the graph: eligible memories and their unexpired MENTIONS only.
+pub trait Mentions {
+    /// Number of eligible memories.
+    fn memories_total(&self) -> usize;
+    /// Adds the distinct entities of a memory, any order.
+    fn entities(&mut self, memory: u32, out: &mut Vec<u32>);
+    /// Number of distinct memories of an entity, or anything above `most` if it is larger.
+    fn degree(&mut self, entity: u32, most: usize) -> usize;
+    /// Adds the distinct memories of an entity, any order.
+    fn memories(&mut self, entity: u32, out: &mut Vec<u32>);
+    /// Place of a node in the order of pushes: (seq, id).
+    fn key(&self, node: u32) -> (i64, [u8; 16]);
+}
+
+/// Node numbers are spread already: one multiplication is enough.
+#[derive(Default, Clone, Copy)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.0 = (self.0 ^ u64::from(n))
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .rotate_left(29);
+    }
+}
+
+type Numbers = HashMap<u32, u32, BuildHasherDefault<Spread>>;
+
+/// A touched memory.
+struct Memory {
+    node: u32,
+    residual: f64,
+    rank: f64,
+    /// Its entities in the arena, known after the first push.
+    entities: Option<(u32, u32)>,
+    /// Sum of their weights.
+    total: f64,
+    queued: bool,
+}
+
+/// A touched entity.
+struct Entity {
+    node: u32,
+    key: (i64, [u8; 16]),
+    residual: f64,
+    /// 0 = too common, not part of the graph.
+    weight: f64,
+    degree: usize,
+    /// Its memories in the arena, known after the first push.
+    memories: Option<(u32, u32)>,
+    queued: bool,
+}
+
+struct Walk<'a, M: Mentions> {
+    graph: &'a mut M,
+    total: f64,
+    common: usize,
+    memories: Vec<Memory>,
+    memory_numbers: Numbers,
+    entities: Vec<Entity>,
+    entity_numbers: Numbers,
+    arena: Vec<u32>,
+    scratch: Vec<u32>,
+    memory_queue: Vec<u32>,
+    entity_queue: Vec<u32>,
+    pushes: usize,
+}
+
+/// What a walk found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ranks {
+    /// (memory, π), π > 0, any order.
+    pub memories: Vec<(u32, f64)>,
+    /// Largest π of a memory; 0 if there is none.
+    pub most: f64,
+    /// Pushes done.
+    pub pushes: usize,
+}
+
+/// ln(1 + 10⁴ · π / max π) / ln(1 + 10⁴): the signal of a memory, in [0, 1].
+#[must_use]
+pub fn signal(rank: f64, most: f64) -> f64 {
+    if most <= 0.0 {
+        return 0.0;
+    }
+    math::ln(1.0 + CONTRAST * (rank / most)) / math::ln(1.0 + CONTRAST)
+}
+
+/// π of every memory that the walk reaches. `starts`: the best memories with their L₁, best first;
+/// `entities`: distinct entities of the query. `threshold`: [`THRESHOLD`]; 0 with a larger
+/// `pushes_max` comes as near to the limit as float64 allows.
+pub fn entity_walk<M: Mentions>(
+    graph: &mut M,
+    starts: &[(u32, f64)],
+    entities: &[u32],
+    threshold: f64,
+    pushes_max: usize,
+) -> Ranks {
+    let memories_total = graph.memories_total();
+    let total = memories_total as f64;
+    let mut walk = Walk {
+        graph,
+        total,
+        common: f64::max(COMMON_LEAST, COMMON_SHARE * total) as usize,
+        memories: Vec::new(),
+        memory_numbers: Numbers::default(),
+        entities: Vec::new(),
+        entity_numbers: Numbers::default(),
+        arena: Vec::new(),
+        scratch: Vec::new(),
+        memory_queue: Vec::new(),
+        entity_queue: Vec::new(),
+        pushes: 0,
+    };
+    walk.restart(starts, entities, threshold);
+    walk.run(threshold, pushes_max);
+    let ranked = walk.memories.iter().filter(|memory| memory.rank > 0.0);
+    let memories: Vec<(u32, f64)> = ranked.map(|memory| (memory.node, memory.rank)).collect();
+    Ranks {
+        most: memories.iter().fold(0.0, |most, (_, rank)| most.max(*rank)),
+        memories,
+        pushes: walk.pushes,
+    }
+}
+
+impl<M: Mentions> Walk<'_, M> {
+    /// Half to the query's entities by weight, half to the starts by L₁ above the weakest; all to
+    /// one side when the other is empty.
+    fn restart(&mut self, starts: &[(u32, f64)], entities: &[u32], threshold: f64) {
+        let mut given: Vec<u32> = Vec::new();
+        for entity in entities {
+            let number = self.entity(*entity);
+            if self.entities[number as usize].weight > 0.0 && !given.contains(&number) {
+                given.push(number);
+            }
+        }
+        given.sort_unstable_by_key(|number| self.entities[*number as usize].key);
+        let least = starts
+            .iter()
+            .fold(f64::INFINITY, |least, (_, level)| least.min(*level));
+        let strength = |level: f64| level - least + START_LEAST;
+        let of_starts: f64 = starts.iter().map(|(_, level)| strength(*level)).sum();
+        let of_entities: f64 = given
+            .iter()
+            .map(|n| self.entities[*n as usize].weight)
+            .sum();
+        let share = if starts.is_empty() || given.is_empty() {
+            1.0
+        } else {
+            0.5
+        };
+        for number in given {
+            let weight = self.entities[number as usize].weight;
+            self.give_entity(number, share * (weight / of_entities), threshold);
+        }
+        for (node, level) in starts {
+            let number = self.memory(*node);
+            self.memories[number as usize].residual += share * (strength(*level) / of_starts);
+            // Its degree is not known yet: looked at once.
+            self.enqueue_memory(number);
+        }
+    }
+
+    fn run(&mut self, threshold: f64, pushes_max: usize) {
+        let (mut memories, mut entities) = (Vec::new(), Vec::new());
+        while !self.memory_queue.is_empty() || !self.entity_queue.is_empty() {
+            std::mem::swap(&mut memories, &mut self.memory_queue);
+            memories.sort_unstable_by_key(|number: &u32| {
+                self.graph.key(self.memories[*number as usize].node)
+            });
+            for number in memories.drain(..) {
+                if !self.push_memory(number, threshold, pushes_max) {
+                    return;
+                }
+            }
+            std::mem::swap(&mut entities, &mut self.entity_queue);
+            entities.sort_unstable_by_key(|number: &u32| self.entities[*number as usize].key);
+            for number in entities.drain(..) {
+                if !self.push_entity(number, threshold, pushes_max) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// False when no push is left.
+    fn push_memory(&mut self, number: u32, threshold: f64, pushes_max: usize) -> bool {
+        self.memories[number as usize].queued = false;
+        let (first, count) = self.entities_of(number);
+        let memory = &mut self.memories[number as usize];
+        if memory.residual <= threshold * f64::from(count) {
+            return true;
+        }
+        if self.pushes == pushes_max {
+            return false;
+        }
+        self.pushes += 1;
+        let residual = std::mem::replace(&mut memory.residual, 0.0);
+        memory.rank += RESTART * residual;
+        let (rest, total) = ((1.0 - RESTART) * residual, memory.total);
+        for at in first..first + count {
+            let entity = self.arena[at as usize];
+            let weight = self.entities[entity as usize].weight;
+            self.give_entity(entity, rest * (weight / total), threshold);
+        }
+        true
+    }
+
+    fn push_entity(&mut self, number: u32, threshold: f64, pushes_max: usize) -> bool {
+        let entity = &mut self.entities[number as usize];
+        entity.queued = false;
+        if entity.residual <= threshold * entity.degree as f64 {
+            return true;
+        }
+        if self.pushes == pushes_max {
+            return false;
+        }
+        self.pushes += 1;
+        let residual = std::mem::replace(&mut entity.residual, 0.0);
+        let share = (1.0 - RESTART) * residual / entity.degree as f64;
+        let (first, count) = self.memories_of(number);
+        for at in first..first + count {
+            let memory = self.arena[at as usize];
+            let held = &mut self.memories[memory as usize];
+            held.residual += share;
+            let known = held.entities.map_or(1, |(_, count)| count);
+            if held.residual > threshold * f64::from(known) {
+                self.enqueue_memory(memory);
+            }
+        }
+        true
+    }
+
+    fn give_entity(&mut self, number: u32, share: f64, threshold: f64) {
+        let entity = &mut self.entities[number as usize];
+        entity.residual += share;
+        if !entity.queued && entity.residual > threshold * entity.degree as f64 {
+            entity.queued = true;
+            self.entity_queue.push(number);
+        }
+    }
+
+    fn enqueue_memory(&mut self, number: u32) {
+        let memory = &mut self.memories[number as usize];
+        if !memory.queued {
+            memory.queued = true;
+            self.memory_queue.push(number);
+        }
+    }
+
+    fn memory(&mut self, node: u32) -> u32 {
+        let next = self.memories.len() as u32;
+        let number = *self.memory_numbers.entry(node).or_insert(next);
+        if number == next {
+            self.memories.push(Memory {
+                node,
+                residual: 0.0,
+                rank: 0.0,
+                entities: None,
+                total: 0.0,
+                queued: false,
+            });
+        }
+        number
+    }
+
+    fn entity(&mut self, node: u32) -> u32 {
+        let next = self.entities.len() as u32;
+        let number = *self.entity_numbers.entry(node).or_insert(next);
+        if number == next {
+            let degree = self.graph.degree(node, self.common);
+            let known = degree > 0 && degree <= self.common;
+            self.entities.push(Entity {
+                node,
+                key: self.graph.key(node),
+                residual: 0.0,
+                weight: if known {
+                    math::ln(1.0 + self.total / degree as f64)
+                } else {
+                    0.0
+                },
+                degree,
+                memories: None,
+                queued: false,
+            });
+        }
+        number
+    }
+
+    /// Range in the arena: the entities of a memory that are part of the graph, by creation.
+    fn entities_of(&mut self, number: u32) -> (u32, u32) {
+        if let Some(known) = self.memories[number as usize].entities {
+            return known;
+        }
+        let mut nodes = std::mem::take(&mut self.scratch);
+        nodes.clear();
+        self.graph
+            .entities(self.memories[number as usize].node, &mut nodes);
+        for node in &mut nodes {
+            *node = self.entity(*node);
+        }
+        nodes.retain(|entity| self.entities[*entity as usize].weight > 0.0);
+        nodes.sort_unstable_by_key(|entity| self.entities[*entity as usize].key);
+        let range = (self.arena.len() as u32, nodes.len() as u32);
+        let memory = &mut self.memories[number as usize];
+        memory.total = nodes
+            .iter()
+            .map(|n| self.entities[*n as usize].weight)
+            .sum();
+        memory.entities = Some(range);
+        self.arena.extend_from_slice(&nodes);
+        self.scratch = nodes;
+        range
+    }
+
+    fn memories_of(&mut self, number: u32) -> (u32, u32) {
+        if let Some(known) = self.entities[number as usize].memories {
+            return known;
+        }
+        let mut nodes = std::mem::take(&mut self.scratch);
+        nodes.clear();
+        self.graph
+            .memories(self.entities[number as usize].node, &mut nodes);
+        for node in &mut nodes {
+            *node = self.memory(*node);
+        }
+        let range = (self.arena.len() as u32, nodes.len() as u32);
+        self.entities[number as usize].memories = Some(range);
+        self.arena.extend_from_slice(&nodes);
+        self.scratch = nodes;
+        range
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,458 @@
+//! The traversal from the start nodes, over whatever gives neighbours.
+//!
+//! Nodes are numbers below [`Links::nodes`]; edges are numbers of the caller's. The result depends
+//! on ids, weights and boosts only, never on the order in which neighbours are given.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use super::rng::{Dice, Name};
+use super::select::descending;
+
+/// Absent: no edge, no entity, no parent.
+pub const NONE: u32 = u32::MAX;
+
+/// A way to a neighbour: one RELATED edge, or two MENTIONS edges over an entity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hop {
+    /// The neighbour.
+    pub node: u32,
+    /// The entity in between; `NONE` = RELATED.
+    pub entity: u32,
+    /// Memories that mention the entity; 0 for RELATED.
+    pub degree: u32,
+    /// Weight, or the product of both confidences.
+    pub weight: f64,
+    /// The edge, or the first of two.
+    pub edge: u64,
+    /// The second of two.
+    pub second: u64,
+}
+
+impl Hop {
+    /// A RELATED edge.
+    #[must_use]
+    pub fn related(node: u32, weight: f64, edge: u64) -> Self {
+        Self {
+            node,
+            entity: NONE,
+            degree: 0,
+            weight,
+            edge,
+            second: u64::MAX,
+        }
+    }
+
+    /// Whether it leads over an entity.
+    #[must_use]
+    pub fn mentions(&self) -> bool {
+        self.entity != NONE
+    }
+
+    fn hops(&self) -> u32 {
+        if self.mentions() { 2 } else { 1 }
+    }
+}
+
+/// What the walk asks of the graph. Only eligible memories and edges that hold are ever given.
+pub trait Links {
+    /// Nodes are numbers below this.
+    fn nodes(&self) -> usize;
+    /// Adds every RELATED edge of a memory, in both directions, any order.
+    fn related(&mut self, node: u32, out: &mut Vec<Hop>);
+    /// Adds every memory → entity → other memory over entities of few enough mentions.
+    fn mentions(&mut self, node: u32, out: &mut Vec<Hop>);
+    /// TraceRank of a memory.
+    fn boost(&mut self, node: u32) -> f64;
+    /// Id of a memory or entity.
+    fn id(&self, node: u32) -> [u8; 16];
+    /// Id of an edge.
+    fn edge_id(&self, edge: u64) -> [u8; 16];
+
+    /// Id of a memory as R-11 hashes it.
+    fn start_name(&self, node: u32) -> Name {
+        Name::of("mem", &self.id(node))
+    }
+
+    /// Id of an edge as R-11 hashes it.
+    fn edge_name(&self, edge: u64) -> Name {
+        Name::of("edge", &self.edge_id(edge))
+    }
+}
+
+/// Settings of `m5.traversal`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WalkParams {
+    /// None: probabilistic. Else chosen when p ≥ this and p > 0.
+    pub threshold: Option<f64>,
+    /// `order: dfs`.
+    pub depth_first: bool,
+    /// Most admitted nodes, starts included.
+    pub cap: usize,
+    /// Factor of p.
+    pub exploration: f64,
+    /// Factor of the signal per step.
+    pub decay: f64,
+    /// θ of `normalize_weights`; None = weights as they are.
+    pub theta: Option<f64>,
+    /// Walk RELATED.
+    pub related: bool,
+    /// Walk MENTIONS.
+    pub mentions: bool,
+    /// Weaker signals are not offered.
+    pub min_signal: f64,
+    /// None = no bound.
+    pub max_hops: Option<u32>,
+    /// Whether TraceRank is a factor of p.
+    pub boosts: bool,
+    /// Neighbours per node and edge type.
+    pub max_edges: usize,
+}
+
+/// An admitted node.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Walked {
+    /// The memory.
+    pub node: u32,
+    /// Rank of the start it was reached from.
+    pub start: u32,
+    /// σ.
+    pub signal: f64,
+    /// 0 for a start.
+    pub hops: u32,
+    /// Position of the node it was reached from; `NONE` for a start.
+    pub parent: u32,
+    /// How it was reached; None for a start.
+    pub step: Option<Step>,
+}
+
+/// One choice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// The way.
+    pub hop: Hop,
+    /// Probability.
+    pub p: f64,
+    /// The number drawn; None where none was.
+    pub u: Option<f64>,
+}
+
+/// A chosen neighbour that waits.
+struct Offer {
+    walked: Walked,
+    id: [u8; 16],
+}
+
+impl Offer {
+    /// Strongest first; ties: start rank, id, then the earlier parent and the first way.
+    fn before(&self, other: &Self) -> Ordering {
+        let (a, b) = (&self.walked, &other.walked);
+        descending(a.signal, b.signal)
+            .then(a.start.cmp(&b.start))
+            .then(self.id.cmp(&other.id))
+            .then(a.parent.cmp(&b.parent))
+            .then(a.hops.cmp(&b.hops))
+    }
+}
+
+impl PartialEq for Offer {
+    fn eq(&self, other: &Self) -> bool {
+        self.before(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Offer {}
+
+impl PartialOrd for Offer {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Offer {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.before(self)
+    }
+}
+
+struct Walk<'a, L: Links> {
+    links: &'a mut L,
+    params: &'a WalkParams,
+    seed: u64,
+    starts: Vec<u32>,
+    dice: Vec<Option<Dice>>,
+    admitted: Vec<u64>,
+    walked: Vec<Walked>,
+    found: Vec<Hop>,
+    hops: Vec<Hop>,
+}
+
+/// Walks from `starts` (distinct memories, best first) and returns every admitted node in order of
+/// admission, starts first.
+pub fn walk<L: Links>(
+    links: &mut L,
+    starts: &[u32],
+    seed: u64,
+    params: &WalkParams,
+) -> Vec<Walked> {
+    let mut walk = Walk {
+        admitted: vec![0; links.nodes().div_ceil(64)],
+        links,
+        params,
+        seed,
+        starts: starts.to_vec(),
+        dice: vec![None; starts.len()],
+        walked: Vec::new(),
+        found: Vec::new(),
+        hops: Vec::new(),
+    };
+    for (rank, node) in starts.iter().enumerate() {
+        walk.admit(Walked {
+            node: *node,
+            start: rank as u32,
+            signal: 1.0,
+            hops: 0,
+            parent: NONE,
+            step: None,
+        });
+    }
+    if params.depth_first {
+        walk.deep();
+    } else {
+        walk.best();
+    }
+    walk.walked
+}
+
+impl<L: Links> Walk<'_, L> {
+    fn full(&self) -> bool {
+        self.walked.len() >= self.params.cap
+    }
+
+    fn is_admitted(&self, node: u32) -> bool {
+        self.admitted[node as usize / 64] >> (node % 64) & 1 == 1
+    }
+
+    fn admit(&mut self, walked: Walked) -> u32 {
+        self.admitted[walked.node as usize / 64] |= 1 << (walked.node % 64);
+        self.walked.push(walked);
+        (self.walked.len() - 1) as u32
+    }
+
+    fn best(&mut self) {
+        let mut queue: BinaryHeap<Offer> = BinaryHeap::new();
+        let mut next = 0;
+        loop {
+            if next < self.walked.len() && !self.full() {
+                self.expand(next as u32, &mut queue);
+                next += 1;
+                continue;
+            }
+            let Some(offer) = queue.pop() else { return };
+            if self.full() {
+                return;
+            }
+            if !self.is_admitted(offer.walked.node) {
+                self.admit(offer.walked);
+            }
+        }
+    }
+
+    fn expand(&mut self, parent: u32, queue: &mut BinaryHeap<Offer>) {
+        self.gather(parent);
+        let hops = std::mem::take(&mut self.hops);
+        for hop in &hops {
+            if let Some(walked) = self.choose(parent, hop) {
+                let id = self.links.id(walked.node);
+                queue.push(Offer { walked, id });
+            }
+        }
+        self.hops = hops;
+    }
+
+    /// A node is expanded where it is admitted: the stack holds what is left of every ancestor's
+    /// neighbours, so no recursion is as deep as the walk.
+    fn deep(&mut self) {
+        for start in 0..self.starts.len() as u32 {
+            let mut stack = vec![(start, self.ordered(start).into_iter())];
+            while let Some((parent, rest)) = stack.last_mut() {
+                if self.full() {
+                    return;
+                }
+                let (parent, next) = (*parent, rest.next());
+                let Some(hop) = next else {
+                    stack.pop();
+                    continue;
+                };
+                if self.is_admitted(hop.node) {
+                    continue;
+                }
+                if let Some(walked) = self.choose(parent, &hop) {
+                    let at = self.admit(walked);
+                    if !self.full() {
+                        stack.push((at, self.ordered(at).into_iter()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn ordered(&mut self, parent: u32) -> Vec<Hop> {
+        if self.full() {
+            return Vec::new();
+        }
+        self.gather(parent);
+        let links = &*self.links;
+        self.hops.sort_unstable_by(|a, b| {
+            (a.mentions().cmp(&b.mentions())).then_with(|| way_order(links, a, b))
+        });
+        self.hops.clone()
+    }
+
+    /// The neighbours of a node that are tried, in any order: of each edge type the best
+    /// `max_edges`, without the admitted ones.
+    fn gather(&mut self, parent: u32) {
+        let (node, hops) = {
+            let walked = &self.walked[parent as usize];
+            (walked.node, walked.hops)
+        };
+        self.hops.clear();
+        let reach = self
+            .params
+            .max_hops
+            .map_or(u32::MAX, |most| most.saturating_sub(hops));
+        if self.params.related && reach >= 1 {
+            self.found.clear();
+            self.links.related(node, &mut self.found);
+            self.cut();
+        }
+        if self.params.mentions && reach >= 2 {
+            self.found.clear();
+            self.links.mentions(node, &mut self.found);
+            self.cut();
+        }
+        let admitted = &self.admitted;
+        self.hops
+            .retain(|hop| admitted[hop.node as usize / 64] >> (hop.node % 64) & 1 == 0);
+    }
+
+    /// The first way to each neighbour; of these the first `max_edges` go to `hops`.
+    fn cut(&mut self) {
+        let links = &*self.links;
+        let found = &mut self.found;
+        if has_repeats(found) {
+            found.sort_unstable_by(|a, b| a.node.cmp(&b.node).then_with(|| way_order(links, a, b)));
+            found.dedup_by_key(|hop| hop.node);
+        }
+        let most = self.params.max_edges;
+        if found.len() > most {
+            found.select_nth_unstable_by(most, |a, b| way_order(links, a, b));
+            found.truncate(most);
+        }
+        self.hops.append(found);
+    }
+
+    /// Step 3 and 4 of R-10: the offer, if the neighbour is chosen.
+    fn choose(&mut self, parent: u32, hop: &Hop) -> Option<Walked> {
+        let params = self.params;
+        let from = self.walked[parent as usize];
+        let signal = from.signal * hop.weight * params.decay;
+        if signal < params.min_signal || signal.is_nan() {
+            return None;
+        }
+        let mut p = match params.theta {
+            Some(theta) if !hop.mentions() => normalised(hop.weight, theta),
+            _ => hop.weight,
+        };
+        if p <= 0.0 {
+            return None;
+        }
+        if params.boosts {
+            p *= self.links.boost(hop.node);
+        }
+        let p = (p * from.signal * params.exploration).min(1.0);
+        let mut u = None;
+        let chosen = match params.threshold {
+            Some(threshold) => p >= threshold && p > 0.0,
+            None if p > 0.0 && p < 1.0 => {
+                let drawn = self.draw(from.start, hop);
+                u = Some(drawn);
+                drawn < p
+            }
+            None => p >= 1.0,
+        };
+        chosen.then(|| Walked {
+            node: hop.node,
+            start: from.start,
+            signal,
+            hops: from.hops + hop.hops(),
+            parent,
+            step: Some(Step { hop: *hop, p, u }),
+        })
+    }
+
+    fn draw(&mut self, start: u32, hop: &Hop) -> f64 {
+        let (links, seed) = (&*self.links, self.seed);
+        let node = self.starts[start as usize];
+        let dice = self.dice[start as usize]
+            .get_or_insert_with(|| Dice::new(seed, links.start_name(node).bytes()));
+        let first = links.edge_name(hop.edge);
+        if hop.mentions() {
+            let second = links.edge_name(hop.second);
+            dice.uniform(first.bytes(), Some(second.bytes()))
+        } else {
+            dice.uniform(first.bytes(), None)
+        }
+    }
+}
+
+/// w′ = max(0, (w − θ) / (1 − θ)); with θ = 1 only a full weight counts.
+fn normalised(weight: f64, theta: f64) -> f64 {
+    if theta >= 1.0 {
+        return f64::from(u8::from(weight >= 1.0));
+    }
+    ((weight - theta) / (1.0 - theta)).max(0.0)
+}
+
+/// RELATED: weight descending, then ids of neighbour and edge. MENTIONS: entity degree ascending,
+/// then ids of neighbour and entity, then the stronger confidences and the ids of the edges.
+fn way_order<L: Links>(links: &L, a: &Hop, b: &Hop) -> Ordering {
+    let ids = |x: u32, y: u32| {
+        if x == y {
+            Ordering::Equal
+        } else {
+            links.id(x).cmp(&links.id(y))
+        }
+    };
+    let edges = || {
+        (links.edge_id(a.edge).cmp(&links.edge_id(b.edge)))
+            .then_with(|| links.edge_id(a.second).cmp(&links.edge_id(b.second)))
+    };
+    if a.mentions() {
+        (a.degree.cmp(&b.degree))
+            .then_with(|| ids(a.node, b.node))
+            .then_with(|| ids(a.entity, b.entity))
+            .then_with(|| descending(a.weight, b.weight))
+            .then_with(edges)
+    } else {
+        descending(a.weight, b.weight)
+            .then_with(|| ids(a.node, b.node))
+            .then_with(|| links.edge_id(a.edge).cmp(&links.edge_id(b.edge)))
+    }
+}
+
+fn has_repeats(hops: &[Hop]) -> bool {
+    if hops.len() > 64 {
+        return true;
+    }
+    let mut repeats = false;
+    for (i, hop) in hops.iter().enumerate() {
+        for other in &hops[..i] {
+            repeats |= hop.node == other.node;
+        }
+    }
+    repeats
+}
+
+#[cfg(test)]
+mod tests;
