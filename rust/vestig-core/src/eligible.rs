@@ -65,6 +65,16 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// When edges and entities must hold, µs: K if it was given, else after everything.
+    #[must_use]
+    pub fn graph_time(&self) -> i64 {
+        if self.past {
+            self.known_at
+        } else {
+            NO_TIME - 1
+        }
+    }
+
     fn travels(&self) -> bool {
         self.past || self.valid_at.is_some()
     }

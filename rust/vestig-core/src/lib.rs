@@ -26,6 +26,7 @@ pub mod projection;
 pub mod recall;
 pub mod related;
 pub mod row;
+pub mod search;
 pub mod segment;
 pub mod similar;
 pub mod snapshot;

@@ -6,7 +6,9 @@ mod marks;
 mod numbers;
 mod projection;
 mod query;
+mod ranking;
 mod rows;
+mod scan;
 mod words;
 
 /// The native module `vestig._core`.
@@ -17,5 +19,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     numbers::register(module)?;
     words::register(module)?;
     marks::register(module)?;
+    ranking::register(module)?;
     projection::register(module)
 }

@@ -12,18 +12,21 @@ use vestig_core::format::Identity;
 use vestig_core::merging::Goal;
 use vestig_core::names;
 use vestig_core::projection::Projection as CoreProjection;
-use vestig_core::recall::{Effort, Query, recall};
+use vestig_core::recall::{Effort, recall};
 use vestig_core::related::related;
 use vestig_core::row::{Forward, LOWER_CASE, nullable, row_version};
-use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START};
+use vestig_core::search;
+use vestig_core::segment::{EdgeVersion, EventRow, Id, NO_TIME, OPEN_START};
 use vestig_core::similar::{self, Limits, Probe};
 use vestig_core::tail::NewRow;
 use vestig_core::words;
 
 use crate::errors::to_python;
 use crate::numbers::{floats, to_bytes};
-use crate::query::{Filter, Ranking, Row, Scan, id_of, ids_of, scan_of};
+use crate::query::{Filter, id_of, ids_of};
+use crate::ranking::{Query, Ranking};
 use crate::rows::{FIELDS, new_row};
+use crate::scan::{Row, Scan, scan_of};
 
 /// Runs without the interpreter. A panic becomes a RuntimeError: snapshots are replaced whole, so
 /// the projection is as it was before the call.
@@ -44,18 +47,14 @@ fn run<T: Send>(
 pub(crate) struct Projection(CoreProjection);
 
 impl Projection {
-    fn vector(&self, vector: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<f32>>> {
-        let Some(vector) = vector.map(|v| floats("vector", v)).transpose()? else {
-            return Ok(None);
-        };
+    fn check(&self, vector: Option<&Vec<f32>>) -> PyResult<()> {
         let dimensions = self.0.identity().dimensions as usize;
-        if vector.len() != dimensions {
-            let found = vector.len();
-            return Err(PyValueError::new_err(format!(
+        match vector.map(Vec::len) {
+            Some(found) if found != dimensions => Err(PyValueError::new_err(format!(
                 "expected {dimensions} dimensions, got {found}"
-            )));
+            ))),
+            _ => Ok(()),
         }
-        Ok(Some(vector))
     }
 }
 
@@ -321,35 +320,107 @@ impl Projection {
         })
     }
 
-    #[pyo3(signature = (seq, vector, text, filter, ranking, threads=1))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (seq, query, filter, ranking, threads=1))]
     fn recall(
         &self,
         py: Python<'_>,
         seq: u64,
-        vector: Option<&Bound<'_, PyAny>>,
-        text: Option<&str>,
+        query: &Query,
         filter: &Filter,
         ranking: &Ranking,
         threads: usize,
     ) -> PyResult<Scan> {
-        let vector = self.vector(vector)?;
+        self.check(query.0.vector.as_ref())?;
         let scan = run(py, || {
             let snapshot = self.0.snapshot_at(seq)?;
-            let query = Query {
-                vector,
-                terms: text.map(|text| words::terms(text, None)),
-            };
-
-            Ok(recall(
-                &snapshot,
-                &query,
-                &filter.0,
-                &ranking.0,
-                Effort::threads(threads),
-            ))
+            let effort = Effort::threads(threads);
+            Ok(recall(&snapshot, &query.0, &filter.0, &ranking.0, effort))
         });
         scan_of(py, scan?)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        vector: &Bound<'_, PyAny>,
+        filter: &Filter,
+        memories: bool,
+        entities: bool,
+        top: usize,
+    ) -> PyResult<Vec<(Bound<'py, PyBytes>, u8, f64)>> {
+        let vector = floats("vector", vector)?;
+        self.check(Some(&vector))?;
+        let found = run(py, || {
+            let snapshot = self.0.snapshot_at(seq)?;
+            let kinds = (memories, entities);
+            Ok(search::search(&snapshot, &vector, &filter.0, kinds, top))
+        })?;
+        let wrap = |(id, kind, value): (Id, u8, f64)| (PyBytes::new(py, &id), kind, value);
+        Ok(found.into_iter().map(wrap).collect())
+    }
+
+    #[pyo3(signature = (seq, seeds, depth, filter, memories, entities, max_degree=1000,
+        others=false))]
+    #[allow(clippy::too_many_arguments, clippy::type_complexity)]
+    fn neighbourhood<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        seeds: &[u8],
+        depth: usize,
+        filter: &Filter,
+        memories: bool,
+        entities: bool,
+        max_degree: usize,
+        others: bool,
+    ) -> PyResult<(
+        Vec<(Bound<'py, PyBytes>, u8, usize)>,
+        Vec<Bound<'py, PyBytes>>,
+    )> {
+        let reach = search::Reach {
+            seeds: ids_of(seeds)?,
+            depth,
+            memories,
+            entities,
+            max_degree,
+            others,
+        };
+        let (around, wide) = run(py, || {
+            let snapshot = self.0.snapshot_at(seq)?;
+            Ok(search::neighbourhood(&snapshot, &filter.0, &reach))
+        })?;
+        let wrap = |(id, kind, depth): (Id, u8, usize)| (PyBytes::new(py, &id), kind, depth);
+        let wide = wide.iter().map(|id| PyBytes::new(py, id));
+        Ok((around.into_iter().map(wrap).collect(), wide.collect()))
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn entity_similar<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        namespace: &str,
+        vectors: &Bound<'_, PyAny>,
+        types: Vec<String>,
+        threshold: f64,
+    ) -> PyResult<Vec<Option<(Bound<'py, PyBytes>, f64)>>> {
+        let dimensions = self.0.identity().dimensions as usize;
+        let vectors = floats("vectors", vectors)?;
+        if vectors.len() != types.len() * dimensions {
+            return Err(PyValueError::new_err("expected one vector per type"));
+        }
+        let vectors = vectors.chunks_exact(dimensions).map(<[f32]>::to_vec);
+        let asked: Vec<_> = vectors.zip(types).collect();
+        let found = run(py, || {
+            let snapshot = self.0.snapshot_at(seq)?;
+            Ok(search::entity_similar(
+                &snapshot, namespace, &asked, threshold,
+            ))
+        })?;
+        let wrap = |(id, value): (Id, f64)| (PyBytes::new(py, &id), value);
+        Ok(found.into_iter().map(|best| best.map(wrap)).collect())
     }
 
     #[pyo3(signature = (seq, vectors, namespace, scopes, authors, exclude, near_threshold,
@@ -454,7 +525,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FORMAT_VERSION", vestig_core::format::FORMAT_VERSION)?;
     module.add("PROJECTION_FIELDS", FIELDS)?;
     module.add_class::<Filter>()?;
-    module.add_class::<Ranking>()?;
     module.add_class::<Row>()?;
     module.add_class::<Scan>()?;
     module.add_class::<Projection>()

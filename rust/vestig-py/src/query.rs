@@ -1,4 +1,4 @@
-//! What a query asks and gets: filters, ranking, rows.
+//! What may be found (R-02, T-13).
 
 use std::collections::HashMap;
 
@@ -6,10 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vestig_core::eligible::Filter as CoreFilter;
-use vestig_core::recall::{Base, Hit, Ranking as CoreRanking, Scan as CoreScan, Weights};
 use vestig_core::segment::Id;
-
-use crate::numbers::TraceParams;
 
 /// One id of 16 bytes.
 pub(crate) fn id_of(bytes: &[u8]) -> PyResult<Id> {
@@ -107,147 +104,4 @@ impl Filter {
             ends: ends.collect::<PyResult<HashMap<_, _>>>()?,
         }))
     }
-}
-
-/// How scores are made.
-#[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct Ranking(pub(crate) CoreRanking);
-
-#[pymethods]
-impl Ranking {
-    #[new]
-    #[pyo3(signature = (*, base, weights, trace, tracerank_power, pool, limit, min_score,
-        query_time_us))]
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        base: &str,
-        weights: Vec<(f64, Option<f64>, Option<f64>)>,
-        trace: &TraceParams,
-        tracerank_power: f64,
-        pool: Option<usize>,
-        limit: usize,
-        min_score: Option<f64>,
-        query_time_us: i64,
-    ) -> PyResult<Self> {
-        let base = match base {
-            "semantic" => Base::Semantic,
-            "linear" => Base::Linear,
-            "cosine" => Base::Cosine,
-            _ => {
-                return Err(PyValueError::new_err(
-                    "expected base semantic, linear or cosine",
-                ));
-            }
-        };
-        let given = weights.len();
-        let weights: Vec<Weights> = weights
-            .into_iter()
-            .map(|(bias, cosine, lexical)| Weights {
-                bias,
-                cosine,
-                lexical,
-            })
-            .collect();
-        let weights = weights.try_into().map_err(|_| {
-            PyValueError::new_err(format!("expected weights for 4 origins, got {given}"))
-        })?;
-        let trace = trace.0.clone();
-        let query_time = query_time_us;
-        Ok(Self(CoreRanking {
-            base,
-            weights,
-            trace,
-            tracerank_power,
-            pool,
-            limit,
-            min_score,
-            query_time,
-        }))
-    }
-}
-
-/// One returned memory with every number that made its rank.
-#[pyclass(frozen, get_all, module = "vestig._core")]
-pub(crate) struct Row {
-    id: Py<PyBytes>,
-    final_score: f64,
-    similarity: f64,
-    semantic_score: f64,
-    start_score: f64,
-    base: f64,
-    origin: u8,
-    embedded: bool,
-    cosine_raw: f64,
-    cosine_normalised: f64,
-    lexical_raw: Option<f64>,
-    lexical_normalised: Option<f64>,
-    matched_terms: Vec<usize>,
-    filled: bool,
-    trace: f64,
-    basic: f64,
-    connectivity: f64,
-    confidence: f64,
-    unclipped: f64,
-    tracerank: f64,
-    events: u32,
-    stability: u8,
-}
-
-fn row_of(py: Python<'_>, hit: Hit) -> Row {
-    Row {
-        id: PyBytes::new(py, &hit.id).unbind(),
-        final_score: hit.final_score,
-        similarity: hit.cosine,
-        semantic_score: hit.cosine,
-        start_score: hit.start_score,
-        base: hit.base,
-        origin: hit.origin,
-        embedded: hit.embedded,
-        cosine_raw: hit.cosine,
-        cosine_normalised: hit.cosine_normalised,
-        lexical_raw: hit.lexical.map(|(raw, _)| raw),
-        lexical_normalised: hit.lexical.map(|(_, normalised)| normalised),
-        matched_terms: hit.matched_terms,
-        filled: hit.filled,
-        trace: hit.trace.trace,
-        basic: hit.trace.basic,
-        connectivity: hit.trace.connectivity,
-        confidence: hit.trace.confidence,
-        unclipped: hit.trace.unclipped,
-        tracerank: hit.trace.clipped,
-        events: hit.trace.events,
-        stability: hit.stability,
-    }
-}
-
-/// Result of one crossing.
-#[pyclass(frozen, get_all, module = "vestig._core")]
-pub(crate) struct Scan {
-    rows: Vec<Py<Row>>,
-    terms: Vec<String>,
-    stored: usize,
-    eligible: usize,
-    scored: usize,
-    below_min_score: usize,
-    unembedded: usize,
-    cosine_max: Option<f64>,
-    lexical_max: Option<f64>,
-}
-
-pub(crate) fn scan_of(py: Python<'_>, scan: CoreScan) -> PyResult<Scan> {
-    let rows = scan
-        .hits
-        .into_iter()
-        .map(|hit| Py::new(py, row_of(py, hit)));
-    Ok(Scan {
-        rows: rows.collect::<PyResult<_>>()?,
-        terms: scan.terms,
-        stored: scan.stored,
-        eligible: scan.eligible,
-        scored: scan.eligible,
-        below_min_score: scan.below_min_score,
-        unembedded: scan.unembedded,
-        cosine_max: scan.cosine_max,
-        lexical_max: scan.lexical_max,
-    })
 }

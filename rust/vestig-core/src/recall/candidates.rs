@@ -83,12 +83,11 @@ impl Screen {
             }
             let cosine = weights.terms[term::COSINE].unwrap_or(0.0);
             let factor = cosine * scorer.maxima[term::COSINE].map_or(0.0, inverse);
-            let words = lexical_max.map_or(0.0, inverse)
-                * weights.terms[term::LEXICAL].unwrap_or(0.0);
+            let words =
+                lexical_max.map_or(0.0, inverse) * weights.terms[term::LEXICAL].unwrap_or(0.0);
             // Far above the roundings of both forms: each term has at most four of 2⁻⁵³.
-            let size = weights.bias.abs()
-                + factor.abs()
-                + (words * lexical_max.unwrap_or(0.0)).abs();
+            let size =
+                weights.bias.abs() + factor.abs() + (words * lexical_max.unwrap_or(0.0)).abs();
             slack = slack.max(size * 1e-12);
             (
                 weights.bias,

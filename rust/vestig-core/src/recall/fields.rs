@@ -109,14 +109,19 @@ impl<'a> Field<'a> {
 
     #[inline]
     pub(super) fn is_special(&self, row: usize) -> bool {
-        self.marks.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
+        self.marks
+            .get(row / 64)
+            .is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
     pub(super) fn special(&self, row: usize) -> Option<&Special> {
         if !self.is_special(row) {
             return None;
         }
-        let at = self.special.binary_search_by_key(&(row as u32), |s| s.row).ok()?;
+        let at = self
+            .special
+            .binary_search_by_key(&(row as u32), |s| s.row)
+            .ok()?;
         Some(&self.special[at])
     }
 

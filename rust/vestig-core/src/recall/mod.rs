@@ -81,6 +81,7 @@ pub fn recall(
         }
     }
     scan.terms = query.terms.clone().unwrap_or_default();
+    scan.keywords = query.keywords.clone();
     let mut scorer = Scorer::new(ranking, query, vector);
     let bits = fields.iter().map(|field| field.eligible.clone()).collect();
     let pace = (&ranking.trace, ranking.query_time);
@@ -101,7 +102,11 @@ pub fn recall(
         }
     }
     let asked = fields.iter().any(|field| !field.special.is_empty());
-    let best = candidates(&fields, &scorer, wanted(ranking, asked || scorer.alpha > 0.0));
+    let best = candidates(
+        &fields,
+        &scorer,
+        wanted(ranking, asked || scorer.alpha > 0.0),
+    );
     scan.maxima = scorer.maxima;
     Ranker::new(&fields, &scorer, net, query).rank(&mut scan, &best);
     scan
@@ -126,7 +131,12 @@ fn fill_terms(
     let weighted = (ranking.keyword_weighted, ranking.entity_weighted);
     let mut maxima = [None; 4];
     if keyword {
-        maxima[0] = Some(terms::keyword(fields, &query.keywords, weighted.0, eligible));
+        maxima[0] = Some(terms::keyword(
+            fields,
+            &query.keywords,
+            weighted.0,
+            eligible,
+        ));
     }
     if temporal {
         maxima[1] = Some(terms::temporal(fields, query, ranking));

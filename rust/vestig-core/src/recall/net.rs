@@ -48,7 +48,7 @@ impl<'a> Net<'a> {
         eligible_total: usize,
         (trace, query_time): (&'a TraceParams, i64),
     ) -> Self {
-        let known_at = known_at(filter);
+        let known_at = filter.graph_time();
         let mut offsets = vec![0];
         for part in &snapshot.parts {
             let before = offsets.last().copied().unwrap_or(0);
@@ -135,7 +135,12 @@ impl<'a> Net<'a> {
 
     /// Every known edge of a type that ends at a node: (part, number, edge), starts ascending in
     /// each part; false ends it.
-    fn each_incoming(&self, node: Node, kind: u8, mut sink: impl FnMut(u32, u32, &EdgeRow) -> bool) {
+    fn each_incoming(
+        &self,
+        node: Node,
+        kind: u8,
+        mut sink: impl FnMut(u32, u32, &EdgeRow) -> bool,
+    ) {
         let id = self.graph.id(node);
         for (part, held) in self.snapshot.parts.iter().enumerate() {
             let segment = held.segment.as_ref();
@@ -260,7 +265,13 @@ impl<'a> Net<'a> {
                 seq: e.seq,
                 row: e.row,
             });
-        tracerank(&mut self.scratch, known, self.query_time, subject, self.trace)
+        tracerank(
+            &mut self.scratch,
+            known,
+            self.query_time,
+            subject,
+            self.trace,
+        )
     }
 
     /// Eligible memories that mention an entity: (number, edge, confidence), and how many; nothing
@@ -282,15 +293,6 @@ impl<'a> Net<'a> {
             out.clear();
         }
         count
-    }
-}
-
-/// K of T-13; without time travel everything that happened is known.
-pub(super) fn known_at(filter: &Filter) -> i64 {
-    if filter.past {
-        filter.known_at
-    } else {
-        i64::MAX - 1
     }
 }
 
@@ -408,9 +410,6 @@ impl Mentions for Net<'_> {
         let at = self.node(node);
         let segment = self.segment(at.part);
         let row = at.row as usize;
-        (
-            segment.column::<i64>(Section::Seq)[row],
-            segment.ids()[row],
-        )
+        (segment.column::<i64>(Section::Seq)[row], segment.ids()[row])
     }
 }

@@ -79,7 +79,12 @@ impl<'a, 'b> Ranker<'a, 'b> {
     }
 
     fn candidate(&self, node: Node) -> Candidate {
-        Candidate::of(self.fields, self.scorer, node.part as usize, node.row as usize)
+        Candidate::of(
+            self.fields,
+            self.scorer,
+            node.part as usize,
+            node.row as usize,
+        )
     }
 
     fn scores(&self, candidate: &Candidate) -> Scores {
@@ -87,7 +92,8 @@ impl<'a, 'b> Ranker<'a, 'b> {
         let summary = field.segment.attributes(candidate.row).kind == KIND_SUMMARY;
         let weights = self.scorer.weights(field, candidate.row);
         let known = field.known(candidate.row);
-        self.scorer.scores(weights, candidate.cosine, &known, summary)
+        self.scorer
+            .scores(weights, candidate.cosine, &known, summary)
     }
 
     /// Walks from the best candidates.
@@ -122,7 +128,11 @@ impl<'a, 'b> Ranker<'a, 'b> {
 
     fn entry(&mut self, candidate: Candidate, direct: bool, filled: bool) -> Entry {
         let node = self.net.number(self.node(&candidate));
-        let walked = self.walk.iter().position(|w| w.node == node).map(|at| at as u32);
+        let walked = self
+            .walk
+            .iter()
+            .position(|w| w.node == node)
+            .map(|at| at as u32);
         let mut entry = Entry {
             candidate,
             scores: self.scores(&candidate),
@@ -212,7 +222,9 @@ impl<'a, 'b> Ranker<'a, 'b> {
         covered.sort_unstable();
         covered.dedup();
         for node in covered {
-            let place = pool.iter().position(|entry| self.node(&entry.candidate) == node);
+            let place = pool
+                .iter()
+                .position(|entry| self.node(&entry.candidate) == node);
             match place {
                 Some(at) if pool[at].direct => {}
                 Some(at) => pool[at] = self.entry(pool[at].candidate, true, false),
@@ -251,8 +263,14 @@ impl<'a, 'b> Ranker<'a, 'b> {
         scan.below_min_score = below.len();
         let mut watched = self.watched(&returned, below, rest);
         self.find_ranks(&mut returned, &mut watched, candidates);
-        scan.hits = returned.into_iter().map(|entry| self.hit(scan, entry)).collect();
-        scan.watched = watched.into_iter().map(|entry| self.hit(scan, entry)).collect();
+        scan.hits = returned
+            .into_iter()
+            .map(|entry| self.hit(scan, entry))
+            .collect();
+        scan.watched = watched
+            .into_iter()
+            .map(|entry| self.hit(scan, entry))
+            .collect();
     }
 
     fn fill(&mut self, shown: &mut Vec<Entry>, candidates: &[Candidate]) {
@@ -417,6 +435,12 @@ fn matched_terms(segment: &Segment, row: usize, terms: &[String]) -> Vec<usize> 
 
 fn matched_keywords(segment: &Segment, row: usize, keywords: &[String]) -> Vec<usize> {
     let own = segment.keywords(row);
-    let holds = |keyword: &String| segment.string_number(keyword).is_some_and(|n| own.contains(&n));
-    (0..keywords.len()).filter(|i| holds(&keywords[*i])).collect()
+    let holds = |keyword: &String| {
+        segment
+            .string_number(keyword)
+            .is_some_and(|n| own.contains(&n))
+    };
+    (0..keywords.len())
+        .filter(|i| holds(&keywords[*i]))
+        .collect()
 }

@@ -109,7 +109,11 @@ impl<'a> Scorer<'a> {
         let mut sum = weights.bias;
         for (i, weight) in weights.terms.iter().enumerate() {
             if let (Some(weight), Some(most)) = (weight, self.maxima[i]) {
-                let raw = if i == term::COSINE { semantic } else { known.raw[i] };
+                let raw = if i == term::COSINE {
+                    semantic
+                } else {
+                    known.raw[i]
+                };
                 sum += weight * Self::normalised(raw, most);
             }
         }
@@ -166,7 +170,11 @@ impl<'a> Scorer<'a> {
         let start = self.start(weights, content, known);
         let semantic = self.semantic(content, known);
         let prior = |score: f64| {
-            if summary { score + self.ranking.summary_prior } else { score }
+            if summary {
+                score + self.ranking.summary_prior
+            } else {
+                score
+            }
         };
         let base = match self.ranking.base {
             Base::Semantic => prior(semantic).max(0.0),
@@ -190,7 +198,11 @@ impl<'a> Scorer<'a> {
         known: &Known,
     ) -> [(Option<f64>, Option<f64>); TERMS] {
         std::array::from_fn(|i| {
-            let raw = if i == term::COSINE { semantic } else { known.raw[i] };
+            let raw = if i == term::COSINE {
+                semantic
+            } else {
+                known.raw[i]
+            };
             match self.maxima[i] {
                 Some(most) => (Some(raw), Some(Self::normalised(raw, most))),
                 None => {

@@ -12,7 +12,11 @@ use crate::segment::{NO_TIME, OPEN_START, Segment};
 use crate::snapshot::set_bits;
 
 /// Fills a dense column of every field; its largest value over the eligible, at least 0.
-fn fill(fields: &mut [Field<'_>], column: usize, value: impl Fn(usize, &Segment, usize) -> f64) -> f64 {
+fn fill(
+    fields: &mut [Field<'_>],
+    column: usize,
+    value: impl Fn(usize, &Segment, usize) -> f64,
+) -> f64 {
     let mut most = 0.0_f64;
     for (i, field) in fields.iter_mut().enumerate().filter(|(_, field)| field.any) {
         let mut values = vec![0.0; field.segment.memory_rows()];
@@ -36,7 +40,12 @@ pub(super) fn keyword(
 ) -> f64 {
     let numbers: Vec<Vec<Option<u32>>> = fields
         .iter()
-        .map(|field| keywords.iter().map(|k| field.segment.string_number(k)).collect())
+        .map(|field| {
+            keywords
+                .iter()
+                .map(|k| field.segment.string_number(k))
+                .collect()
+        })
         .collect();
     let holds = |list: &[u32], number: Option<u32>| number.is_some_and(|n| list.contains(&n));
     let mut idfs = Vec::new();
@@ -102,7 +111,12 @@ fn scatter(
 }
 
 /// Entities of the query that the memories mention; the sum goes in the order of the query.
-pub(super) fn entity(fields: &mut [Field<'_>], net: &Net<'_>, query: &Query, weighted: bool) -> f64 {
+pub(super) fn entity(
+    fields: &mut [Field<'_>],
+    net: &Net<'_>,
+    query: &Query,
+    weighted: bool,
+) -> f64 {
     let mut found: Vec<(Node, f64)> = Vec::new();
     for (id, score) in &query.entities {
         let Some(entity) = net.locate(id).filter(|node| net.is_entity(*node)) else {

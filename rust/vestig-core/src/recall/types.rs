@@ -248,7 +248,7 @@ pub struct Hit {
     pub alpha: Option<f64>,
     /// Positions in `Scan::terms`.
     pub matched_terms: Vec<usize>,
-    /// Positions in `Query::keywords`.
+    /// Positions in `Scan::keywords`.
     pub matched_keywords: Vec<usize>,
     /// Entities of the query that the memory mentions.
     pub matched_entities: Vec<Id>,
@@ -279,6 +279,8 @@ pub struct Scan {
     pub watched: Vec<Hit>,
     /// Distinct query terms by first position.
     pub terms: Vec<String>,
+    /// Distinct query keywords by first position.
+    pub keywords: Vec<String>,
     /// Memories of the namespace.
     pub stored: usize,
     /// Those that pass the filter.

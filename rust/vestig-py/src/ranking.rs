@@ -1,0 +1,260 @@
+//! What a query asks (R-03 … R-12): its parts, how scores are made, how the graph is walked.
+
+use std::collections::HashMap;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use vestig_core::kernels::rng::Dice;
+use vestig_core::kernels::temporal::Window;
+use vestig_core::recall::{
+    Base, Pool, Query as CoreQuery, Ranking as CoreRanking, SIGNALS, Traversal, Weights,
+};
+use vestig_core::words;
+
+use crate::numbers::{TraceParams, floats};
+use crate::query::{id_of, ids_of};
+
+fn refuse<T>(text: String) -> PyResult<T> {
+    Err(PyValueError::new_err(text))
+}
+
+/// One of two words.
+fn choice(name: &str, given: &str, [off, on]: [&str; 2]) -> PyResult<bool> {
+    match given {
+        _ if given == off => Ok(false),
+        _ if given == on => Ok(true),
+        _ => refuse(format!("expected {name} {off} or {on}, got {given}")),
+    }
+}
+
+/// A query, analysed.
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct Query(pub(crate) CoreQuery);
+
+#[pymethods]
+impl Query {
+    #[new]
+    #[pyo3(signature = (*, vector, text, keywords=Vec::new(), windows=Vec::new(),
+        entities=Vec::new(), seed=0))]
+    fn new(
+        vector: Option<&Bound<'_, PyAny>>,
+        text: Option<&str>,
+        keywords: Vec<String>,
+        windows: Vec<Window>,
+        entities: Vec<(Bound<'_, PyBytes>, f64)>,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let reversed = |(start, end): &Window| start.zip(*end).is_some_and(|(s, e)| s > e);
+        if windows.iter().any(reversed) {
+            return refuse("expected windows that end after they start".into());
+        }
+        let entities = entities
+            .iter()
+            .map(|(id, score)| Ok((id_of(id.as_bytes())?, *score)));
+        Ok(Self(CoreQuery {
+            vector: vector.map(|v| floats("vector", v)).transpose()?,
+            terms: text.map(|text| words::terms(text, None)),
+            keywords,
+            windows,
+            entities: entities.collect::<PyResult<_>>()?,
+            seed,
+        }))
+    }
+}
+
+/// The traversal.
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct Walk(Traversal);
+
+#[pymethods]
+impl Walk {
+    #[new]
+    #[pyo3(signature = (*, deterministic, threshold, order, max_nodes, exploration_factor,
+        signal_decay, normalize_weights, theta, mentions, related, min_signal, max_hops,
+        max_entity_degree, use_tracerank, max_edges))]
+    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
+    fn new(
+        deterministic: bool,
+        threshold: f64,
+        order: &str,
+        max_nodes: usize,
+        exploration_factor: f64,
+        signal_decay: f64,
+        normalize_weights: bool,
+        theta: f64,
+        mentions: bool,
+        related: bool,
+        min_signal: f64,
+        max_hops: Option<u32>,
+        max_entity_degree: usize,
+        use_tracerank: bool,
+        max_edges: usize,
+    ) -> PyResult<Self> {
+        Ok(Self(Traversal {
+            deterministic,
+            threshold,
+            depth_first: choice("order", order, ["best", "dfs"])?,
+            max_nodes,
+            exploration_factor,
+            signal_decay,
+            normalize_weights,
+            theta,
+            mentions,
+            related,
+            min_signal,
+            max_hops,
+            max_entity_degree,
+            use_tracerank,
+            max_edges,
+        }))
+    }
+}
+
+fn base_of(base: &str) -> PyResult<Base> {
+    match base {
+        "semantic" => Ok(Base::Semantic),
+        "blend" => Ok(Base::Blend),
+        "linear" => Ok(Base::Linear),
+        "cosine" => Ok(Base::Cosine),
+        _ => refuse(format!(
+            "expected base semantic, blend, linear or cosine, got {base}"
+        )),
+    }
+}
+
+fn weights_of(given: &HashMap<String, f64>) -> PyResult<Weights> {
+    let mut weights = Weights::default();
+    for (name, weight) in given {
+        if !weight.is_finite() {
+            return refuse(format!("expected a finite weight of {name}, got {weight}"));
+        }
+        match SIGNALS.iter().position(|signal| signal == name) {
+            Some(at) => weights.terms[at] = Some(*weight),
+            None if name == "bias" => weights.bias = *weight,
+            None => return refuse(format!("expected a signal or bias, got {name}")),
+        }
+    }
+    Ok(weights)
+}
+
+fn pool_of(pool: &Bound<'_, PyAny>) -> PyResult<Pool> {
+    if pool.is_none() {
+        return Ok(Pool::All);
+    }
+    if let Ok(word) = pool.extract::<&str>() {
+        return match word {
+            "starts" => Ok(Pool::Starts),
+            _ => refuse(format!("expected a number, None or starts, got {word}")),
+        };
+    }
+    Ok(Pool::Best(pool.extract()?))
+}
+
+/// How scores are made (R-05 … ).
+#[pyclass(frozen, module = "vestig._core")]
+pub(crate) struct Ranking(pub(crate) CoreRanking);
+
+#[pymethods]
+impl Ranking {
+    #[new]
+    #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
+        meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
+        content_weight, query_weight, hyde, start_enabled, start_top_k, pool, walk, summary_prior,
+        expand_summaries, limit, min_score, query_time_us, watch=b"".as_slice()))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        base: &str,
+        weights: Vec<HashMap<String, f64>>,
+        trace: &TraceParams,
+        tracerank_power: f64,
+        path_power: f64,
+        association: f64,
+        alpha: f64,
+        meta_weights: [f64; 4],
+        keyword_mode: &str,
+        entity_mode: &str,
+        recency_tau_days: f64,
+        open_scale_days: f64,
+        content_weight: f64,
+        query_weight: f64,
+        hyde: bool,
+        start_enabled: bool,
+        start_top_k: usize,
+        pool: &Bound<'_, PyAny>,
+        walk: Option<&Walk>,
+        summary_prior: f64,
+        expand_summaries: bool,
+        limit: usize,
+        min_score: Option<f64>,
+        query_time_us: i64,
+        watch: &[u8],
+    ) -> PyResult<Self> {
+        let given = weights.len();
+        let weights = weights
+            .iter()
+            .map(weights_of)
+            .collect::<PyResult<Vec<_>>>()?;
+        let weights = weights.try_into().map_err(|_| {
+            PyValueError::new_err(format!("expected weights for 4 origins, got {given}"))
+        })?;
+        for (name, days) in [
+            ("recency_tau_days", recency_tau_days),
+            ("open_scale_days", open_scale_days),
+        ] {
+            if !(days.is_finite() && days > 0.0) {
+                return refuse(format!("expected {name} > 0, got {days}"));
+            }
+        }
+        for (name, share) in [
+            ("alpha", alpha),
+            ("content_weight", content_weight),
+            ("query_weight", query_weight),
+        ] {
+            if !(0.0..=1.0).contains(&share) {
+                return refuse(format!("expected {name} between 0 and 1, got {share}"));
+            }
+        }
+        Ok(Self(CoreRanking {
+            base: base_of(base)?,
+            weights,
+            trace: trace.0.clone(),
+            tracerank_power,
+            path_power,
+            association,
+            alpha,
+            meta_weights,
+            keyword_weighted: choice("keyword_mode", keyword_mode, ["jaccard", "weighted"])?,
+            entity_weighted: choice("entity_mode", entity_mode, ["overlap", "weighted"])?,
+            recency_tau_days,
+            open_scale_days,
+            content_weight,
+            query_weight,
+            hyde,
+            start_enabled,
+            start_top_k,
+            pool: pool_of(pool)?,
+            walk: walk.map(|walk| walk.0.clone()),
+            summary_prior,
+            expand_summaries,
+            limit,
+            min_score,
+            query_time: query_time_us,
+            watch: ids_of(watch)?,
+        }))
+    }
+}
+
+#[pyfunction]
+fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
+    Dice::new(seed, start.as_bytes()).uniform(edge.as_bytes(), None)
+}
+
+/// Adds these names to the module.
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("SIGNALS", pyo3::types::PyTuple::new(module.py(), SIGNALS)?)?;
+    module.add_class::<Query>()?;
+    module.add_class::<Walk>()?;
+    module.add_class::<Ranking>()?;
+    module.add_function(wrap_pyfunction!(walk_uniform, module)?)
+}
