@@ -14,15 +14,18 @@ __all__ = [
     "ANALYSER_VERSION",
     "FORMAT_VERSION",
     "PROJECTION_FIELDS",
+    "SIGNALS",
     "VERSION",
     "Filter",
     "Projection",
     "ProjectionDamaged",
+    "Query",
     "Ranking",
     "Row",
     "Scan",
     "SnapshotMoved",
     "TraceParams",
+    "Walk",
     "dot",
     "dot_with",
     "exp",
@@ -38,11 +41,15 @@ __all__ = [
     "tokens",
     "tracerank",
     "unit",
+    "walk_uniform",
 ]
 
 VERSION: str
 FORMAT_VERSION: int
 PROJECTION_FIELDS: int
+SIGNALS: tuple[str, ...]
+"""Terms of L in the order of their sum (Q-03): cosine, keyword, temporal, entity, recency,
+lexical, entity_walk."""
 ANALYSER_VERSION: str
 
 class SnapshotMoved(Exception):
@@ -91,6 +98,11 @@ def temporal_match(
     open_scale_days: float = 30.0,
 ) -> float:
     """T-06. ValueError when there is no query window, or nothing to match."""
+
+def walk_uniform(seed: int, start: str, edge: str) -> float:
+    """u of R-11 in [0, 1): of an edge, or of a step over two edges joined by `|`.
+
+    Ids are texts: `mem_8-4-4-4-12`, `edge_8-4-4-4-12`."""
 
 @final
 class TraceParams:
@@ -180,42 +192,141 @@ class Filter:
         of type MENTIONS, unexpired at K, to one of these (16 bytes each)."""
 
 @final
+class Query:
+    """A query, analysed (R-03). ValueError: a vector that is not finite, a window that ends before
+    it starts."""
+
+    def __new__(
+        cls,
+        *,
+        vector: Buffer | None,
+        text: str | None,
+        keywords: Sequence[str] = ...,
+        windows: Sequence[tuple[int | None, int | None]] = ...,
+        entities: Sequence[tuple[bytes, float]] = ...,
+        seed: int = 0,
+    ) -> Self:
+        """text: for the lexical term, None = without. keywords: of C-09. windows: (start_us,
+        end_us), None = open. entities: ids of 16 bytes with their match score, merges resolved.
+        seed: of the walk. What is given twice counts once."""
+
+@final
+class Walk:
+    """The traversal from the start nodes (R-10)."""
+
+    def __new__(
+        cls,
+        *,
+        deterministic: bool,
+        threshold: float,
+        order: str,
+        max_nodes: int,
+        exploration_factor: float,
+        signal_decay: float,
+        normalize_weights: bool,
+        theta: float,
+        mentions: bool,
+        related: bool,
+        min_signal: float,
+        max_hops: int | None,
+        max_entity_degree: int,
+        use_tracerank: bool,
+        max_edges: int,
+    ) -> Self:
+        """threshold: of the deterministic mode. order: "best" or "dfs". theta: RELATED threshold of
+        `normalize_weights`. max_edges: neighbours per node and edge type."""
+
+@final
 class Ranking:
-    """How scores are made (R-12, R-15, Q-03)."""
+    """How scores are made (R-05 … R-13, R-15, Q-03). ValueError: an unknown word, a share outside
+    [0, 1], a tau of 0."""
 
     def __new__(
         cls,
         *,
         base: str,
-        weights: Sequence[tuple[float, float | None, float | None]],
+        weights: Sequence[dict[str, float]],
         trace: TraceParams,
         tracerank_power: float,
-        pool: int | None,
+        path_power: float,
+        association: float,
+        alpha: float,
+        meta_weights: tuple[float, float, float, float],
+        keyword_mode: str,
+        entity_mode: str,
+        recency_tau_days: float,
+        open_scale_days: float,
+        content_weight: float,
+        query_weight: float,
+        hyde: bool,
+        start_enabled: bool,
+        start_top_k: int,
+        pool: int | str | None,
+        walk: Walk | None,
+        summary_prior: float,
+        expand_summaries: bool,
         limit: int,
         min_score: float | None,
         query_time_us: int,
+        watch: bytes = b"",
     ) -> Self:
-        """base: "semantic", "linear" or "cosine". weights: (bias, cosine, lexical) per code of
-        `OriginType`; None = switched off. pool: direct candidates, None = all."""
+        """base: "semantic", "blend", "linear" or "cosine". weights: per code of `OriginType`, names
+        of `SIGNALS` and "bias", absent = switched off. meta_weights: keyword, temporal, entity,
+        recency. keyword_mode: "jaccard" or "weighted". entity_mode: "overlap" or "weighted". pool:
+        direct candidates, None = all, "starts" = the start nodes. walk: None = no traversal. watch:
+        ids (16 bytes each) to tell of although they are not returned."""
 
 @final
 class Row:
-    """One returned memory with every number that made its rank (R-14)."""
+    """One memory with every number that made its rank (R-14)."""
 
     id: bytes
     final_score: float
     similarity: float
+    """Content cosine; 0 without a vector."""
     semantic_score: float
+    """S_query (R-05)."""
     start_score: float
+    """S, or L where the base is linear; the content cosine without `start_enabled`."""
     base: float
+    """Before path and TraceRank, with the prior of a summary."""
     origin: int
+    kind: int
     embedded: bool
-    cosine_raw: float
-    cosine_normalised: float
-    lexical_raw: float | None
-    lexical_normalised: float | None
+    signals: list[tuple[float | None, float | None]]
+    """(raw, normalised) in the order of `SIGNALS`. (None, None) = unavailable, or without weight
+    in every origin. Normalised is None where the base is not linear, but for cosine."""
+    hypothetical: tuple[int, float] | None
+    """The nearest stored question: its place and cosine."""
+    metadata_score: float | None
+    alpha_used: float | None
+    """R-07; None where the base is linear or S is the cosine alone."""
     matched_terms: list[int]
+    """Places in `Scan.terms`."""
+    matched_keywords: list[str]
+    matched_entities: list[bytes]
     filled: bool
+    """Came because the pool was smaller than the limit (R-13)."""
+    direct: bool
+    """A direct candidate: path score 1, and association does not apply. A watched row that is
+    neither direct nor walked to has the score that it would have as a direct candidate."""
+    start_rank: int | None
+    """Rank by S among all eligible, from 0; None for walked rows outside of the best when nothing
+    is watched."""
+    pool_rank: int | None
+    """Rank by final score in the pool, from 0; None = not in the pool."""
+    path: list[tuple[int, bytes]]
+    """(type code, id) of each place after START: memories, and before a memory the entity of a
+    MENTIONS step. [] for a start and for what the walk did not reach."""
+    steps: list[tuple[str, float, float, float | None]]
+    """(edge in hexadecimal, or both joined by `|`; weight; p; u, None where none was drawn)."""
+    signal_strength: float
+    """Signal of the walk; 1 for a start and for what the walk did not reach."""
+    path_score: float
+    start: bytes | None
+    """Start node that the walk came from."""
+    start_base: float | None
+    """Its base."""
     trace: float
     basic: float
     connectivity: float
@@ -230,14 +341,20 @@ class Scan:
     """Result of one crossing."""
 
     rows: list[Row]
+    watched: list[Row]
+    """Eligible ones of `watch` that were not returned, in its order."""
     terms: list[str]
     stored: int
     eligible: int
     scored: int
+    walked: int
+    """Memories that the walk admitted beyond its starts."""
     below_min_score: int
     unembedded: int
-    cosine_max: float | None
-    lexical_max: float | None
+    maxima: list[float | None]
+    """Largest raw value over the eligible, in the order of `SIGNALS`."""
+    last: Row | None
+    """The worst returned row."""
 
 @final
 class Projection:
@@ -347,15 +464,50 @@ class Projection:
         case (G-03). Raises SnapshotMoved unless applied_seq == seq."""
 
     def recall(
-        self,
-        seq: int,
-        vector: Buffer | None,
-        text: str | None,
-        filter: Filter,
-        ranking: Ranking,
-        threads: int = 1,
+        self, seq: int, query: Query, filter: Filter, ranking: Ranking, threads: int = 1
     ) -> Scan:
         """One query, one crossing. Raises SnapshotMoved unless applied_seq == seq."""
+
+    def search(
+        self,
+        seq: int,
+        vector: Buffer,
+        filter: Filter,
+        memories: bool,
+        entities: bool,
+        top: int,
+    ) -> list[tuple[bytes, int, float]]:
+        """(id, kind, cosine) of the nearest nodes with a vector, best first, ties by id (G-21). An
+        entity is eligible by namespace, time and the lists of ids alone. Raises SnapshotMoved
+        unless applied_seq == seq."""
+
+    def neighbourhood(
+        self,
+        seq: int,
+        seeds: bytes,
+        depth: int,
+        filter: Filter,
+        memories: bool,
+        entities: bool,
+        max_degree: int = 1000,
+        others: bool = False,
+    ) -> tuple[list[tuple[bytes, int, int]], list[bytes]]:
+        """Breadth-first from all seeds over unexpired RELATED, MENTIONS, SUMMARIZES and RELATION
+        edges in both directions, through eligible nodes: ((id, kind, shortest depth) by depth, then
+        id; entities with more than `max_degree` neighbours, which are not walked through). Kinds
+        not asked for are walked through, but left out. others: a seed has the depth to the nearest
+        other seed and is left out without one. Raises SnapshotMoved unless applied_seq == seq."""
+
+    def entity_similar(
+        self,
+        seq: int,
+        namespace: str,
+        vectors: Buffer,
+        types: Sequence[str],
+        threshold: float,
+    ) -> list[tuple[bytes, float] | None]:
+        """Per vector the nearest unexpired entity of its type ("UNTYPED" = of any) with cosine >=
+        threshold, ties by id. Raises SnapshotMoved unless applied_seq == seq."""
 
     def similar(
         self,

@@ -184,14 +184,15 @@ ProjectionRow = tuple[
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     """One ranking scan of the projection, in plain values (R-02, R-12, T-13).
 
-    `filter` and `ranking` are the keyword arguments of `_core.Filter` and `_core.Ranking`
-    (without `trace`), `trace` those of `_core.TraceParams`.
+    Each is the keyword arguments of a class of the core: `query` of `Query`, `filter` of
+    `Filter`, `ranking` of `Ranking` (without `walk` and `trace`), `walk` of `Walk` (None = no
+    traversal), `trace` of `TraceParams`.
     """
 
-    vector: bytes | None
-    text: str | None
+    query: dict[str, Any]
     filter: dict[str, Any]
     ranking: dict[str, Any]
+    walk: dict[str, Any] | None
     trace: dict[str, Any]
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from vestig._core import ln
 
 DAY_US = 86_400_000_000
 LANES = 64
@@ -218,3 +223,169 @@ def tokens(text: str) -> list[tuple[str, int, int, bool]]:
             for begin, stop in chain:
                 found += _pieces(text[begin:stop], begin)
     return found
+
+
+def uniform(seed: int, start: str, edge: str) -> float:
+    """R-11."""
+    text = b"\0".join([b"vestig-walk-1", str(seed).encode(), start.encode(), edge.encode()])
+    return (int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 11) / 2**53
+
+
+def jaccard(query: set[str], memory: set[str]) -> float:
+    """R-06."""
+    return len(query & memory) / len(query | memory) if memory else 0.0
+
+
+class Way(NamedTuple):
+    """How to get to a neighbour: places are (type, id), edges one or two ids."""
+
+    to: bytes
+    order: tuple[object, ...]
+    weight: float
+    places: tuple[tuple[int, bytes], ...]
+    edges: tuple[bytes, ...]
+
+
+class Reached(NamedTuple):
+    """An admitted node."""
+
+    node: bytes
+    start: int
+    signal: float
+    path: tuple[tuple[int, bytes], ...]
+    steps: tuple[tuple[tuple[bytes, ...], float, float, float | None], ...]
+
+
+def name_of(prefix: str, id: bytes) -> str:
+    """Ids as the ledger writes them."""
+    return f"{prefix}_{uuid.UUID(bytes=id)}"
+
+
+def walk(
+    starts: Sequence[bytes],
+    ways: Callable[[bytes], tuple[list[Way], list[Way]]],
+    boost: Callable[[bytes], float],
+    seed: int,
+    cap: int,
+    settings: Mapping[str, Any],
+) -> list[Reached]:
+    """R-10. `ways`: RELATED and MENTIONS ways of a node to eligible others; what does not hold is
+    left out already. `settings`: keywords of `_core.Walk`."""
+    admitted = [Reached(node, rank, 1.0, (), ()) for rank, node in enumerate(starts)]
+    inside = set(starts)
+
+    def tried(node: Reached) -> list[Way]:
+        found = []
+        for kind in ways(node.node):
+            first: dict[bytes, Way] = {}
+            for way in sorted(kind, key=lambda way: way.order):
+                first.setdefault(way.to, way)
+            found += list(first.values())[: settings["max_edges"]]
+        return [way for way in found if way.to not in inside]
+
+    def offered(node: Reached, way: Way) -> Reached | None:
+        signal = node.signal * way.weight * settings["signal_decay"]
+        path = node.path + way.places
+        most = settings["max_hops"]
+        if signal < settings["min_signal"] or (most is not None and len(path) > most):
+            return None
+        p = way.weight
+        if settings["normalize_weights"] and len(way.edges) == 1:
+            p = max(0.0, (p - settings["theta"]) / (1 - settings["theta"]))
+        if settings["use_tracerank"]:
+            p *= boost(way.to)
+        p = min(1.0, p * node.signal * settings["exploration_factor"])
+        drawn = None
+        if p == 0:
+            return None
+        if settings["deterministic"]:
+            if p < settings["threshold"]:
+                return None
+        elif p < 1:
+            edge = "|".join(name_of("edge", id) for id in way.edges)
+            drawn = uniform(seed, name_of("mem", starts[node.start]), edge)
+            if drawn >= p:
+                return None
+        step = (way.edges, way.weight, p, drawn)
+        return Reached(way.to, node.start, signal, path, (*node.steps, step))
+
+    def admit(node: Reached) -> None:
+        inside.add(node.node)
+        admitted.append(node)
+
+    def deep(node: Reached) -> None:
+        for way in tried(node) if len(admitted) < cap else []:
+            chosen = None if way.to in inside else offered(node, way)
+            if chosen is not None and len(admitted) < cap:
+                admit(chosen)
+                deep(chosen)
+
+    if settings["order"] == "dfs":
+        for start in admitted[: len(starts)]:
+            deep(start)
+        return admitted
+    queue: list[Reached] = []
+    for start in admitted[: len(starts)]:
+        queue += _some(offered(start, way) for way in tried(start)) if len(admitted) < cap else []
+    while queue and len(admitted) < cap:
+        best = min(queue, key=lambda offer: (-offer.signal, offer.start, offer.node))
+        queue.remove(best)
+        if best.node not in inside:
+            admit(best)
+            if len(admitted) < cap:
+                queue += _some(offered(best, way) for way in tried(best))
+    return admitted
+
+
+def _some(found: Iterable[Reached | None]) -> list[Reached]:
+    return [one for one in found if one is not None]
+
+
+def entity_walk(
+    mentions: Sequence[Sequence[int]],
+    starts: Sequence[tuple[int, float]],
+    asked: Sequence[int],
+    threshold: float = 1e-4,
+    pushes_max: int = 33_333,
+) -> list[float]:
+    """π of Q-04. `mentions`: entities of every eligible memory, both numbered in their order;
+    `starts`: the best memories with L₁."""
+    total = len(mentions)
+    held: dict[int, list[int]] = {}
+    for memory, entities in enumerate(mentions):
+        for entity in set(entities):
+            held.setdefault(entity, []).append(memory)
+    held = {e: m for e, m in held.items() if len(m) <= max(3, 0.1 * total)}
+    own = [sorted(e for e in set(entities) if e in held) for entities in mentions]
+    weight = {e: ln(1 + total / len(m)) for e, m in held.items()}
+    asked = sorted({e for e in asked if e in held})
+    share = 0.5 if asked and starts else 1.0
+    least = min((level for _, level in starts), default=0.0)
+    strength = {memory: level - least + 1e-6 for memory, level in starts}
+    whole, named = sum(strength.values()), sum(weight[e] for e in asked)
+    rest = [share * (strength[m] / whole) if m in strength else 0.0 for m in range(total)]
+    known = {e: share * (weight[e] / named) if e in asked else 0.0 for e in sorted(held)}
+    rank = [0.0] * total
+    for _ in range(pushes_max):
+        moved = False
+        for m in range(total):
+            if rest[m] > threshold * len(own[m]):
+                given, rest[m], moved = rest[m], 0.0, True
+                rank[m] += 0.3 * given
+                of = sum(weight[e] for e in own[m])
+                for e in own[m]:
+                    known[e] += (1 - 0.3) * given * (weight[e] / of)
+        for e in known:
+            if known[e] > threshold * len(held[e]):
+                given, known[e], moved = known[e], 0.0, True
+                for m in held[e]:
+                    rest[m] += (1 - 0.3) * given / len(held[e])
+        if not moved:
+            break
+    return rank
+
+
+def entity_signal(rank: Sequence[float]) -> list[float]:
+    """Q-04."""
+    most = max(rank, default=0.0)
+    return [ln(1 + 1e4 * (r / most)) / ln(1 + 1e4) if most > 0 else 0.0 for r in rank]

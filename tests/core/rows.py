@@ -129,19 +129,70 @@ def trace(**settings: Any) -> _core.TraceParams:
     return _core.TraceParams(event_weights=WEIGHTS, **settings)
 
 
+def weighing(*origins: tuple[float, float | None, float | None]) -> list[dict[str, float]]:
+    """Weights from (bias, cosine, lexical) of every origin."""
+    names = ("bias", "cosine", "lexical")
+    return [
+        {name: weight for name, weight in zip(names, own, strict=True) if weight is not None}
+        for own in origins
+    ]
+
+
+PLAIN: dict[str, Any] = {
+    "base": "linear",
+    "weights": weighing((0.2, 2.0, 1.5), (-0.1, 1.0, 0.5), (0.0, 1.0, 1.0), (0.0, 1.0, 1.0)),
+    "tracerank_power": 0.5,
+    "path_power": 1.0,
+    "association": 0.0,
+    "alpha": 0.0,
+    "meta_weights": (0.5, 0.3, 0.2, 0.0),
+    "keyword_mode": "jaccard",
+    "entity_mode": "overlap",
+    "recency_tau_days": 30.0,
+    "open_scale_days": 30.0,
+    "content_weight": 0.4,
+    "query_weight": 0.6,
+    "hyde": True,
+    "start_enabled": True,
+    "start_top_k": 5,
+    "pool": 50,
+    "walk": None,
+    "summary_prior": 0.0,
+    "expand_summaries": False,
+    "limit": 10,
+    "min_score": None,
+    "query_time_us": NOW,
+}
+WALK: dict[str, Any] = {
+    "deterministic": True,
+    "threshold": 0.5,
+    "order": "best",
+    "max_nodes": 20,
+    "exploration_factor": 1.0,
+    "signal_decay": 1.0,
+    "normalize_weights": False,
+    "theta": 0.6,
+    "mentions": False,
+    "related": True,
+    "min_signal": 0.01,
+    "max_hops": None,
+    "max_entity_degree": 50,
+    "use_tracerank": True,
+    "max_edges": 10,
+}
+
+
 def ranking(**settings: Any) -> _core.Ranking:
-    """Linear, pool 50, limit 10."""
-    values: dict[str, Any] = {
-        "base": "linear",
-        "weights": [(0.2, 2.0, 1.5), (-0.1, 1.0, 0.5), (0.0, 1.0, 1.0), (0.0, 1.0, 1.0)],
-        "trace": trace(),
-        "tracerank_power": 0.5,
-        "pool": 50,
-        "limit": 10,
-        "min_score": None,
-        "query_time_us": NOW,
-    }
-    return _core.Ranking(**(values | settings))
+    """Linear, pool 50, limit 10, no walk; `walk` as keywords of `_core.Walk`."""
+    values = PLAIN | {"trace": trace()} | settings
+    if isinstance(values["walk"], dict):
+        values["walk"] = _core.Walk(**(WALK | values["walk"]))
+    return _core.Ranking(**values)
+
+
+def asked(vector: bytes | None, text: str | None, **more: Any) -> _core.Query:
+    """A query."""
+    return _core.Query(vector=vector, text=text, **more)
 
 
 def everything(**settings: Any) -> _core.Filter:

@@ -184,12 +184,13 @@ def scanner(context: Context, view: LedgerView) -> Callable[[int, ScanRequest], 
 def _narrowed(context: Context, view: LedgerView, seq: int, request: ScanRequest) -> Any:
     """The scan of candidates; None where only the exact one will do."""
     limit = request.ranking["limit"]
-    if request.vector is None or "ids" in request.filter or request.ranking.get("watch"):
+    vector = request.query["vector"]
+    if vector is None or "ids" in request.filter or request.ranking.get("watch"):
         return None
     count = max(_CANDIDATES_MIN, _PER_RESULT * limit)
     if context.candidates is None:
         context.candidates = CandidateSet()
-    near = context.candidates.near(context, view, request.vector, count)
+    near = context.candidates.near(context, view, vector, count)
     if near is None:
         return None
     every = context.keeper.scan(seq, without_vector(request, count))
@@ -204,6 +205,5 @@ def _narrowed(context: Context, view: LedgerView, seq: int, request: ScanRequest
 def without_vector(request: ScanRequest, count: int) -> ScanRequest:
     """The same question to words, keywords, times and entities alone."""
     ranking = {**request.ranking, "limit": count, "pool": count, "min_score": None}
-    if "walk" in ranking:
-        ranking["walk"] = None
-    return msgspec.structs.replace(request, vector=None, ranking=ranking)
+    query = {**request.query, "vector": None}
+    return msgspec.structs.replace(request, query=query, ranking=ranking, walk=None)

@@ -16,9 +16,27 @@ __all__ = ["Recipe", "recipe"]
 POOL_LEAST: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
+# The similarity of the text itself, without signals, questions and links.
+_OFF: Final[dict[str, Any]] = {
+    "path_power": 1.0,
+    "association": 0.0,
+    "alpha": 0.0,
+    "meta_weights": (0.0, 0.0, 0.0, 0.0),
+    "keyword_mode": "weighted",
+    "entity_mode": "weighted",
+    "recency_tau_days": 30.0,
+    "open_scale_days": 30.0,
+    "content_weight": 0.4,
+    "query_weight": 0.6,
+    "hyde": False,
+    "start_enabled": True,
+    "start_top_k": 5,
+    "summary_prior": 0.0,
+    "expand_summaries": False,
+}
 
-# (bias, cosine, lexical) per origin; None = switched off
-Weights = list[tuple[float, float | None, float | None]]
+# by name, per origin; absent = switched off
+Weights = list[dict[str, float]]
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,17 +50,18 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     min_score: float | None
     explained: Explained
 
-    def pool(self, limit: int) -> int | None:
+    def pool(self, limit: int) -> int | str | None:
         """How many direct candidates; None = all (R-12)."""
         if self.direct_pool == "all":
             return None
         if self.direct_pool == "auto":
             return max(POOL_LEAST, POOL_PER_RESULT * limit)
-        return int(self.direct_pool)
+        return self.direct_pool
 
     def ranking(self, limit: int, query_time_us: int) -> dict[str, Any]:
-        """Keywords of `_core.Ranking`, without `trace`."""
+        """Keywords of `_core.Ranking`, without `trace` and `walk`."""
         return {
+            **_OFF,
             "base": self.base,
             "weights": self.weights,
             "tracerank_power": self.tracerank_power,
@@ -87,13 +106,11 @@ def _made(settings: Any) -> Recipe:
 
 
 def _weights(signals: Any) -> Weights:
-    chosen = []
-    for origin in OriginType:
-        own = getattr(signals.weights, origin.value)
-        cosine = own.cosine if signals.cosine.enabled else None
-        lexical = own.lexical if signals.lexical.enabled else None
-        chosen.append((own.bias, cosine, lexical))
-    return chosen
+    names = [name for name in ("cosine", "lexical") if getattr(signals, name).enabled]
+    return [
+        {name: getattr(own, name) for name in ("bias", *names)}
+        for own in (getattr(signals.weights, origin.value) for origin in OriginType)
+    ]
 
 
 def _trace(m3: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -26,6 +26,11 @@ from vestig.times import from_us
 from vestig.types import Degradation, Memory, TemporalWindow
 
 __all__ = ["check_fields", "recall"]
+
+
+# places in `_core.SIGNALS`
+_COSINE: Final = 0
+_LEXICAL: Final = 5
 
 
 class _Scored(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +131,7 @@ class _Recall:
             keywords={word: frozenset(words.terms(word)) for word in found},
             terms=(),
             windows=_windows(self.plan.query, at.query_time_us, settings.time.zone),
-            weights=self.recipe.weights if self.linear else [(0.0, None, None)] * 4,
+            weights=self.recipe.weights if self.linear else [{"bias": 0.0}] * 4,
             has_vector=has_vector,
             query_time=from_us(at.query_time_us),
             known_at=from_us(at.known_at_us),
@@ -138,10 +143,10 @@ class _Recall:
         started = time.perf_counter()
         checked, namespace = self.plan, self.plan.namespace
         request = ScanRequest(
-            vector=vector,
-            text=checked.query if self.linear else None,
+            query={"vector": vector, "text": checked.query if self.linear else None},
             filter=self.filter(view),
             ranking=self.ranking,
+            walk=None,
             trace=self.recipe.trace,
         )
         scan = self.context.keeper.scan(view.seq, request)
@@ -286,7 +291,7 @@ class _Recall:
                 base=self.ranking["base"],
                 pool=self.ranking["pool"],
                 tracerank_power=self.ranking["tracerank_power"],
-                normalisers={"cosine": scan.cosine_max, "lexical": scan.lexical_max},
+                normalisers={"cosine": scan.maxima[_COSINE], "lexical": scan.maxima[_LEXICAL]},
             ),
             timings_ms=self.timings,
             degraded=tuple(self.degraded),

@@ -32,13 +32,7 @@ class ScanRow(Protocol):
     @property
     def origin(self) -> int: ...
     @property
-    def cosine_raw(self) -> float: ...
-    @property
-    def cosine_normalised(self) -> float: ...
-    @property
-    def lexical_raw(self) -> float | None: ...
-    @property
-    def lexical_normalised(self) -> float | None: ...
+    def signals(self) -> list[tuple[float | None, float | None]]: ...
     @property
     def matched_terms(self) -> list[int]: ...
     @property
@@ -68,7 +62,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     keywords: Mapping[str, frozenset[str]]
     terms: Sequence[str]
     windows: Sequence[TemporalWindow]
-    weights: Sequence[tuple[float, float | None, float | None]]
+    weights: Sequence[Mapping[str, float]]
     has_vector: bool
     query_time: datetime
     known_at: datetime
@@ -83,6 +77,8 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _STABILITIES = tuple(Stability)
+# places in `_core.SIGNALS`
+_COSINE, _LEXICAL = 0, 5
 
 
 def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
@@ -126,18 +122,20 @@ def _matched_windows(memory: Memory, question: Question) -> list[str]:
 
 
 def _signals(row: ScanRow, question: Question) -> dict[str, SignalTrace]:
-    bias, cosine, lexical = question.weights[row.origin]
-    signals = {"bias": SignalTrace(raw=1.0, normalised=1.0, weight=bias)}
-    off = not question.has_vector
+    weights = question.weights[row.origin]
+    cosine = weights.get("cosine")
+    raw, normalised = row.signals[_COSINE]
+    words, words_share = row.signals[_LEXICAL]
+    signals = {"bias": SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])}
     signals["cosine"] = SignalTrace(
-        raw=None if off else row.cosine_raw,
-        normalised=None if off or cosine is None else row.cosine_normalised,
-        weight=None if off else cosine,
+        raw=raw,
+        normalised=None if cosine is None else normalised,
+        weight=None if raw is None else cosine,
     )
     signals["lexical"] = SignalTrace(
-        raw=row.lexical_raw,
-        normalised=row.lexical_normalised,
-        weight=None if row.lexical_raw is None else lexical,
+        raw=words,
+        normalised=words_share,
+        weight=None if words is None else weights.get("lexical"),
         matched=tuple(question.terms[index] for index in row.matched_terms),
     )
     return signals

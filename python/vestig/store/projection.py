@@ -323,12 +323,12 @@ class ProjectionKeeper:
 
     def scan(self, seq: int, request: ScanRequest) -> _core.Scan:
         """One crossing. Raises `_core.SnapshotMoved`, which `run` answers by reading again."""
+        walk = None if request.walk is None else _core.Walk(**request.walk)
         return self.core.recall(
             seq,
-            request.vector,
-            request.text,
+            _core.Query(**request.query),
             _core.Filter(**request.filter),
-            _core.Ranking(trace=self._trace(request.trace), **request.ranking),
+            _core.Ranking(trace=self._trace(request.trace), walk=walk, **request.ranking),
         )
 
     def _trace(self, values: dict[str, Any]) -> _core.TraceParams:

@@ -1,0 +1,404 @@
+"""What recall means as a whole, in slow lines: every signal, the walk, the pool (R-05 … R-13)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import oracle
+from rows import NOW, Given, cosines, share, trace, words_scores
+
+from vestig import _core
+
+MENTIONS, RELATED, SUMMARIZES = 0, 1, 2
+SUMMARY, ENTITY = 1, 2
+DAY = 86_400_000_000
+
+
+class Asked(msgspec.Struct, kw_only=True):
+    """A query in plain values."""
+
+    vector: bytes | None
+    text: str | None
+    keywords: Sequence[str] = ()
+    windows: Sequence[tuple[int | None, int | None]] = ()
+    entities: Sequence[tuple[bytes, float]] = ()
+    seed: int = 0
+
+    def query(self) -> _core.Query:
+        """For the core."""
+        return _core.Query(**msgspec.structs.asdict(self))
+
+
+class Result(NamedTuple):
+    """The numbers that are compared."""
+
+    id: bytes
+    final: float
+    start: float
+    semantic: float
+    base: float
+    signals: tuple[tuple[float | None, float | None], ...]
+    metadata: float | None
+    filled: bool
+    direct: bool
+    pool_rank: int | None
+    path: tuple[tuple[int, bytes], ...]
+    steps: tuple[tuple[str, float, float, float | None], ...]
+    signal: float
+    walked_from: bytes | None
+
+
+def of_row(row: _core.Row) -> Result:
+    """What the core says."""
+    return Result(
+        row.id,
+        row.final_score,
+        row.start_score,
+        row.semantic_score,
+        row.base,
+        tuple(row.signals),
+        row.metadata_score,
+        row.filled,
+        row.direct,
+        row.pool_rank,
+        tuple(row.path),
+        tuple(row.steps),
+        row.signal_strength,
+        row.start,
+    )
+
+
+class Net:
+    """Eligible memories, entities and the edges that hold between them at K."""
+
+    def __init__(self, memories: Sequence[Given], entities: Sequence[Given], known_at: int) -> None:
+        self.memories = {row.id: row for row in memories}
+        self.entities = {row.id: row for row in entities}
+        self.edges = [
+            (row.id, *edge)
+            for row in [*memories, *entities]
+            for edge in row.edges
+            if edge[5] <= known_at and (edge[6] is None or known_at < edge[6])
+        ]
+
+    def mentions(self) -> list[tuple[bytes, bytes, float, bytes]]:
+        """(memory, entity, confidence, edge)."""
+        return [
+            (memory, entity, 1.0 if confidence is None else confidence, id)
+            for memory, id, entity, kind, _, confidence, _, _ in self.edges
+            if kind == MENTIONS and memory in self.memories and entity in self.entities
+        ]
+
+    def related(self) -> list[tuple[bytes, bytes, float, bytes]]:
+        """(one, other, weight, edge) in both directions."""
+        found = []
+        for one, id, other, kind, weight, _, _, _ in self.edges:
+            if kind == RELATED and one in self.memories and other in self.memories and one != other:
+                found += [(one, other, weight, id), (other, one, weight, id)]
+        return found
+
+    def ways(self, node: bytes, degree_max: int, kinds: tuple[bool, bool]) -> Any:
+        """RELATED and MENTIONS ways of a node."""
+        related = [
+            oracle.Way(to, (-w, to, id), w, ((RELATED, to),), (id,))
+            for at, to, w, id in self.related()
+            if at == node
+        ]
+        over = []
+        mentions = self.mentions()
+        for memory, entity, own, first in mentions:
+            there = [(m, c, id) for m, e, c, id in mentions if e == entity]
+            degree = len({m for m, _, _ in there})
+            if memory != node or degree > degree_max:
+                continue
+            over += [
+                oracle.Way(
+                    to,
+                    (degree, to, entity, -(own * theirs), first, second),
+                    own * theirs,
+                    ((MENTIONS, entity), (MENTIONS, to)),
+                    (first, second),
+                )
+                for to, theirs, second in there
+                if to != node
+            ]
+        return (related if kinds[0] else []), (over if kinds[1] else [])
+
+
+class Whole:
+    """One call: `ranking` and `walk` are keywords of the core's classes."""
+
+    def __init__(
+        self,
+        rows: Sequence[Given],
+        asked: Asked,
+        ranking: Mapping[str, Any],
+        known_at: int = NOW,
+        past: bool = False,
+    ) -> None:
+        self.rows = [row for row in rows if row.kind != ENTITY]
+        self.asked, self.ranking = asked, ranking
+        self.past, self.known_at = past, known_at
+        self.net = Net(self.rows, [row for row in rows if row.kind == ENTITY], known_at)
+        linear = ranking["base"] == "linear"
+        self.linear = linear
+        self.content = [0.0] * len(self.rows)
+        if asked.vector is not None:
+            self.content = cosines(self.rows, asked.vector)
+        self.questions = [self.question(row) for row in self.rows]
+        self.semantic = [
+            c if q is None else ranking["content_weight"] * c + ranking["query_weight"] * q
+            for c, q in zip(self.content, self.questions, strict=True)
+        ]
+        self.raw = self.columns()
+        self.maxima = {name: max(values) for name, values in self.raw.items()} if linear else {}
+        self.score()
+        if linear and self.weighs("entity_walk"):
+            self.raw["entity_walk"] = self.entity_walk()
+            self.maxima["entity_walk"] = max(self.raw["entity_walk"])
+            self.score()
+
+    def question(self, row: Given) -> float | None:
+        if self.asked.vector is None or not self.ranking["hyde"] or not row.questions:
+            return None
+        rows = [msgspec.structs.replace(row, embedding=q) for q in row.questions]
+        return max(cosines(rows, self.asked.vector))
+
+    def weighs(self, name: str) -> bool:
+        return any(own.get(name, 0.0) != 0.0 for own in self.ranking["weights"])
+
+    def columns(self) -> dict[str, list[float]]:
+        """Raw values of what is available and weighs something."""
+        asked, ranking = self.asked, self.ranking
+        given = {
+            "keyword": bool(asked.keywords),
+            "temporal": bool(asked.windows),
+            "entity": bool(asked.entities),
+            "recency": True,
+        }
+        blending = ranking["start_enabled"] and ranking["alpha"] > 0
+        for (name, there), weight in zip(given.items(), ranking["meta_weights"], strict=True):
+            weighs = self.weighs(name) if self.linear else blending and weight > 0
+            given[name] = there and weighs
+        found: dict[str, list[float]] = {}
+        if asked.vector is not None:
+            found["cosine"] = self.semantic
+        if given["keyword"]:
+            found["keyword"] = self.keyword()
+        if given["temporal"]:
+            scale = ranking["open_scale_days"]
+            found["temporal"] = [
+                _core.temporal_match([r.t_valid_us], r.windows, asked.windows, scale)
+                for r in self.rows
+            ]
+        if given["entity"]:
+            found["entity"] = self.entity()
+        if given["recency"]:
+            ages = [max(0, NOW - r.t_valid_us) / DAY for r in self.rows]
+            found["recency"] = [_core.exp(-age / ranking["recency_tau_days"]) for age in ages]
+        if asked.text is not None and _core.terms(asked.text):
+            found["lexical"] = words_scores(self.rows, asked.text)[1]
+        return found
+
+    def keyword(self) -> list[float]:
+        query = list(dict.fromkeys(self.asked.keywords))
+        if self.ranking["keyword_mode"] == "jaccard":
+            return [oracle.jaccard(set(query), set(r.keywords)) for r in self.rows]
+        n = len(self.rows)
+        idf = {}
+        for word in query:
+            held = sum(word in r.keywords for r in self.rows)
+            idf[word] = _core.ln(1.0 + (n - held + 0.5) / (held + 0.5))
+        return [
+            sum((idf[w] for w in query if w in r.keywords), 0.0) / sum(idf[w] for w in query)
+            for r in self.rows
+        ]
+
+    def entity(self) -> list[float]:
+        best: dict[bytes, float] = {}
+        for id, score in self.asked.entities:
+            best[id] = max(score, best.get(id, 0.0))
+        values = []
+        mentions = self.net.mentions()
+        for row in self.rows:
+            total = 0.0
+            for id, score in best.items():
+                own = [c for m, e, c, _ in mentions if m == row.id and e == id]
+                if own:
+                    total += max(score * c for c in own) if self.weighted else 1.0
+            values.append(total / len(best))
+        return values
+
+    @property
+    def weighted(self) -> bool:
+        return bool(self.ranking["entity_mode"] == "weighted")
+
+    def entity_walk(self) -> list[float]:
+        order = sorted(self.rows, key=lambda r: (r.seq, r.id))
+        entities = sorted(self.net.entities.values(), key=lambda r: (r.seq, r.id))
+        number = {row.id: n for n, row in enumerate(entities)}
+        mentions = self.net.mentions()
+        held = [[number[e] for m, e, _, _ in mentions if m == row.id] for row in order]
+        places = {row.id: n for n, row in enumerate(order)}
+        best = sorted(range(len(self.rows)), key=lambda i: self.key(i, self.level))[:4]
+        starts = [(places[self.rows[i].id], self.level[i]) for i in best]
+        asked = [number[id] for id, _ in self.asked.entities if id in number]
+        signal = oracle.entity_signal(oracle.entity_walk(held, starts, asked))
+        return [signal[places[row.id]] for row in self.rows]
+
+    def score(self) -> None:
+        """L or blend, S and base of every row."""
+        ranking = self.ranking
+        self.level, self.meta = [], []
+        for i, row in enumerate(self.rows):
+            weights = ranking["weights"][row.origin]
+            total = weights.get("bias", 0.0)
+            meta = [
+                (w, self.raw[name][i])
+                for name, w in zip(_core.SIGNALS[1:5], ranking["meta_weights"], strict=True)
+                if name in self.raw
+            ]
+            if self.linear:
+                self.meta.append(None)
+                for name in _core.SIGNALS:
+                    if name in weights and name in self.raw:
+                        total += weights[name] * share(self.raw[name][i], self.maxima[name])
+            elif meta:
+                value = sum(w * v for w, v in meta) / sum(w for w, _ in meta)
+                self.meta.append(value)
+                total = ranking["alpha"] * value + (1.0 - ranking["alpha"]) * self.semantic[i]
+            else:
+                self.meta.append(None)
+                total = self.semantic[i]
+            self.level.append(total)
+        self.start = self.level if ranking["start_enabled"] else self.content
+        self.base = [self.based(i) for i in range(len(self.rows))]
+
+    def based(self, i: int) -> float:
+        prior = self.ranking["summary_prior"] if self.rows[i].kind == SUMMARY else 0.0
+        base = self.ranking["base"]
+        if base == "linear":
+            return _core.logistic(self.level[i] + prior)
+        if base == "semantic":
+            return max(0.0, self.semantic[i] + prior)
+        if base == "blend":
+            return max(0.0, self.start[i] + prior)
+        return self.content[i]
+
+    def key(self, i: int, level: Sequence[float]) -> tuple[float, float, bytes]:
+        return (-level[i], -self.content[i], self.rows[i].id)
+
+    def boost(self, id: bytes) -> float:
+        row = self.net.memories[id]
+        if row.kind == SUMMARY:
+            return 1.0
+        counted = [
+            (kind, at, seq, n)
+            for kind, at, recorded, seq, n in row.events
+            if not self.past or recorded <= self.known_at
+        ]
+        return _core.tracerank(counted, NOW, row.t_valid_us, row.stability, trace())[5]
+
+    def results(self) -> list[Result]:
+        """R-12, R-13."""
+        ranking, limit = self.ranking, self.ranking["limit"]
+        order = sorted(range(len(self.rows)), key=lambda i: self.key(i, self.start))
+        place = {row.id: i for i, row in enumerate(self.rows)}
+        count = ranking["start_top_k"] if ranking["pool"] == "starts" else ranking["pool"]
+        direct = order[:count]
+        reached = {one.node: one for one in self.walk(order)}
+        if ranking["expand_summaries"]:
+            pooled = {*direct, *(place[id] for id in reached)}
+            covers = [
+                place[end]
+                for at, _, end, kind, *_ in self.net.edges
+                if kind == SUMMARIZES and place.get(at) in pooled and end in place
+                if self.rows[place[at]].kind == SUMMARY
+            ]
+            direct = list(dict.fromkeys([*direct, *covers]))
+        pool = list(dict.fromkeys([*direct, *(place[id] for id in reached)]))
+        finals = {i: self.final(i, i in direct, reached) for i in pool}
+        ranked = sorted(pool, key=lambda i: (-finals[i], -self.content[i], self.rows[i].id))
+        shown = ranked[:limit]
+        filled = [i for i in order if i not in finals][: limit - len(shown)]
+        finals |= {i: self.final(i, True, reached) for i in filled}
+        return [
+            self.result(i, finals[i], i in filled, i in direct, n, reached)
+            for n, i in enumerate([*shown, *filled])
+        ]
+
+    def walk(self, order: Sequence[int]) -> list[oracle.Reached]:
+        settings, top_k = self.ranking["walk"], self.ranking["start_top_k"]
+        if settings is None:
+            return []
+        self.starts = [self.rows[i].id for i in order[:top_k]]
+        cap = max(settings["max_nodes"], self.ranking["limit"], len(self.starts))
+        kinds = (settings["related"], settings["mentions"])
+        ways = {
+            id: self.net.ways(id, settings["max_entity_degree"], kinds) for id in self.net.memories
+        }
+        return oracle.walk(
+            self.starts, lambda id: ways[id], self.boost, self.asked.seed, cap, settings
+        )
+
+    def final(self, i: int, direct: bool, reached: Mapping[bytes, oracle.Reached]) -> float:
+        ranking, score = self.ranking, self.base[i]
+        one = reached.get(self.rows[i].id)
+        if one is not None and not direct:
+            score = self.base[i] * _power(one.signal, ranking["path_power"])
+            if ranking["association"] > 0:
+                place = [row.id for row in self.rows].index(self.starts[one.start])
+                score = max(score, ranking["association"] * one.signal * self.base[place])
+        if ranking["tracerank_power"] == 0:
+            return score
+        return score * _power(self.boost(self.rows[i].id), ranking["tracerank_power"])
+
+    def result(
+        self,
+        i: int,
+        final: float,
+        filled: bool,
+        direct: bool,
+        rank: int,
+        reached: Mapping[bytes, oracle.Reached],
+    ) -> Result:
+        one = reached.get(self.rows[i].id)
+        signals = []
+        for name in _core.SIGNALS:
+            raw = self.raw[name][i] if name in self.raw else None
+            if raw is None:
+                signals.append((None, None))
+            elif self.linear:
+                signals.append((raw, share(raw, self.maxima[name])))
+            else:
+                most = max(self.raw[name]) if name in ("cosine", "lexical") else None
+                signals.append((raw, None if most is None else share(raw, most)))
+        steps = () if one is None else one.steps
+        return Result(
+            self.rows[i].id,
+            final,
+            self.start[i],
+            self.semantic[i],
+            self.base[i],
+            tuple(signals),
+            self.meta[i],
+            filled,
+            direct,
+            None if filled else rank,
+            () if one is None else one.path,
+            tuple(("|".join(e.hex() for e in edges), w, p, u) for edges, w, p, u in steps),
+            1.0 if one is None else one.signal,
+            None if one is None else self.starts[one.start],
+        )
+
+
+def _power(x: float, y: float) -> float:
+    return x if y == 1 else _core.pow(x, y)
+
+
+def unit_vector(dice: Any, dimensions: int) -> bytes:
+    """Float32 bytes."""
+    return np.array([dice.uniform(-1, 1) for _ in range(dimensions)], np.float32).tobytes()
