@@ -284,6 +284,7 @@ impl Projection {
         PyBytes::new(py, ids.as_flattened())
     }
 
+    #[allow(clippy::type_complexity)]
     fn find_names<'py>(
         &self,
         py: Python<'py>,

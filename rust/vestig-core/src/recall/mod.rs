@@ -8,6 +8,7 @@
 
 mod candidates;
 mod fields;
+mod hits;
 mod net;
 mod rank;
 mod scorer;

@@ -6,32 +6,27 @@ use super::candidates::{Candidate, by_start, ranks};
 use super::fields::Field;
 use super::net::{KIND_SUMMARY, Net};
 use super::scorer::{Scorer, Scores};
-use super::types::{Base, Hit, Path, PathStep, Pool, Query, Ranking, Scan};
+use super::types::{Pool, Query, Ranking, Scan};
 use crate::graph::Node;
 use crate::kernels::math;
 use crate::kernels::select::{descending, top_k};
 use crate::kernels::trace::TraceFactors;
-use crate::kernels::walk::{Links, NONE, WalkParams, Walked, walk};
-use crate::segment::{Id, Segment};
-
-/// Codes of the edge types of a path.
-const MENTIONS: u8 = crate::segment::MENTIONS;
-const RELATED: u8 = crate::segment::RELATED;
+use crate::kernels::walk::{WalkParams, Walked, walk};
 
 /// A memory of the pool, or one that fills it up.
 #[derive(Clone)]
-struct Entry {
-    candidate: Candidate,
-    scores: Scores,
-    factors: TraceFactors,
-    final_score: f64,
-    direct: bool,
-    filled: bool,
+pub(super) struct Entry {
+    pub(super) candidate: Candidate,
+    pub(super) scores: Scores,
+    pub(super) factors: TraceFactors,
+    pub(super) final_score: f64,
+    pub(super) direct: bool,
+    pub(super) filled: bool,
     /// Position in the walk.
-    walked: Option<u32>,
+    pub(super) walked: Option<u32>,
     /// Rank by S, as far as it is known.
-    start_rank: Option<usize>,
-    pool_rank: Option<usize>,
+    pub(super) start_rank: Option<usize>,
+    pub(super) pool_rank: Option<usize>,
 }
 
 fn by_final(a: &Entry, b: &Entry) -> Ordering {
@@ -46,8 +41,8 @@ pub(super) struct Ranker<'a, 'b> {
     pub(super) scorer: &'b Scorer<'a>,
     pub(super) net: Net<'a>,
     pub(super) query: &'b Query,
-    walk: Vec<Walked>,
-    starts: Vec<Candidate>,
+    pub(super) walk: Vec<Walked>,
+    pub(super) starts: Vec<Candidate>,
 }
 
 impl<'a, 'b> Ranker<'a, 'b> {
@@ -67,11 +62,11 @@ impl<'a, 'b> Ranker<'a, 'b> {
         }
     }
 
-    fn ranking(&self) -> &'a Ranking {
+    pub(super) fn ranking(&self) -> &'a Ranking {
         self.scorer.ranking
     }
 
-    fn node(&self, candidate: &Candidate) -> Node {
+    pub(super) fn node(&self, candidate: &Candidate) -> Node {
         Node {
             part: candidate.field as u32,
             row: candidate.row as u32,
@@ -149,12 +144,12 @@ impl<'a, 'b> Ranker<'a, 'b> {
         entry
     }
 
-    fn start_base(&self, walked: &Walked) -> f64 {
+    pub(super) fn start_base(&self, walked: &Walked) -> f64 {
         self.scores(&self.starts[walked.start as usize]).base
     }
 
     /// The signal by which a memory is in the pool; None = it is direct or fills up.
-    fn reached(&self, entry: &Entry) -> Option<&Walked> {
+    pub(super) fn reached(&self, entry: &Entry) -> Option<&Walked> {
         match entry.walked {
             Some(at) if !entry.direct && !entry.filled => Some(&self.walk[at as usize]),
             _ => None,
@@ -334,113 +329,9 @@ impl<'a, 'b> Ranker<'a, 'b> {
             entry.start_rank = Some(rank);
         }
     }
-
-    fn path(&self, at: u32) -> Path {
-        let last = self.walk[at as usize];
-        let mut steps = Vec::new();
-        let mut walked = last;
-        while let Some(step) = walked.step {
-            let memory = self.net.id(walked.node);
-            let (places, edges) = if step.hop.mentions() {
-                let entity = self.net.id(step.hop.entity);
-                let edges = [step.hop.edge, step.hop.second];
-                (
-                    vec![(MENTIONS, entity), (MENTIONS, memory)],
-                    edges.map(|edge| self.net.edge_id(edge)).to_vec(),
-                )
-            } else {
-                let edge = self.net.edge_id(step.hop.edge);
-                (vec![(RELATED, memory)], vec![edge])
-            };
-            steps.push(PathStep {
-                places,
-                edges,
-                weight: step.hop.weight,
-                p: step.p,
-                u: step.u,
-            });
-            if walked.parent == NONE {
-                break;
-            }
-            walked = self.walk[walked.parent as usize];
-        }
-        steps.reverse();
-        Path {
-            start: self.starts[last.start as usize].id,
-            start_base: self.start_base(&last),
-            signal: last.signal,
-            steps,
-        }
-    }
-
-    fn hit(&self, scan: &Scan, entry: Entry) -> Hit {
-        let (candidate, ranking) = (&entry.candidate, self.ranking());
-        let field = &self.fields[candidate.field];
-        let (segment, row) = (field.segment, candidate.row);
-        let attributes = segment.attributes(row);
-        let known = field.known(row);
-        let uses_alpha = ranking.start_enabled && ranking.base != Base::Linear;
-        Hit {
-            id: candidate.id,
-            final_score: entry.final_score,
-            cosine: candidate.cosine,
-            semantic: entry.scores.semantic,
-            start_score: candidate.start,
-            base: entry.scores.base,
-            origin: attributes.origin,
-            kind: attributes.kind,
-            embedded: attributes.embedded,
-            signals: self.scorer.signals(entry.scores.semantic, &known),
-            question: known.question,
-            metadata: entry.scores.metadata,
-            alpha: uses_alpha.then_some(self.scorer.alpha),
-            matched_terms: matched_terms(segment, row, &scan.terms),
-            matched_keywords: matched_keywords(segment, row, &self.query.keywords),
-            matched_entities: self.matched_entities(candidate),
-            filled: entry.filled,
-            direct: entry.direct,
-            start_rank: entry.start_rank,
-            pool_rank: entry.pool_rank,
-            path_score: self.reached(&entry).map_or(1.0, |walked| walked.signal),
-            path: entry.walked.map(|at| self.path(at)),
-            trace: entry.factors,
-            stability: attributes.stability,
-        }
-    }
-
-    fn matched_entities(&self, candidate: &Candidate) -> Vec<Id> {
-        if self.query.entities.is_empty() {
-            return Vec::new();
-        }
-        let own = self.net.mentioned(self.node(candidate));
-        let ids = self.query.entities.iter().map(|(id, _)| *id);
-        ids.filter(|id| own.contains(id)).collect()
-    }
 }
 
 /// x to the power y; exactly x for y = 1.
 fn power(x: f64, y: f64) -> f64 {
     if y == 1.0 { x } else { math::pow(x, y) }
-}
-
-fn matched_terms(segment: &Segment, row: usize, terms: &[String]) -> Vec<usize> {
-    let holds = |term: &String| {
-        segment.term_number(term).is_some_and(|number| {
-            let rows = segment.postings(number as usize).0;
-            rows.binary_search(&(row as u32)).is_ok()
-        })
-    };
-    (0..terms.len()).filter(|i| holds(&terms[*i])).collect()
-}
-
-fn matched_keywords(segment: &Segment, row: usize, keywords: &[String]) -> Vec<usize> {
-    let own = segment.keywords(row);
-    let holds = |keyword: &String| {
-        segment
-            .string_number(keyword)
-            .is_some_and(|n| own.contains(&n))
-    };
-    (0..keywords.len())
-        .filter(|i| holds(&keywords[*i]))
-        .collect()
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::kernels::rng::Name;
 
 /// Nodes with one-letter names, edges numbered from 0.
 #[derive(Default)]
@@ -257,15 +258,11 @@ fn probabilities_of_the_table() {
         any(1.0, 0.5),
     );
     assert!((lifted - 0.186390227).abs() < 5e-10);
-    let plain = WalkParams {
-        boosts: false,
-        ..any(1.0, 1.0)
-    };
+    let mut plain = any(1.0, 1.0);
+    plain.boosts = false;
     assert_eq!(p(&[("A", "B", 0.3)], 2.0, plain), 0.3);
-    let normal = WalkParams {
-        theta: Some(0.6),
-        ..any(1.0, 1.0)
-    };
+    let mut normal = any(1.0, 1.0);
+    normal.theta = Some(0.6);
     assert!((p(&[("A", "B", 0.9)], 1.0, normal.clone()) - 0.75).abs() < 1e-12);
     assert_eq!(p(&[("A", "B", 0.6)], 1.0, normal.clone()), 0.0);
     let one = WalkParams {
@@ -297,10 +294,8 @@ fn limits_stop_the_walk() {
         };
         assert_eq!(count(&hops(0)), 1);
         assert_eq!(count(&hops(2)), 3);
-        let weak = WalkParams {
-            min_signal: 0.2,
-            ..params.clone()
-        };
+        let mut weak = params.clone();
+        weak.min_signal = 0.2;
         assert_eq!(count(&weak), 3);
     }
 }
@@ -378,10 +373,8 @@ fn mentions_are_one_choice_of_two_hops() {
             assert_eq!(found.len(), 3);
         }
     }
-    let short = WalkParams {
-        max_hops: Some(1),
-        ..params.clone()
-    };
+    let mut short = params.clone();
+    short.max_hops = Some(1);
     assert_eq!(walk(&mut links, &[0], 1, &short).len(), 1);
     links.most_mentions = 2;
     let found = walk(&mut links, &[0], 1, &params);

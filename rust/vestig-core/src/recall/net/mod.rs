@@ -2,14 +2,14 @@
 //!
 //! A node is numbered over all parts: the rows before its part, plus its row.
 
+mod kernels;
+
 use crate::eligible::Filter;
 use crate::format::Section;
 use crate::graph::{Graph, Node};
-use crate::kernels::entity_walk::Mentions;
 use crate::kernels::trace::{
     Stability, TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank,
 };
-use crate::kernels::walk::{Hop, Links};
 use crate::segment::{EdgeRow, Id, KIND_ENTITY, MENTIONS, RELATED, Segment, Target};
 use crate::snapshot::{Bits, Snapshot, has};
 
@@ -298,118 +298,4 @@ impl<'a> Net<'a> {
 
 fn handle(part: u32, number: u32) -> u64 {
     u64::from(part) << 32 | u64::from(number)
-}
-
-impl Links for Net<'_> {
-    fn nodes(&self) -> usize {
-        self.offsets.last().map_or(0, |rows| *rows as usize)
-    }
-
-    fn related(&mut self, node: u32, out: &mut Vec<Hop>) {
-        let at = self.node(node);
-        self.each_outgoing(at, RELATED, |number, edge, end| {
-            if self.is_eligible(end) {
-                let hop = Hop::related(self.number(end), edge.weight, handle(at.part, number));
-                out.push(hop);
-            }
-        });
-        self.each_incoming(at, RELATED, |part, number, edge| {
-            if has(&self.eligible[part as usize], edge.source) {
-                let other = self.offsets[part as usize] + edge.source as u32;
-                out.push(Hop::related(other, edge.weight, handle(part, number)));
-            }
-            true
-        });
-    }
-
-    fn mentions(&mut self, node: u32, out: &mut Vec<Hop>) {
-        let at = self.node(node);
-        let mut own: Vec<(Node, u64, f64)> = Vec::new();
-        self.each_outgoing(at, MENTIONS, |number, edge, end| {
-            own.push((end, handle(at.part, number), edge.confidence.unwrap_or(1.0)));
-        });
-        let mut mentioning = std::mem::take(&mut self.mentioning);
-        for (entity, first, confidence) in own {
-            if !self.is_entity(entity) {
-                continue;
-            }
-            let degree = self.collect(entity, self.max_entity_degree, &mut mentioning);
-            let entity = self.number(entity);
-            for (other, second, theirs) in &mentioning {
-                if *other != node {
-                    out.push(Hop {
-                        node: *other,
-                        entity,
-                        degree: degree as u32,
-                        weight: confidence * theirs,
-                        edge: first,
-                        second: *second,
-                    });
-                }
-            }
-        }
-        self.mentioning = mentioning;
-    }
-
-    fn boost(&mut self, node: u32) -> f64 {
-        self.factors(self.node(node)).clipped
-    }
-
-    fn id(&self, node: u32) -> Id {
-        self.graph.id(self.node(node))
-    }
-
-    fn edge_id(&self, edge: u64) -> Id {
-        if edge == u64::MAX {
-            return [0; 16];
-        }
-        let segment = self.segment((edge >> 32) as u32);
-        segment.edge((edge & u64::from(u32::MAX)) as usize).id
-    }
-}
-
-impl Mentions for Net<'_> {
-    fn memories_total(&self) -> usize {
-        self.eligible_total
-    }
-
-    fn entities(&mut self, memory: u32, out: &mut Vec<u32>) {
-        self.each_outgoing(self.node(memory), MENTIONS, |_, _, end| {
-            let number = self.number(end);
-            if !out.contains(&number) && self.is_entity(end) {
-                out.push(number);
-            }
-        });
-    }
-
-    fn degree(&mut self, entity: u32, most: usize) -> usize {
-        let node = self.node(entity);
-        let (mut count, mut last) = (0, None);
-        self.each_incoming(node, MENTIONS, |part, _, edge| {
-            let source = Some((part, edge.source));
-            if source != last && has(&self.eligible[part as usize], edge.source) {
-                count += 1;
-                last = source;
-            }
-            count <= most
-        });
-        count
-    }
-
-    fn memories(&mut self, entity: u32, out: &mut Vec<u32>) {
-        let mut last = None;
-        self.each_mention(self.node(entity), |memory, _| {
-            if last != Some(memory) {
-                out.push(self.number(memory));
-                last = Some(memory);
-            }
-        });
-    }
-
-    fn key(&self, node: u32) -> (i64, Id) {
-        let at = self.node(node);
-        let segment = self.segment(at.part);
-        let row = at.row as usize;
-        (segment.column::<i64>(Section::Seq)[row], segment.ids()[row])
-    }
 }

@@ -1,0 +1,113 @@
+//! Results with every number that made their rank.
+
+use super::candidates::Candidate;
+use super::rank::{Entry, Ranker};
+use super::types::{Base, Hit, Path, PathStep, Scan};
+use crate::kernels::walk::{Links, NONE};
+use crate::segment::{Id, MENTIONS, RELATED, Segment};
+
+impl Ranker<'_, '_> {
+    fn path(&self, at: u32) -> Path {
+        let last = self.walk[at as usize];
+        let mut steps = Vec::new();
+        let mut walked = last;
+        while let Some(step) = walked.step {
+            let memory = self.net.id(walked.node);
+            let (places, edges) = if step.hop.mentions() {
+                let entity = self.net.id(step.hop.entity);
+                let edges = [step.hop.edge, step.hop.second];
+                (
+                    vec![(MENTIONS, entity), (MENTIONS, memory)],
+                    edges.map(|edge| self.net.edge_id(edge)).to_vec(),
+                )
+            } else {
+                let edge = self.net.edge_id(step.hop.edge);
+                (vec![(RELATED, memory)], vec![edge])
+            };
+            steps.push(PathStep {
+                places,
+                edges,
+                weight: step.hop.weight,
+                p: step.p,
+                u: step.u,
+            });
+            if walked.parent == NONE {
+                break;
+            }
+            walked = self.walk[walked.parent as usize];
+        }
+        steps.reverse();
+        Path {
+            start: self.starts[last.start as usize].id,
+            start_base: self.start_base(&last),
+            signal: last.signal,
+            steps,
+        }
+    }
+
+    pub(super) fn hit(&self, scan: &Scan, entry: Entry) -> Hit {
+        let (candidate, ranking) = (&entry.candidate, self.ranking());
+        let field = &self.fields[candidate.field];
+        let (segment, row) = (field.segment, candidate.row);
+        let attributes = segment.attributes(row);
+        let known = field.known(row);
+        let uses_alpha = ranking.start_enabled && ranking.base != Base::Linear;
+        Hit {
+            id: candidate.id,
+            final_score: entry.final_score,
+            cosine: candidate.cosine,
+            semantic: entry.scores.semantic,
+            start_score: candidate.start,
+            base: entry.scores.base,
+            origin: attributes.origin,
+            kind: attributes.kind,
+            embedded: attributes.embedded,
+            signals: self.scorer.signals(entry.scores.semantic, &known),
+            question: known.question,
+            metadata: entry.scores.metadata,
+            alpha: uses_alpha.then_some(self.scorer.alpha),
+            matched_terms: matched_terms(segment, row, &scan.terms),
+            matched_keywords: matched_keywords(segment, row, &self.query.keywords),
+            matched_entities: self.matched_entities(candidate),
+            filled: entry.filled,
+            direct: entry.direct,
+            start_rank: entry.start_rank,
+            pool_rank: entry.pool_rank,
+            path_score: self.reached(&entry).map_or(1.0, |walked| walked.signal),
+            path: entry.walked.map(|at| self.path(at)),
+            trace: entry.factors,
+            stability: attributes.stability,
+        }
+    }
+
+    fn matched_entities(&self, candidate: &Candidate) -> Vec<Id> {
+        if self.query.entities.is_empty() {
+            return Vec::new();
+        }
+        let own = self.net.mentioned(self.node(candidate));
+        let ids = self.query.entities.iter().map(|(id, _)| *id);
+        ids.filter(|id| own.contains(id)).collect()
+    }
+}
+
+fn matched_terms(segment: &Segment, row: usize, terms: &[String]) -> Vec<usize> {
+    let holds = |term: &String| {
+        segment.term_number(term).is_some_and(|number| {
+            let rows = segment.postings(number as usize).0;
+            rows.binary_search(&(row as u32)).is_ok()
+        })
+    };
+    (0..terms.len()).filter(|i| holds(&terms[*i])).collect()
+}
+
+fn matched_keywords(segment: &Segment, row: usize, keywords: &[String]) -> Vec<usize> {
+    let own = segment.keywords(row);
+    let holds = |keyword: &String| {
+        segment
+            .string_number(keyword)
+            .is_some_and(|n| own.contains(&n))
+    };
+    (0..keywords.len())
+        .filter(|i| holds(&keywords[*i]))
+        .collect()
+}
