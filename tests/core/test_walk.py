@@ -19,12 +19,17 @@ from rows import (
     opened,
 )
 from rows import ranking as core_ranking
-from whole import Asked, Result, Whole, of_row, unit_vector
+from whole import Asked, Result, Whole, of_row
 
 from vestig import _core
 
 DIMENSIONS = 12
 RELATED, MENTIONS, SUMMARIZES = 1, 0, 2
+
+
+def unit_vector(dice: random.Random, dimensions: int) -> bytes:
+    """Float32 bytes."""
+    return vector(*(dice.uniform(-1, 1) for _ in range(dimensions)))
 
 
 def edge(

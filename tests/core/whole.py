@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 import oracle
 from rows import NOW, Given, cosines, share, trace, words_scores
 
@@ -397,8 +396,3 @@ class Whole:
 
 def _power(x: float, y: float) -> float:
     return x if y == 1 else _core.pow(x, y)
-
-
-def unit_vector(dice: Any, dimensions: int) -> bytes:
-    """Float32 bytes."""
-    return np.array([dice.uniform(-1, 1) for _ in range(dimensions)], np.float32).tobytes()
