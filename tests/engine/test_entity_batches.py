@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -203,3 +206,54 @@ def test_a_store_opened_for_reading_is_not_filled(opener: Opener) -> None:
     assert reader.entity_backfill(dry_run=True).mentions_added == 0
     with pytest.raises(ValidationError, match="batch_size"):
         reader.entity_backfill(batch_size=0)
+
+
+# --- others at the same time, other ways in --------------------------------------------------
+
+
+def test_threads_that_name_one_entity_share_it(opener: Opener) -> None:
+    store = opener("a")
+    found: list[tuple[str, ...]] = []
+
+    def write(thread: int) -> None:
+        for at in range(5):
+            text = f"text {at} of thread {thread} is by Barbara Liskov herself"
+            found.append(store.commit(text, on_near_dup="insert").entities)
+
+    threads = [threading.Thread(target=write, args=(at,)) for at in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1
+    assert names(store) == {("UNTYPED", "Barbara Liskov", 15)}
+
+
+def test_handles_that_name_one_entity_share_it(opener: Opener) -> None:
+    one, other = opener("a"), opener("a")
+    first = one.commit("we met Ada Lovelace in town").entities
+    assert other.commit("then Ada Lovelace left again").entities == first
+    assert one.commit("so Ada Lovelace is gone now").entities == first
+
+
+def test_lines_of_an_import_name_entities_and_questions(opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    line = {
+        "content": "they spoke about it at length with NATO",
+        "entities": [{"name": "Ada Lovelace", "type": "PERSON"}],
+        "trigger": "problem-solution",
+        "hypothetical_queries": ["Who spoke?"],
+    }
+    (tmp_path / "lines.jsonl").write_text(json.dumps(line) + "\n")
+    assert store.import_(tmp_path / "lines.jsonl").imported == 1
+    assert names(store) == {("PERSON", "Ada Lovelace", 1), ("UNTYPED", "NATO", 1)}
+    id = store.list().memories[0].id
+    with store._context.ledger.read() as view:
+        assert view.questions("default", [id]) == {id: ["Who spoke?"]}
+
+
+def test_another_text_of_a_memory_names_its_own_entities(opener: Opener) -> None:
+    store = opener()
+    id = store.commit("we met Ada Lovelace in town").memory_id
+    store.update(str(id), content="we met Grace Hopper in town")
+    assert names(store) == {("UNTYPED", "Grace Hopper", 1), ("UNTYPED", "Ada Lovelace", 0)}
