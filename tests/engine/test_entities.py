@@ -282,6 +282,7 @@ def test_ids_may_be_shortened_and_pages_turned(store: vestig.Vestig) -> None:
     page = store.entities(limit=1, offset=1)
     assert (len(page), page.total, page.offset) == (1, 3, 1)
     assert [one.id for one in store.entities("tool")] == [a]
+    assert [one.total for one in (store.entities(" Service"), store.entities("GALAXY"))] == [2, 0]
     with pytest.raises(ValidationError, match="limit"):
         store.entities(limit=0)
     with pytest.raises(ValidationError, match="entity_type"):

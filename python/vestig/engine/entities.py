@@ -9,6 +9,7 @@ from vestig.changes import ChangeSet
 from vestig.engine import nodes
 from vestig.engine.changing import clock_notice, finish
 from vestig.engine.context import Context
+from vestig.engine.known_names import types_of
 from vestig.errors import NotFoundError, ValidationError
 from vestig.graph import EntityListing
 from vestig.ids import check_id_prefix
@@ -149,7 +150,7 @@ def list_entities(
     listing = EntityListing(
         offset=count_argument("offset", offset, least=0),
         limit=count_argument("limit", limit),
-        entity_type=None if entity_type is None else entity_type.strip().upper(),
+        entity_type=None if entity_type is None else _type_name(context, entity_type),
         include_expired=flag_argument("include_expired", include_expired),
     )
     with context.operation("entities"), context.ledger.read() as view:
@@ -160,6 +161,12 @@ def list_entities(
             offset=listing.offset,
             seq=view.seq,
         )
+
+
+def _type_name(context: Context, given: str) -> str:
+    """A type by its name or a synonym; one that is no longer configured by its name."""
+    known = types_of(context.config.settings.m4.entity_types).get(given)
+    return given.strip().upper() if known is None else known.name
 
 
 def show_entity(
