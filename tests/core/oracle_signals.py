@@ -1,0 +1,345 @@
+"""What each signal of signals.md means, in a few slow float64 lines: the definition that the
+kernels are tested against, and that weights are learned with.
+
+`Eligible` holds what the eligible memories are, `Eligible.raw` gives every term of L₁ for a query,
+`after` those that are made from the best of L₁ (Q-03); `normalised` divides by the maximum. Values
+of late interaction are in `oracle_late`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from oracle_texts import (
+    HOW_MANY,
+    NUMBER,
+    OWN,
+    WHEN,
+    WHICH,
+    Window,
+    date_match,
+    every_year,
+    named_authors,
+    names,
+)
+
+from vestig._core import terms, tokens
+
+K1, B = 0.9, 0.4
+AGENT_CHARS = 1_200
+OFFSETS = (-2, -1, 1, 2, 3)
+BEST_OF_PAIR = 5
+Values = np.ndarray
+
+FIRST_TERMS = (
+    "cosine",
+    "lexical",
+    "context.words",
+    "context.vector",
+    "context.soft",
+    "context.wide",
+    *(f"neighbours.{of}.{offset:+d}" for of in ("lexical", "cosine") for offset in OFFSETS),
+    "answer.lexical",
+    "answer.cosine",
+    "role",
+    "person",
+    "date",
+    "when",
+    "form.question",
+    "form.length",
+    "form.first",
+    "reply.question",
+    "reply.lexical",
+    "answer_type.number",
+    "answer_type.name",
+    "first_person.said",
+    "first_person.person",
+)
+AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain", "title")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """What a memory carries (Q-01). `entities`: keys (D-02) of its unexpired MENTIONS; `times`: the
+    windows of its temporal expressions."""
+
+    content: str
+    vector: Values | None = None
+    author: str | None = None
+    role: str | None = None
+    session: str | None = None
+    sequence: int | None = None
+    title: str | None = None
+    origin: str = "note"
+    t_valid_us: int = 0
+    times: Sequence[Window] = ()
+    entities: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A question. `windows`: (start, end, words that name it); `entities`: matched ones."""
+
+    text: str
+    vector: Values | None = None
+    windows: Sequence[tuple[int | None, int | None, str]] = ()
+    entities: Sequence[str] = ()
+
+
+def memory_terms(memory: Memory) -> list[str]:
+    """Q-10: author first; words that begin behind the cut of a chat_agent memory are left out."""
+    text = memory.content
+    if memory.origin == "chat_agent" and len(text) > AGENT_CHARS:
+        late = (start for _, start, _, _ in tokens(text) if start >= AGENT_CHARS)
+        text = text[: next(late, len(text))]
+    return terms(text, memory.author)
+
+
+class Words:
+    """BM25 over fields given as term → frequency (which may be broken numbers)."""
+
+    def __init__(self, fields: Sequence[Mapping[str, float]]) -> None:
+        self.size = len(fields)
+        self.length = np.array([float(sum(field.values())) for field in fields])
+        mean = float(self.length.mean()) if self.size and self.length.any() else 1.0
+        self.norm = K1 * (1 - B + B * self.length / mean)
+        rows: dict[str, list[int]] = defaultdict(list)
+        often: dict[str, list[float]] = defaultdict(list)
+        for row, counts in enumerate(fields):
+            for term, count in counts.items():
+                rows[term].append(row)
+                often[term].append(count)
+        self.rows = {term: np.array(found) for term, found in rows.items()}
+        self.often = {term: np.array(found, float) for term, found in often.items()}
+
+    def idf(self, term: str) -> float:
+        holding = len(self.rows.get(term, ()))
+        return math.log(1 + (self.size - holding + 0.5) / (holding + 0.5))
+
+    def saturation(self, term: str) -> Values:
+        """tf / (tf + norm), 0 where the term is not."""
+        found = np.zeros(self.size)
+        if term in self.rows:
+            rows, often = self.rows[term], self.often[term]
+            found[rows] = often / (often + self.norm[rows])
+        return found
+
+    def scores(self, asked: Iterable[str]) -> Values:
+        total = np.zeros(self.size)
+        for term in asked:
+            if term in self.rows:
+                total += self.idf(term) * self.saturation(term)
+        return total
+
+
+def normalised(raw: Values) -> Values:
+    """Q-03: by the maximum over the eligible; a maximum ≤ 0 gives 0."""
+    most = float(raw.max()) if len(raw) else 0.0
+    return raw / most if most > 0 else np.zeros_like(raw)
+
+
+# --- sessions -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Places:
+    """Positions of sessions; parts of one long text share one. `at[i]`: parts by offset."""
+
+    position: list[tuple[str, int] | None] = field(default_factory=list)
+    parts: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(memories: Sequence[Memory]) -> Places:
+        numbers: dict[str, set[int]] = defaultdict(set)
+        for memory in memories:
+            if memory.session is not None and memory.sequence is not None:
+                numbers[memory.session].add(memory.sequence)
+        rank = {
+            session: {number: place for place, number in enumerate(sorted(found))}
+            for session, found in numbers.items()
+        }
+        places = Places()
+        for row, memory in enumerate(memories):
+            if memory.session is None or memory.sequence is None:
+                places.position.append(None)
+                continue
+            at = (memory.session, rank[memory.session][memory.sequence])
+            places.position.append(at)
+            places.parts.setdefault(at, []).append(row)
+        return places
+
+    def beside(self, row: int, offset: int) -> list[int]:
+        """Memories that stand so many positions behind (before: negative); [] outside."""
+        at = self.position[row]
+        return [] if at is None else self.parts.get((at[0], at[1] + offset), [])
+
+
+def added(fields: Sequence[Counter[str]], rows: Iterable[tuple[int, float]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for row, weight in rows:
+        for term, count in fields[row].items():
+            total[term] += weight * count  # type: ignore[assignment]
+    return total
+
+
+# --- terms of L₁ --------------------------------------------------------------------------------
+
+
+class Eligible:
+    """The eligible memories, by seq."""
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        self.memories = list(memories)
+        self.size = len(memories)
+        self.places = Places.of(memories)
+        fields = [Counter(memory_terms(memory)) for memory in memories]
+        self.words = Words(fields)
+        self.window = self._windows(fields, {0: 1.0, 1: 1.0})
+        self.soft = self._windows(fields, {0: 1.0, 1: 0.5, 2: 0.25})
+        self.wide = self._windows(fields, {0: 1.0, 1: 1.0, 2: 1.0})
+        self.vectors = self._vectors()
+        self.near = self._near_vectors()
+        self.beside = {offset: self._beside(offset) for offset in OFFSETS}
+        self.authors = {memory.author for memory in memories if memory.author}
+        self.years = sorted(
+            {
+                (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=m.t_valid_us)).year
+                for m in memories
+            }
+        )
+        self.fixed = self._fixed()
+
+    def _windows(self, fields: Sequence[Counter[str]], weights: Mapping[int, float]) -> Words:
+        return Words(
+            [
+                added(
+                    fields,
+                    [(row, 1.0)]
+                    + [
+                        (other, weight)
+                        for distance, weight in weights.items()
+                        if distance
+                        for sign in (-1, 1)
+                        for other in self.places.beside(row, sign * distance)
+                    ],
+                )
+                for row in range(self.size)
+            ]
+        )
+
+    def _vectors(self) -> Values | None:
+        some = [memory.vector for memory in self.memories if memory.vector is not None]
+        if not some:
+            return None
+        empty = np.zeros(len(some[0]))
+        return np.array([empty if m.vector is None else m.vector for m in self.memories], float)
+
+    def _near_vectors(self) -> Values | None:
+        if self.vectors is None:
+            return None
+        near = [
+            [*self.places.beside(row, -1), row, *self.places.beside(row, 1)]
+            for row in range(self.size)
+        ]
+        sums = np.array([self.vectors[rows].sum(0) for rows in near])
+        lengths = np.sqrt((sums * sums).sum(1, keepdims=True))
+        return sums / np.where(lengths > 0, lengths, 1)
+
+    def _fixed(self) -> dict[str, Values]:
+        """What does not depend on the query."""
+        own = self.memories
+        made: dict[str, Callable[[int], float]] = {
+            "role": lambda row: own[row].role == "user",
+            "form.question": lambda row: "?" in own[row].content,
+            "form.length": lambda row: math.log(1 + min(len(own[row].content), 2000)),
+            "form.first": lambda row: (self.places.position[row] or ("", -1))[1] == 0,
+            "reply.question": self._answers,
+            "first_person.said": lambda row: OWN.search(own[row].content) is not None,
+            # of these only the part that the query does not decide
+            "when": lambda row: min(2, len(own[row].times)) / 2,
+            "answer_type.number": lambda row: NUMBER.search(own[row].content) is not None,
+            "answer_type.name": lambda row: min(3, names(own[row].content)) / 3,
+        }
+        return {name: self._each(value) for name, value in made.items()}
+
+    def _answers(self, row: int) -> float:
+        """1 if the previous memory of the session is another's and contains a question mark."""
+        own = self.memories[row]
+        return float(
+            any(
+                other.author != own.author and "?" in other.content
+                for other in (self.memories[at] for at in self.places.beside(row, -1))
+            )
+        )
+
+    def _each(self, value: Callable[[int], float]) -> Values:
+        return np.array([float(value(row)) for row in range(self.size)])
+
+    def _beside(self, offset: int) -> Values:
+        """The parts at that offset, a row for each memory, filled up with −1."""
+        found = [self.places.beside(row, offset) for row in range(self.size)]
+        width = max(map(len, found), default=0)
+        return np.array([one + [-1] * (width - len(one)) for one in found], int)
+
+    def most_beside(self, values: Values, offset: int) -> Values:
+        """The largest value among the parts at that offset; 0 outside the session."""
+        at = self.beside[offset]
+        if not at.size:
+            return np.zeros(self.size)
+        found = np.append(values, -np.inf)[at].max(1)
+        return np.where(np.isinf(found), 0.0, found)
+
+    def raw(self, query: Query) -> dict[str, Values]:
+        """Every term of `FIRST_TERMS`, before it is divided by its maximum."""
+        asked = list(dict.fromkeys(terms(query.text)))
+        nothing = np.zeros(self.size)
+        found = {
+            "cosine": nothing if query.vector is None else self.vectors @ query.vector,
+            "lexical": self.words.scores(asked),
+            "context.words": self.window.scores(asked),
+            "context.vector": nothing if query.vector is None else self.near @ query.vector,
+            "context.soft": self.soft.scores(asked),
+            "context.wide": self.wide.scores(asked),
+            **self.fixed,
+        }
+        own = {name: normalised(found[name]) for name in ("lexical", "cosine")}
+        for name, values in own.items():
+            for offset in OFFSETS:
+                found[f"neighbours.{name}.{offset:+d}"] = self.most_beside(values, offset)
+            found[f"answer.{name}"] = self._answer(values)
+        found["reply.lexical"] = self.fixed["reply.question"] * self.most_beside(own["lexical"], -1)
+        found |= self._of_question(query)
+        return {name: found[name] for name in FIRST_TERMS}
+
+    def _answer(self, values: Values) -> Values:
+        """Q-13: of the next memory, where that is the assistant's."""
+        said = np.array([memory.role == "assistant" for memory in self.memories])
+        return self.most_beside(np.maximum(0, values) * said, 1)
+
+    def _of_question(self, query: Query) -> dict[str, Values]:
+        own = self.memories
+        named = named_authors(query.text, self.authors)
+        value = {author: 1 if author in named else -(len(named) == 1) for author in self.authors}
+        person = np.array([float(value.get(memory.author or "", 0)) for memory in own])
+        windows = [one for window in query.windows for one in every_year(window, self.years)]
+        return {
+            "person": person,
+            "date": np.zeros(self.size)
+            if not windows
+            else self._each(
+                lambda row: max(
+                    date_match([(own[row].t_valid_us,) * 2, *own[row].times], window)
+                    for window in windows
+                )
+            ),
+            "when": self.fixed["when"] * bool(WHEN.search(query.text)),
+            "answer_type.number": self.fixed["answer_type.number"]
+            * bool(HOW_MANY.search(query.text)),
+            "answer_type.name": self.fixed["answer_type.name"] * bool(WHICH.search(query.text)),
+            "first_person.person": self.fixed["first_person.said"] * person,
+        }

@@ -1,0 +1,90 @@
+"""What the words and times of questions and memories say (Q-16 … Q-18, Q-26, Q-27)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+DAY_US = 86_400_000_000
+Window = tuple[int | None, int | None]
+
+WHEN = re.compile(
+    r"^\W*when\b|\bwhen (?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should)\b"
+    r"|\b(?:what|which) (?:day|date|week|month|year|time)\b|\bhow long ago\b",
+    re.I,
+)
+HOW_MANY = re.compile(r"\bhow (?:many|much|often|old|long)\b", re.I)
+WHICH = re.compile(
+    r"\b(?:who|whom|whose|where|which)\b|\bwhat (?!(?:is|are|was|were|do|does|did|has|have|had|will"
+    r"|would|can|could|should|may|might|must|if|about|else|a|an|the|i|you|he|she|it|we|they)\b)\w",
+    re.I,
+)
+NUMBER = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred"
+    r"|thousand|million|once|twice)\b",
+    re.I,
+)
+NAME = re.compile(r"(?<=[^\W_][,;:)'’\"”]\s)[A-Z]\w+|(?<=[^\W_]\s)[A-Z]\w+")
+QUOTED = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
+OWN = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur)\b")
+MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.I)
+YEAR = re.compile(r"\b\d{4}\b")
+
+
+def names(text: str) -> int:
+    """Capitalised words inside of sentences (but for the pronoun), and quoted terms."""
+    return len(NAME.findall(text)) + len(QUOTED.findall(text))
+
+
+def named_authors(query: str, authors: Iterable[str]) -> set[str]:
+    """Authors whose name stands in the query, as whole words, in any case."""
+    return {
+        author
+        for author in authors
+        if author and re.search(rf"(?<!\w){re.escape(author)}(?!\w)", query, re.I)
+    }
+
+
+# --- time ---------------------------------------------------------------------------------------
+
+
+def every_year(window: tuple[int | None, int | None, str], years: Iterable[int]) -> list[Window]:
+    """Q-17: a month or day without a year stands for each of these years."""
+    start, end, words = window
+    if start is None or end is None or YEAR.search(words) or not MONTH.search(words):
+        return [(start, end)]
+    found = list[Window]()
+    first = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=start)
+    for year in years:
+        try:
+            begin = first.replace(year=year)
+        except ValueError:  # 29 February
+            continue
+        moved = (begin - first) // timedelta(microseconds=1)
+        found.append((start + moved, end + moved))
+    return found
+
+
+def date_match(instants: Sequence[Window], window: Window) -> float:
+    """Q-17. Windows of a month and longer: 1 inside, 0.4 in the 11 days after; shorter ones fall
+    off on both sides, slower behind; open ones count inside only."""
+    low = -math.inf if window[0] is None else window[0]
+    high = math.inf if window[1] is None else window[1]
+    long, is_open = (high - low) / DAY_US >= 28, math.isinf(high - low)
+    best = 0.0
+    for own_low, own_high in instants:
+        begin = -math.inf if own_low is None else own_low
+        end = math.inf if own_high is None else own_high
+        before, after = max(0.0, low - end) / DAY_US, max(0.0, begin - high) / DAY_US
+        inside = end >= low and begin < high
+        if inside:
+            return 1.0
+        if is_open:
+            continue
+        if long:
+            best = max(best, 0.4 if before == 0 and after < 11 else 0.0)
+        else:
+            best = max(best, math.exp(-0.5 * ((before / 5) ** 2 + (after / 10) ** 2)))
+    return best

@@ -1,0 +1,309 @@
+"""The definitions of the signals, against numbers worked out by hand (signals.md)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from oracle_graph import Mentions, contrast, entity_rank, pairs, titles
+from oracle_late import Late, Tokens, quantised, signs, within
+from oracle_signals import (
+    FIRST_TERMS,
+    Eligible,
+    Memory,
+    Places,
+    Query,
+    memory_terms,
+    normalised,
+)
+from oracle_texts import DAY_US, date_match, every_year, names
+
+LN = math.log
+
+
+def test_q_04_f4_has_the_golden_ranks() -> None:
+    mentions = Mentions([("P", "X"), ("P", "Y"), ("Q", "X"), ()])
+    level = np.array([0.5, 0.4, 0.3, 0.2])
+    limit = entity_rank(mentions, level, ["P"], threshold=0)
+    wanted = [0.207394102, 0.209890479, 0.082714928, 0.00000025]
+    assert limit == pytest.approx(wanted, abs=5e-10)
+    pushed = entity_rank(mentions, level, ["P"])
+    assert pushed == pytest.approx(wanted, abs=3e-4)
+    assert (pushed <= limit).all()
+
+
+def test_q_04_all_on_one_half_when_the_other_is_empty() -> None:
+    mentions = Mentions([("P",), ("P",), ()])
+    rank = entity_rank(mentions, np.array([0.2, 0.1, 0.1]), [], threshold=0)
+    # the best holds nearly everything; it and its neighbour share what comes back
+    assert rank.sum() < 1
+    assert rank[0] > rank[1] > rank[2] > 0
+    nobody = entity_rank(mentions, np.array([0.2, 0.1, 0.1]), ["unknown"], threshold=0)
+    assert nobody == pytest.approx(rank)
+
+
+def test_q_04_hubs_are_no_part_of_the_graph() -> None:
+    # df 4 > max(3, 0.1 · 5)
+    mentions = Mentions([("H", "A"), ("H", "A"), ("H",), ("H",), ()])
+    assert mentions.weight[mentions.number["H"]] == 0
+    assert mentions.weight[mentions.number["A"]] == pytest.approx(LN(1 + 5 / 2))
+    assert mentions.sharing(0).tolist() == [1]
+
+
+def test_q_04_contrast() -> None:
+    assert contrast(np.array([0.0, 0.05, 0.1])) == pytest.approx([0, LN(5001) / LN(10001), 1])
+    assert contrast(np.zeros(2)).tolist() == [0, 0]
+
+
+def chat(*said: tuple[str, str], **more: object) -> list[Memory]:
+    return [
+        Memory(content=text, author=who, session="s", sequence=10 * at, origin="chat_peer", **more)
+        for at, (who, text) in enumerate(said)
+    ]
+
+
+def test_q_10_words_author_first_and_cut_behind_1200() -> None:
+    assert memory_terms(Memory(content="Caches fail", author="Bob")) == ["bob", "cach", "fail"]
+    long = "x1 " * 399 + "abc later words"
+    whole = memory_terms(Memory(content=long))
+    cut = memory_terms(Memory(content=long, origin="chat_agent"))
+    assert whole[-3:] == ["abc", "later", "word"]
+    assert cut[-1] == "abc", "begins at 1,197, before the cut"
+
+
+def test_q_10_lexical_by_hand() -> None:
+    own = Eligible([Memory(content="red red fox"), Memory(content="blue fox barks"),
+                    Memory(content="green owl sleeps now")])  # fmt: skip
+    raw = own.raw(Query(text="red fox fox"))["lexical"]
+    mean = 10 / 3
+    norms = [0.9 * (0.6 + 0.4 * length / mean) for length in (3, 3, 4)]
+    red, fox = LN(1 + 2.5 / 1.5), LN(1 + 1.5 / 2.5)
+    wanted = [red * 2 / (2 + norms[0]) + fox / (1 + norms[0]), fox / (1 + norms[1]), 0]
+    assert raw == pytest.approx(wanted)
+
+
+def test_q_11_windows_have_statistics_of_their_own() -> None:
+    own = Eligible(chat(("A", "key"), ("B", "box"), ("A", "hat"), ("B", "map")))
+    raw = own.raw(Query(text="key"))
+    # every field has the two authors too: lengths 4, 6, 6, 4; "key" stands in two windows
+    idf = LN(1 + 2.5 / 2.5)
+    norm = {length: 0.9 * (0.6 + 0.4 * length / 5) for length in (4, 6)}
+    assert raw["context.words"] == pytest.approx([idf / (1 + norm[4]), idf / (1 + norm[6]), 0, 0])
+    assert (raw["context.wide"] > 0).tolist() == [True, True, True, False]
+    soft = raw["context.soft"]
+    assert soft[0] > soft[1] > soft[2] > soft[3] == 0
+
+
+def test_q_11_vector_of_the_neighbourhood() -> None:
+    first, second = np.array([1.0, 0]), np.array([0, 1.0])
+    own = Eligible(
+        [
+            Memory(content="a", vector=first, session="s", sequence=0),
+            Memory(content="b", vector=second, session="s", sequence=1),
+            Memory(content="c", vector=first),
+        ]
+    )
+    raw = own.raw(Query(text="x", vector=second))
+    assert raw["cosine"].tolist() == [0, 1, 0]
+    assert raw["context.vector"] == pytest.approx([0.5**0.5, 0.5**0.5, 0])
+
+
+def test_q_12_neighbours_by_position_not_by_number() -> None:
+    own = Eligible(chat(("A", "key"), ("B", "box"), ("A", "hat"), ("B", "map")))
+    raw = own.raw(Query(text="hat"))
+    assert raw["neighbours.lexical.-2"].tolist() == [0, 0, 0, 0]
+    assert raw["neighbours.lexical.+2"].tolist() == [1, 0, 0, 0]
+    assert raw["neighbours.lexical.+1"].tolist() == [0, 1, 0, 0]
+    assert raw["neighbours.lexical.-1"].tolist() == [0, 0, 0, 1]
+
+
+def test_q_01_parts_of_one_text_are_one_position() -> None:
+    own = Eligible(
+        [
+            Memory(content="ask", session="s", sequence=0),
+            Memory(content="part", session="s", sequence=1),
+            Memory(content="key part", session="s", sequence=1),
+        ]
+    )
+    raw = own.raw(Query(text="key"))
+    assert raw["neighbours.lexical.+1"].tolist() == [1, 0, 0]
+    assert raw["neighbours.lexical.-1"].tolist() == [0, 0, 0]
+
+
+def test_q_13_and_q_14_answers_and_roles() -> None:
+    own = Eligible(
+        [
+            Memory(content="how?", role="user", session="s", sequence=0, origin="chat_agent"),
+            Memory(content="the key", role="assistant", session="s", sequence=1),
+            Memory(content="the key", role="user", session="s", sequence=2),
+        ]
+    )
+    raw = own.raw(Query(text="key"))
+    assert raw["answer.lexical"].tolist() == [1, 0, 0]
+    assert raw["role"].tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("what did Ann say?", [1, -1]),
+        ("what did ann tell Bob?", [1, 1]),
+        ("what did Annie say?", [0, 0]),
+        ("what happened?", [0, 0]),
+    ],
+)
+def test_q_16_person(text: str, wanted: list[int]) -> None:
+    own = Eligible(chat(("Ann", "hello"), ("Bob", "hello")))
+    assert own.raw(Query(text=text))["person"].tolist() == wanted
+
+
+def test_q_17_days_fall_off_and_months_do_not() -> None:
+    day, month = (100 * DAY_US, 101 * DAY_US), (100 * DAY_US, 130 * DAY_US)
+
+    def at(days: float) -> list[tuple[int, int]]:
+        return [(int(days * DAY_US),) * 2]
+
+    assert date_match(at(100), day) == 1
+    assert date_match(at(95), day) == pytest.approx(math.exp(-0.5))
+    assert date_match(at(111), day) == pytest.approx(math.exp(-0.5))
+    assert date_match(at(130), month) == date_match(at(140.9), month) == 0.4
+    assert date_match(at(129), month) == 1
+    assert date_match(at(141), month) == date_match(at(99), month) == 0
+    assert date_match([(0, 100 * DAY_US + 1)], day) == 1
+    assert date_match(at(99), (100 * DAY_US, None)) == 0
+    assert date_match(at(1e6), (100 * DAY_US, None)) == 1
+
+
+def test_q_17_a_month_without_a_year_is_that_of_every_year() -> None:
+    # May 1970
+    window = (120 * DAY_US, 151 * DAY_US)
+    assert every_year((*window, "in May 1970"), [1970, 1971]) == [window]
+    shifted = tuple(end + 365 * DAY_US for end in window)
+    assert every_year((*window, "in May"), [1970, 1971]) == [window, shifted]
+    assert every_year((*window, "last week"), [1970, 1971]) == [window]
+
+
+def test_q_18_when() -> None:
+    own = Eligible([Memory(content="a", times=[(0, 1)]), Memory(content="b", times=[(0, 1)] * 3)])
+    assert own.raw(Query(text="When did it open?"))["when"].tolist() == [0.5, 1]
+    assert own.raw(Query(text="who came when it rained?"))["when"].tolist() == [0, 0]
+
+
+def test_q_19_form() -> None:
+    own = Eligible(chat(("A", "why?"), ("B", "because")))
+    raw = own.raw(Query(text="x"))
+    assert raw["form.question"].tolist() == [1, 0]
+    assert raw["form.first"].tolist() == [1, 0]
+    assert raw["form.length"] == pytest.approx([LN(5), LN(8)])
+
+
+def test_q_25_reply_needs_another_author() -> None:
+    own = Eligible(chat(("A", "the key?"), ("A", "here?"), ("B", "yes"), ("A", "fine")))
+    raw = own.raw(Query(text="key"))
+    assert raw["reply.question"].tolist() == [0, 0, 1, 0]
+    assert raw["reply.lexical"].tolist() == [0, 0, 0, 0]
+    other = Eligible(chat(("A", "the key?"), ("B", "yes")))
+    assert other.raw(Query(text="key"))["reply.lexical"].tolist() == [0, 1]
+
+
+def test_q_26_kind_of_answer() -> None:
+    own = Eligible([Memory(content="We saw Rome with Ann"), Memory(content="Maybe 3 of them")])
+    assert own.raw(Query(text="how many were there"))["answer_type.number"].tolist() == [0, 1]
+    raw = own.raw(Query(text="which city did we see"))
+    assert raw["answer_type.name"] == pytest.approx([2 / 3, 0])
+    assert not own.raw(Query(text="what is it"))["answer_type.name"].any()
+    assert names('Then "red fish" came. Later Ann, Bob left') == 3
+
+
+def test_q_27_first_person() -> None:
+    own = Eligible(chat(("Ann", "I went"), ("Bob", "it went"), ("Bob", "my dog")))
+    raw = own.raw(Query(text="where did Ann go"))
+    assert raw["first_person.said"].tolist() == [1, 0, 1]
+    assert raw["first_person.person"].tolist() == [1, 0, -1]
+
+
+def test_q_28_two_memories_hold_together_what_neither_holds_alone() -> None:
+    own = Eligible(
+        [
+            Memory(content="red", entities=["UNTYPED:z"]),
+            Memory(content="owl", entities=["UNTYPED:z"]),
+            Memory(content="owl"),
+        ]
+    )
+    mentions = Mentions([memory.entities for memory in own.memories])
+    pair, gain = pairs(own, mentions, np.array([3.0, 1, 2]), "red owl")
+    red, owl = LN(1 + 2.5 / 1.5), LN(1 + 1.5 / 2.5)
+    held = 1 / (1 + 0.9)
+    assert pair == pytest.approx([held, held, 0])
+    # from "owl" to "red" adds red, from "red" to "owl" adds owl
+    assert gain == pytest.approx([held * red / (red + owl), held * owl / (red + owl), 0])
+
+
+def test_q_29_titles_that_the_best_name() -> None:
+    own = Eligible(
+        [
+            Memory(content="a", entities=["UNTYPED:rome", "UNTYPED:oslo"]),
+            Memory(content="b", title="Rome", entities=["UNTYPED:rome"]),
+            Memory(content="c", title="Oslo (city)", entities=["UNTYPED:oslo"]),
+            Memory(content="d", title="Bonn"),
+        ]
+    )
+    level = np.array([2.0, 3, 1, 0])
+    # Rome is best and names itself, which does not count; "a" is second
+    found = titles(own, level, Query(text="?", entities=["PLACE:bonn"]))
+    assert found.tolist() == [0, 0.5, 0.5, 1]
+
+
+def test_q_03_every_term_by_its_maximum() -> None:
+    assert normalised(np.array([-1.0, 2, 4])).tolist() == [-0.25, 0.5, 1]
+    assert normalised(np.array([-1.0, 0])).tolist() == [0, 0]
+    own = Eligible(chat(("A", "key")))
+    assert tuple(own.raw(Query(text="key"))) == FIRST_TERMS
+
+
+def test_q_05_signs_are_those_of_the_hash() -> None:
+    matrix = signs(3)
+    assert matrix.shape == (3, 64)
+    assert set(matrix.ravel().tolist()) == {-1.0, 1.0}
+    assert (signs(3, 32) == matrix[:, :32]).all()
+    assert abs(float(signs(384).mean())) < 0.02
+
+
+def test_q_05_eight_bits() -> None:
+    hidden = np.array([[1.0, 0.5, -2.0]], np.float32)
+    found = quantised([7], hidden, signs(3))
+    assert np.abs(found.vectors).max() == 127
+    back = found.vectors.astype(float) * found.scales[:, None]
+    exact = hidden.astype(float) @ signs(3)
+    assert back[0] == pytest.approx(
+        exact[0] / np.sqrt((exact**2).sum()), abs=float(found.scales[0]) / 2
+    )
+
+
+def token(*ids: int) -> Tokens:
+    """One-dimensional tokens: id n is the number n."""
+    count = len(ids)
+    return Tokens(np.array(ids), np.array(ids, np.int8)[:, None], np.ones(count, np.float32))
+
+
+def test_q_05_best_token_of_each_memory_and_of_its_neighbours() -> None:
+    places = Places.of(chat(("A", "a"), ("B", "b"), ("A", "c")))
+    late = Late([token(99, 1), token(99, 5, 2), token(99, 3)], places, frozenset((99,)))
+    raw = late.raw(token(5, 1))
+    # without the special token's own id in the query; 99 is the most similar of all
+    assert raw["late.mean"].tolist() == [99 * 3, 99 * 3, 99 * 3]
+    late = Late([token(1), token(5, 2), token(3)], places, frozenset((99,)))
+    raw = late.raw(token(5, 1, 99))
+    mean = np.array([1, 5, 3]) * (5 + 1 + 99) / 3
+    assert raw["late.mean"] == pytest.approx(mean)
+    assert raw["late.window"] == pytest.approx(np.array([5, 5, 5]) * 105 / 3)
+    # 5 and 1 stand in one memory each, so they weigh the same; 99 nothing
+    assert raw["late.idf"] == pytest.approx(np.array([1, 5, 3]) * 6 / 2)
+    assert raw["late.window_idf"] == pytest.approx([15, 15, 15])
+
+
+def test_q_03_late_values_of_the_pool_only() -> None:
+    values = np.array([4.0, 2, 8])
+    assert within(values, np.array([0, 1])).tolist() == [1, 0.5, 0]
+    assert within(values, np.array([], int)).tolist() == [0, 0, 0]
