@@ -289,7 +289,8 @@ class LedgerView(GraphView, Protocol):
         ...
 
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
-        """(id, seq that forgot it) of memories of all namespaces forgotten after `after_seq`."""
+        """(id, seq that removed it) of memories and entities of all namespaces that went after
+        `after_seq`."""
         ...
 
     def forgotten_at(self, namespace: str, id: str) -> int | None:
@@ -305,8 +306,8 @@ class LedgerView(GraphView, Protocol):
         ...
 
     def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
-        """Whole rows of every memory (of all namespaces) that a transaction after `after_seq`
-        wrote or touched, by seq. Verifies each ledger row against the chain."""
+        """Whole rows of every memory, then of every entity (of all namespaces) that a transaction
+        after `after_seq` wrote or touched, by seq. Verifies each ledger row against the chain."""
         ...
 
     def stats(self, namespace: str) -> dict[str, Any]:

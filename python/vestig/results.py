@@ -245,6 +245,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
     memory_ids: tuple[str, ...]
     rows_removed: dict[str, int]
     entities_removed: int = 0
+    summaries_removed: tuple[str, ...] = ()
     edges_removed: int
     files_scanned: int
     bytes_scanned: int

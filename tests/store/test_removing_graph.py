@@ -98,6 +98,30 @@ def test_x_l08_forget_removes_an_orphan_entity_and_keeps_a_shared_one(
     assert levels(doctor(ledger)).get("projection") is None
 
 
+def test_x_l08_forget_removes_the_summaries_that_quoted_it(ledger: SqliteLedger) -> None:
+    gone, stays = remember(ledger, "first"), remember(ledger, "second")
+    sums = [remember(ledger, f"summary {n}") for n in range(3)]
+    links = [
+        made.edge(sums[0], gone, EdgeType.SUMMARIZES),
+        made.edge(sums[0], stays, EdgeType.SUMMARIZES),
+        made.edge(sums[1], sums[0], EdgeType.SUMMARIZES),
+        made.edge(sums[1], gone, EdgeType.SUMMARIZES),
+        made.edge(sums[2], stays, EdgeType.SUMMARIZES),
+    ]
+    put(ledger, edges=tuple(links))
+    put(ledger, expired_edges=(links[0].id,))
+    with ledger.write(NOW) as txn:
+        removed = txn.forget("default", [gone], actor=None)
+    assert removed.summaries == tuple(sorted(sums[:2]))
+    assert removed.rows["memories"] == 3
+    with ledger.read() as view:
+        left = [m.id for m in view.memories("default", [gone, stays, *sums])]
+        assert left == [stays, sums[2]]
+        assert view.summaries_of("default", [stays]) == {stays: [sums[2]]}
+        assert view.forgotten_at("default", sums[1]) == NOW
+    assert ledger.verify_all() == []
+
+
 def test_x_l09_names_questions_and_evidence_are_in_no_file(
     ledger: SqliteLedger, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def forget(
             memory_ids=tuple(memory.id for memory in memories),
             rows_removed=removed.rows,
             entities_removed=removed.rows.get("entities", 0),
+            summaries_removed=removed.summaries,
             edges_removed=removed.rows.get("edges", 0),
             files_scanned=proof.files_scanned,
             bytes_scanned=proof.bytes_scanned,

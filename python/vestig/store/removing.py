@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from vestig.errors import ConflictError, NotFoundError
-from vestig.ids import id_bytes
+from vestig.ids import id_bytes, id_text
 from vestig.store import chain, marks
 from vestig.store.lookups import fetch, known_ids, select_in
 from vestig.store.pending import PENDING_TABLE, entity_key, question_key
@@ -25,7 +25,7 @@ from vestig.store.removing_graph import (
     orphans,
     remove_entities,
 )
-from vestig.store.schema import EDGE_ENDS, INDEX
+from vestig.store.schema import EDGE_CODES, EDGE_ENDS, INDEX
 
 __all__ = ["Act", "Removed", "collect", "expired_entities", "purge", "remove"]
 
@@ -41,23 +41,46 @@ _CHAINED: Final = (
 _FROM_SOURCE: Final = tuple(
     code for code, (start, _end) in enumerate(EDGE_ENDS) if start == "source"
 )
+_SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
 _TO_ENTITY: Final = tuple(code for code, ends in enumerate(EDGE_ENDS) if ends[1] == "ent")
 _PLAIN: Final = ("tags", "jobs", "access")
 
 
 class Removed(NamedTuple):
-    """Rows that went, per table."""
+    """Rows that went, per table, and ids of the summaries among the memories."""
 
     rows: dict[str, int]
+    summaries: tuple[str, ...] = ()
+
+
+def covering(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[str, int]:
+    """Summaries (id → row) that cover these memories, or such a summary; expired ones too, since
+    they quote the text as well."""
+    sql = (
+        'SELECT m.id, m."row" FROM edges e JOIN memories m ON m."row" = e.from_row'
+        f" WHERE e.edge_type = {_SUMMARIZES} AND e.to_row IN (?*)"
+    )
+    found: dict[str, int] = {}
+    reached, latest = set(rows.values()), sorted(rows.values())
+    while latest:
+        above = {id_text("mem", id): row for id, row in select_in(conn, sql, latest)}
+        new = {id: row for id, row in above.items() if row not in reached}
+        found.update(new)
+        latest = sorted(new.values())
+        reached.update(latest)
+    return found
 
 
 def remove(conn: apsw.Connection, link: chain.Link, rows: Mapping[str, int], act: Act) -> Removed:
-    """Removes these memories (id → row) and everything that is about them alone.
+    """Removes these memories (id → row), the summaries that cover them, and everything that is
+    about them alone.
 
     What to search the files for is kept in `erasures` until it is proved to be gone.
     """
     conn.execute("PRAGMA defer_foreign_keys = ON")  # until COMMIT: parents may go first
     removal = Removal(conn, link)
+    summaries = covering(conn, rows)
+    rows = {**rows, **summaries}
     numbers = sorted(rows.values())
     for table, columns in _CHAINED:
         found = [row for column in columns for row in removal.select(table, column, numbers)]
@@ -75,7 +98,7 @@ def remove(conn: apsw.Connection, link: chain.Link, rows: Mapping[str, int], act
     pending = _pending_vectors(removal)
     _bury(removal, rows, act)
     marks.remember(conn, act.seq, removal.gone, pending)
-    return Removed(rows=dict(removal.counts))
+    return Removed(rows=dict(removal.counts), summaries=tuple(sorted(summaries)))
 
 
 def _ends(edges: Iterable[Sequence[Any]], codes: Sequence[int], column: str) -> set[int]:
