@@ -58,8 +58,8 @@ class GraphView(Protocol):
         ...
 
     def mentions(self, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
-        """Unexpired MENTIONS of these memories, by memory in the order given, then by confidence
-        descending (null first), then entity id."""
+        """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
+        given, then by confidence descending (null first), then entity id."""
         ...
 
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
