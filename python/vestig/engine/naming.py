@@ -158,7 +158,7 @@ class Naming:
 
     # --- one item --------------------------------------------------------------------------
 
-    def uses(self, view: LedgerView, place: int, *, dry: bool = False) -> tuple[list[Use], int]:
+    def uses(self, view: LedgerView, place: int) -> tuple[list[Use], int]:
         """The entities that an item mentions, best names only; and how many of the caller's were
         left out.
 
@@ -179,15 +179,12 @@ class Naming:
         )
         found: dict[str, Use] = {}
         for key, name in zip(keys, names, strict=True):
-            id = self._entity(name, key) or self._keys.get(key)
-            new = None if id is not None else self._new(item, name, dry=dry)
-            use = Use(
-                entity_id=id or (new.id if new is not None else ""),
-                confidence=name.confidence,
-                evidence=name.evidence,
-                new=new,
-            )
-            found.setdefault(use.entity_id, use)
+            id, new = self._entity(name, key) or self._keys.get(key), None
+            if id is None:
+                new = self._new(item, name)
+                id = new.id
+            use = Use(entity_id=id, confidence=name.confidence, evidence=name.evidence, new=new)
+            found.setdefault(id, use)
         return list(found.values()), left_out
 
     def _open_places(self) -> list[int]:
@@ -203,10 +200,10 @@ class Naming:
             return name.entity
         return self._own_keys.get(key)
 
-    def _new(self, item: Item, name: Mentioned, *, dry: bool) -> NewEntity:
+    def _new(self, item: Item, name: Mentioned) -> NewEntity:
         spoken = spoken_name(name.name)
         vector = self.vectors.known.get(spoken)
-        if vector is None and item.deferred is None and not dry:
+        if vector is None and item.deferred is None:
             self.vectors.wanted[spoken] = None
             raise UniquenessCollision("a name is new that was not a moment ago")
         return new_entity(
