@@ -20,6 +20,7 @@ FLOORS: dict[str, int] = {
     "times": 0,
     "ids": 0,
     "results": 0,
+    "answers": 0,
     "fields": 0,
     "_core": 1,
     "config": 1,

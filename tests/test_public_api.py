@@ -75,6 +75,7 @@ METHODS = {
     "rebuild_edges",
     "recall",
     "record_access",
+    "replay_receipt",
     "restore",
     "search",
     "show",

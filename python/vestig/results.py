@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
-from msgspec import UNSET, UnsetType
-
+from vestig.answers import (
+    Analysis,
+    Change,
+    Counts,
+    Formula,
+    Hypothetical,
+    QueryEntity,
+    Reason,
+    RecallHit,
+    RecallResult,
+    Receipt,
+    ReplayReport,
+    SignalTrace,
+    Standing,
+    Step,
+    TraceRankBoost,
+    WhyNot,
+)
 from vestig.types import (
     Degradation,
     Event,
@@ -14,12 +29,12 @@ from vestig.types import (
     Memory,
     Source,
     SupersessionRecord,
-    TemporalWindow,
     _Value,
 )
 
 __all__ = [
     "Analysis",
+    "Change",
     "Counts",
     "DoctorReport",
     "EnrichReport",
@@ -27,144 +42,22 @@ __all__ = [
     "ForgetReport",
     "Formula",
     "GcReport",
+    "Hypothetical",
     "ImportReport",
     "MemoryDetail",
     "MemoryPage",
+    "QueryEntity",
     "Reason",
     "RecallHit",
     "RecallResult",
+    "Receipt",
+    "ReplayReport",
     "SignalTrace",
+    "Standing",
+    "Step",
     "TraceRankBoost",
+    "WhyNot",
 ]
-
-
-class SignalTrace(_Value, frozen=True, kw_only=True):
-    """One term of the score (Q-02). None = the signal was unavailable for this query."""
-
-    raw: float | None
-    normalised: float | None
-    weight: float | None
-    matched: tuple[str, ...] | UnsetType = UNSET
-
-
-class TraceRankBoost(_Value, frozen=True, kw_only=True):
-    """Every factor of T-11; `multiplier` is the clipped product."""
-
-    multiplier: float
-    trace: float
-    basic: float
-    connectivity: float
-    confidence: float
-    unclipped: float
-    events: int
-    stability: str
-
-
-class Reason(_Value, frozen=True, kw_only=True):
-    """Why a memory came and every number behind its rank (R-14).
-
-    `final_score` = base(start_score) · path_score · tracerank_boost.multiplier ^ tracerank_power,
-    with base as in R-12 and the power in the result's `formula`.
-    """
-
-    retrieval_method: str
-    similarity: float | None
-    final_score: float
-    semantic_score: float | UnsetType = UNSET
-    signals: dict[str, SignalTrace] | UnsetType = UNSET
-    start_score: float | UnsetType = UNSET
-    base: float | UnsetType = UNSET
-    path: tuple[str, ...] | UnsetType = UNSET
-    hops: int | UnsetType = UNSET
-    path_score: float | UnsetType = UNSET
-    tracerank_boost: TraceRankBoost | UnsetType = UNSET
-    flags: tuple[str, ...] | UnsetType = UNSET
-    explanation: str | UnsetType = UNSET
-
-
-class RecallHit(_Value, frozen=True, kw_only=True):
-    """One memory that came, with its score, its plain cosine and the reason.
-
-    `similarity` is None only when the query had no vector (`partial_backend`).
-    """
-
-    memory: Memory
-    score: float
-    similarity: float | None
-    reason: Reason
-    embedding: tuple[float, ...] | UnsetType | None = UNSET
-
-    @property
-    def id(self) -> str:
-        """The memory's id."""
-        return self.memory.id
-
-    @property
-    def content(self) -> str:
-        """The memory's text."""
-        return self.memory.content
-
-    def plain_fields(self) -> dict[str, Any]:
-        """The memory's fields beside score, similarity and reason, as JSON shows them."""
-        fields = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
-        fields.update(score=self.score, similarity=self.similarity, reason=self.reason)
-        if self.embedding is not UNSET:
-            fields["embedding"] = self.embedding
-        return fields
-
-
-class Analysis(_Value, frozen=True, kw_only=True):
-    """What was understood of the query (R-03)."""
-
-    keywords: tuple[str, ...]
-    windows: tuple[TemporalWindow, ...]
-    available: tuple[str, ...]
-
-
-class Counts(_Value, frozen=True, kw_only=True):
-    """How many memories took part. `approximate` tells whether the scan was not exact (R-20)."""
-
-    stored: int
-    eligible: int
-    scored: int
-    returned: int
-    below_min_score: int
-    approximate: bool
-
-
-class Formula(_Value, frozen=True, kw_only=True):
-    """What a reader needs to compute a final score again (R-12, Q-03)."""
-
-    base: str
-    pool: int | None
-    tracerank_power: float
-    normalisers: dict[str, float | None]
-
-
-class RecallResult(_Value, frozen=True, kw_only=True):
-    """The answer of `recall` (R-17)."""
-
-    results: tuple[RecallHit, ...]
-    query: str | None
-    namespace: str
-    profile: str
-    seq: int
-    as_of: datetime | None
-    known_at: datetime | None
-    valid_at: datetime | None
-    query_time: datetime
-    analysis: Analysis
-    counts: Counts
-    formula: Formula
-    timings_ms: dict[str, float]
-    degraded: tuple[Degradation, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-    def __iter__(self) -> Any:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
 
 
 class MemoryDetail(_Value, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from typing import Final
 
 from acts_of_entities import NAMES
 from acts_of_search import EDGES
+from acts_of_walk import WALK
 from world import Act
 
 from vestig.config import KEYS
@@ -26,7 +27,7 @@ SEARCH: Final[dict[str, Act]] = {**EDGES}
 
 # --- recall -------------------------------------------------------------------------------
 
-RECALL: Final[dict[str, Act]] = {}
+RECALL: Final[dict[str, Act]] = {**WALK}
 
 GRAPH: Final[dict[str, Act]] = {**ENTITIES, **SEARCH, **RECALL}
 

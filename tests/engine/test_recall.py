@@ -62,7 +62,8 @@ def test_x_r03_limit_means_limit(opener: Opener) -> None:
 
 def test_r13_small_pool_is_filled(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 20 for n in range(10)})
-    found = store.recall(QUERY, limit=6, config={"m5.start_node.direct_pool": 2})
+    config = {"m5.start_node.direct_pool": 2, "m5.traversal.enabled": False}
+    found = store.recall(QUERY, limit=6, config=config)
     assert len(found) == 6
     explanations = [str(hit.reason.explanation) for hit in found]
     assert [text.startswith("Filled by start score") for text in explanations] == [False] * 2 + [

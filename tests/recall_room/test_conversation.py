@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from vestig.recall.conversation import LAST_CHARS, conversation_query, messages_
 from vestig.recall.filters import RecallRequest
 from vestig.recall.request import RecallPlan, plan
 from vestig.recall.seeds import SEED_MAX, chosen_seed, derived_seed, seed_argument
+from vestig.times import to_plain
 
 TALK = [
     {"author": "Ada", "content": "We moved the build to the new cluster."},
@@ -155,3 +158,20 @@ def test_r11_seeds_out_of_range(seed: Any) -> None:
 def test_arguments_of_the_walk_are_checked(fields: dict[str, Any], word: str) -> None:
     with pytest.raises(ValidationError, match=word):
         planned(query="which day?", **fields)
+
+
+def test_a_plan_can_be_made_again_from_its_request() -> None:
+    """Iterables are read once; a second run must see the same (R-22, R-23)."""
+    first = planned(
+        messages=iter(TALK),
+        ids=(f"mem_{n:08d}" for n in range(2)),
+        expect=iter(["mem_00000009"]),
+        tags={"b", "a"},
+        since=datetime.date(2026, 1, 5),
+        metadata=MappingProxyType({"level": 1}),
+    )
+    assert first.ids == ("mem_00000000", "mem_00000001")
+    again = planned(**{n: getattr(first.request, n) for n in first.request.__struct_fields__})
+    assert again == first
+    assert to_plain(first.request.tags) == ["a", "b"]
+    assert to_plain(first.request.since) == "2026-01-05T00:00:00.000000Z"

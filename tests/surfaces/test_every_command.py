@@ -20,6 +20,12 @@ def two_entities(vestig: Vestig) -> list[str]:
     return [one["id"] for one in vestig("entity", "list", "--json").document["entities"]]
 
 
+def a_receipt(vestig: Vestig, tmp_path: Path) -> None:
+    """The file that `commands` replays."""
+    answer = vestig("memory", "recall", "which port", "--receipt", "--json")
+    (tmp_path / "receipt.json").write_text(answer.out, encoding="utf-8")
+
+
 def commands(
     tmp_path: Path, ids: list[str], produced: str, named: list[str]
 ) -> dict[str, tuple[str, ...]]:
@@ -36,6 +42,7 @@ def commands(
         "memory add": ("memory", "add", "Kofi owns the search cluster this month"),
         "memory search": ("memory", "search", "which port"),
         "memory recall": ("memory", "recall", "which port", "--explain", "--timing"),
+        "replay-receipt": ("replay-receipt", str(tmp_path / "receipt.json")),
         "memory show": ("memory", "show", ids[0]),
         "memory list": ("memory", "list"),
         "memory events": ("memory", "events", ids[0]),
@@ -79,6 +86,7 @@ DOCUMENTS = {
     "memory add": "outcome",
     "memory search": "recall",
     "memory recall": "recall",
+    "replay-receipt": "replay",
     "memory show": "memory",
     "memory list": "memories",
     "memory events": "events",
@@ -109,6 +117,7 @@ DOCUMENTS = {
 def test_x_s01_every_command_gives_one_document(
     vestig: Vestig, ids: list[str], tmp_path: Path
 ) -> None:
+    a_receipt(vestig, tmp_path)
     lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
     assert set(lines) == {op.name for op in operations()}
     for name, words in lines.items():
@@ -119,6 +128,7 @@ def test_x_s01_every_command_gives_one_document(
 
 
 def test_x_s01_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+    a_receipt(vestig, tmp_path)
     lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
     for name, words in lines.items():
         answer = vestig(*words)

@@ -18,6 +18,7 @@ STATES = ("pin", "unpin", "archive", "restore", "update")
 COMMANDS = {
     *(f"memory {name}" for name in (*VERBS, *STATES)),
     "memory forget",
+    "replay-receipt",
     "search",
     *(f"entity {name}" for name in ("list", "show", "extract", "merge", "expire", "purge")),
     *(f"edge {name}" for name in ("list", "show", "link", "unlink", "rebuild")),
@@ -62,6 +63,7 @@ SURFACE_ONLY = {
     "config explain": {"key"},
 }
 METHODS = {
+    "replay-receipt": "replay_receipt",
     "memory add": "commit",
     "memory search": "recall",
     "entity list": "entities",
@@ -82,7 +84,7 @@ FIELDS: dict[str, Any] = {
     "forget": ForgetFilter,
     "update": UpdateFields,
 }
-RENAMED = {"file": {"export": "target", "import_": "source"}}
+RENAMED = {"file": {"export": "target", "import_": "source", "replay_receipt": "receipt"}}
 
 
 def command_of(name: str) -> tuple[click.Command, click.Context]:

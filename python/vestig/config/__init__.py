@@ -4,7 +4,7 @@ The only place that reads the environment of the process.
 """
 
 from vestig.config.explain import Explanation, ShownEntry, explain, explanations, show
-from vestig.config.load import Config, load, state_directory
+from vestig.config.load import Config, built_in, load, state_directory
 from vestig.config.merge import Entry
 from vestig.config.problems import InvalidConfigError, Problem
 from vestig.config.schema import KEYS, Settings
@@ -19,6 +19,7 @@ __all__ = [
     "Problem",
     "Settings",
     "ShownEntry",
+    "built_in",
     "explain",
     "explanations",
     "load",

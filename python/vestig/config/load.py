@@ -27,7 +27,7 @@ from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import Settings, key_specs
 from vestig.errors import ConfigError
 
-__all__ = ["Config", "load", "state_directory"]
+__all__ = ["Config", "built_in", "load", "state_directory"]
 
 MEMORY_PATH: Final = ":memory:"
 
@@ -189,6 +189,22 @@ def load(
         raise
     problems.raise_if_any()
     return config
+
+
+def built_in(values: Mapping[str, Any]) -> Config:
+    """The built-in values with these keys over them: no file, no environment, no user.
+
+    Raises:
+        ConfigError: unknown key, wrong value.
+
+    Example:
+        >>> built_in({"m5.start_node.top_k": 7}).settings.m5.start_node.top_k
+        7
+    """
+    problems = Problems()
+    items = _call_items(values, problems)
+    problems.raise_if_any()
+    return Config((_call_layer(items, None),), Path(), Path())
 
 
 def state_directory(environ: Mapping[str, str] | None = None) -> Path:

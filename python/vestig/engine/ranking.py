@@ -8,47 +8,41 @@ import msgspec
 
 from vestig.config import Config
 from vestig.engine.context import Context
-from vestig.recall.reason import Explained
+from vestig.recall.reason import META_SIGNALS, SIGNALS, Explained
 from vestig.types import EventType, OriginType
 
-__all__ = ["Recipe", "recipe"]
+__all__ = ["Recipe", "recipe", "recipe_of"]
 
 POOL_LEAST: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
-# The similarity of the text itself, without signals, questions and links.
-_OFF: Final[dict[str, Any]] = {
-    "path_power": 1.0,
-    "association": 0.0,
-    "alpha": 0.0,
-    "meta_weights": (0.0, 0.0, 0.0, 0.0),
-    "keyword_mode": "weighted",
-    "entity_mode": "weighted",
-    "recency_tau_days": 30.0,
-    "open_scale_days": 30.0,
-    "content_weight": 0.4,
-    "query_weight": 0.6,
-    "hyde": False,
-    "start_enabled": True,
-    "start_top_k": 5,
-    "summary_prior": 0.0,
-    "expand_summaries": False,
-}
-
-# by name, per origin; absent = switched off
-Weights = list[dict[str, float]]
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a configuration decides ranks. `trace`: keywords of `_core.TraceParams`."""
+    """What of a configuration decides ranks, as keyword arguments of the core's classes.
 
-    base: str
-    weights: Weights
+    `ranking`: of `_core.Ranking` but for what a call adds; `walk`: of `_core.Walk` but for mode
+    and order, None = no walk; `trace`: of `_core.TraceParams`.
+    """
+
+    ranking: dict[str, Any]
+    walk: dict[str, Any] | None
     trace: dict[str, Any]
-    tracerank_power: float
     direct_pool: str | int
-    min_score: float | None
+    mode: str
+    order: str
+    seed: int | None
     explained: Explained
+
+    @property
+    def base(self) -> str:
+        """Where the final score starts from (R-12)."""
+        return str(self.ranking["base"])
+
+    @property
+    def meta_weights(self) -> dict[str, float]:
+        """Weights of the metadata before unavailable signals are left out (R-07)."""
+        return dict(zip(META_SIGNALS, self.ranking["meta_weights"], strict=True))
 
     def pool(self, limit: int) -> int | str | None:
         """How many direct candidates; None = all (R-12)."""
@@ -58,18 +52,24 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             return max(POOL_LEAST, POOL_PER_RESULT * limit)
         return self.direct_pool
 
-    def ranking(self, limit: int, query_time_us: int) -> dict[str, Any]:
-        """Keywords of `_core.Ranking`, without `trace` and `walk`."""
-        return {
-            **_OFF,
-            "base": self.base,
-            "weights": self.weights,
-            "tracerank_power": self.tracerank_power,
+    def for_call(
+        self, *, limit: int, query_time_us: int, mode: str | None = None, order: str | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """(keywords of `_core.Ranking` without trace and walk, keywords of `_core.Walk`)."""
+        ranking = {
+            **self.ranking,
             "pool": self.pool(limit),
             "limit": limit,
-            "min_score": self.min_score,
             "query_time_us": query_time_us,
         }
+        if self.walk is None:
+            return ranking, None
+        walk = {
+            **self.walk,
+            "deterministic": (mode or self.mode) == "deterministic",
+            "order": order or self.order,
+        }
+        return ranking, walk
 
 
 def recipe(context: Context, config: Config) -> Recipe:
@@ -78,25 +78,60 @@ def recipe(context: Context, config: Config) -> Recipe:
     if found is None or found[0] is not config:
         if len(context.recipes) >= _CACHED_MAX:
             context.recipes.clear()
-        found = context.recipes[id(config)] = (config, _made(config.settings))
+        found = context.recipes[id(config)] = (config, recipe_of(config.settings))
     made: Recipe = found[1]
     return made
 
 
-def _made(settings: Any) -> Recipe:
+def recipe_of(settings: Any) -> Recipe:
+    """The recipe of settings, made anew."""
     m5 = settings.m5
-    shown = m5.explainability
-    # m5 off: every eligible memory, max(0, cosine) · TraceRank
-    base, power, pool = m5.final.base, m5.final.tracerank_power, m5.start_node.direct_pool
+    start, final, shown = m5.start_node, m5.final, m5.explainability
+    meta = start.metadata
+    ranking = {
+        "base": final.base,
+        "weights": _weights(m5.signals),
+        "tracerank_power": final.tracerank_power,
+        "path_power": final.path_power,
+        "association": final.association,
+        "alpha": start.alpha_meta,
+        "meta_weights": tuple(getattr(meta, f"{name}_weight") for name in META_SIGNALS),
+        "keyword_mode": meta.keyword_mode,
+        "entity_mode": meta.entity_mode,
+        "recency_tau_days": meta.recency_tau_days,
+        "open_scale_days": settings.recall.temporal_open_scale_days,
+        "content_weight": m5.hyde.content_weight,
+        "query_weight": m5.hyde.query_weight,
+        "hyde": m5.hyde.enabled,
+        "start_enabled": start.enabled,
+        "start_top_k": start.top_k,
+        "summary_prior": settings.recall.summary_prior,
+        "expand_summaries": settings.recall.expand_summaries,
+        "min_score": settings.recall.min_score,
+    }
+    pool = start.direct_pool
     if not m5.enabled:
-        base, power, pool = "semantic", 1.0, "all"
+        # every eligible memory, max(0, cosine) · TraceRank
+        pool = "all"
+        ranking |= {
+            "base": "semantic",
+            "tracerank_power": 1.0,
+            "association": 0.0,
+            "alpha": 0.0,
+            "hyde": False,
+            "start_enabled": False,
+            "summary_prior": 0.0,
+            "expand_summaries": False,
+        }
+    walking = m5.enabled and m5.traversal.enabled
     return Recipe(
-        base=base,
-        weights=_weights(m5.signals),
+        ranking=ranking,
+        walk=_walk(settings) if walking else None,
         trace=_trace(settings.m3),
-        tracerank_power=power,
         direct_pool=pool,
-        min_score=settings.recall.min_score,
+        mode=m5.traversal.mode,
+        order=m5.traversal.order,
+        seed=m5.traversal.seed,
         explained=Explained(
             enabled=shown.enabled,
             include_path=shown.include_path,
@@ -105,12 +140,32 @@ def _made(settings: Any) -> Recipe:
     )
 
 
-def _weights(signals: Any) -> Weights:
-    names = [name for name in ("cosine", "lexical") if getattr(signals, name).enabled]
+def _weights(signals: Any) -> list[dict[str, float]]:
+    """Per code of `OriginType`; what is switched off is absent."""
+    names = [name for name in SIGNALS if getattr(signals, name).enabled]
     return [
         {name: getattr(own, name) for name in ("bias", *names)}
         for own in (getattr(signals.weights, origin.value) for origin in OriginType)
     ]
+
+
+def _walk(settings: Any) -> dict[str, Any]:
+    walk, related = settings.m5.traversal, settings.m4.edge_creation.related
+    return {
+        "threshold": walk.deterministic_threshold,
+        "max_nodes": walk.max_nodes,
+        "exploration_factor": walk.exploration_factor,
+        "signal_decay": walk.signal_decay,
+        "normalize_weights": walk.normalize_weights,
+        "theta": related.similarity_threshold,
+        "mentions": "MENTIONS" in walk.edge_types,
+        "related": "RELATED" in walk.edge_types,
+        "min_signal": walk.min_signal,
+        "max_hops": walk.max_hops,
+        "max_entity_degree": walk.max_entity_degree,
+        "use_tracerank": walk.use_tracerank_in_walk,
+        "max_edges": related.max_edges_per_memory,
+    }
 
 
 def _trace(m3: Any) -> dict[str, Any]:
@@ -131,4 +186,6 @@ def _trace(m3: Any) -> dict[str, Any]:
         "spacing_enabled": rank.spacing.enabled,
         "spacing_bonus": rank.spacing.bonus,
         "spacing_days": rank.spacing.spacing_days,
+        "connectivity_enabled": rank.graph_connectivity_enabled,
+        "graph_k": rank.graph_k,
     }

@@ -1,47 +1,48 @@
-"""Recall: one embedding, one crossing into the core, one read of the ledger (R-01 … R-18)."""
+"""Recall: one embedding, one crossing into the core, one read of the ledger (R-01 … R-19)."""
 
 from __future__ import annotations
 
 import difflib
 import time
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
+from vestig import engine
+from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult, WhyNot
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity
-from vestig.engine.ranking import recipe
+from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.engine.reading import later_updates, replaced_as_known
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
-from vestig.ids import id_bytes, id_text
-from vestig.language import temporal, words
-from vestig.ports import LedgerView, ScanRequest
-from vestig.recall.reason import Question, at_known_time, explain
-from vestig.recall.request import RecallPlan, RecallRequest, plan
-from vestig.results import Analysis, Counts, Formula, RecallHit, RecallResult
+from vestig.ids import id_text
+from vestig.ports import LedgerView
+from vestig.recall.reason import SIGNALS, Question, at_known_time, explain
+from vestig.recall.request import RecallPlan, RecallRequest
 from vestig.times import from_us
-from vestig.types import Degradation, Memory, TemporalWindow
+from vestig.types import Degradation, Memory, OriginType
 
-__all__ = ["check_fields", "recall"]
-
-
-# places in `_core.SIGNALS`
-_COSINE: Final = 0
-_LEXICAL: Final = 5
+__all__ = ["Scored", "answer", "check_fields", "recall", "recall_fields", "scored"]
 
 
-class _Scored(msgspec.Struct, frozen=True, kw_only=True):
+class Scored(msgspec.Struct, frozen=True, kw_only=True):
     """What one consistent read brought home."""
 
+    asking: Asking
     scan: Any
+    question: Question
     memories: dict[str, Memory]
     replaced: dict[str, list[str]]
+    questions: dict[str, list[str]]
     vectors: dict[str, tuple[str, bytes]]
+    why_not: tuple[WhyNot, ...]
     warnings: tuple[str, ...]
     seq: int
+    analyse_ms: float
     score_ms: float
     load_ms: float
 
@@ -50,17 +51,43 @@ def _milliseconds(since: float) -> float:
     return (time.perf_counter() - since) * 1e3
 
 
-def _windows(query: str, at_us: int, zone: str) -> list[TemporalWindow]:
-    return [
-        TemporalWindow(
-            text=found.text,
-            start=None if found.window_start_us is None else from_us(found.window_start_us),
-            end=None if found.window_end_us is None else from_us(found.window_end_us),
-            grain=found.grain,
-        )
-        for found in temporal.find_windows(query, at_us, zone=zone)
-        if found.resolved
-    ]
+def scored(view: LedgerView, asking: Asking, analyse_ms: float = 0.0) -> Scored:
+    """The scan and the texts, of one seq."""
+    started = time.perf_counter()
+    checked = asking.asked.plan
+    namespace = checked.namespace
+    expected = engine.expecting.expected(asking) if checked.expect else None
+    scan = asking.run(watch=b"" if expected is None else expected.watch)
+    score_ms = _milliseconds(started)
+    question = asking.question(scan.terms)
+    started = time.perf_counter()
+    ids = [id_text("mem", row.id) for row in scan.rows]
+    memories = {memory.id: memory for memory in view.memories(namespace, ids)}
+    asked_of = [id_text("mem", row.id) for row in scan.rows if row.hypothetical is not None]
+    if checked.moments.past:
+        known = checked.moments.known_at_us
+        ends = view.ends_before(namespace, known)
+        reinforced = view.reinforcements_at(namespace, ids, known)
+        for id, memory in memories.items():
+            memories[id] = at_known_time(
+                memory, ends=ends, reinforced=reinforced, known_at=from_us(known)
+            )
+    why_not = () if expected is None else engine.expecting.why_not(asking, scan, expected)
+    return Scored(
+        asking=asking,
+        scan=scan,
+        question=question,
+        memories=memories,
+        replaced=replaced_as_known(view, namespace, ids, checked.moments),
+        questions=view.questions(namespace, asked_of) if asked_of else {},
+        vectors=view.vectors(namespace, ids) if checked.include_vectors and ids else {},
+        why_not=why_not,
+        warnings=later_updates(view, memories.values(), checked.moments),
+        seq=view.seq,
+        analyse_ms=analyse_ms,
+        score_ms=score_ms,
+        load_ms=_milliseconds(started),
+    )
 
 
 class _Recall:
@@ -73,9 +100,6 @@ class _Recall:
         self.plan = checked
         self.timings: dict[str, float] = {}
         self.degraded: list[Degradation] = []
-        self.recipe = recipe(context, config)
-        self.ranking = self.recipe.ranking(checked.limit, checked.moments.query_time_us)
-        self.linear = self.recipe.base == "linear"
 
     def vector(self) -> bytes | None:
         """The query's vector; without one, words alone can still answer (`partial_backend`)."""
@@ -85,7 +109,9 @@ class _Recall:
             check_identity(self.context)
             return self.context.embed([self.plan.query])[0]
         except ProviderError as error:
-            if not (self.linear and self.settings.m5.signals.lexical.enabled):
+            m5 = self.settings.m5
+            by_words = m5.enabled and m5.final.base == "linear" and m5.signals.lexical.enabled
+            if not by_words:
                 raise
             self.degraded.append(
                 Degradation(
@@ -101,109 +127,46 @@ class _Recall:
         vector = self.vector()
         self.timings["embed"] = _milliseconds(started)
         mark = time.perf_counter()
-        question, keywords = self.analyse(vector is not None)
-        self.timings["analyse"] = _milliseconds(mark)
+        asked = analysed(self.context, self.config, self.plan, vector)
+        analyse_ms = _milliseconds(mark)
         mark = time.perf_counter()
-        scored = self.context.keeper.run(lambda view, _: self.score(view, vector))
+        found = self.context.keeper.run(lambda view, core: self.read(view, core, asked))
+        self.timings["analyse"] = analyse_ms + found.analyse_ms
         # waiting for a consistent state counts as scoring
-        self.timings["score"] = _milliseconds(mark) - scored.load_ms
-        self.timings["rank"] = scored.load_ms
+        self.timings["score"] = _milliseconds(mark) - found.load_ms - found.analyse_ms
+        self.timings["rank"] = found.load_ms
         mark = time.perf_counter()
-        question = msgspec.structs.replace(question, terms=scored.scan.terms)
-        hits = self.hits(scored, question)
-        warnings = [*self.plan.warnings, *scored.warnings]
+        hits = self.hits(found)
+        warnings = [*self.plan.warnings, *found.warnings]
         self.touch(hits, warnings)
-        self.notice(scored, hits)
-        result = self.result(scored, hits, question, keywords, warnings)
+        self.notice(found, hits)
+        result = self.result(found, hits, warnings)
         result.timings_ms["format"] = _milliseconds(mark)
         result.timings_ms["total"] = _milliseconds(started)
         return result
 
-    def analyse(self, has_vector: bool) -> tuple[Question, tuple[str, ...]]:
-        """Keywords and windows of the query (R-03)."""
-        settings, at = self.settings, self.plan.moments
-        found = words.keywords(
-            self.plan.query,
-            limit=settings.keywords.max_per_memory,
-            extra_stopwords=settings.keywords.stopwords,
-        )
-        question = Question(
-            keywords={word: frozenset(words.terms(word)) for word in found},
-            terms=(),
-            windows=_windows(self.plan.query, at.query_time_us, settings.time.zone),
-            weights=self.recipe.weights if self.linear else [{"bias": 0.0}] * 4,
-            has_vector=has_vector,
-            query_time=from_us(at.query_time_us),
-            known_at=from_us(at.known_at_us),
-        )
-        return question, tuple(found)
+    def read(self, view: LedgerView, core: Any, asked: Asked) -> Scored:
+        """Analysis that needs the store, the scan, the texts."""
+        mark = time.perf_counter()
+        # what a receipt repeats, and what changes are compared with, is the exact scan
+        exact = self.plan.receipt or bool(self.plan.expect)
+        scan = self.context.keeper.scan if exact else engine.indexing.scanner(self.context, view)
+        asking = Asking(self.context, view, core, scan, asked)
+        return scored(view, asking, _milliseconds(mark))
 
-    def score(self, view: LedgerView, vector: bytes | None) -> _Scored:
-        """The scan and the texts, of one seq."""
-        started = time.perf_counter()
-        checked, namespace = self.plan, self.plan.namespace
-        request = ScanRequest(
-            query={"vector": vector, "text": checked.query if self.linear else None},
-            filter=self.filter(view),
-            ranking=self.ranking,
-            walk=None,
-            trace=self.recipe.trace,
-        )
-        scan = self.context.keeper.scan(view.seq, request)
-        score_ms = _milliseconds(started)
-        started = time.perf_counter()
-        ids = [id_text("mem", row.id) for row in scan.rows]
-        memories = {memory.id: memory for memory in view.memories(namespace, ids)}
-        if checked.moments.past:
-            known = checked.moments.known_at_us
-            ends = view.ends_before(namespace, known)
-            reinforced = view.reinforcements_at(namespace, ids, known)
-            for id, memory in memories.items():
-                memories[id] = at_known_time(
-                    memory, ends=ends, reinforced=reinforced, known_at=from_us(known)
-                )
-        return _Scored(
-            scan=scan,
-            memories=memories,
-            replaced=replaced_as_known(view, namespace, ids, checked.moments),
-            vectors=view.vectors(namespace, ids) if checked.include_vectors and ids else {},
-            warnings=later_updates(view, memories.values(), checked.moments),
-            seq=view.seq,
-            score_ms=score_ms,
-            load_ms=_milliseconds(started),
-        )
-
-    def filter(self, view: LedgerView) -> dict[str, Any]:
-        """The filters that only the ledger can resolve, as ids."""
-        checked, namespace = self.plan, self.plan.namespace
-        chosen = dict(checked.filter)
-        wanted: set[str] | None = None
-        if checked.ids is not None:
-            wanted = {full for id in checked.ids for full in self.known(view, id)}
-        if checked.metadata is not None:
-            matching = set(view.ids_with_metadata(namespace, checked.metadata))
-            wanted = matching if wanted is None else wanted & matching
-        if wanted is not None:
-            chosen["ids"] = b"".join(id_bytes(id) for id in sorted(wanted))
-        if checked.exclude_ids:
-            excluded = {full for id in checked.exclude_ids for full in self.known(view, id)}
-            chosen["exclude_ids"] = b"".join(id_bytes(id) for id in sorted(excluded))
-        if checked.moments.past:
-            ends = view.ends_before(namespace, checked.moments.known_at_us)
-            chosen["ends"] = [(id_bytes(id), end) for id, end in ends.items()]
-        return chosen
-
-    def known(self, view: LedgerView, id: str) -> list[str]:
-        """Ids that an id or prefix stands for; an unknown one matches nothing (R-02)."""
-        return view.ids_with_prefix(self.plan.namespace, id, 1_000)
-
-    def hits(self, scored: _Scored, question: Question) -> list[RecallHit]:
+    def hits(self, found: Scored) -> list[RecallHit]:
         """Rows and memories joined, with reasons."""
         hits = []
-        for row in scored.scan.rows:
-            memory = scored.memories[id_text("mem", row.id)]
+        shown = found.asking.recipe.explained
+        for row in found.scan.rows:
+            memory = found.memories[id_text("mem", row.id)]
             reason = explain(
-                row, memory, scored.replaced.get(memory.id, ()), question, self.recipe.explained
+                row,
+                memory,
+                found.replaced.get(memory.id, ()),
+                found.questions.get(memory.id, ()),
+                found.question,
+                shown,
             )
             hits.append(
                 RecallHit(
@@ -211,16 +174,16 @@ class _Recall:
                     score=row.final_score,
                     similarity=reason.similarity,
                     reason=reason,
-                    embedding=self.embedding(scored, memory.id),
+                    embedding=self.embedding(found, memory.id),
                 )
             )
         return hits
 
-    def embedding(self, scored: _Scored, id: str) -> Any:
+    def embedding(self, found: Scored, id: str) -> Any:
         """A hit's vector as numbers; UNSET unless asked for, None when there is none."""
         if not self.plan.include_vectors:
-            return msgspec.UNSET
-        stored = scored.vectors.get(id)
+            return UNSET
+        stored = found.vectors.get(id)
         return None if stored is None else tuple(memoryview(stored[1]).cast("f"))
 
     def touch(self, hits: list[RecallHit], warnings: list[str]) -> None:
@@ -235,10 +198,10 @@ class _Recall:
         except StoreLockedError:
             warnings.append("the access was not counted: the store is locked")
 
-    def notice(self, scored: _Scored, hits: list[RecallHit]) -> None:
+    def notice(self, found: Scored, hits: list[RecallHit]) -> None:
         """Degradations that lie in the data."""
         self.degraded.extend(self.context.keeper.take_degraded())
-        skipped = scored.scan.unembedded
+        skipped = found.scan.unembedded
         if skipped:
             detail = "eligible memories have no vector yet: found by words only"
             self.degraded.append(
@@ -252,51 +215,72 @@ class _Recall:
             )
         self.context.metrics.degraded(self.degraded)
 
-    def result(
-        self,
-        scored: _Scored,
-        hits: list[RecallHit],
-        question: Question,
-        keywords: tuple[str, ...],
-        warnings: list[str],
-    ) -> RecallResult:
+    def result(self, found: Scored, hits: list[RecallHit], warnings: list[str]) -> RecallResult:
         """The answer (R-17)."""
-        at, scan = self.plan.moments, scored.scan
-        present = (("keyword", keywords), ("temporal", question.windows))
-        available = [name for name, found in present if found]
-        return RecallResult(
+        at, scan, asking = self.plan.moments, found.scan, found.asking
+        result = RecallResult(
             results=tuple(hits),
             query=self.plan.query,
             namespace=self.plan.namespace,
             profile=self.config.profile,
-            seq=scored.seq,
+            mode=asking.mode,
+            order=asking.order,
+            seed=asking.seed,
+            seed_origin=asking.seed_origin,
+            seq=found.seq,
             as_of=_moment(at.as_of_given),
             known_at=_moment(at.known_at_given),
             valid_at=_moment(at.valid_at_given),
             query_time=from_us(at.query_time_us),
             analysis=Analysis(
-                keywords=keywords,
-                windows=tuple(question.windows),
-                available=tuple(available),
+                keywords=asking.asked.keywords,
+                windows=asking.asked.windows,
+                entities=asking.entities,
+                available=tuple(asking.available),
+                weights=asking.shares(),
             ),
             counts=Counts(
                 stored=scan.stored,
                 eligible=scan.eligible,
                 scored=scan.scored,
+                walked=scan.walked,
                 returned=len(hits),
                 below_min_score=scan.below_min_score,
-                approximate=False,
+                approximate=getattr(scan, "approximate", False),
             ),
-            formula=Formula(
-                base=self.ranking["base"],
-                pool=self.ranking["pool"],
-                tracerank_power=self.ranking["tracerank_power"],
-                normalisers={"cosine": scan.maxima[_COSINE], "lexical": scan.maxima[_LEXICAL]},
-            ),
+            formula=_formula(asking, scan),
             timings_ms=self.timings,
+            why_not=found.why_not if self.plan.expect else UNSET,
             degraded=tuple(self.degraded),
             warnings=tuple(warnings),
         )
+        if not self.plan.receipt:
+            return result
+        receipt = engine.receipts.receipt(self.context, asking.asked, result)
+        return msgspec.structs.replace(result, receipt=receipt)
+
+
+def _formula(asking: Asking, scan: Any) -> Formula:
+    made = asking.recipe
+    ranking = made.ranking
+    bias = None
+    if made.base == "linear":
+        bias = {
+            origin.value: own["bias"]
+            for origin, own in zip(OriginType, ranking["weights"], strict=True)
+        }
+    return Formula(
+        base=made.base,
+        bias=bias,
+        pool=made.pool(asking.asked.plan.limit),
+        path_power=ranking["path_power"],
+        tracerank_power=ranking["tracerank_power"],
+        association=ranking["association"],
+        content_weight=ranking["content_weight"],
+        query_weight=ranking["query_weight"],
+        summary_prior=ranking["summary_prior"],
+        normalisers=dict(zip(SIGNALS, scan.maxima, strict=True)),
+    )
 
 
 def _moment(us: int | None) -> Any:
@@ -317,17 +301,19 @@ def recall(context: Context, request: RecallRequest, overrides: Any, profile: An
     """The routine behind `recall` and `search`."""
     if profile is not None and not isinstance(profile, str):
         raise ValidationError("profile", profile, "the name of a recall profile")
-    config = context.effective(overrides, profile)
-    settings = config.settings
-    checked = plan(
-        request,
-        now_us=context.now_us(),
-        limit_default=settings.recall.default_limit,
-        query_chars_max=settings.recall.max_query_chars,
-        namespace=context.namespace,
-        include_expired=settings.m3.retrieval.include_expired,
-        dimensions=context.embedder.dimensions,
-    )
+    return answer(context, context.effective(overrides, profile), request)
+
+
+def recall_fields(context: Context, query: Any, given: dict[str, Any]) -> RecallResult:
+    """`recall` with its fields as they were named."""
+    overrides, profile = given.pop("config", None), given.pop("profile", None)
+    check_fields(given)
+    return recall(context, RecallRequest(query=query, **given), overrides, profile)
+
+
+def answer(context: Context, config: Config, request: RecallRequest) -> RecallResult:
+    """One recall under a configuration."""
+    checked = planned(context, config, request)
     with context.operation("recall"):
         result = _Recall(context, config, checked).run()
         for stage, spent in result.timings_ms.items():

@@ -14,12 +14,14 @@ from vestig.changes import AccessTouch
 from vestig.engine import nodes
 from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity
+from vestig.engine.filtering import entity_ids
 from vestig.errors import StoreLockedError, ValidationError
 from vestig.graph import EntityListing
 from vestig.ids import id_bytes
 from vestig.ports import LedgerView
 from vestig.recall import search as scores
 from vestig.recall.decay import DecayRules, entity_factor, memory_factor
+from vestig.recall.filters import texts_argument
 from vestig.recall.reason import at_known_time
 from vestig.recall.search_request import SearchDefaults, SearchPlan, check_fields, plan
 from vestig.recall.search_result import SearchHit, SearchResult, Span
@@ -66,7 +68,7 @@ class _Search:
         self, view: LedgerView, core: Any, vector: bytes | None, first: Sequence[Span]
     ) -> SearchResult:
         """The list, of one seq."""
-        self.view, self.vector = view, vector
+        self.view, self.core, self.vector = view, core, vector
         self.warnings, self.spans = [*self.plan.warnings], [*first]
         self.nodes = NodeScan(core, view.seq, self.chosen())
         fetch = self.candidates()
@@ -106,6 +108,10 @@ class _Search:
             chosen["ids"] = _packed(wanted)
         if asked.exclude_ids is not None:
             chosen["exclude_ids"] = _packed(self.known(asked.exclude_ids))
+        if asked.entities is not None:
+            named = tuple(texts_argument("entities", asked.entities))
+            known = self.plan.moments.known_at_us
+            chosen["entities"] = entity_ids(view, self.core, space, named, known)
         if self.plan.moments.past:
             ends = view.ends_before(space, self.plan.moments.known_at_us)
             chosen["ends"] = [(id_bytes(id), end) for id, end in ends.items()]

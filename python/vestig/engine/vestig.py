@@ -13,9 +13,10 @@ from vestig.engine.context import Context
 from vestig.engine.entity_methods import EntityMethods
 from vestig.engine.graph_methods import GraphMethods
 from vestig.engine.opening import OpenRequest, open_context
-from vestig.fields import CommitFields, ForgetFilter, RecallFields, Time, UpdateFields, Words
+from vestig.engine.recall_methods import RecallMethods
+from vestig.fields import CommitFields, ForgetFilter, Time, UpdateFields, Words
 from vestig.ports import Clock, CommitHook, Embedder, Progress
-from vestig.recall.request import RecallRequest, moments
+from vestig.recall.request import moments
 from vestig.results import (
     DoctorReport,
     EnrichReport,
@@ -24,7 +25,6 @@ from vestig.results import (
     ImportReport,
     MemoryDetail,
     MemoryPage,
-    RecallResult,
 )
 from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
 
@@ -86,7 +86,7 @@ def open_store(
     return Vestig(open_context(path, request))
 
 
-class Vestig(EntityMethods, GraphMethods):
+class Vestig(RecallMethods, EntityMethods, GraphMethods):
     """One open store; thread-safe. Made by `vestig.open`."""
 
     def __init__(self, context: Context) -> None:
@@ -240,18 +240,6 @@ class Vestig(EntityMethods, GraphMethods):
         return engine.changing.record_access(self._context, ids, namespace)
 
     # --- reading ---------------------------------------------------------------------------
-
-    def recall(self, query: str | None = None, **fields: Unpack[RecallFields]) -> RecallResult:
-        """The memories that answer a question, each with its reason (spec R).
-
-        Raises:
-            ValidationError, ConfigError, ProviderError.
-        """
-        given: dict[str, Any] = dict(fields)
-        overrides, profile = given.pop("config", None), given.pop("profile", None)
-        engine.recalling.check_fields(given)
-        request = RecallRequest(query=query, **given)
-        return engine.recalling.recall(self._context, request, overrides, profile)
 
     def show(
         self,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from vestig._core import terms, tokens
+from vestig._core import ANALYSER_VERSION, terms, tokens
 from vestig.language.stopwords import STOPWORDS
 
-__all__ = ["keywords", "terms"]
+__all__ = ["ANALYSER_VERSION", "keywords", "terms"]
 
 _CHARS_MIN: Final = 2
 

@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec import UNSET
 
+from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult
 from vestig.errors import ValidationError
-from vestig.results import RecallHit, RecallResult
 from vestig.times import age_words, to_us
 
 __all__ = ["FORMATS", "NO_RESULTS", "render", "timing_lines"]
@@ -51,27 +51,68 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _explain(hit: RecallHit) -> str:
-    reason, lines = hit.reason, [_header(hit), *_reason(hit)]
-    if reason.signals is not UNSET:
-        terms = [
-            f"{name} {_number(signal.normalised)} × {_number(signal.weight)}"
-            f" (raw {_number(signal.raw)})"
-            for name, signal in reason.signals.items()
+def _signals(reason: Reason) -> list[str]:
+    if reason.signals is UNSET:
+        return []
+    terms = [
+        f"{name} {_number(signal.normalised)} × {_number(signal.weight)}"
+        f" (raw {_number(signal.raw)})"
+        for name, signal in reason.signals.items()
+    ]
+    return ["Signals: " + "; ".join(terms)]
+
+
+def _scores(reason: Reason) -> list[str]:
+    named = (
+        ("start", reason.start_score),
+        ("semantic", reason.semantic_score),
+        ("metadata", reason.metadata_score),
+        ("alpha", reason.alpha_used),
+        ("base", reason.base),
+        ("base of the start", reason.start_base),
+    )
+    shown = [f"{name} {value:.4f}" for name, value in named if isinstance(value, float)]
+    lines = ["Score: " + "; ".join(shown)] if shown else []
+    if isinstance(reason.hypothetical, Hypothetical):
+        best = reason.hypothetical
+        lines.append(f'Stored question: "{best.question}" ({best.cosine:.4f})')
+    return lines
+
+
+def _path(reason: Reason) -> list[str]:
+    if reason.path is UNSET or reason.path_score is UNSET or reason.signal_strength is UNSET:
+        return []
+    lines = [
+        f"Path: {' → '.join(reason.path)}; signal {reason.signal_strength:.4f};"
+        f" path score {reason.path_score:.4f}"
+    ]
+    if reason.steps is not UNSET and reason.steps:
+        steps = [
+            f"{step.edge} (weight {step.weight:.4f}, p {step.p:.4f}, u {_number(step.u)})"
+            for step in reason.steps
         ]
-        lines.append("Signals: " + "; ".join(terms))
-    if reason.start_score is not UNSET and reason.base is not UNSET:
-        lines.append(f"Score: start {reason.start_score:.4f}; base {reason.base:.4f}")
-    if reason.path is not UNSET and reason.path_score is not UNSET:
-        lines.append(f"Path: {' → '.join(reason.path)}; path score {reason.path_score:.4f}")
+        lines.append("Steps: " + "; ".join(steps))
+    return lines
+
+
+def _boost(reason: Reason) -> list[str]:
     boost = reason.tracerank_boost
-    if boost is not UNSET:
-        lines.append(
-            f"TraceRank: {boost.multiplier:.4f} (trace {boost.trace:.4f}, basic {boost.basic:.4f},"
-            f" connectivity {boost.connectivity:.4f}, confidence {boost.confidence:.4f},"
-            f" unclipped {boost.unclipped:.4f}, events {boost.events},"
-            f" stability {boost.stability})"
-        )
+    if boost is UNSET:
+        return []
+    return [
+        f"TraceRank: {boost.multiplier:.4f} (trace {boost.trace:.4f}, basic {boost.basic:.4f},"
+        f" connectivity {boost.connectivity:.4f}, confidence {boost.confidence:.4f},"
+        f" unclipped {boost.unclipped:.4f}, events {boost.events},"
+        f" stability {boost.stability})"
+    ]
+
+
+def _explain(hit: RecallHit) -> str:
+    """One line per group of the trace."""
+    reason = hit.reason
+    lines = [_header(hit), *_reason(hit)]
+    for group in (_signals, _scores, _path, _boost):
+        lines += group(reason)
     if reason.flags is not UNSET and reason.flags:
         lines.append(f"Flags: {', '.join(reason.flags)}")
     return "\n".join([*lines, f"Content: {_escaped(hit.content)}"])

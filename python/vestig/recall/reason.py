@@ -4,65 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Final
 
 import msgspec
 from msgspec import UNSET
 
-from vestig.results import Reason, SignalTrace, TraceRankBoost
+from vestig.answers import Hypothetical, QueryEntity, Reason, SignalTrace, Step, TraceRankBoost
+from vestig.ids import id_text
+from vestig.recall.rows import ScanRow
 from vestig.times import from_us
 from vestig.types import Memory, Stability, Status, TemporalWindow
 
-__all__ = ["Explained", "Question", "ScanRow", "at_known_time", "explain", "flags_of"]
+__all__ = [
+    "META_SIGNALS",
+    "SIGNALS",
+    "Explained",
+    "Question",
+    "at_known_time",
+    "explain",
+    "flags_of",
+    "shares",
+    "signals_of",
+]
 
-
-class ScanRow(Protocol):
-    """What the scan brought home for one memory (`_core.Row`)."""
-
-    @property
-    def final_score(self) -> float: ...
-    @property
-    def similarity(self) -> float: ...
-    @property
-    def semantic_score(self) -> float: ...
-    @property
-    def start_score(self) -> float: ...
-    @property
-    def base(self) -> float: ...
-    @property
-    def origin(self) -> int: ...
-    @property
-    def signals(self) -> list[tuple[float | None, float | None]]: ...
-    @property
-    def matched_terms(self) -> list[int]: ...
-    @property
-    def filled(self) -> bool: ...
-    @property
-    def trace(self) -> float: ...
-    @property
-    def basic(self) -> float: ...
-    @property
-    def connectivity(self) -> float: ...
-    @property
-    def confidence(self) -> float: ...
-    @property
-    def unclipped(self) -> float: ...
-    @property
-    def tracerank(self) -> float: ...
-    @property
-    def events(self) -> int: ...
-    @property
-    def stability(self) -> int: ...
+# Terms of L in the order of their sum (Q-03), and those of the metadata (R-06).
+SIGNALS: Final = ("cosine", "keyword", "temporal", "entity", "recency", "lexical", "entity_walk")
+META_SIGNALS: Final = ("keyword", "temporal", "entity", "recency")
+START: Final = "START"
+_EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 8: "RELATION"}
+_MENTIONS: Final = 0
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the query the reasons refer to."""
+    """What of the query and the formula the reasons refer to.
 
-    # query keyword → its index terms; a keyword matched when all of them did
-    keywords: Mapping[str, frozenset[str]]
+    `weights`: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = off; read where
+    `base` is linear. `meta_shares`: shares of the metadata (R-07), read everywhere else.
+    """
+
     terms: Sequence[str]
     windows: Sequence[TemporalWindow]
+    entities: Mapping[bytes, QueryEntity]
+    base: str
     weights: Sequence[Mapping[str, float]]
+    meta_shares: Mapping[str, float]
     has_vector: bool
     query_time: datetime
     known_at: datetime
@@ -76,9 +61,19 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
     include_scores: bool = True
 
 
+def shares(weights: Mapping[str, float], available: Sequence[str]) -> dict[str, float]:
+    """Weights of the available signals, together 1; {} when none has any (R-07).
+
+    Example:
+        >>> shares({"keyword": 0.5, "temporal": 0.3, "entity": 0.2}, ["temporal", "entity"])
+        {'temporal': 0.6, 'entity': 0.4}
+    """
+    chosen = {name: weights[name] for name in META_SIGNALS if name in available}
+    whole = sum(chosen.values())
+    return {name: weight / whole for name, weight in chosen.items()} if whole > 0 else {}
+
+
 _STABILITIES = tuple(Stability)
-# places in `_core.SIGNALS`
-_COSINE, _LEXICAL = 0, 5
 
 
 def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
@@ -96,11 +91,6 @@ def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[s
     if memory.pinned:
         flags.append("pinned")
     return flags
-
-
-def _matched_keywords(row: ScanRow, question: Question) -> tuple[str, ...]:
-    hit = {question.terms[index] for index in row.matched_terms}
-    return tuple(word for word, parts in question.keywords.items() if parts and parts <= hit)
 
 
 def _meets(own: TemporalWindow, window: TemporalWindow) -> bool:
@@ -121,40 +111,96 @@ def _matched_windows(memory: Memory, question: Question) -> list[str]:
     return texts
 
 
-def _signals(row: ScanRow, question: Question) -> dict[str, SignalTrace]:
-    weights = question.weights[row.origin]
-    cosine = weights.get("cosine")
-    raw, normalised = row.signals[_COSINE]
-    words, words_share = row.signals[_LEXICAL]
-    signals = {"bias": SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])}
-    signals["cosine"] = SignalTrace(
-        raw=raw,
-        normalised=None if cosine is None else normalised,
-        weight=None if raw is None else cosine,
-    )
-    signals["lexical"] = SignalTrace(
-        raw=words,
-        normalised=words_share,
-        weight=None if words is None else weights.get("lexical"),
-        matched=tuple(question.terms[index] for index in row.matched_terms),
-    )
+def _matched(row: ScanRow, memory: Memory | None, question: Question) -> dict[str, tuple[str, ...]]:
+    """What matched, by signal."""
+    found = {
+        "keyword": tuple(row.matched_keywords),
+        "entity": tuple(_labels(row, question)),
+        "lexical": tuple(question.terms[index] for index in row.matched_terms),
+    }
+    if memory is not None:
+        found["temporal"] = tuple(_matched_windows(memory, question))
+    return found
+
+
+def _labels(row: ScanRow, question: Question) -> list[str]:
+    named = (question.entities.get(id) for id in row.matched_entities)
+    return [f"{entity.type}:{entity.name}" for entity in named if entity is not None]
+
+
+def signals_of(row: ScanRow, memory: Memory | None, question: Question) -> dict[str, SignalTrace]:
+    """Every term with its weight; the sum of weight · normalised is L where the base is linear,
+    that of the metadata's terms S_meta elsewhere (Q-02, R-07)."""
+    linear = question.base == "linear"
+    weights = question.weights[row.origin] if linear else question.meta_shares
+    matched = _matched(row, memory, question)
+    signals = {}
+    if linear and "bias" in weights:
+        signals["bias"] = SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])
+    for name, (raw, normalised) in zip(SIGNALS, row.signals, strict=True):
+        signals[name] = SignalTrace(
+            raw=raw,
+            normalised=normalised,
+            weight=None if raw is None else weights.get(name),
+            matched=matched[name] if raw is not None and name in matched else UNSET,
+        )
     return signals
 
 
-def _sentence(row: ScanRow, memory: Memory, flags: Sequence[str], question: Question) -> str:
-    parts = []
+def _path(row: ScanRow) -> tuple[str, ...]:
+    """`START`, then each place the walk came by; a MENTIONS step goes over an entity."""
+    places, inside = [START], False
+    for code, id in row.path:
+        inside = code == _MENTIONS and not inside
+        places.append(f"{_EDGE_NAMES[code]}:{id_text('ent' if inside else 'mem', id)}")
+    return tuple(places)
+
+
+def _step(edges: str, weight: float, p: float, u: float | None) -> Step:
+    ids = [id_text("edge", bytes.fromhex(edge)) for edge in edges.split("|")]
+    return Step(edge="|".join(ids), weight=weight, p=p, u=u)
+
+
+def _walked_to(row: ScanRow) -> bool:
+    """Whether the walk brought the memory in; one that is a direct candidate too counts as
+    direct, and its path stays in the trace (R-12)."""
+    return bool(row.path) and not row.direct and not row.filled
+
+
+def _first_sentence(row: ScanRow, question: Question) -> str:
+    if _walked_to(row):
+        start = "" if row.start is None else id_text("mem", row.start)
+        return (
+            f"Reached via {len(row.path)}-hop traversal (signal {row.signal_strength:.4f})"
+            f" from {start}."
+        )
     if row.filled:
-        parts.append(f"Filled by start score ({row.start_score:.4f}).")
-    elif question.has_vector:
-        parts.append(f"Direct semantic match (similarity {row.similarity:.4f}).")
-    else:
-        parts.append("Direct match by words (the query had no vector).")
-    keywords = _matched_keywords(row, question)
-    if keywords:
-        parts.append(f"Keywords: {', '.join(keywords)}.")
+        return f"Filled by start score ({row.start_score:.4f})."
+    if question.has_vector:
+        return f"Direct semantic match (similarity {row.similarity:.4f})."
+    return "Direct match by words (the query had no vector)."
+
+
+def _sentences(
+    row: ScanRow,
+    memory: Memory,
+    flags: Sequence[str],
+    hypothetical: Hypothetical | None,
+    question: Question,
+) -> str:
+    parts = [_first_sentence(row, question)]
+    if hypothetical is not None and hypothetical.cosine > row.similarity:
+        parts.append(
+            f'Through stored question "{hypothetical.question}" ({hypothetical.cosine:.4f}).'
+        )
+    if row.matched_keywords:
+        parts.append(f"Keywords: {', '.join(row.matched_keywords)}.")
     windows = _matched_windows(memory, question)
     if windows:
         parts.append(f"Time: {', '.join(windows)}.")
+    labels = _labels(row, question)
+    if labels:
+        parts.append(f"Via entity {', '.join(labels)}.")
     if row.tracerank != 1.0:
         parts.append(f"Reinforced {row.events}×; TraceRank {row.tracerank:.4f}.")
     if "no_longer_valid" in flags and memory.t_invalid is not None:
@@ -162,45 +208,64 @@ def _sentence(row: ScanRow, memory: Memory, flags: Sequence[str], question: Ques
     return " ".join(parts)
 
 
+def _boost(row: ScanRow) -> TraceRankBoost:
+    return TraceRankBoost(
+        multiplier=row.tracerank,
+        trace=row.trace,
+        basic=row.basic,
+        connectivity=row.connectivity,
+        confidence=row.confidence,
+        unclipped=row.unclipped,
+        events=row.events,
+        stability=_STABILITIES[row.stability].value,
+    )
+
+
 def explain(
     row: ScanRow,
     memory: Memory,
     replaced: Sequence[str],
+    questions: Sequence[str],
     question: Question,
     parts: Explained,
 ) -> Reason:
-    """The reason of one hit. `replaced`: ids that this memory superseded."""
-    method, similarity = "direct_match", row.similarity if question.has_vector else None
+    """The reason of one hit.
+
+    Args:
+        replaced: ids that this memory superseded.
+        questions: the memory's stored questions, in order.
+    """
+    method = "graph_traversal" if _walked_to(row) else "direct_match"
+    similarity = row.similarity if question.has_vector else None
     if not parts.enabled:
         return Reason(retrieval_method=method, similarity=similarity, final_score=row.final_score)
     flags = flags_of(memory, question.query_time, question.known_at)
     flags.extend(f"supersedes: {id}" for id in replaced)
-    scores = parts.include_scores
+    hypothetical = None
+    if row.hypothetical is not None:
+        index, cosine = row.hypothetical
+        hypothetical = Hypothetical(question=questions[index], cosine=cosine)
+    scores, walked = parts.include_scores, parts.include_path
     return Reason(
         retrieval_method=method,
         similarity=similarity,
         final_score=row.final_score,
         semantic_score=row.semantic_score if scores else UNSET,
-        signals=_signals(row, question) if scores else UNSET,
+        hypothetical=hypothetical if scores else UNSET,
+        signals=signals_of(row, memory, question) if scores else UNSET,
+        alpha_used=row.alpha_used if scores else UNSET,
+        metadata_score=row.metadata_score if scores else UNSET,
         start_score=row.start_score if scores else UNSET,
         base=row.base if scores else UNSET,
-        path=("START",) if parts.include_path else UNSET,
-        hops=0 if parts.include_path else UNSET,
-        path_score=1.0 if parts.include_path else UNSET,
-        tracerank_boost=TraceRankBoost(
-            multiplier=row.tracerank,
-            trace=row.trace,
-            basic=row.basic,
-            connectivity=row.connectivity,
-            confidence=row.confidence,
-            unclipped=row.unclipped,
-            events=row.events,
-            stability=_STABILITIES[row.stability].value,
-        )
-        if scores
-        else UNSET,
+        start_base=row.start_base if scores else UNSET,
+        path=_path(row) if walked else UNSET,
+        hops=len(row.path) if walked else UNSET,
+        steps=tuple(_step(*step) for step in row.steps) if walked else UNSET,
+        signal_strength=row.signal_strength if walked else UNSET,
+        path_score=row.path_score if walked else UNSET,
+        tracerank_boost=_boost(row) if scores else UNSET,
         flags=tuple(flags),
-        explanation=_sentence(row, memory, flags, question),
+        explanation=_sentences(row, memory, flags, hypothetical, question),
     )
 
 

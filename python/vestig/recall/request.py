@@ -24,6 +24,7 @@ from vestig.recall.filters import (
     texts_argument,
 )
 from vestig.recall.seeds import Seed, seed_argument
+from vestig.times import from_us, parse_time
 
 __all__ = [
     "Moments",
@@ -132,6 +133,38 @@ def _choice(field: str, value: object, words: tuple[str, ...]) -> str | None:
     return str(value)
 
 
+_TIMES: Final = (
+    "since",
+    "until",
+    "created_since",
+    "created_until",
+    "as_of",
+    "known_at",
+    "valid_at",
+    "query_time",
+)
+
+
+def _settled(request: RecallRequest, query: str) -> RecallRequest:
+    """The request as values that can be read more than once and written as JSON: the query that
+    is used, times as moments, sets and iterables as tuples."""
+    fields: dict[str, Any] = {"query": query, "messages": None}
+    for name in _TIMES:
+        given = getattr(request, name)
+        if given is not None:
+            fields[name] = from_us(parse_time(given, name))
+    for name in ("ids", "exclude_ids", "expect"):
+        given = getattr(request, name)
+        if given is not None:
+            fields[name] = _ids(name, given)
+    for name in request.__struct_fields__:
+        given = getattr(request, name)
+        if isinstance(given, (set, frozenset)):
+            fields.setdefault(name, tuple(sorted(given, key=str)))
+    fields["metadata"] = _metadata(request.metadata)
+    return msgspec.structs.replace(request, **fields)
+
+
 def plan(
     request: RecallRequest,
     *,
@@ -148,6 +181,7 @@ def plan(
         ValidationError: names the field, what came and what is allowed.
     """
     query, warnings = _asked(request, query_chars_max)
+    request = _settled(request, query)
     if request.namespace is not None:
         namespace = check_namespace(request.namespace)
     if request.include_expired is None:
@@ -169,15 +203,15 @@ def plan(
         limit=limit_default if request.limit is None else count_argument("limit", request.limit),
         namespace=namespace,
         filter=build_filter(request, namespace, at),
-        metadata=_metadata(request.metadata),
-        ids=None if request.ids is None else _ids("ids", request.ids),
-        exclude_ids=() if request.exclude_ids is None else _ids("exclude_ids", request.exclude_ids),
+        metadata=request.metadata,
+        ids=request.ids,
+        exclude_ids=() if request.exclude_ids is None else request.exclude_ids,
         entities=None if named is None else tuple(texts_argument("entities", named)),
         moments=at,
         seed=seed_argument(request.seed),
         mode=_choice("mode", request.mode, MODES),
         order=_choice("order", request.order, ORDERS),
-        expect=() if request.expect is None else _ids("expect", request.expect),
+        expect=() if request.expect is None else request.expect,
         receipt=flag_argument("receipt", request.receipt),
         touch=flag_argument("touch", request.touch),
         include_vectors=flag_argument("include_vectors", request.include_vectors),

@@ -22,7 +22,7 @@ from vestig.ports import Ledger, LedgerView, Progress, ScanRequest
 from vestig.store.merging import SEGMENTS_MAX, Merger, why
 from vestig.types import Degradation
 
-__all__ = ["ProjectionKeeper", "similar_within"]
+__all__ = ["ProjectionKeeper", "scan_of", "similar_within"]
 
 T = TypeVar("T")
 
@@ -38,6 +38,7 @@ _PUBLICATIONS_MIN: Final = 2
 _ATTEMPTS: Final = 4
 _REBUILD_CHUNK: Final = 4_096
 _POLL_S: Final = 0.02
+_TRACES_MAX: Final = 64
 
 
 class ProjectionKeeper:
@@ -58,7 +59,6 @@ class ProjectionKeeper:
         self._lock = threading.RLock()
         # Also filled by the thread that merges.
         self._degraded: deque[Degradation] = deque()
-        self._trace_cache: dict[tuple[Any, ...], _core.TraceParams] = {}
         self._wrote = False
         self.core = _core.Projection.open(
             None if directory is None else str(directory),
@@ -323,22 +323,7 @@ class ProjectionKeeper:
 
     def scan(self, seq: int, request: ScanRequest) -> _core.Scan:
         """One crossing. Raises `_core.SnapshotMoved`, which `run` answers by reading again."""
-        walk = None if request.walk is None else _core.Walk(**request.walk)
-        return self.core.recall(
-            seq,
-            _core.Query(**request.query),
-            _core.Filter(**request.filter),
-            _core.Ranking(trace=self._trace(request.trace), walk=walk, **request.ranking),
-        )
-
-    def _trace(self, values: dict[str, Any]) -> _core.TraceParams:
-        key = tuple(tuple(v) if isinstance(v, list) else v for v in values.values())
-        found = self._trace_cache.get(key)
-        if found is None:
-            if len(self._trace_cache) > 64:
-                self._trace_cache.clear()
-            found = self._trace_cache[key] = _core.TraceParams(**values)
-        return found
+        return scan_of(self.core, seq, request)
 
     # --- degradations ----------------------------------------------------------------------
 
@@ -355,6 +340,31 @@ class ProjectionKeeper:
         while self._degraded:
             taken.append(self._degraded.popleft())
         return taken
+
+
+def scan_of(core: _core.Projection, seq: int, request: ScanRequest) -> _core.Scan:
+    """One scan of a projection that stands at this seq."""
+    walk = None if request.walk is None else _core.Walk(**request.walk)
+    return core.recall(
+        seq,
+        _core.Query(**request.query),
+        _core.Filter(**request.filter),
+        _core.Ranking(trace=_trace(request.trace), walk=walk, **request.ranking),
+    )
+
+
+_traces: Final[dict[tuple[Any, ...], _core.TraceParams]] = {}
+
+
+def _trace(values: dict[str, Any]) -> _core.TraceParams:
+    """Made once for equal values."""
+    key = tuple(tuple(v) if isinstance(v, list) else v for v in values.values())
+    found = _traces.get(key)
+    if found is None:
+        if len(_traces) > _TRACES_MAX:
+            _traces.clear()
+        found = _traces[key] = _core.TraceParams(**values)
+    return found
 
 
 def _other_history(seq: int) -> StoreDamagedError:

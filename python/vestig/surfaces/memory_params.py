@@ -135,6 +135,12 @@ FILTERS: Final = (
         help="Least plain cosine, -1 to 1.",
     ),
 )
+MENTIONING: Final = Param(
+    name="entities",
+    kind="texts",
+    flag="--entities",
+    help="Name or id of an entity that is mentioned; repeatable.",
+)
 RECALL: Final = (
     Param(name="query", help="Question or words; - reads standard input.", stdin=True),
     Param(
@@ -149,8 +155,43 @@ RECALL: Final = (
         name="timing", kind="flag", flag="--timing", help="Print the time of each stage on stderr."
     ),
     Param(name="format", kind="choice", flag="--format", choices=FORMATS, help="Layout."),
+    Param(
+        name="seed",
+        flag="--seed",
+        help="Seed of the walk, 0 to 9007199254740991, or random.",
+        default_text="from query and state",
+    ),
+    Param(
+        name="mode",
+        kind="choice",
+        flag="--mode",
+        choices=("probabilistic", "deterministic"),
+        help="Whether edges are drawn or taken by a threshold.",
+        default_text="m5.traversal.mode",
+    ),
+    Param(
+        name="order",
+        kind="choice",
+        flag="--order",
+        choices=("best", "dfs"),
+        help="Strongest offer first, or depth first.",
+        default_text="m5.traversal.order",
+    ),
     *TIME_TRAVEL,
     *FILTERS,
+    MENTIONING,
+    Param(
+        name="expect",
+        kind="words",
+        flag="--expect",
+        help="Ids that should come: for those that do not, why not and what would bring them in.",
+    ),
+    Param(
+        name="receipt",
+        kind="flag",
+        flag="--receipt",
+        help="Print a receipt, by which replay-receipt derives the same ranking again.",
+    ),
     Param(
         name="touch", kind="flag", flag="--touch", help="Count this as an access of each result."
     ),

@@ -116,11 +116,13 @@ def operations() -> tuple[Operation, ...]:
     from vestig.surfaces.entity_operations import ENTITY_BACKFILL, ENTITY_OPERATIONS
     from vestig.surfaces.eval_operation import EVAL
     from vestig.surfaces.memory_operations import MEMORY_OPERATIONS
+    from vestig.surfaces.replay_operation import REPLAY
     from vestig.surfaces.search_operation import SEARCH
     from vestig.surfaces.store_operations import STORE_OPERATIONS
 
     return (
         *MEMORY_OPERATIONS,
+        REPLAY,
         SEARCH,
         *ENTITY_OPERATIONS,
         *EDGE_OPERATIONS,

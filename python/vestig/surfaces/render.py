@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from vestig.surfaces.why import expectations, receipts
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 
@@ -103,7 +104,8 @@ def search(value: Any, args: Args) -> str:
 def _layout(value: Any, args: Args, layout: str) -> str:
     from vestig.recall.layouts import render
 
-    return render(value, layout, explained=bool(args.get("explain")))
+    shown = render(value, layout, explained=bool(args.get("explain")))
+    return "\n\n".join([shown, *expectations(value), *receipts(value)])
 
 
 def timing(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vestig.surfaces.memory_params import FILTERS, TIME_TRAVEL, scoped
+from vestig.surfaces.memory_params import FILTERS, MENTIONING, TIME_TRAVEL, scoped
 from vestig.surfaces.operations import Call, Operation, Param
 
 __all__ = ["SEARCH"]
@@ -95,6 +95,7 @@ SEARCH: Final = Operation(
         Param(name="trace", kind="flag", flag="--trace", help="Say what each stage did, in JSON."),
         *TIME_TRAVEL,
         *(param for param in FILTERS if param.name != "kinds"),
+        MENTIONING,
         Param(
             name="touch",
             kind="flag",

@@ -1,0 +1,296 @@
+"""What `recall` answers: memories with their reasons, and why others did not come."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from vestig.types import Degradation, Memory, TemporalWindow, _Value
+
+__all__ = [
+    "Analysis",
+    "Change",
+    "Counts",
+    "Formula",
+    "Hypothetical",
+    "QueryEntity",
+    "Reason",
+    "RecallHit",
+    "RecallResult",
+    "Receipt",
+    "ReplayReport",
+    "SignalTrace",
+    "Standing",
+    "Step",
+    "TraceRankBoost",
+    "WhyNot",
+]
+
+
+class SignalTrace(_Value, frozen=True, kw_only=True):
+    """One term of the score (Q-02). None = the signal was unavailable for this query."""
+
+    raw: float | None
+    normalised: float | None
+    weight: float | None
+    matched: tuple[str, ...] | UnsetType = UNSET
+
+
+class TraceRankBoost(_Value, frozen=True, kw_only=True):
+    """Every factor of T-11; `multiplier` is the clipped product."""
+
+    multiplier: float
+    trace: float
+    basic: float
+    connectivity: float
+    confidence: float
+    unclipped: float
+    events: int
+    stability: str
+
+
+class Hypothetical(_Value, frozen=True, kw_only=True):
+    """The stored question that fits the query best, and its cosine (R-05)."""
+
+    question: str
+    cosine: float
+
+
+class Step(_Value, frozen=True, kw_only=True):
+    """One choice of a walk (R-10): an edge, or the two of a step over an entity joined by `|`.
+
+    `u` is the number drawn; None where none was, because `p` was 0 or 1 or compared with a
+    threshold.
+    """
+
+    edge: str
+    weight: float
+    p: float
+    u: float | None
+
+
+class Reason(_Value, frozen=True, kw_only=True):
+    """Why a memory came and every number behind its rank (R-14).
+
+    With the result's `formula`: `final_score` = max(base · path_score ^ path_power, association ·
+    signal_strength · start_base) · tracerank_boost.multiplier ^ tracerank_power; the second part
+    only where `retrieval_method` is graph_traversal. A memory that is a direct candidate counts
+    as direct even where the walk came by; `path` and `steps` tell that it did.
+    """
+
+    retrieval_method: str
+    similarity: float | None
+    final_score: float
+    semantic_score: float | UnsetType = UNSET
+    hypothetical: Hypothetical | UnsetType | None = UNSET
+    signals: dict[str, SignalTrace] | UnsetType = UNSET
+    alpha_used: float | UnsetType | None = UNSET
+    metadata_score: float | UnsetType | None = UNSET
+    start_score: float | UnsetType = UNSET
+    base: float | UnsetType = UNSET
+    start_base: float | UnsetType | None = UNSET
+    path: tuple[str, ...] | UnsetType = UNSET
+    hops: int | UnsetType = UNSET
+    steps: tuple[Step, ...] | UnsetType = UNSET
+    signal_strength: float | UnsetType = UNSET
+    path_score: float | UnsetType = UNSET
+    tracerank_boost: TraceRankBoost | UnsetType = UNSET
+    flags: tuple[str, ...] | UnsetType = UNSET
+    explanation: str | UnsetType = UNSET
+
+
+class RecallHit(_Value, frozen=True, kw_only=True):
+    """One memory that came, with its score, its plain cosine and the reason.
+
+    `similarity` is None only when the query had no vector (`partial_backend`).
+    """
+
+    memory: Memory
+    score: float
+    similarity: float | None
+    reason: Reason
+    embedding: tuple[float, ...] | UnsetType | None = UNSET
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.memory.id
+
+    @property
+    def content(self) -> str:
+        """The memory's text."""
+        return self.memory.content
+
+    def plain_fields(self) -> dict[str, Any]:
+        """The memory's fields beside score, similarity and reason, as JSON shows them."""
+        fields = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
+        fields.update(score=self.score, similarity=self.similarity, reason=self.reason)
+        if self.embedding is not UNSET:
+            fields["embedding"] = self.embedding
+        return fields
+
+
+class QueryEntity(_Value, frozen=True, kw_only=True):
+    """An entity that the query names; `score` is 1 for its name, else the cosine (G-27)."""
+
+    id: str
+    type: str
+    name: str
+    score: float
+
+
+class Analysis(_Value, frozen=True, kw_only=True):
+    """What was understood of the query (R-03).
+
+    `available`: signals that the query has something for. `weights`: their shares of the metadata
+    (R-07); {} where metadata has no share of its own (`linear`, `cosine`).
+    """
+
+    keywords: tuple[str, ...]
+    windows: tuple[TemporalWindow, ...]
+    entities: tuple[QueryEntity, ...]
+    available: tuple[str, ...]
+    weights: dict[str, float]
+
+
+class Counts(_Value, frozen=True, kw_only=True):
+    """How many memories took part; `walked`: admitted by the walk beside its starts.
+    `approximate` tells whether the scan was not exact (R-20)."""
+
+    stored: int
+    eligible: int
+    scored: int
+    walked: int
+    returned: int
+    below_min_score: int
+    approximate: bool
+
+
+class Formula(_Value, frozen=True, kw_only=True):
+    """What a reader needs to compute a final score again (R-12, Q-03).
+
+    `bias` per origin type, None unless `base` is linear; `normalisers`: the maxima by which the
+    terms were divided.
+    """
+
+    base: str
+    bias: dict[str, float] | None
+    pool: int | str | None
+    path_power: float
+    tracerank_power: float
+    association: float
+    content_weight: float
+    query_weight: float
+    summary_prior: float
+    normalisers: dict[str, float | None]
+
+
+class Standing(_Value, frozen=True, kw_only=True):
+    """Where one memory stood: rank from 1, final score and the terms behind it."""
+
+    id: str
+    rank: int
+    score: float
+    signals: dict[str, SignalTrace]
+
+
+class Change(_Value, frozen=True, kw_only=True):
+    """One change that brings a memory in; a run with it has confirmed that.
+
+    `kind` is filter, switch, weight or limit; `key` an argument of `recall` or a key of the
+    configuration; `rank` the place that the memory then has, from 1.
+    """
+
+    kind: str
+    key: str
+    before: Any
+    after: Any
+    rank: int
+
+
+class WhyNot(_Value, frozen=True, kw_only=True):
+    """Why an expected memory did not come (R-22).
+
+    `stage` is the first that stopped it: unknown, other_namespace, filtered (`filters` names each
+    that excludes it), not_in_pool, ranked_below, below_min_score. `rank` counts from 1, by start
+    score where it was not in the pool. `change` is None where no single change was found: then
+    `no_change` says why. `runs`: how many runs it took to find out.
+    """
+
+    id: str
+    stage: str
+    filters: tuple[str, ...] = ()
+    rank: int | None
+    score: float | None
+    signals: dict[str, SignalTrace] | None
+    last_returned: Standing | None
+    change: Change | None
+    no_change: str | None = None
+    runs: int
+
+
+class Receipt(_Value, frozen=True, kw_only=True):
+    """All that makes a recall repeatable (R-23). Holds the query, so it is the caller's to keep.
+
+    `config`: values that differ from the built-in ones. `arguments`: every default resolved.
+    `query_vector`: base64 of float32 values; `vector_hash`: their SHA-256. `ids_hash`: SHA-256
+    over ids and scores in order.
+    """
+
+    version: int
+    store_uuid: str
+    seq: int
+    namespace: str
+    profile: str
+    config: dict[str, Any]
+    arguments: dict[str, Any]
+    seed: int
+    query: str
+    query_vector: str | None
+    vector_hash: str | None
+    analyser: str
+    ids_hash: str
+
+
+class ReplayReport(_Value, frozen=True, kw_only=True):
+    """What `replay_receipt` found: the same ranking, or a ConflictError instead of this."""
+
+    equal: bool
+    seq: int
+    ledger_seq: int
+    ids_hash: str
+    returned: int
+
+
+class RecallResult(_Value, frozen=True, kw_only=True):
+    """The answer of `recall` (R-17)."""
+
+    results: tuple[RecallHit, ...]
+    query: str | None
+    namespace: str
+    profile: str
+    mode: str
+    order: str
+    seed: int
+    seed_origin: str
+    seq: int
+    as_of: datetime | None
+    known_at: datetime | None
+    valid_at: datetime | None
+    query_time: datetime
+    analysis: Analysis
+    counts: Counts
+    formula: Formula
+    timings_ms: dict[str, float]
+    why_not: tuple[WhyNot, ...] | UnsetType = UNSET
+    receipt: Receipt | UnsetType = UNSET
+    degraded: tuple[Degradation, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __iter__(self) -> Any:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)

@@ -1,0 +1,224 @@
+"""One question at one state of the store, which can be asked again with changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from vestig.answers import QueryEntity
+from vestig.commit.normalise import normalise
+from vestig.config import Config
+from vestig.engine import matching
+from vestig.engine.context import Context
+from vestig.engine.filtering import resolved
+from vestig.engine.ranking import Recipe, recipe
+from vestig.ids import id_bytes
+from vestig.language import temporal, words
+from vestig.ports import LedgerView, ScanRequest
+from vestig.recall.reason import META_SIGNALS, Question, shares
+from vestig.recall.request import RecallPlan, RecallRequest, plan
+from vestig.recall.seeds import chosen_seed
+from vestig.times import from_us, to_us
+from vestig.types import TemporalWindow
+
+__all__ = ["Asked", "Asking", "Scanner", "analysed", "planned"]
+
+# seq, request → scan, of a projection that stands at that seq
+Scanner = Callable[[int, ScanRequest], Any]
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is asked, before any state is looked at."""
+
+    plan: RecallPlan
+    config: Config
+    vector: bytes | None
+    keywords: tuple[str, ...]
+    windows: tuple[TemporalWindow, ...]
+    name_vectors: dict[str, bytes]
+
+
+def planned(context: Context, config: Config, request: RecallRequest) -> RecallPlan:
+    """The request checked under a configuration.
+
+    Raises:
+        ValidationError: a wrong argument.
+    """
+    settings = config.settings
+    return plan(
+        request,
+        now_us=context.now_us(),
+        limit_default=settings.recall.default_limit,
+        query_chars_max=settings.recall.max_query_chars,
+        namespace=context.namespace,
+        include_expired=settings.m3.retrieval.include_expired,
+        dimensions=context.embedder.dimensions,
+    )
+
+
+def analysed(context: Context, config: Config, checked: RecallPlan, vector: bytes | None) -> Asked:
+    """Keywords, windows and vectors of names of the query (R-03, C-09, T-05, G-27)."""
+    settings = config.settings
+    found = temporal.find_windows(
+        checked.query, checked.moments.query_time_us, zone=settings.time.zone
+    )
+    windows = [
+        TemporalWindow(
+            text=one.text,
+            start=None if one.window_start_us is None else from_us(one.window_start_us),
+            end=None if one.window_end_us is None else from_us(one.window_end_us),
+            grain=one.grain,
+        )
+        for one in found
+        if one.resolved
+    ]
+    keywords = words.keywords(
+        checked.query,
+        limit=settings.keywords.max_per_memory,
+        extra_stopwords=settings.keywords.stopwords,
+    )
+    return Asked(
+        plan=checked,
+        config=config,
+        vector=vector,
+        keywords=tuple(keywords),
+        windows=tuple(windows),
+        name_vectors=matching.name_vectors(context, checked.query, config),
+    )
+
+
+class Asking:
+    """A question at the state of one view; every run sees this state and this seed.
+
+    Args:
+        core: the projection at the view's seq.
+        scanner: how that projection is asked.
+    """
+
+    def __init__(
+        self, context: Context, view: LedgerView, core: Any, scanner: Scanner, asked: Asked
+    ) -> None:
+        self.context = context
+        self.view = view
+        self.core = core
+        self.asked = asked
+        self.recipe = recipe(context, asked.config)
+        self.runs = 0
+        self._scanner = scanner
+        checked = asked.plan
+        self.entities = _entities(context, view, asked)
+        said = normalise(checked.query, asked.config.settings.hygiene)
+        self.seed, self.seed_origin = chosen_seed(checked.seed, self.recipe.seed, said, view.seq)
+
+    @property
+    def mode(self) -> str:
+        """How edges are drawn."""
+        return self.asked.plan.mode or self.recipe.mode
+
+    @property
+    def order(self) -> str:
+        """Which offer is taken first."""
+        return self.asked.plan.order or self.recipe.order
+
+    @property
+    def available(self) -> list[str]:
+        """Metadata signals that the query has something for (R-03, R-06)."""
+        asked = self.asked
+        has = {
+            "keyword": bool(asked.keywords),
+            "temporal": bool(asked.windows),
+            "entity": bool(self.entities),
+            "recency": self.recipe.meta_weights["recency"] != 0,
+        }
+        return [name for name in META_SIGNALS if has[name]]
+
+    def shares(self) -> dict[str, float]:
+        """Shares of the available signals in the metadata; {} where it has no part (R-07)."""
+        ranking = self.recipe.ranking
+        if self.recipe.base not in ("semantic", "blend") or not ranking["start_enabled"]:
+            return {}
+        return shares(self.recipe.meta_weights, self.available)
+
+    def run(
+        self,
+        *,
+        checked: RecallPlan | None = None,
+        made: Recipe | None = None,
+        limit: int | None = None,
+        watch: bytes = b"",
+    ) -> Any:
+        """One scan; what is not given is as asked."""
+        own = self.asked.plan if checked is None else checked
+        chosen = self.recipe if made is None else made
+        self.runs += 1
+        ranking, walk = chosen.for_call(
+            limit=own.limit if limit is None else limit,
+            query_time_us=own.moments.query_time_us,
+            mode=own.mode,
+            order=own.order,
+        )
+        request = ScanRequest(
+            query=self._query(chosen),
+            filter=resolved(self.view, self.core, own),
+            ranking={**ranking, "watch": watch},
+            walk=walk,
+            trace=chosen.trace,
+        )
+        return self._scanner(self.view.seq, request)
+
+    def _query(self, made: Recipe) -> dict[str, Any]:
+        asked = self.asked
+        return {
+            "vector": asked.vector,
+            "text": asked.plan.query if made.base == "linear" else None,
+            "keywords": asked.keywords,
+            "windows": [(_us(w.start), _us(w.end)) for w in asked.windows],
+            "entities": [(id_bytes(entity.id), entity.score) for entity in self.entities],
+            "seed": self.seed,
+        }
+
+    def eligible(self, chosen: dict[str, Any]) -> bytes:
+        """Ids that a filter lets through, 16 bytes each; `min_similarity` is not looked at."""
+        return self.context.keeper.eligible(self.view, chosen)
+
+    def question(self, terms: Any) -> Question:
+        """What reasons refer to; `terms` as the scan found them."""
+        checked, made = self.asked.plan, self.recipe
+        return Question(
+            terms=terms,
+            windows=self.asked.windows,
+            entities={id_bytes(entity.id): entity for entity in self.entities},
+            base=made.base,
+            weights=made.ranking["weights"],
+            meta_shares=self.shares(),
+            has_vector=self.asked.vector is not None,
+            query_time=from_us(checked.moments.query_time_us),
+            known_at=from_us(checked.moments.known_at_us),
+        )
+
+
+def _us(moment: Any) -> int | None:
+    return None if moment is None else to_us(moment)
+
+
+def _entities(context: Context, view: LedgerView, asked: Asked) -> tuple[QueryEntity, ...]:
+    """The entities that the query names, the surest first (G-27)."""
+    checked = asked.plan
+    found = matching.query_entities(
+        context,
+        view,
+        checked.query,
+        namespace=checked.namespace,
+        known_at_us=checked.moments.known_at_us,
+        config=asked.config,
+        vectors=asked.name_vectors,
+    )
+    if not found:
+        return ()
+    known = {e.id: e for e in view.entities(checked.namespace, [id for id, _ in found])}
+    return tuple(
+        QueryEntity(id=id, type=known[id].entity_type, name=known[id].canonical_name, score=score)
+        for id, score in found
+    )

@@ -1,0 +1,224 @@
+"""Receipts: all that makes a recall repeatable, and repeating it later (R-23)."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import hashlib
+import struct
+from collections.abc import Mapping
+from typing import Any, Final, NoReturn
+
+import msgspec
+from msgspec import UNSET
+
+from vestig.answers import RecallResult, Receipt, ReplayReport
+from vestig.config import Config, built_in
+from vestig.engine.context import Context
+from vestig.engine.inquiry import Asked, Asking, analysed, planned
+from vestig.errors import ConflictError, ValidationError
+from vestig.ids import id_text
+from vestig.language import words
+from vestig.recall.request import RecallRequest
+from vestig.store.replaying import PastState, changed_since
+from vestig.times import format_us, to_plain
+
+__all__ = ["receipt", "replay"]
+
+VERSION: Final = 1
+# Keys by which a recall can come out otherwise.
+_PREFIXES: Final = ("m3.", "m4.", "m5.", "recall.", "index.", "keywords.", "time.", "hygiene.norm")
+# Which profile gave the values does not matter once they stand there.
+_NAMES: Final = ("recall.profile", "recall.profiles")
+# What stands in a receipt by itself, or changes nothing of a ranking.
+_APART: Final = frozenset(
+    ("query", "messages", "query_vector", "seed", "expect", "receipt", "touch", "include_vectors")
+)
+_TIMES: Final = ("since", "until", "created_since", "created_until", "as_of", "known_at",
+                 "valid_at")  # fmt: skip
+
+
+def receipt(context: Context, asked: Asked, result: RecallResult) -> Receipt:
+    """The receipt of a recall."""
+    vector = asked.vector
+    return Receipt(
+        version=VERSION,
+        store_uuid=context.ledger.store_uuid.hex(),
+        seq=result.seq,
+        namespace=result.namespace,
+        profile=result.profile,
+        config=_config(asked.config),
+        arguments=_arguments(asked, result),
+        seed=result.seed,
+        query=result.query or "",
+        query_vector=None if vector is None else base64.b64encode(vector).decode(),
+        vector_hash=None if vector is None else hashlib.sha256(vector).hexdigest(),
+        analyser=words.ANALYSER_VERSION,
+        ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results),
+    )
+
+
+def _ids_hash(results: Any) -> str:
+    """SHA-256 over each id in ASCII and the 8 bytes of its score, in order."""
+    made = hashlib.sha256()
+    for id, score in results:
+        made.update(id.encode("ascii"))
+        made.update(struct.pack("<d", score))
+    return made.hexdigest()
+
+
+def _config(config: Config) -> dict[str, Any]:
+    """Values that differ from the built-in ones; those that no recall reads are left out."""
+    plain = {key: entry.value for key, entry in config.effective().items()}
+    usual = {key: entry.value for key, entry in built_in({}).effective().items()}
+    kept = (key for key in plain if key.startswith(_PREFIXES) and key not in _NAMES)
+    return {key: to_plain(plain[key]) for key in kept if plain[key] != usual[key]}
+
+
+def _arguments(asked: Asked, result: RecallResult) -> dict[str, Any]:
+    """Every argument with its default resolved; times as text."""
+    checked = asked.plan
+    given = {
+        name: getattr(checked.request, name)
+        for name in RecallRequest.__struct_fields__
+        if name not in _APART
+    }
+    at = checked.moments
+    given |= {
+        "limit": checked.limit,
+        "namespace": checked.namespace,
+        "mode": result.mode,
+        "order": result.order,
+        "query_time": format_us(at.query_time_us),
+        "as_of": _time(at.as_of_given),
+        "known_at": _time(at.known_at_given),
+        "valid_at": _time(at.valid_at_given),
+    }
+    if not at.past:
+        # a time that had not come meant now
+        known = "as_of" if at.as_of_given is not None else "known_at"
+        if known == "as_of":
+            given["valid_at"] = _time(at.as_of_given)
+        given[known] = None
+    for name in _TIMES[:4]:
+        window = checked.filter.get(f"{name}_us")
+        given[name] = None if window is None else format_us(window)
+    return {name: to_plain(value) for name, value in given.items() if value is not UNSET}
+
+
+def _time(us: int | None) -> str | None:
+    return None if us is None else format_us(us)
+
+
+def _read(given: object) -> Receipt:
+    """A receipt as a value, an object or JSON."""
+    if isinstance(given, Receipt):
+        return _of_this_version(given)
+    if isinstance(given, Mapping) and isinstance(given.get("receipt"), Mapping):
+        given = given["receipt"]
+    try:
+        if isinstance(given, (str, bytes)):
+            decoded = msgspec.json.decode(given)
+            if not isinstance(decoded, dict):
+                _refused(type(decoded).__name__)
+            return _read(decoded)
+        found = msgspec.convert(given, Receipt)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        _refused(str(error)[:200])
+    return _of_this_version(found)
+
+
+def _of_this_version(found: Receipt) -> Receipt:
+    if found.version != VERSION:
+        raise ConflictError(
+            f"the receipt has version {found.version}; this program replays version {VERSION}"
+        )
+    return found
+
+
+def _refused(what: str) -> NoReturn:
+    raise ValidationError("receipt", what, "a receipt as recall(receipt=True) gives it")
+
+
+def replay(context: Context, given: object) -> ReplayReport:
+    """Derives the ranking of a receipt again, at its seq of this store.
+
+    Raises:
+        ConflictError: it comes out otherwise, or cannot be derived; says why.
+        ValidationError: no receipt.
+    """
+    wanted = _read(given)
+    _check_store(context, wanted)
+    asked = _asked(context, wanted)
+    with context.operation("replay_receipt"), context.ledger.read() as view:
+        if wanted.seq > view.seq:
+            raise ConflictError(
+                f"the receipt is of transaction {wanted.seq}, and this copy of the store ends at"
+                f" {view.seq}: replay it on the newer copy"
+            )
+        scan = _scan(context, view, wanted, asked)
+        found = _ids_hash((id_text("mem", row.id), row.final_score) for row in scan.rows)
+        if found == wanted.ids_hash:
+            return ReplayReport(
+                equal=True,
+                seq=wanted.seq,
+                ledger_seq=view.seq,
+                ids_hash=found,
+                returned=len(scan.rows),
+            )
+        changed = changed_since(view, wanted.namespace, wanted.seq)
+    reasons = "; ".join(changed) if changed else "the receipt itself was changed"
+    raise ConflictError(
+        f"the ranking of transaction {wanted.seq} cannot be derived again: {reasons}"
+    )
+
+
+def _scan(context: Context, view: Any, wanted: Receipt, asked: Asked) -> Any:
+    identity = context.ledger.embedding_identity()
+    past: Any = PastState(view, wanted.seq, context.ledger.store_uuid, identity)
+    # every reader of the state sees the earlier one
+    then = copy.copy(context)
+    then.keeper = past
+    return Asking(then, past, past.core, past.scan, asked).run()
+
+
+def _check_store(context: Context, wanted: Receipt) -> None:
+    own = context.ledger.store_uuid.hex()
+    if wanted.store_uuid != own:
+        raise ConflictError(
+            f"the receipt is of the store {wanted.store_uuid}, this one is {own}: open that store"
+        )
+    analyser = words.ANALYSER_VERSION
+    if wanted.analyser != analyser:
+        raise ConflictError(
+            f"the receipt's words were analysed by {wanted.analyser}, this program has {analyser}:"
+            " replay it with the version that made it"
+        )
+
+
+def _asked(context: Context, wanted: Receipt) -> Asked:
+    """What was asked, under the receipt's own configuration."""
+    vector = None
+    if wanted.query_vector is not None:
+        try:
+            vector = base64.b64decode(wanted.query_vector, validate=True)
+        except ValueError:
+            _refused("a query_vector that is no base64")
+        if hashlib.sha256(vector).hexdigest() != wanted.vector_hash:
+            raise ConflictError("the receipt's query_vector is not the one of its vector_hash")
+    config = built_in(wanted.config)
+    unknown = set(wanted.arguments) - set(RecallRequest.__struct_fields__) | (
+        _APART & set(wanted.arguments)
+    )
+    if unknown:
+        _refused(f"arguments {', '.join(sorted(unknown))}")
+    identity = context.ledger.embedding_identity()
+    if vector is not None and identity is not None and len(vector) != 4 * identity.dimensions:
+        raise ConflictError(
+            f"the receipt's vector has {len(vector) // 4} values and the store's have"
+            f" {identity.dimensions}: the store was embedded again"
+        )
+    request = RecallRequest(
+        query=wanted.query, query_vector=vector, seed=wanted.seed, **wanted.arguments
+    )
+    return analysed(context, config, planned(context, config, request), vector)

@@ -1,0 +1,258 @@
+"""The projection as it stood at an earlier seq, in memory, from what the ledger holds now (R-23).
+
+Every row tells by its seq, or by the events behind it, what it was then: a memory's end, status
+and reinforcements, edges, questions, entities. What no event undoes stays as it is now and is
+named by `changed_since`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from vestig import _core
+from vestig.ids import id_text
+from vestig.ports import EmbeddingIdentity, ProjectionRow, ScanRequest
+from vestig.store.graph_rows import aliases_of
+from vestig.store.lookups import fetch
+from vestig.store.projection import scan_of
+from vestig.store.reads import SqliteView
+from vestig.store.rows import from_json
+from vestig.store.schema import NO_QUESTION
+from vestig.times import parse_time
+from vestig.types import Entity, Status
+
+__all__ = ["PastState", "changed_since"]
+
+_CHUNK: Final = 4_096
+_STATUS: Final = {member.value: code for code, member in enumerate(Status)}
+# Places in a `ProjectionRow`.
+_SEQ: Final = 1
+_WSEQ: Final = 2
+_KIND: Final = 7
+_STATUS_AT: Final = 8
+_PINNED: Final = 14
+_T_INVALID: Final = 16
+_T_EXPIRED: Final = 18
+_TAGS: Final = 20
+_SOURCES: Final = 21
+_ACTORS: Final = 22
+_EVENTS: Final = 23
+_EDGES: Final = 26
+_QUESTIONS: Final = 27
+_NAMES: Final = 28
+_ENTITY: Final = 2
+_STORING: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
+# Fields that a ranking may read and that no event gives back.
+_UNDONE: Final = frozenset(("t_invalid",))
+
+
+class PastState:
+    """View and projection at an earlier seq of the same store.
+
+    Args:
+        view: the newest state; must outlive this.
+
+    It stands in for a view and for a keeper: what it does not know itself, the view of now
+    answers.
+    """
+
+    def __init__(
+        self, view: SqliteView, seq: int, store_uuid: bytes, identity: EmbeddingIdentity | None
+    ) -> None:
+        self._view = view
+        self.seq = seq
+        dimensions = 1 if identity is None else identity.dimensions
+        model = "" if identity is None else identity.model
+        self.core = _core.Projection.open(None, store_uuid, dimensions, model, False)
+        # entities that were current then and are not now
+        self._revived: set[str] = set()
+        rows = self._rows()
+        while chunk := list(itertools.islice(rows, _CHUNK)):
+            self.core.apply(chunk, 0, bytes(32))
+        head = view.head_at(seq)
+        assert head is not None, "the seq of a receipt of this store is in its chain"
+        self.core.apply([], seq, head)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._view, name)
+
+    def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:
+        """As `LedgerView.entities`, ends as they were then."""
+        return [
+            msgspec.structs.replace(entity, expired_at=None, merged_into=None)
+            if entity.id in self._revived
+            else entity
+            for entity in self._view.entities(namespace, ids)
+        ]
+
+    def scan(self, seq: int, request: ScanRequest) -> _core.Scan:
+        """One crossing, at the earlier seq."""
+        return scan_of(self.core, seq, request)
+
+    def eligible(self, _: Any, chosen: dict[str, Any]) -> bytes:
+        """Ids that a filter lets through, 16 bytes each."""
+        return self.core.eligible(self.seq, _core.Filter(**chosen))
+
+    # --- rows as they were -----------------------------------------------------------------
+
+    def _rows(self) -> Iterator[ProjectionRow]:
+        for row in self._view.projection_rows(0):
+            if row[_SEQ] > self.seq:
+                continue
+            if row[_WSEQ] <= self.seq:
+                yield row
+            elif row[_KIND] == _ENTITY:
+                yield self._entity(list(row))
+            else:
+                yield self._memory(list(row))
+
+    def _fetch(self, sql: str, id: bytes) -> list[tuple[Any, ...]]:
+        return list(fetch(self._view.connection, sql, (id,)))
+
+    def _memory(self, row: list[Any]) -> ProjectionRow:
+        events = self._fetch(
+            "SELECT e.seq, e.event_type, e.source, e.actor, e.payload FROM events e JOIN memories m"
+            ' ON e.memory = m."row" WHERE m.id = ? ORDER BY e.seq DESC, e."row" DESC',
+            row[0],
+        )
+        later = [event for event in events if event[0] > self.seq]
+        stored = [event for event in reversed(events) if event[0] <= self.seq]
+        for _, kind, _, _, payload in later:
+            _undo(row, kind, from_json(payload))
+        storing = [event for event in stored if event[1] in _STORING]
+        row[_SOURCES] = list(dict.fromkeys(event[2] for event in storing))
+        row[_ACTORS] = list(dict.fromkeys(e[3] for e in storing if e[3] is not None))
+        row[_EVENTS] = [event for event in row[_EVENTS] if event[3] <= self.seq]
+        row[_EDGES] = self._edges(row, "memories")
+        row[_QUESTIONS] = [
+            vector
+            for (vector,) in self._fetch(
+                "SELECT q.embedding FROM questions q JOIN memories m"
+                f' ON q.memory = m."row" WHERE m.id = ? AND q.seq <= {self.seq}'
+                f" AND q.position <> {NO_QUESTION} ORDER BY q.position",
+                row[0],
+            )
+        ]
+        row[_WSEQ] = self.seq
+        return _typed(row)
+
+    def _edges(self, row: list[Any], table: str) -> list[Any]:
+        """Those of its edges that were there, unended where they ended later."""
+        if not row[_EDGES]:
+            return []
+        written = {
+            id: (seq, ended)
+            for id, seq, ended in self._fetch(
+                f"SELECT e.id, e.seq, e.expired_seq FROM edges e JOIN {table} n"
+                ' ON e.from_row = n."row" WHERE n.id = ?',
+                row[0],
+            )
+        }
+        return [
+            (*edge[:6], None if written[edge[0]][1] > self.seq else edge[6])
+            for edge in row[_EDGES]
+            if written[edge[0]][0] <= self.seq
+        ]
+
+    def _entity(self, row: list[Any]) -> ProjectionRow:
+        ((own, aliases),) = self._fetch("SELECT wseq, aliases FROM entities WHERE id = ?", row[0])
+        row[_EDGES] = self._edges(row, "entities")
+        if own > self.seq:
+            # the first moment after the state; what has it or a later one is newer
+            ((after,),) = fetch(
+                self._view.connection,
+                "SELECT recorded_us FROM chain WHERE seq = ?",
+                (self.seq + 1,),
+            )
+            if row[_T_EXPIRED] is not None and row[_T_EXPIRED] >= after:
+                row[_T_EXPIRED] = None
+                row[_STATUS_AT] = 0
+                self._revived.add(id_text("ent", row[0]))
+            new = {alias.name for alias in aliases_of(aliases) if alias.added_us >= after}
+            row[_NAMES] = [row[_NAMES][0], *(n for n in row[_NAMES][1:] if n[1] not in new)]
+        row[_WSEQ] = self.seq
+        return _typed(row)
+
+
+def _typed(row: list[Any]) -> ProjectionRow:
+    made: Any = tuple(row)
+    return made  # type: ignore[no-any-return]
+
+
+def _undo(row: list[Any], kind: str, payload: dict[str, Any]) -> None:
+    """Takes one event back from a row of now; the newest comes first."""
+    if kind in ("SUPERSEDE", "DEPRECATE"):
+        row[_STATUS_AT] = _STATUS["active"]
+        row[_T_EXPIRED] = None
+    elif kind in ("ARCHIVE", "RESTORE"):
+        row[_STATUS_AT] = _STATUS["active" if kind == "ARCHIVE" else "archived"]
+    elif kind in ("PIN", "UNPIN"):
+        row[_PINNED] = kind == "UNPIN"
+    added = payload.get("added_tags")
+    if kind in _STORING and added:
+        row[_TAGS] = [tag for tag in row[_TAGS] if tag not in added]
+    if "previous_t_invalid" in payload:
+        previous = payload["previous_t_invalid"]
+        row[_T_INVALID] = None if previous is None else parse_time(previous, "t_invalid")
+
+
+def changed_since(view: SqliteView, namespace: str, seq: int) -> list[str]:
+    """What changed after a seq that the ledger cannot undo, in words; it may not matter to a
+    given ranking."""
+    conn, found = view.connection, list[str]()
+
+    def count(sql: str) -> int:
+        return int(fetch(conn, sql, (namespace, seq))[0][0])
+
+    forgotten = count("SELECT COUNT(*) FROM tombstones WHERE namespace = ? AND seq > ?")
+    if forgotten:
+        found.append(f"{forgotten} memories or names were forgotten")
+    embedded = count(
+        'SELECT COUNT(*) FROM vectors v JOIN memories m ON v.memory = m."row"'
+        " WHERE m.namespace = ?1 AND v.seq > ?2 AND m.seq <= ?2"
+    )
+    if embedded:
+        found.append(f"{embedded} memories were embedded later, or again")
+    fields: dict[str, None] = {}
+    for kind, payload in fetch(
+        conn,
+        'SELECT e.event_type, e.payload FROM events e JOIN memories m ON e.memory = m."row"'
+        " WHERE m.namespace = ?1 AND e.seq > ?2 AND m.seq <= ?2 AND e.event_type IN"
+        " ('UPDATE', 'REINFORCE_EXACT', 'REINFORCE_NEAR', 'PIN', 'UNPIN', 'ARCHIVE', 'RESTORE')",
+        (namespace, seq),
+    ):
+        fields.update(dict.fromkeys(_fields(kind, from_json(payload))))
+    if fields:
+        found.append(f"fields of memories were changed: {', '.join(fields)}")
+    recomputed = count(
+        'SELECT COUNT(*) FROM edges e JOIN memories m ON e.from_row = m."row"'
+        " WHERE e.edge_type IN (0, 1, 2) AND m.namespace = ?1 AND e.seq > ?2"
+        " AND e.t_created_us < (SELECT recorded_us FROM chain WHERE seq = ?2)"
+    )
+    if recomputed:
+        found.append(f"{recomputed} edges were computed again")
+    merged = count("SELECT COUNT(*) FROM entities WHERE namespace = ?1 AND wseq > ?2 AND seq <= ?2")
+    if merged:
+        found.append(f"{merged} entities were changed, merged or expired")
+    return found
+
+
+def _fields(kind: str, payload: dict[str, Any]) -> list[str]:
+    if kind == "UPDATE":
+        old, new = payload.get("old", {}), payload.get("new", {})
+        names = [name for name in new if name not in _UNDONE]
+        if "metadata" in names:
+            before, after = old.get("metadata") or {}, new.get("metadata") or {}
+            if before.get("tags") != after.get("tags"):
+                names.append("tags")
+        return names
+    if kind in ("PIN", "UNPIN"):
+        return ["pin"]
+    if kind in ("ARCHIVE", "RESTORE"):
+        return ["archive state"]
+    names = ["tags"] if payload.get("added_tags") else []
+    return [*names, "times"] if payload.get("times") else names

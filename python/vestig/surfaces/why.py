@@ -1,0 +1,91 @@
+"""Why a memory did not come, and receipts, as text for humans (R-22, R-23)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from vestig.times import to_plain
+
+__all__ = ["expectations", "receipts", "replayed"]
+
+_STAGES: Final = {
+    "unknown": "no memory has this id",
+    "other_namespace": "the id is not in this namespace",
+    "filtered": "left out by filters",
+    "not_in_pool": "not among the candidates",
+    "ranked_below": "ranked below the last result",
+    "below_min_score": "its score is too small",
+}
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(to_plain(value), ensure_ascii=False)
+
+
+def _stage(entry: Any) -> str:
+    words = _STAGES[entry.stage]
+    if entry.filters:
+        words += f": {', '.join(entry.filters)}"
+    if entry.rank is not None:
+        words += f"; rank {entry.rank}"
+    if entry.score is not None:
+        words += f", score {entry.score:.4f}"
+    last = entry.last_returned
+    if last is not None and entry.score is not None:
+        words += f" (last result: rank {last.rank}, score {last.score:.4f})"
+    return words
+
+
+def _number(signal: Any) -> str:
+    return "–" if signal is None or signal.normalised is None else f"{signal.normalised:.4f}"
+
+
+def _signals(entry: Any) -> list[str]:
+    """Each term beside that of the last result."""
+    last = entry.last_returned
+    if entry.signals is None or last is None:
+        return []
+    pairs = [
+        f"{name} {_number(own)} / {_number(last.signals.get(name))}"
+        for name, own in entry.signals.items()
+        if name != "bias" and own.raw is not None
+    ]
+    return [f"  Signals (its own / of the last result): {'; '.join(pairs)}"] if pairs else []
+
+
+def _change(entry: Any) -> list[str]:
+    change = entry.change
+    if change is None:
+        return [f"  No change: {entry.no_change}"]
+    return [
+        f"  Change: {change.kind} {change.key} from {_plain(change.before)} to"
+        f" {_plain(change.after)} brings it to rank {change.rank}"
+    ]
+
+
+def expectations(result: Any) -> list[str]:
+    """One block for each expected memory that did not come."""
+    if result.why_not is UNSET:
+        return []
+    return [
+        "\n".join([f"Why not {entry.id}: {_stage(entry)}", *_signals(entry), *_change(entry)])
+        for entry in result.why_not
+    ]
+
+
+def receipts(result: Any) -> list[str]:
+    """The receipt as one line of JSON."""
+    if result.receipt is UNSET:
+        return []
+    return [f"Receipt: {json.dumps(result.receipt.to_dict(), ensure_ascii=False)}"]
+
+
+def replayed(report: Any, _: Any) -> str:
+    """What a replay came to."""
+    return (
+        f"Equal: {report.returned} results of transaction {report.seq}, derived again at"
+        f" {report.ledger_seq}"
+    )

@@ -1,0 +1,254 @@
+"""Keys of the walk, the signals and the final score, each with what can be seen of it (X-K01)."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any, Final
+
+from acts_of_recall import NOTED, OSLO, QUERY, some
+from world import Act, World
+
+import vestig
+from vestig.config.profiles import ORIGINS
+
+__all__ = ["WALK"]
+
+RANK: Final = "m3.tracerank"
+START: Final = "m5.start_node"
+META: Final = "m5.start_node.metadata"
+TRAVERSAL: Final = "m5.traversal"
+HYDE: Final = "m5.hyde"
+ASKED: Final = "what lies nearest?"
+# cosine of each memory to ASKED
+COSINES: Final = {"S": 1.0, "B": 0.5, "C": 0.4, "D": 0.3, "E": 0.2}
+EDGES: Final = (
+    ("S", "B", 0.9), ("S", "D", 0.8), ("B", "C", 0.3), ("S", "E", 0.5), ("B", "E", 0.9),
+)  # fmt: skip
+# no memory, edge or name but those of the graph below; every edge is taken
+BASE: Final = {
+    "recall.profile": "reference",
+    "hygiene.near_duplicate.enabled": False,
+    "m4.edge_creation.related.enabled": False,
+    "m4.entity_extraction.enabled": False,
+    f"{START}.top_k": 1,
+    f"{TRAVERSAL}.mode": "deterministic",
+    f"{TRAVERSAL}.max_nodes": 5,
+}
+
+
+def named(name: str) -> str:
+    return f"The memory named {name} of the fixed graph"
+
+
+def graph(world: World) -> tuple[Any, dict[str, str]]:
+    """S, B, C, D and E as golden cases have them."""
+    texts = {named(name): cosine for name, cosine in COSINES.items()}
+    store = world.open({ASKED: 1.0, **texts})
+    ids = {name: store.commit(named(name)).memory_id for name in COSINES}
+    for first, second, weight in EDGES:
+        store.link(ids[first], ids[second], "RELATED", weight=weight)
+    return store, ids
+
+
+def walk(world: World, **fields: Any) -> Any:
+    """What came, how, and by which numbers."""
+    store, ids = graph(world)
+    by_id = {id: name for name, id in ids.items()}
+    found = store.recall(ASKED, **{"limit": 5, "seed": 7, **fields})
+    return [
+        (
+            by_id[hit.id],
+            round(hit.score, 9),
+            len(hit.reason.path),
+            round(hit.reason.signal_strength, 9),
+            [(round(step.p, 9), step.u) for step in hit.reason.steps],
+        )
+        for hit in found
+    ]
+
+
+def admitted(world: World) -> Any:
+    """How many memories the walk came by."""
+    store, _ = graph(world)
+    return store.recall(ASKED, limit=1).counts.walked
+
+
+def boosts(world: World) -> Any:
+    store, _ = graph(world)
+    return [hit.reason.tracerank_boost.connectivity for hit in store.recall(ASKED)]
+
+
+def switched(world: World) -> Any:
+    """Start scores: of the metadata too, or of the meaning alone."""
+    found = some(world).recall(QUERY)
+    return [round(hit.reason.start_score, 9) for hit in found]
+
+
+def seed(world: World) -> Any:
+    return some(world).recall(QUERY).seed
+
+
+def over_names(world: World) -> Any:
+    """Two memories that share a name and nothing else."""
+    store = world.open({ASKED: 1.0, "Ada Lovelace wrote this": 1.0, "Grace met Ada Lovelace": 0.0})
+    store.commit("Ada Lovelace wrote this")
+    store.commit("Grace met Ada Lovelace")
+    return [hit.reason.path[1:] != () for hit in store.recall(ASKED, limit=2)]
+
+
+def metadata(world: World, query: str = "Ada Lovelace in Oslo last week") -> Any:
+    """Metadata scores of memories with words, times and names."""
+    store = world.open()
+    for text, day in (
+        ("Ada Lovelace opened the new office in Oslo", "2026-03-11"),
+        ("The new office in Oslo belongs to Ada Lovelace and to Grace Hopper", "2026-02-01"),
+        ("Deploys run on Fridays at noon in the office", "2026-01-01"),
+    ):
+        store.commit(text, t_valid=day)
+        world.clock.move(hours=1)
+    found = store.recall(query, query_time="2026-03-18T12:00:00Z")
+    return [
+        (hit.content, None if (s := hit.reason.metadata_score) is None else round(s, 9))
+        for hit in found
+    ]
+
+
+def signal(world: World, name: str, **fields: Any) -> Any:
+    """A term of the linear score, its weight and what comes of it."""
+    store = world.open()
+    for text in (OSLO, NOTED, "Ada Lovelace opened the new office in Oslo"):
+        store.commit(text, t_valid="2026-03-11", **fields)
+        world.clock.move(hours=1)
+    found = store.recall("where did Ada Lovelace open the office last week?")
+    return [(hit.content, round(hit.score, 9), hit.reason.signals[name].weight) for hit in found]
+
+
+def asked_for(world: World) -> Any:
+    """A memory that is known by a stored question."""
+    text, question = "The centre of all these", "Which one is in the middle?"
+    store = world.open({ASKED: 1.0, text: 0.5, question: 0.9})
+    store.commit(text, hypothetical_queries=[question], trigger="problem-solution")
+    (hit,) = store.recall(ASKED)
+    return round(hit.reason.semantic_score, 9)
+
+
+def summary(world: World) -> Any:
+    """A memory and its summary, from another program's export."""
+    vectors = {ASKED: 1.0, named("S"): 0.9, named("B"): 0.1}
+    store = world.open(vectors)
+    ids = {name: store.commit(named(name)).memory_id for name in "SB"}
+    file = world.folder / "export.jsonl"
+    store.export(str(file))
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        if line.get("id") == ids["S"]:
+            line["kind"] = "SUMMARY"
+    file.write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
+    other = vestig.open(
+        str(world.folder / "other"),
+        config=world.overrides,
+        clock=world.clock,
+        embedder=store._context.embedder,
+    )
+    world.opened.append(other)
+    other.import_(str(file))
+    other.link(ids["S"], ids["B"], "SUMMARIZES")
+    found = other.recall(ASKED, limit=2)
+    return [
+        (hit.memory.kind.value, round(hit.score, 9), str(hit.reason.explanation)[:6])
+        for hit in found
+    ]
+
+
+def blended(**more: Any) -> dict[str, Any]:
+    return {"recall.profile": "reference", "m5.final.base": "blend", **more}
+
+
+def linear(name: str, weight: float = 1.0) -> dict[str, Any]:
+    return {f"m5.signals.weights.{origin}.{name}": weight for origin in ORIGINS}
+
+
+EVERY: Final = {**BASE, f"{TRAVERSAL}.exploration_factor": 2.0}
+DICE: Final = {
+    **BASE,
+    f"{TRAVERSAL}.mode": "probabilistic",
+    f"{TRAVERSAL}.exploration_factor": 1.0,
+}
+SUMMED: Final = {**BASE, "m5.start_node.direct_pool": 1, f"{TRAVERSAL}.enabled": False}
+R06: Final = ("keyword", "temporal", "entity", "recency")
+
+WALK: Final[dict[str, Act]] = {
+    f"{RANK}.graph_connectivity_enabled": Act(True, boosts, BASE),
+    f"{RANK}.graph_k": Act(0.5, boosts, {**BASE, f"{RANK}.graph_connectivity_enabled": True}),
+    f"{HYDE}.content_weight": Act(0.1, asked_for),
+    f"{HYDE}.query_weight": Act(0.1, asked_for),
+    f"{START}.enabled": Act(False, switched, blended()),
+    f"{START}.top_k": Act(3, walk, EVERY),
+    f"{START}.alpha_meta": Act(0.1, switched, blended()),
+    f"{META}.keyword_weight": Act(0.0, metadata, blended()),
+    f"{META}.temporal_weight": Act(0.0, metadata, blended()),
+    f"{META}.entity_weight": Act(0.0, metadata, blended()),
+    f"{META}.recency_weight": Act(0.9, metadata, blended()),
+    f"{META}.recency_tau_days": Act(3, metadata, blended(**{f"{META}.recency_weight": 0.9})),
+    f"{META}.keyword_mode": Act("weighted", metadata, blended()),
+    f"{META}.entity_mode": Act(
+        "weighted",
+        metadata,
+        blended(**{f"{META}.keyword_weight": 0.0, f"{META}.temporal_weight": 0.0}),
+    ),
+    f"{TRAVERSAL}.enabled": Act(False, walk, EVERY),
+    f"{TRAVERSAL}.mode": Act("probabilistic", walk, {**BASE, f"{TRAVERSAL}.mode": "deterministic"}),
+    f"{TRAVERSAL}.order": Act(
+        "dfs", partial(walk, limit=4), {**EVERY, f"{TRAVERSAL}.max_nodes": 4}
+    ),
+    f"{TRAVERSAL}.max_nodes": Act(1, admitted, EVERY),
+    f"{TRAVERSAL}.exploration_factor": Act(0.6, walk, BASE),
+    f"{TRAVERSAL}.signal_decay": Act(0.5, walk, EVERY),
+    f"{TRAVERSAL}.normalize_weights": Act(True, walk, EVERY),
+    f"{TRAVERSAL}.seed": Act(5, seed),
+    f"{TRAVERSAL}.edge_types": Act(
+        ["RELATED", "MENTIONS"], over_names, {**EVERY, "m4.entity_extraction.enabled": True}
+    ),
+    f"{TRAVERSAL}.min_signal": Act(0.85, walk, EVERY),
+    f"{TRAVERSAL}.max_hops": Act(1, walk, EVERY),
+    f"{TRAVERSAL}.max_entity_degree": Act(
+        1,
+        over_names,
+        {
+            **EVERY,
+            "m4.entity_extraction.enabled": True,
+            f"{TRAVERSAL}.edge_types": ["RELATED", "MENTIONS"],
+        },
+    ),
+    f"{TRAVERSAL}.use_tracerank_in_walk": Act(
+        False,
+        walk,
+        {
+            **EVERY,
+            f"{RANK}.graph_connectivity_enabled": True,
+            f"{TRAVERSAL}.exploration_factor": 0.9,
+        },
+    ),
+    f"{TRAVERSAL}.deterministic_threshold": Act(
+        0.95, walk, {**BASE, f"{TRAVERSAL}.exploration_factor": 1.0}
+    ),
+    "m5.final.association": Act(0.9, walk, EVERY),
+    "m5.final.path_power": Act(2, walk, EVERY),
+    **{
+        f"m5.signals.{name}.enabled": Act(False, partial(signal, name=name), linear(name))
+        for name in (*R06, "entity_walk")
+    },
+    **{
+        f"m5.signals.weights.{origin}.{name}": Act(
+            3.5, partial(signal, name=name, origin_type=origin)
+        )
+        for origin in ORIGINS
+        for name in (*R06, "entity_walk")
+    },
+    "recall.temporal_open_scale_days": Act(
+        3, partial(metadata, query="the office before 2026-02-20"), blended()
+    ),
+    "recall.expand_summaries": Act(True, summary, SUMMED),
+    "recall.summary_prior": Act(-0.05, summary, SUMMED),
+}

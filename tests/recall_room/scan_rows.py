@@ -1,0 +1,114 @@
+"""Rows of a scan made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vestig.answers import QueryEntity
+from vestig.ids import id_text
+from vestig.recall.reason import Question
+from vestig.times import from_us
+from vestig.types import Kind, Memory, OriginType, RetentionPolicy, Stability, Status
+
+NOW_US = 1_773_835_200_000_000
+START = bytes(range(16))
+OTHER = bytes(range(16, 32))
+ENTITY = bytes(range(32, 48))
+EDGE = "00" * 15 + "0a"
+EDGE_2 = "00" * 15 + "0b"
+
+
+class MadeRow(msgspec.Struct, kw_only=True):
+    """What `_core.Row` has."""
+
+    id: bytes = OTHER
+    final_score: float = 0.5
+    similarity: float = 0.5
+    semantic_score: float = 0.5
+    start_score: float = 0.5
+    base: float = 0.5
+    origin: int = 3
+    kind: int = 0
+    embedded: bool = True
+    signals: list[tuple[float | None, float | None]] = msgspec.field(
+        default_factory=lambda: [(None, None)] * 7
+    )
+    hypothetical: tuple[int, float] | None = None
+    metadata_score: float | None = None
+    alpha_used: float | None = None
+    matched_terms: list[int] = []
+    matched_keywords: list[str] = []
+    matched_entities: list[bytes] = []
+    filled: bool = False
+    direct: bool = True
+    start_rank: int | None = 0
+    pool_rank: int | None = 0
+    path: list[tuple[int, bytes]] = []
+    steps: list[tuple[str, float, float, float | None]] = []
+    signal_strength: float = 1.0
+    path_score: float = 1.0
+    start: bytes | None = None
+    start_base: float | None = None
+    trace: float = 0.0
+    basic: float = 1.0
+    connectivity: float = 1.0
+    confidence: float = 1.0
+    unclipped: float = 1.0
+    tracerank: float = 1.0
+    events: int = 0
+    stability: int = 3
+
+
+def question(**fields: Any) -> Question:
+    """A query of which nothing was understood, ranked by the reference formula."""
+    given: dict[str, Any] = {
+        "terms": (),
+        "windows": (),
+        "entities": {},
+        "base": "semantic",
+        "weights": [{}] * 4,
+        "meta_shares": {},
+        "has_vector": True,
+        "query_time": from_us(NOW_US),
+        "known_at": from_us(NOW_US),
+        **fields,
+    }
+    return Question(**given)
+
+
+def ada(score: float = 1.0) -> dict[bytes, QueryEntity]:
+    """The query names a person."""
+    found = QueryEntity(id="ent_x", type="PERSON", name="Ada Lovelace", score=score)
+    return {ENTITY: found}
+
+
+def memory(id: bytes = OTHER, **fields: Any) -> Memory:
+    """A memory as the ledger holds it."""
+    text = "The analytical engine weaves algebraical patterns"
+    values: dict[str, Any] = dict.fromkeys(Memory.__struct_fields__)
+    values |= {
+        "id": id_text("mem", id),
+        "namespace": "default",
+        "seq": 1,
+        "kind": Kind.MEMORY,
+        "content": text,
+        "content_hash": "00",
+        "origin_type": OriginType.NOTE,
+        "origin_derived": True,
+        "keywords": (),
+        "times": (),
+        "t_valid": from_us(NOW_US),
+        "t_created": from_us(NOW_US),
+        "temporal_stability": Stability.UNKNOWN,
+        "reinforce_count": 0,
+        "status": Status.ACTIVE,
+        "processing": "ready",
+        "pinned": False,
+        "retention_policy": RetentionPolicy.STANDARD,
+        "access_count": 0,
+        "version": 1,
+        "metadata": {},
+    }
+    return Memory(**{**values, **fields})

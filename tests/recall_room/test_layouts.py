@@ -1,0 +1,114 @@
+"""Layouts of results made by hand, byte for byte: X-R18."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, memory, question
+
+from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult
+from vestig.ids import id_text
+from vestig.recall.layouts import render
+from vestig.recall.reason import Explained, explain
+from vestig.times import from_us
+
+S, B, E = id_text("mem", START), id_text("mem", OTHER), id_text("ent", ENTITY)
+
+
+def result(*hits: RecallHit) -> RecallResult:
+    formula = Formula(
+        base="semantic", bias=None, pool=None, path_power=1.0, tracerank_power=1.0,
+        association=0.0, content_weight=0.4, query_weight=0.6, summary_prior=0.0, normalisers={},
+    )  # fmt: skip
+    counts = Counts(
+        stored=2, eligible=2, scored=2, walked=0, returned=len(hits), below_min_score=0,
+        approximate=False,
+    )  # fmt: skip
+    analysis = Analysis(keywords=(), windows=(), entities=(), available=(), weights={})
+    return RecallResult(
+        results=hits, query="q", namespace="default", profile="reference", mode="deterministic",
+        order="best", seed=1, seed_origin="call", seq=1, as_of=None, known_at=None, valid_at=None,
+        query_time=from_us(NOW_US), analysis=analysis, counts=counts, formula=formula,
+        timings_ms={"total": 1.0},
+    )  # fmt: skip
+
+
+def hit(row: MadeRow, shown: Explained | None = None, **fields: Any) -> RecallHit:
+    own = memory(row.id, **fields)
+    parts = Explained() if shown is None else shown
+    reason = explain(row, own, (), ("Who wrote it?",), question(entities=ada()), parts)
+    return RecallHit(memory=own, score=row.final_score, similarity=reason.similarity, reason=reason)
+
+
+DIRECT = MadeRow(id=START, final_score=0.87, similarity=0.87, semantic_score=0.87, start_score=0.87,
+                 base=0.87)  # fmt: skip
+WALKED = MadeRow(
+    final_score=0.5,
+    direct=False,
+    path=[(0, ENTITY), (0, OTHER)],
+    steps=[(f"{EDGE}|{EDGE}", 0.9, 0.64, None)],
+    signal_strength=0.9,
+    path_score=0.9,
+    start=START,
+    start_base=0.8,
+    hypothetical=(0, 0.4),
+    alpha_used=0.6,
+    metadata_score=0.25,
+)
+AT = "created=2026-03-18 12:00:00 UTC"
+
+
+def test_x_r18_hops_only_where_the_walk_went() -> None:
+    found = result(hit(DIRECT, content="One line"), hit(WALKED, content="a\n---\nb"))
+    assert render(found, "text") == (
+        f"[{S}] (score=0.8700, method=direct_match, {AT})\n"
+        "Content: One line\n"
+        "\n---\n\n"
+        f"[{B}] (score=0.5000, method=graph_traversal, hops=2, {AT})\n"
+        "Content: a\n\\---\nb"
+    )
+    with_reason = render(found, "text", explained=True).split("\n")
+    assert with_reason[1] == "Reason: Direct semantic match (similarity 0.8700)."
+    assert with_reason[7] == f"Reason: Reached via 2-hop traversal (signal 0.9000) from {S}."
+
+
+def test_x_r18_explain_has_a_line_for_each_group() -> None:
+    edge = id_text("edge", bytes.fromhex(EDGE))
+    assert render(result(hit(WALKED, content="One line", pinned=True)), "explain") == (
+        f"[{B}] (score=0.5000, method=graph_traversal, hops=2, {AT})\n"
+        f"Reason: Reached via 2-hop traversal (signal 0.9000) from {S}.\n"
+        "Signals: cosine – × – (raw –); keyword – × – (raw –); temporal – × – (raw –);"
+        " entity – × – (raw –); recency – × – (raw –); lexical – × – (raw –);"
+        " entity_walk – × – (raw –)\n"
+        "Score: start 0.5000; semantic 0.5000; metadata 0.2500; alpha 0.6000; base 0.5000;"
+        " base of the start 0.8000\n"
+        'Stored question: "Who wrote it?" (0.4000)\n'
+        f"Path: START → MENTIONS:{E} → MENTIONS:{B}; signal 0.9000; path score 0.9000\n"
+        f"Steps: {edge}|{edge} (weight 0.9000, p 0.6400, u –)\n"
+        "TraceRank: 1.0000 (trace 0.0000, basic 1.0000, connectivity 1.0000, confidence 1.0000,"
+        " unclipped 1.0000, events 0, stability unknown)\n"
+        "Flags: pinned\n"
+        "Content: One line"
+    )
+
+
+def test_x_r18_groups_that_are_left_out() -> None:
+    shown = Explained(include_path=False, include_scores=False)
+    assert render(result(hit(DIRECT, shown, content="One line")), "explain") == (
+        f"[{S}] (score=0.8700, method=direct_match, {AT})\n"
+        "Reason: Direct semantic match (similarity 0.8700).\n"
+        "Content: One line"
+    )
+
+
+def test_x_r18_compact_and_list() -> None:
+    found = result(hit(DIRECT, content="x" * 101), hit(WALKED, content="One line"))
+    assert render(found, "compact").startswith("(score=0.8700, age=just now, stability=unknown)\n")
+    assert render(found, "list") == (
+        f"ID: {S}\nScore: 0.8700\nCreated: 2026-03-18 12:00:00 UTC\nContent: {'x' * 100}...\n\n"
+        f"ID: {B}\nScore: 0.5000\nCreated: 2026-03-18 12:00:00 UTC\nContent: One line"
+    )
+
+
+def test_x_r18_nothing_found() -> None:
+    assert render(result(), "text") == "No memories found."

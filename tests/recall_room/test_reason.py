@@ -1,0 +1,214 @@
+"""Reasons from rows made by hand: X-R15, X-R07 (its path), X-T09, R-07, R-14, R-16."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from scan_rows import (
+    EDGE,
+    EDGE_2,
+    ENTITY,
+    NOW_US,
+    OTHER,
+    START,
+    MadeRow,
+    ada,
+    memory,
+    question,
+)
+
+from vestig.answers import Reason
+from vestig.ids import id_text
+from vestig.recall.reason import SIGNALS, Explained, Question, explain, shares
+from vestig.times import DAY_US, from_us
+from vestig.types import TemporalWindow
+
+EVERYTHING = Explained()
+THIRD = b"\1" * 16
+S, B = id_text("mem", START), id_text("mem", OTHER)
+
+
+def reason(row: MadeRow, asked: Question | None = None, **fields: Any) -> Reason:
+    asked = question() if asked is None else asked
+    shown = fields.pop("shown", EVERYTHING)
+    stored = fields.pop("questions", ())
+    replaced = fields.pop("replaced", ())
+    return explain(row, memory(row.id, **fields), replaced, stored, asked, shown)
+
+
+def walked(**fields: Any) -> MadeRow:
+    """S → B by RELATED, weight 0.9."""
+    given: dict[str, Any] = {
+        "direct": False,
+        "path": [(1, OTHER)],
+        "steps": [(EDGE, 0.9, 0.64, 0.25)],
+        "signal_strength": 0.9,
+        "path_score": 0.9,
+        "start": START,
+        "start_base": 0.8,
+    }
+    return MadeRow(**given | fields)
+
+
+@pytest.mark.parametrize(
+    ("available", "expected"),
+    [
+        (("keyword", "entity"), {"keyword": 0.714286, "entity": 0.285714}),
+        (("keyword", "temporal"), {"keyword": 0.625, "temporal": 0.375}),
+        (("temporal", "entity"), {"temporal": 0.6, "entity": 0.4}),
+        (("keyword", "temporal", "entity"), {"keyword": 0.5, "temporal": 0.3, "entity": 0.2}),
+        ((), {}),
+    ],
+)
+def test_x_r01_weights_over_what_the_query_has(
+    available: tuple[str, ...], expected: dict[str, float]
+) -> None:
+    weights = {"keyword": 0.5, "temporal": 0.3, "entity": 0.2, "recency": 0.0}
+    assert shares(weights, available) == pytest.approx(expected, abs=5e-7)
+
+
+def test_x_r01_weights_of_zero_have_no_share() -> None:
+    assert shares({"keyword": 0.0, "temporal": 0.3, "entity": 0, "recency": 0}, ["keyword"]) == {}
+
+
+def test_x_r15_sentences_in_order_with_the_numbers_of_the_fields() -> None:
+    window = TemporalWindow(
+        text="last week",
+        start=from_us(NOW_US - 7 * DAY_US),
+        end=from_us(NOW_US),
+        grain="week",
+    )
+    row = MadeRow(
+        similarity=0.87,
+        hypothetical=(1, 0.9),
+        matched_keywords=["engine", "patterns"],
+        matched_entities=[ENTITY],
+        tracerank=1.42,
+        events=3,
+    )
+    asked = question(windows=(window,), entities=ada())
+    found = reason(
+        row,
+        asked,
+        questions=("What is it?", "Who wrote of the engine?"),
+        t_valid=from_us(NOW_US - 2 * DAY_US),
+        t_invalid=from_us(NOW_US - DAY_US),
+    )
+    assert found.explanation == (
+        "Direct semantic match (similarity 0.8700)."
+        ' Through stored question "Who wrote of the engine?" (0.9000).'
+        " Keywords: engine, patterns."
+        " Time: last week."
+        " Via entity PERSON:Ada Lovelace."
+        " Reinforced 3×; TraceRank 1.4200."
+        " No longer valid since 2026-03-17."
+    )
+    assert found.hypothetical is not None
+    plain = found.to_dict()
+    assert plain["hypothetical"] == {"question": "Who wrote of the engine?", "cosine": 0.9}
+    assert plain["similarity"] == 0.87
+    assert plain["tracerank_boost"]["multiplier"] == 1.42
+    assert plain["tracerank_boost"]["events"] == 3
+    assert "no_longer_valid" in plain["flags"]
+
+
+def test_x_r15_only_what_is_true_is_said() -> None:
+    row = MadeRow(similarity=0.95, hypothetical=(0, 0.9))
+    found = reason(row, questions=("What is it?",))
+    assert found.explanation == "Direct semantic match (similarity 0.9500)."
+    filled = reason(MadeRow(filled=True, direct=False, start_score=0.31))
+    assert filled.explanation == "Filled by start score (0.3100)."
+    assert filled.retrieval_method == "direct_match"
+    blind = reason(MadeRow(), question(has_vector=False))
+    assert blind.explanation == "Direct match by words (the query had no vector)."
+    assert blind.similarity is None
+
+
+def test_x_r07_a_walked_path_with_its_steps() -> None:
+    row = walked(
+        path=[(1, OTHER), (1, THIRD)],
+        steps=[(EDGE, 0.9, 1.0, None), (EDGE_2, 0.3, 0.54, 0.1)],
+        signal_strength=0.27,
+        path_score=0.27,
+    )
+    found = reason(row).to_dict()
+    assert found["retrieval_method"] == "graph_traversal"
+    assert found["path"] == ["START", f"RELATED:{B}", f"RELATED:{id_text('mem', THIRD)}"]
+    assert (found["hops"], found["signal_strength"], found["path_score"]) == (2, 0.27, 0.27)
+    first, second = found["steps"]
+    assert first == {"edge": id_text("edge", bytes.fromhex(EDGE)), "weight": 0.9, "p": 1.0,
+                     "u": None}  # fmt: skip
+    assert (second["p"], second["u"]) == (0.54, 0.1)
+    assert found["explanation"] == f"Reached via 2-hop traversal (signal 0.2700) from {S}."
+
+
+def test_r10_a_step_over_an_entity_counts_two_hops() -> None:
+    row = walked(path=[(0, ENTITY), (0, OTHER)], steps=[(f"{EDGE}|{EDGE_2}", 0.81, 0.7, 0.6)])
+    found = reason(row).to_dict()
+    assert found["path"] == ["START", f"MENTIONS:{id_text('ent', ENTITY)}", f"MENTIONS:{B}"]
+    assert found["hops"] == 2
+    edges = [id_text("edge", bytes.fromhex(edge)) for edge in (EDGE, EDGE_2)]
+    assert [step["edge"] for step in found["steps"]] == ["|".join(edges)]
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_r12_a_direct_candidate_that_was_walked_to_counts_as_direct(filled: bool) -> None:
+    found = reason(walked(direct=not filled, filled=filled, path_score=1.0))
+    assert found.retrieval_method == "direct_match"
+    assert (found.hops, len(found.path), len(found.steps)) == (1, 2, 1)  # type: ignore[arg-type]
+
+
+def test_x_t09_a_query_without_time_has_no_temporal_signal() -> None:
+    signals: list[tuple[float | None, float | None]] = [(None, None)] * 7
+    signals[0], signals[1] = (0.5, 0.5), (0.25, 0.25)
+    asked = question(meta_shares={"keyword": 1.0})
+    found = reason(MadeRow(signals=signals), asked).to_dict()["signals"]
+    assert list(found) == list(SIGNALS)
+    empty = {"raw": None, "normalised": None, "weight": None}
+    assert found["temporal"] == found["lexical"] == empty
+    assert found["keyword"]["weight"] == 1.0
+    assert found["cosine"] == {"raw": 0.5, "normalised": 0.5, "weight": None}
+
+
+def test_r14_terms_of_the_linear_score() -> None:
+    signals = [(0.5, 0.8), (0.25, 1.0), (None, None), (1.0, 1.0), (None, None), (3.0, 0.6),
+               (0.2, 0.2)]  # fmt: skip
+    weights = [{}, {}, {}, {"bias": -12.0, "cosine": 8.0, "keyword": 0.0, "entity": 1.0,
+                            "lexical": 5.6}]  # fmt: skip
+    asked = question(base="linear", weights=weights, terms=("engin", "weav"), entities=ada())
+    row = MadeRow(
+        signals=signals,
+        matched_terms=[1],
+        matched_keywords=["weave"],
+        matched_entities=[ENTITY],
+    )
+    found = reason(row, asked).to_dict()["signals"]
+    assert list(found) == ["bias", *SIGNALS]
+    assert found["bias"] == {"raw": 1.0, "normalised": 1.0, "weight": -12.0}
+    assert found["lexical"] == {"raw": 3.0, "normalised": 0.6, "weight": 5.6, "matched": ["weav"]}
+    assert found["keyword"]["matched"] == ["weave"]
+    assert found["entity"]["matched"] == ["PERSON:Ada Lovelace"]
+    assert found["entity_walk"] == {"raw": 0.2, "normalised": 0.2, "weight": None}, "switched off"
+
+
+def test_x_r16_explainability_switches() -> None:
+    row = walked()
+    short = reason(row, shown=Explained(enabled=False)).to_dict()
+    assert short == {
+        "retrieval_method": "graph_traversal",
+        "similarity": 0.5,
+        "final_score": 0.5,
+    }
+    scores = {"semantic_score", "hypothetical", "signals", "alpha_used", "metadata_score",
+              "start_score", "base", "start_base", "tracerank_boost"}  # fmt: skip
+    paths = {"path", "hops", "steps", "signal_strength", "path_score"}
+    whole = set(reason(row).to_dict())
+    assert scores | paths < whole
+    assert whole - set(reason(row, shown=Explained(include_scores=False)).to_dict()) == scores
+    assert whole - set(reason(row, shown=Explained(include_path=False)).to_dict()) == paths
+
+
+def test_x_r27_a_replacement_is_flagged() -> None:
+    found = reason(MadeRow(), replaced=(S,), pinned=True)
+    assert found.flags == ("pinned", f"supersedes: {S}")

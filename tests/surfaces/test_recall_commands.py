@@ -1,0 +1,97 @@
+"""Flags of `memory recall`, and `replay-receipt`, on the command line (S-03, R-11, R-22, R-23)."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from command_answers import UNKNOWN, Vestig
+
+QUERY = "which port has the staging database?"
+
+
+def test_r11_seed_mode_and_order(vestig: Vestig, ids: list[str]) -> None:
+    words = ("--seed", "7", "--mode", "deterministic", "--order", "dfs")
+    document = vestig("memory", "recall", QUERY, *words, "--json").document
+    assert (document["seed"], document["seed_origin"]) == (7, "call")
+    assert (document["mode"], document["order"]) == ("deterministic", "dfs")
+    drawn = vestig("memory", "search", QUERY, "--seed", "random", "--json").document
+    assert drawn["seed_origin"] == "random"
+    again = vestig("memory", "search", QUERY, "--seed", str(drawn["seed"]), "--json").document
+    assert again["results"] == drawn["results"]
+    assert vestig("memory", "recall", QUERY, "--seed", "-1").code == 2
+    assert vestig("memory", "recall", QUERY, "--mode", "quick").code == 2
+
+
+def test_x_r25_profiles_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
+    document = vestig("memory", "recall", QUERY, "--profile", "reference", "--json").document
+    assert document["profile"] == "reference"
+    assert document["formula"]["base"] == "semantic"
+    shown = vestig("config", "explain", "m5.start_node.alpha_meta", "--profile", "reference")
+    assert "0.6  [profile reference]" in shown.out
+    answer = vestig("memory", "recall", QUERY, "--profile", "nope")
+    assert answer.code == 2
+    assert "baseline, default, reference" in answer.err
+
+
+def test_r22_why_not(vestig: Vestig, ids: list[str]) -> None:
+    words = ("memory", "recall", QUERY, "--limit", "1", "--profile", "baseline")
+    answer = vestig(*words, "--expect", f"{ids[2]},{UNKNOWN}")
+    assert answer.code == 0
+    blocks = answer.out.split("\n\n")
+    assert blocks[1].startswith(f"Why not {ids[2]}: ranked below the last result; rank ")
+    assert "\n  Change: limit limit from 1 to " in blocks[1]
+    assert blocks[2].startswith(f"Why not {UNKNOWN}: no memory has this id\n  No change: ")
+    document = vestig(*words, "--expect", ids[2], "--json").document
+    (entry,) = document["why_not"]
+    assert (entry["id"], entry["stage"], entry["change"]["kind"]) == (
+        ids[2],
+        "ranked_below",
+        "limit",
+    )
+    assert vestig(*words, "--expect", "x").code == 2
+
+
+def test_r23_a_receipt_from_file_and_stream(
+    vestig: Vestig, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    as_text = vestig("memory", "recall", QUERY, "--receipt").out
+    assert "\n\nReceipt: {" in as_text
+    as_json = vestig("memory", "recall", QUERY, "--receipt", "--json").out
+    vestig("memory", "add", "The staging database moves to port 5434 in May")
+    for shown in (as_text, as_json, json.dumps(json.loads(as_json)["receipt"])):
+        file = tmp_path / "receipt.txt"
+        file.write_text(shown, encoding="utf-8")
+        answer = vestig("replay-receipt", str(file))
+        assert answer.code == 0, answer.err
+        assert answer.out.startswith("Equal: 3 results of transaction ")
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(shown.encode())))
+        assert vestig("replay-receipt", "-", "--json").document["equal"] is True
+
+
+def test_r23_what_cannot_be_replayed_exits_1(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "receipt.json"
+    file.write_text(vestig("memory", "recall", QUERY, "--receipt", "--json").out, encoding="utf-8")
+    assert vestig("memory", "forget", ids[0], "--yes").code == 0
+    answer = vestig("replay-receipt", str(file), "--json")
+    assert answer.code == 1
+    assert "1 memories or names were forgotten" in answer.problem["detail"]
+    file.write_text("{}", encoding="utf-8")
+    assert vestig("replay-receipt", str(file)).code == 2
+    assert vestig("replay-receipt", str(tmp_path / "absent")).code == 2
+
+
+def test_r02_entities_by_name(vestig: Vestig) -> None:
+    vestig("memory", "add", "The keys are kept by Ada Lovelace in the cellar")
+    vestig("memory", "add", "The keys of the boat are kept on the pier")
+    words = ("memory", "search", "keys", "--entities")
+    found = vestig(*words, "Ada Lovelace", "--json").document["results"]
+    assert [hit["content"][-6:] for hit in found] == ["cellar"]
+    (entity,) = vestig("entity", "list", "--json").document["entities"]
+    assert vestig(*words, entity["id"], "--json").document["results"] == found
+    assert vestig(*words, "Nobody Known", "--json").document["results"] == []
