@@ -10,6 +10,7 @@ from typing import Final
 
 from acts_of_entities import NAMES
 from acts_of_search import EDGES
+from acts_of_search import SEARCH as KEYS_OF_SEARCH
 from acts_of_walk import WALK
 from world import Act
 
@@ -23,7 +24,7 @@ ENTITIES: Final[dict[str, Act]] = {**NAMES}
 
 # --- edges and search ---------------------------------------------------------------------
 
-SEARCH: Final[dict[str, Act]] = {**EDGES}
+SEARCH: Final[dict[str, Act]] = {**EDGES, **KEYS_OF_SEARCH}
 
 # --- recall -------------------------------------------------------------------------------
 
@@ -37,7 +38,6 @@ _UNBUILT: Final = (
     "m4.entity_types.",
     "m4.entity_extraction.",
     "m4.edge_creation.mentions.",
-    "m4.graph_expansion.",
     "m5.hyde.",
     "m5.start_node.enabled",
     "m5.start_node.top_k",
@@ -56,14 +56,10 @@ _UNBUILT: Final = (
         for origin in ("chat_peer", "chat_agent", "document", "note")
         for name in ("keyword", "temporal", "entity", "recency", "entity_walk")
     ),
-    "index.",
     "recall.temporal_open_scale_days",
     "recall.entity_similarity_threshold",
     "recall.expand_summaries",
     "recall.summary_prior",
-    "search.",
-    "decay.",
-    "lifecycle.retention.",
 )
 
 AWAITED: Final = frozenset(key for key in KEYS if key.startswith(_UNBUILT) and key not in GRAPH)
