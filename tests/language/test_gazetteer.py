@@ -133,6 +133,7 @@ def test_a_known_name_that_only_begins_a_sentence_is_a_common_word() -> None:
         ('this is "eventual consistency" at work', ["eventual consistency"]),
         ('a table called "user_events" or "v2"', ["user_events", "v2"]),
         ("John said, Let's go", ["John"]),
+        ("we deploy on Fridays and on Monday, in March", []),
     ],
 )
 def test_g_02_generic_words_are_no_names(text: str, names: list[str]) -> None:

@@ -61,5 +61,11 @@ _CONTRACTED: Final = frozenset(
 )
 
 NAME_STOPWORDS: Final = (
-    STOPWORDS | _GREETINGS | _SHORT_WEEKDAYS | _CONTRACTED | frozenset(MONTHS) | frozenset(WEEKDAYS)
+    STOPWORDS
+    | _GREETINGS
+    | _SHORT_WEEKDAYS
+    | _CONTRACTED
+    | frozenset(MONTHS)
+    | frozenset(WEEKDAYS)
+    | frozenset(f"{day}s" for day in WEEKDAYS)
 )
