@@ -270,6 +270,6 @@ def test_a_store_of_schema_version_1_gets_its_entities(tmp_path: Path) -> None:
         report = store.entity_backfill()
         assert report.mentions_added == len(links(store)) > 0
         assert store.entity_backfill().mentions_added == 0
-        found = {one.check: one.level for one in store.doctor().findings}
-        # whoever unpacks a store decides its permissions
-        assert {level for check, level in found.items() if check != "permissions"} == {"ok"}
+        wrong = {one.check for one in store.doctor().findings if one.level != "ok"}
+        # the projection of that version was put aside, and whoever unpacks decides permissions
+        assert wrong <= {"residues", "permissions"}
