@@ -58,6 +58,7 @@ def test_r20_commits_make_no_index_and_compaction_does(opener: Opener, folder: P
     assert (folder / FILE).exists()
     result = store.recall("word1 word2")
     assert result.counts.approximate
+    assert any(warning.startswith("approximate:") for warning in result.warnings)
     assert (result.counts.stored, result.counts.eligible) == (NUMBER, NUMBER)
     assert store.doctor().exit_code == 0
     # nothing below the threshold, nothing where exact is asked for

@@ -65,6 +65,15 @@ def test_g20_filters_come_before_the_cut_and_stop_the_walk(chain: dict[str, Any]
     assert [hit.node_id for hit in only] == [chain["Ada"], chain[CANOE]]
 
 
+def test_g20_entities_are_a_filter_of_memories(world: dict[str, Any]) -> None:
+    store, ada = world["store"], world["Ada"]
+    mention(store, world[LEDGER], ada)
+    for named in (ada, ada[:16], "ada", ["Ada", "nobody"]):
+        found = store.search(QUERY, "vector", entities=named)
+        assert [hit.node_id for hit in found] == [ada, world[LEDGER]]
+    assert [hit.kind for hit in store.search(QUERY, "vector", entities="nobody")] == ["entity"]
+
+
 def test_g20_metadata_is_asked_of_memories_only(world: dict[str, Any]) -> None:
     store = world["store"]
     store.update(world[LEDGER], metadata={"team": "blue"})

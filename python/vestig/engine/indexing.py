@@ -86,6 +86,10 @@ class Approximate:
     """A scan of candidates; counts are those of all that was eligible."""
 
     approximate = True
+    notes = (
+        "approximate: an index, the words and the entities proposed what was compared; statistics"
+        " of words and the largest values are those of the proposed",
+    )
 
     def __init__(self, scan: Any, every: Any) -> None:
         self._scan, self._every = scan, every

@@ -137,7 +137,8 @@ class _Recall:
         self.timings["rank"] = found.load_ms
         mark = time.perf_counter()
         hits = self.hits(found)
-        warnings = [*self.plan.warnings, *found.warnings]
+        notes = getattr(found.scan, "notes", ())
+        warnings = [*self.plan.warnings, *found.warnings, *notes]
         self.touch(hits, warnings)
         self.notice(found, hits)
         result = self.result(found, hits, warnings)
