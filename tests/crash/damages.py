@@ -17,11 +17,14 @@ from outcome import Outcome
 from promise import acknowledged, run_writers
 from writer import open_store, text_of
 
+import ledger_rows as made
 from vestig import Vestig
+from vestig.changes import ChangeSet
 from vestig.errors import VestigError
+from vestig.graph import EntityListing
 from vestig.ports import Listing
 from vestig.results import DoctorReport
-from vestig.store import doctor, feed, rows
+from vestig.store import doctor, proof, rows
 
 ALL = Listing(limit=None, statuses=None)
 SAME, REFUSED, TOLD = "same", "refused", "told by doctor"
@@ -40,6 +43,9 @@ def dump(store: Vestig) -> dict[str, Any]:
         ids = [memory.id for memory in memories]
         reads["seq"] = view.seq
         reads["vectors"] = view.vectors("default", ids)
+        reads["entities"] = view.list_entities("default", EntityListing(limit=None))
+        reads["edges"] = view.list_edges("default", limit=None, include_expired=True)
+        reads["questions"] = view.questions("default", ids)
         for memory in memories:
             id = memory.id
             reads[id] = memory
@@ -143,11 +149,37 @@ def make_original(store: Path) -> int:
     """A store whose last writer was killed: rows in the ledger, in the log and in segments.
     Gives the number of commits that were acknowledged."""
     texts = acknowledged(run_writers(store, "old", count=30))
+    add_graph(store)
     texts |= acknowledged(run_writers(store, "new", count=12, fault="rebuild"))
     assert len(texts) == 42
     assert (store / "ledger.sqlite-wal").stat().st_size > 0
     assert list((store / "projection").glob("seg-*"))
     return len(texts)
+
+
+def add_graph(path: Path) -> None:
+    """Every memory mentions a name of its own and one of all, and is asked for."""
+    with open_store(str(path)) as store:
+        ledger = store._context.ledger
+        identity = ledger.embedding_identity()
+        assert identity is not None
+        made_by = {
+            "model": identity.model,
+            "embedding": made.vector("", identity.dimensions, 0.25).embedding,
+        }
+        with ledger.read() as view:
+            ids = [memory.id for memory in view.list_memories("default", ALL)]
+        shared = made.entity("Everybody", **made_by)
+        own = [made.entity(f"Name of {id}", aliases=(f"Other of {id}",), **made_by) for id in ids]
+        pairs = [*zip(ids, own, strict=True), *((id, shared) for id in ids)]
+        changes = ChangeSet(
+            namespace="default",
+            entities=(shared, *own),
+            edges=tuple(made.mention(id, entity.id) for id, entity in pairs),
+            questions=tuple(made.question(id, text=f"Who is {id}?", **made_by) for id in ids),
+        )
+        with ledger.write(made.NOW) as txn:
+            txn.apply(changes)
 
 
 def truth_of(original: Path, folder: Path) -> dict[str, Any]:
@@ -238,7 +270,8 @@ def without_checksums() -> Iterator[None]:
     """A store that believes what it reads: no digest, hash or chain is looked at."""
     with (
         mock.patch.object(rows, "sha256", _AnyHash),
-        mock.patch.object(feed._Proof, "check", return_value=None),
+        mock.patch.object(proof.Proof, "check", return_value=None),
+        mock.patch.object(proof.Proof, "check_all", return_value=None),
         mock.patch.object(doctor, "verify", return_value=[]),
     ):
         yield
