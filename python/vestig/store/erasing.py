@@ -181,19 +181,31 @@ class _Search:
         )
 
     def files(self) -> None:
-        """Reads every file once."""
+        """Reads every file once; what is longer than a run, which can stand only where its runs
+        do, is looked for where one was found."""
+        short = {key: these for key, these in self._wanted.items() if key[1] <= marks.RUN}
+        long = {key: these for key, these in self._wanted.items() if key[1] > marks.RUN}
         for path in _files(self._folder):
             if path.name == _NOT_READ:
                 continue
-            name = str(path.relative_to(self._folder))
             try:
-                for seen, data in _windows(path, self._overlap):
-                    self._bytes += len(data) - seen
-                    for (at, length, mark), count in self._find(data, seen, self._wanted).items():
-                        self._hits.setdefault((at, length, mark), Counter())[name] += count
+                self._bytes += self._look(path, short)
+                name = str(path.relative_to(self._folder))
+                if long and any(name in found for found in self._hits.values()):
+                    self._look(path, long)
             except FileNotFoundError:
                 continue  # removed by another process since it was listed
             self._files += 1
+
+    def _look(self, path: Path, wanted: dict[tuple[int, int], set[int]]) -> int:
+        """Notes what a file holds of these; bytes read."""
+        name = str(path.relative_to(self._folder))
+        read = 0
+        for seen, data in _windows(path, self._overlap):
+            read += len(data) - seen
+            for hit, count in self._find(data, seen, wanted).items():
+                self._hits.setdefault(hit, Counter())[name] += count
+        return read
 
     def _find(
         self, data: bytes, seen: int, wanted: dict[tuple[int, int], set[int]]

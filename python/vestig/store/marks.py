@@ -22,7 +22,7 @@ from vestig.store.lookups import fetch
 from vestig.store.rows import from_json, to_json
 from vestig.store.schema import INDEX
 
-__all__ = ["Erasure", "Piece", "pending", "remember"]
+__all__ = ["RUN", "Erasure", "Piece", "pending", "remember"]
 
 # Any part of a forgotten text of at least RUN + STRIDE - 1 bytes holds a whole run.
 RUN: Final = 24
