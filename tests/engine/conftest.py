@@ -7,15 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from graph_oracle import OracleScan
 from graph_rows import entity
 from scripted import ELSEWHERE, Opener
 from search_world import COSINES, GASKET, LEDGER, NO_ENTITIES, PUMP, QUERY
 
 import vestig
-from vestig import _core
 from vestig.embedders.checked import float32_bytes
-from vestig.engine import searching
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedEmbedder, vector_at
 
 
@@ -55,21 +52,13 @@ def store(opener: Opener) -> vestig.Vestig:
     return opener()
 
 
-@pytest.fixture(autouse=True)
-def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not hasattr(_core.Projection, "neighbourhood"):
-        monkeypatch.setattr(searching, "NodeScan", OracleScan)
-
-
 @pytest.fixture
 def reopened(world: dict[str, Any], opener: Opener) -> Callable[..., Any]:
     """The store of `world`, opened again with these keys."""
 
     def again(**config: Any) -> vestig.Vestig:
         embedder = world["store"]._context.embedder
-        store = opener(embedder=embedder, config={**NO_ENTITIES, **config})
-        OracleScan.store = store
-        return store
+        return opener(embedder=embedder, config={**NO_ENTITIES, **config})
 
     return again
 
@@ -82,7 +71,6 @@ def world(opener: Opener) -> dict[str, Any]:
     store = opener(
         embedder=ScriptedEmbedder(vectors, default=[0.0] * 15 + [1.0]), config=NO_ENTITIES
     )
-    OracleScan.store = store
     ids: dict[str, Any] = {text: store.commit(text).memory_id for text in COSINES}
     ids["Ada"] = entity(store, "Ada", vector=float32_bytes(vector_at(0.5, 16, 9)))
     return {"store": store, **ids}

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from graph_oracle import related as oracle
 from graph_rows import summary
 from scripted import ELSEWHERE, Opener
 
@@ -15,36 +14,6 @@ from vestig.engine import relating
 from vestig.errors import ValidationError
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedEmbedder, vector_at
 from vestig.types import Edge, EdgeType
-
-
-class Core:
-    """The projection with the oracle's `related`."""
-
-    def __init__(self, store: vestig.Vestig) -> None:
-        self._store, self._core = store, store._context.keeper.core
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._core, name)
-
-    def related(self, seq: int, *asked: Any) -> Any:
-        return oracle(self._store, *asked)
-
-
-@pytest.fixture(autouse=True)
-def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    from vestig import _core
-
-    if hasattr(_core.Projection, "related"):
-        return
-    plain = relating._Rebuild.__init__
-
-    def begin(self: Any, context: Any, *rest: Any) -> None:
-        plain(self, context, *rest)
-        if not isinstance(context.keeper.core, Core):
-            context.keeper.core = Core(vestig.Vestig(context))
-
-    monkeypatch.setattr(relating._Rebuild, "__init__", begin)
-
 
 TARGET = "lanterns hang along the old quay"
 DIMENSIONS = 24

@@ -12,15 +12,10 @@ from graph_rows import entity, mention, summary, write
 from scripted import Opener
 
 import vestig
-from vestig import _core
 from vestig.changes import EntityPatch
 from vestig.embedders.checked import unit_bytes
 from vestig.store.graph_scan import NodeScan
 from vestig.testing import FrozenClock, HashingEmbedder
-
-pytestmark = pytest.mark.skipif(
-    not hasattr(_core.Projection, "neighbourhood"), reason="the core has no neighbourhoods"
-)
 
 WORDS = [
     "pump",

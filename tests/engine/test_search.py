@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from graph_oracle import OracleScan
 from graph_rows import entity, mention, write
 from scripted import Opener
 from search_world import (
@@ -64,7 +63,6 @@ def test_x_g07_a_stale_row_is_skipped_and_replaced(
 
 def test_x_g07_an_empty_store(opener: Opener) -> None:
     store = opener(config=NO_ENTITIES)
-    OracleScan.store = store
     for kind in ("vector", "hybrid"):
         assert list(store.search("anything at all", kind)) == []
     assert list(store.search("anything at all", namespace="nobody")) == []
@@ -83,7 +81,6 @@ def test_g21_a_blank_query_is_refused(world: dict[str, Any], blank: Any) -> None
 
 def test_g21_an_embedder_that_fails(opener: Opener) -> None:
     store = opener(embedder=FailingEmbedder(after=1), config=NO_ENTITIES)
-    OracleScan.store = store
     id = store.commit(PUMP).memory_id
     for kind in ("vector", "hybrid"):
         with pytest.raises(ProviderError):
@@ -147,7 +144,6 @@ def test_g22_wide_entities_are_returned_and_not_expanded(
     from vestig.store import graph_scan
 
     monkeypatch.setattr(graph_scan, "DEGREE_MAX", 2)
-    monkeypatch.setattr(OracleScan, "degree_max", 2)
     store, ada = world["store"], world["Ada"]
     mention(store, world[PUMP], ada)
     mention(store, world[GASKET], ada)
@@ -160,7 +156,6 @@ def test_g22_wide_entities_are_returned_and_not_expanded(
 
 
 def test_g22_provenance_is_not_walked(store: vestig.Vestig) -> None:
-    OracleScan.store = store
     first = store.commit(PUMP, agent="a", session_id="s").memory_id
     store.commit(CANOE, agent="a", session_id="s")
     found = store.search(None, "graph", graph_depth=5, seed_node_ids=[str(first)])

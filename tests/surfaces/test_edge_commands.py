@@ -10,13 +10,7 @@ import pytest
 from command_answers import FACTS, UNKNOWN, Vestig
 
 import vestig as package
-from vestig import _core
 from vestig.config import load
-
-CORE = pytest.mark.skipif(
-    not hasattr(_core.Projection, "neighbourhood"), reason="the core has no neighbourhoods"
-)
-RELATED = {"edge_type": "RELATED"}
 
 
 @pytest.fixture
@@ -80,7 +74,6 @@ def test_g10_unlink_ends_an_edge(vestig: Vestig, edge: str) -> None:
     assert gone.out.endswith("(ended)\n")
 
 
-@pytest.mark.skipif(not hasattr(_core.Projection, "related"), reason="the core compares no blocks")
 def test_g07_edges_are_computed_again(vestig: Vestig, edge: str) -> None:
     answer = vestig("edge", "rebuild", "--type", "RELATED")
     assert answer.code == 0
@@ -91,7 +84,6 @@ def test_g07_edges_are_computed_again(vestig: Vestig, edge: str) -> None:
     assert vestig("edge", "rebuild", "--type", "MENTIONS").code == 2
 
 
-@CORE
 def test_x_g13_search_is_the_same_in_python(
     vestig: Vestig, ids: list[str], edge: str, tmp_path: Path
 ) -> None:
@@ -133,7 +125,6 @@ def test_x_g13_search_is_the_same_in_python(
         assert document["results"]
 
 
-@CORE
 def test_s03_search_prints_a_line_for_each_hit(vestig: Vestig, ids: list[str], edge: str) -> None:
     answer = vestig("search", "--type", "graph", "--seed-node", f"{ids[0]},{UNKNOWN}")
     assert answer.out == (

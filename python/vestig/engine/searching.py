@@ -106,10 +106,6 @@ class _Search:
             wanted = matching if wanted is None else wanted & matching
         if wanted is not None:
             chosen["ids"] = _packed(wanted)
-        if asked.entities is not None:
-            named = tuple(texts_argument("entities", asked.entities))
-            known = self.plan.moments.known_at_us
-            chosen["entities"] = entity_ids(view, self.core, space, named, known)
         if asked.exclude_ids is not None:
             chosen["exclude_ids"] = _packed(self.known(asked.exclude_ids))
         if asked.entities is not None:
