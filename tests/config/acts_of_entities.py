@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from world import Act, World
 
+from vestig.engine.matching import name_vectors, query_entities
+
 __all__ = ["NAMES"]
 
 TEXT = "We met Ada Lovelace of Acme Ltd about ABC-123, said NATO"
@@ -40,6 +42,18 @@ def questions(world: World) -> Any:
     return [found.get(given), found.get(made)]
 
 
+def matches(world: World) -> Any:
+    """Entities of a query that spells a name otherwise than the store."""
+    store = world.open()
+    id = store.commit("they spoke about it", entities=["Ada Byron Lovelace"]).entities[0]
+    context, query = store._context, "what did Ada Lovelace say?"
+    vectors = name_vectors(context, query)
+    found = context.keeper.run(
+        lambda view, _: query_entities(context, view, query, vectors=vectors)
+    )
+    return [(one == id, score > 0) for one, score in found]
+
+
 OWN_TYPES: Final = [{"name": "COMPANY", "description": "A firm", "synonyms": ["ORG"]}]
 
 NAMES: Final[dict[str, Act]] = {
@@ -55,4 +69,5 @@ NAMES: Final[dict[str, Act]] = {
     "m5.hyde.allowed_triggers": Act(["learning-failure"], questions),
     "m5.hyde.max_queries": Act(1, questions),
     "m5.hyde.offline": Act("templates", questions),
+    "recall.entity_similarity_threshold": Act(0.3, matches),
 }

@@ -125,6 +125,17 @@ def test_g_27_names_unknown_to_the_store_are_compared_on_request(
     assert asked(store, query, vectors=vectors) == [(known, 1.0)]
 
 
+def test_g_27_the_core_finds_the_entity_that_is_called_alike(opener: Opener) -> None:
+    store = opener(config={"recall": {"entity_similarity_threshold": 0.3}})
+    [ada, _] = named(store, {"name": "Ada Byron Lovelace", "type": "PERSON"}, "Helios")
+    query = "what did Ada Lovelace say?"
+    [(found, cosine)] = asked(store, query, vectors=name_vectors(store._context, query))
+    assert found == ada
+    assert 0.3 <= cosine < 1
+    store.expire_entity(ada)
+    assert asked(store, query, vectors=name_vectors(store._context, query)) == []
+
+
 def test_g_27_without_a_threshold_nothing_is_embedded(store: vestig.Vestig) -> None:
     assert name_vectors(store._context, "did Grace Hopper meet Ada?") == {}
 
