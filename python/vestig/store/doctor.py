@@ -29,6 +29,9 @@ from vestig.times import format_us
 
 __all__ = ["checks"]
 
+# Sections that take less for each memory are not named.
+_SHOWN_BYTES_MIN: Final = 0.05
+
 OK: Final = "ok"
 FINDING: Final = "finding"
 DAMAGE: Final = "damage"
@@ -188,12 +191,16 @@ def _projection(ledger: SqliteLedger, keeper: ProjectionKeeper, view: SqliteView
 
 
 def _segments(keeper: ProjectionKeeper) -> str:
-    """How many there are, and the bytes of their sections, largest first."""
+    """How many there are, and the bytes of their sections for each memory, largest first."""
     sizes = [(size, name) for name, size in keeper.core.sizes() if name != "tail" and size]
-    count, total = keeper.core.segments, sum(size for size, _ in sizes)
-    shown = ", ".join(f"{name} {size}" for size, name in sorted(sizes, reverse=True))
+    count, total, memories = keeper.core.segments, sum(size for size, _ in sizes), keeper.core.rows
     plural = "" if count == 1 else "s"
-    return f"{count} segment{plural}, {total} bytes in sections" + (f": {shown}" if shown else "")
+    line = f"{count} segment{plural}, {total} bytes in sections"
+    if not sizes or not memories:
+        return line
+    each = [(size / memories, name) for size, name in sorted(sizes, reverse=True)]
+    shown = ", ".join(f"{name} {size:.1f}" for size, name in each if size >= _SHOWN_BYTES_MIN)
+    return f"{line}, {total / memories:.0f} a memory: {shown}"
 
 
 def _jobs(conn: apsw.Connection) -> Finding:
