@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench eval torture fuzz docs
+.PHONY: demo test lint bench learn eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -21,6 +21,11 @@ bench:
 # Recall on labelled benchmarks, the shipped one by default: make eval EVAL="FOLDER --cache DIR"
 eval:
 	$(BIN)/vestig eval --gate --ablate $(EVAL)
+
+# Weights of the default profile from labelled folders; needs the extra `learn`:
+# make learn DATA="folder folder" LEARN="--cache .cache --eliminate"
+learn:
+	$(BIN)/python benches/learn.py $(DATA) $(LEARN)
 
 torture:
 	$(BIN)/pytest -m torture

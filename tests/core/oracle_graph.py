@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from oracle_signals import BEST_OF_PAIR, Eligible, Query, Values
@@ -148,6 +149,7 @@ def titles(eligible: Eligible, level: Values, query: Query) -> Values:
     return found
 
 
+@cache
 def title_of(title: str | None) -> str | None:
     """The name that a title is."""
     named = title_name(title)
