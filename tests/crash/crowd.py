@@ -24,7 +24,7 @@ from promise import Worker, broken_promises, crashes
 from writer import open_store, say, text_of
 
 from vestig import Vestig
-from vestig.errors import StoreLockedError, VestigError
+from vestig.errors import ForgetIncompleteError, NotFoundError, StoreLockedError, VestigError
 from vestig.types import CommitOutcome, CommitOutcomeKind
 
 _T = TypeVar("_T")
@@ -32,6 +32,8 @@ GROUP: Final = 6
 LIMIT_S: Final = 2.0
 _PAGE: Final = 20 * GROUP
 _REBUILD_EVERY: Final = 200
+_COMPACT_EVERY: Final = 16
+_FORGET_EVERY: Final = 12
 
 
 # --- the processes ---------------------------------------------------------------------------
@@ -57,6 +59,10 @@ def commit_groups(path: str, prefix: str, fault: str) -> None:
             ends = store.commit_many(items)
             if number % _REBUILD_EVERY == _REBUILD_EVERY - 1:
                 store.rebuild()
+            if number % _COMPACT_EVERY == _COMPACT_EVERY - 1:
+                store.compact()
+            if number % _FORGET_EVERY == _FORGET_EVERY - 1:
+                forget_group(store, f"{prefix}/{number - 5}")
         except VestigError as error:
             say("!", error.code)
         else:
@@ -70,6 +76,15 @@ def commit_groups(path: str, prefix: str, fault: str) -> None:
                 say("+", session)
         number += 1
         time.sleep(0.002)
+
+
+def forget_group(store: Vestig, session: str) -> None:
+    """Takes a group back. Told first: from now on it may be there or not, but whole."""
+    say("-", session)
+    try:
+        store.forget({"session_ids": [session]})
+    except ForgetIncompleteError:
+        say("!", ForgetIncompleteError.code)
 
 
 class _Reader:
@@ -128,7 +143,12 @@ class _Reader:
             say("b", f"half: recall gives {len(texts)} of {session} at seq {found.seq}")
         elif texts and found.results[0].content != query:
             say("b", f"silent: recall of a text of {session} finds another one first")
-        if not self.timed("events", lambda: store.events(memories[0].id)):
+        try:
+            events = self.timed("events", lambda: store.events(memories[0].id))
+        except NotFoundError:
+            say("<", f"{time.monotonic()} 0.0")
+            return  # forgotten since it was listed
+        if not events:
             say("b", f"half: a memory of {memories[0].session_id} without event")
 
 
@@ -228,6 +248,7 @@ class Crowd:
         self.fault = fault
         self.limit_s = 0.2 if fault == "slow" else LIMIT_S
         self.sessions: set[str] = set()
+        self.forgotten: set[str] = set()
         self.longest_s = 0.0
         self._started = 0
         self._chance = random.Random(8)
@@ -246,6 +267,9 @@ class Crowd:
             mark, _, rest = line.partition(" ")
             if mark == "+":
                 self.sessions.add(rest)
+            elif mark == "-":
+                self.forgotten.add(rest)
+                self.outcome.count("forgotten")
             elif mark == "#":
                 self.outcome.count("reads")
             elif mark == "b":
@@ -265,6 +289,8 @@ class Crowd:
         """A writer may have to wait for a stopped one, in vain; nothing else may happen to it."""
         if code == StoreLockedError.code:
             self.outcome.count("refused: locked by a stopped writer")
+        elif code == ForgetIncompleteError.code:
+            self.outcome.count("erases that others held up")
         else:
             self.outcome.breach([f"crash: a writer met {code}"])
 
@@ -325,7 +351,11 @@ def crowd(
     crowd = Crowd(store, outcome, fault)
     crowd.run(writers, readers, seconds)
     outcome.acknowledged = len(crowd.sessions)
-    texts = {text for session in crowd.sessions for text in texts_of(session)}
+    with open_store(str(store)) as opened:
+        # Killed in the middle of an erase, or held up by a reader: finished now.
+        opened.forget_finish()
+    kept = crowd.sessions - crowd.forgotten
+    texts = {text for session in kept for text in texts_of(session)}
     outcome.breach(broken_promises(store, texts), "afterwards")
     with open_store(str(store)) as opened:
         total = opened.count()
