@@ -375,9 +375,9 @@ def entity_walk(
                 of = sum(weight[e] for e in own[m])
                 for e in own[m]:
                     known[e] += (1 - 0.3) * given * (weight[e] / of)
-        for e in known:
-            if known[e] > threshold * len(held[e]):
-                given, known[e], moved = known[e], 0.0, True
+        for e, given in known.items():
+            if given > threshold * len(held[e]):
+                known[e], moved = 0.0, True
                 for m in held[e]:
                     rest[m] += (1 - 0.3) * given / len(held[e])
         if not moved:

@@ -2,160 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
+import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import (
-    DAY,
-    NOW,
-    PLAIN,
-    WALK,
-    WORDS,
-    Given,
-    everything,
-    id_of,
-    make,
-    opened,
-)
+from rows import DAY, HEAD, NOW, STORE, WALK, Given, everything, id_of, opened, vector
 from rows import ranking as core_ranking
-from whole import Asked, Result, Whole, of_row
+from whole import Asked, Whole, of_row
+from worlds import DIMENSIONS, MENTIONS, RELATED, edge, question, settings, world
 
 from vestig import _core
 
-DIMENSIONS = 12
-RELATED, MENTIONS, SUMMARIZES = 1, 0, 2
 
-
-def unit_vector(dice: random.Random, dimensions: int) -> bytes:
-    """Float32 bytes."""
-    return vector(*(dice.uniform(-1, 1) for _ in range(dimensions)))
-
-
-def edge(
-    number: int,
-    end: bytes,
-    kind: int = RELATED,
-    weight: float = 1.0,
-    confidence: float | None = None,
-    created: int = NOW - 50 * DAY,
-    expired: int | None = None,
-) -> tuple[bytes, bytes, int, float, float | None, int, int | None]:
-    return (id_of(1_000_000 + number), end, kind, weight, confidence, created, expired)
-
-
-def world(dice: random.Random, count: int) -> list[Given]:
-    """Random memories with keywords, windows, questions, entities and edges of all types."""
-    rows = make(dice, count, DIMENSIONS)
-    entities = [
-        Given(
-            id=id_of(500_000 + n),
-            seq=dice.randrange(1, count + 1),
-            kind=2,
-            role="PERSON",
-            names=[(f"name {n}", f"Name {n}")],
-            t_expired_us=NOW - DAY if dice.random() < 0.1 else None,
-        )
-        for n in range(max(2, count // 4))
-    ]
-    numbers = iter(range(10_000))
-    for row in rows:
-        row.keywords = sorted(set(dice.choices(WORDS, k=dice.randrange(5))))
-        if dice.random() < 0.4:
-            at = NOW - dice.randrange(60) * DAY
-            row.windows = [dice.choice([(at, at + DAY), (None, at), (at, None)])]
-        row.questions = [unit_vector(dice, DIMENSIONS) for _ in range(dice.choice([0, 0, 0, 1, 2]))]
-        row.edges = _edges(dice, rows, entities, row, numbers)
-    alive = [row for row in entities if row.t_expired_us is None]
-    return [*rows, *alive]
-
-
-def _edges(
-    dice: random.Random, rows: list[Given], entities: list[Given], row: Given, numbers: Any
-) -> list[Any]:
-    found = []
-    for _ in range(dice.randrange(4)):
-        expired = NOW - DAY if dice.random() < 0.1 else None
-        weight = dice.choice([0.0, 0.25, 0.6, 0.8, 0.8, 1.0, dice.random()])
-        end = dice.choice(rows).id
-        if end != row.id:
-            found.append(edge(next(numbers), end, RELATED, weight, weight, expired=expired))
-    for entity in {row.id: row for row in dice.choices(entities, k=dice.randrange(4))}.values():
-        confidence = dice.choice([None, 0.75, 0.9, 1.0])
-        found.append(edge(next(numbers), entity.id, MENTIONS, 1.0, confidence))
-    if row.kind == 1:
-        covered = {row.id: row for row in dice.choices(rows, k=2)}
-        found += [edge(next(numbers), id, SUMMARIZES) for id in sorted(covered) if id != row.id]
-    return found
-
-
-def settings(dice: random.Random) -> dict[str, Any]:
-    """A random way to rank."""
-    names = ("bias", *_core.SIGNALS)
-    weights = [
-        {name: dice.choice([0.0, 1.0, 2.5, -0.5]) for name in names if dice.random() < 0.8}
-        for _ in range(4)
-    ]
-    walk = WALK | {
-        "deterministic": dice.random() < 0.3,
-        "threshold": dice.choice([0.1, 0.5]),
-        "order": dice.choice(["best", "dfs"]),
-        "max_nodes": dice.choice([1, 5, 20, 60]),
-        "exploration_factor": dice.choice([0.7, 1.0, 2.0]),
-        "signal_decay": dice.choice([1.0, 0.9]),
-        "normalize_weights": dice.random() < 0.5,
-        "mentions": dice.random() < 0.6,
-        "related": dice.random() < 0.9,
-        "min_signal": dice.choice([0.01, 0.3]),
-        "max_hops": dice.choice([None, None, 1, 3]),
-        "max_entity_degree": dice.choice([50, 2]),
-        "use_tracerank": dice.random() < 0.7,
-        "max_edges": dice.choice([10, 2]),
-    }
-    return PLAIN | {
-        "base": dice.choice(["semantic", "blend", "linear", "linear", "cosine"]),
-        "weights": weights,
-        "tracerank_power": dice.choice([0.0, 0.5, 1.0]),
-        "path_power": dice.choice([0.0, 1.0, 2.0]),
-        "association": dice.choice([0.0, 0.9]),
-        "alpha": dice.choice([0.0, 0.3, 0.6]),
-        "meta_weights": (0.5, 0.3, 0.2, dice.choice([0.0, 0.1])),
-        "keyword_mode": dice.choice(["jaccard", "weighted"]),
-        "entity_mode": dice.choice(["overlap", "weighted"]),
-        "hyde": dice.random() < 0.7,
-        "start_enabled": dice.random() < 0.9,
-        "start_top_k": dice.choice([1, 3, 5]),
-        "pool": dice.choice([None, "starts", 2, 6, 50]),
-        "walk": walk if dice.random() < 0.8 else None,
-        "summary_prior": dice.choice([0.0, -0.05]),
-        "expand_summaries": dice.random() < 0.4,
-        "limit": dice.choice([1, 5, 12, 100]),
-    }
-
-
-def question(dice: random.Random, rows: list[Given]) -> Asked:
-    """A random query."""
-    entities = [row for row in rows if row.kind == 2]
-    at = NOW - dice.randrange(40) * DAY
-    return Asked(
-        vector=unit_vector(dice, DIMENSIONS) if dice.random() < 0.9 else None,
-        text=dice.choice([None, "the night cache", "Paris deploy v2.1"]),
-        keywords=dice.choice([(), ("cache", "river"), ("token", "unheard", "paris")]),
-        windows=dice.choice([(), ((at, at + 7 * DAY),), ((None, at), (at, None))]),
-        entities=[
-            (row.id, dice.choice([1.0, 0.8]))
-            for row in dice.sample(entities, k=min(2, len(entities)))
-        ]
-        if dice.random() < 0.6
-        else (),
-        seed=dice.randrange(2**53),
-    )
-
-
-def close(found: list[Result], wanted: list[Result]) -> None:
-    assert [row.id for row in found] == [row.id for row in wanted]
-    for one, other in zip(found, wanted, strict=True):
-        assert one == other
+def numbers(scan: _core.Scan) -> list[Any]:
+    """Everything of a result."""
+    return [*map(of_row, scan.rows), scan.maxima, scan.walked, scan.eligible]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -167,7 +31,262 @@ def test_recall_is_its_definition_r05_r13(seed: int) -> None:
         ranking, asked = settings(dice), question(dice, rows)
         scan = projection.recall(len(rows), asked.query(), everything(), core_ranking(**ranking))
         whole = Whole(rows, asked, ranking)
-        close([of_row(row) for row in scan.rows], whole.results())
+        assert [of_row(row) for row in scan.rows] == whole.results()
         for place, name in enumerate(_core.SIGNALS):
             if whole.linear:
                 assert scan.maxima[place] == whole.maxima.get(name)
+
+
+@pytest.mark.parametrize("first", range(0, 200, 20))
+def test_layouts_and_threads_change_no_bit_b09_x_r10(first: int, tmp_path: Path) -> None:
+    for seed in range(first, first + 20):
+        dice = random.Random(seed)
+        rows = world(dice, dice.choice([4, 20, 60]))
+        given = [row.row() for row in rows]
+        plain = opened(rows, DIMENSIONS)
+        spread = _core.Projection.open(str(tmp_path / str(seed)), STORE, DIMENSIONS, "test")
+        dice.shuffle(given)
+        while given:
+            count = dice.randrange(1, 30)
+            # Older versions come first and are masked.
+            old = dice.sample(rows, k=min(3, len(rows)))
+            spread.apply([_before(row).row() for row in old], len(rows), HEAD)
+            spread.apply(given[:count], len(rows), HEAD)
+            given = given[count:]
+            if dice.random() < 0.5:
+                spread.publish()
+        spread.apply([row.row() for row in rows], len(rows), HEAD)
+        asked = [(settings(dice), question(dice, rows)) for _ in range(3)]
+        before = [_answers(plain, rows, asked, threads) for threads in (1, 2, 8)]
+        assert before[0] == before[1] == before[2] == _answers(spread, rows, asked, 2)
+        spread.publish()
+        assert _answers(spread, rows, asked, 1) == before[0]
+        spread.merge(1)
+        assert _answers(spread, rows, asked, 1) == before[0]
+        again = _core.Projection.open(str(tmp_path / str(seed)), STORE, DIMENSIONS, "test")
+        assert (again.segments, again.discarded) == (1, None)
+        assert _answers(again, rows, asked, 8) == before[0]
+
+
+def _before(row: Given) -> Given:
+    """An older version, with other edges."""
+    return Given(id=row.id, seq=row.seq, kind=row.kind, role=row.role, names=row.names)
+
+
+def _answers(
+    projection: _core.Projection, rows: list[Given], asked: list[Any], threads: int
+) -> list[Any]:
+    return [
+        numbers(
+            projection.recall(
+                len(rows), query.query(), everything(), core_ranking(**ranking), threads
+            )
+        )
+        for ranking, query in asked
+    ]
+
+
+def test_bounds_keep_every_signal_exact_r20() -> None:
+    """Above the size from which bounds are used, the walk and the signals are as defined."""
+    dice = random.Random(20)
+    rows = world(dice, 2_300)
+    for row in rows:
+        row.edges = row.edges[:2] if dice.random() < 0.1 else []
+    projection = opened(rows, DIMENSIONS)
+    ranking = settings(dice) | {
+        "base": "linear",
+        "weights": [dict.fromkeys(("bias", *_core.SIGNALS), 1.5) for _ in range(4)],
+        "pool": 20,
+        "limit": 12,
+        "association": 0.9,
+        "start_enabled": True,
+        "hyde": True,
+        "expand_summaries": False,
+        "walk": WALK | {"mentions": True, "threshold": 0.1},
+    }
+    asked = question(dice, rows)
+    asked = Asked(vector=vector(*range(DIMENSIONS)), text="the night cache", seed=3)
+    asked.entities = [(row.id, 1.0) for row in rows if row.kind == 2][:3]
+    scan = projection.recall(len(rows), asked.query(), everything(), core_ranking(**ranking))
+    assert [of_row(row) for row in scan.rows] == Whole(rows, asked, ranking).results()
+    assert scan.walked > 0
+
+
+FIXED = (("S", "B", 0.9), ("S", "D", 0.8), ("B", "C", 0.3), ("S", "E", 0.5), ("B", "E", 0.9))
+COSINES = {"S": 1.0, "B": 0.5, "C": 0.4, "D": 0.3, "E": 0.2}
+REFERENCE: dict[str, Any] = {
+    "base": "semantic",
+    "tracerank_power": 1.0,
+    "pool": "starts",
+    "start_top_k": 1,
+    "limit": 3,
+    "walk": {"max_nodes": 3, "exploration_factor": 2.0},
+}
+
+
+def fixed(names: str = "SBCDE", **more: Any) -> tuple[_core.Projection, dict[str, bytes]]:
+    """FG of the golden cases."""
+    ids = {name: id_of(n) for n, name in enumerate(names)}
+    rows = []
+    for n, name in enumerate(names):
+        cosine = COSINES[name]
+        own = [
+            edge(10 * n + i, ids[b], RELATED, w)
+            for i, (a, b, w) in enumerate(FIXED)
+            if a == name and b in ids
+        ]
+        values = {"embedding": vector(cosine, (1 - cosine**2) ** 0.5), "edges": own}
+        rows.append(Given(id=ids[name], seq=1, **(values | more.get(name, {}))))
+    return opened(rows, 2), ids
+
+
+def walked(
+    projection: _core.Projection, ids: dict[str, bytes], filter: Any = None, **more: Any
+) -> dict[str, _core.Row]:
+    """Rows by name, in order."""
+    ranking = REFERENCE | more
+    ranking["walk"] = REFERENCE["walk"] | more.get("walk", {})
+    names = {id: name for name, id in ids.items()}
+    query = _core.Query(vector=vector(1, 0), text=None)
+    scan = projection.recall(
+        projection.applied_seq, query, filter or everything(), core_ranking(**ranking)
+    )
+    return {names[row.id]: row for row in scan.rows}
+
+
+def test_best_first_x_r06() -> None:
+    projection, ids = fixed()
+    found = walked(projection, ids)
+    assert list(found) == ["S", "B", "E"]
+    assert [row.signal_strength for row in found.values()] == [1.0, 0.9, 0.9 * 0.9]
+    assert found["E"].path == [(RELATED, ids["B"]), (RELATED, ids["E"])]
+    assert (found["S"].direct, found["B"].direct) == (True, False)
+    assert found["E"].start == ids["S"]
+    assert found["E"].start_base == 1.0
+
+
+def test_orders_x_r07() -> None:
+    projection, ids = fixed("SBCD")
+    assert list(walked(projection, ids)) == ["S", "B", "D"]
+    deep = walked(projection, ids, walk={"order": "dfs"})
+    assert list(deep) == ["S", "B", "C"]
+    last = deep["C"]
+    assert last.path == [(RELATED, ids["B"]), (RELATED, ids["C"])]
+    assert (last.signal_strength, last.path_score) == (0.9 * 0.3, 0.9 * 0.3)
+    assert last.steps[-1][2] == pytest.approx(0.54)
+    assert last.final_score == pytest.approx(0.4 * 0.27, abs=1e-6)
+
+
+def test_ineligible_nodes_are_not_crossed_x_r08() -> None:
+    for hidden in ({"status": 1}, {"scope": "elsewhere"}):
+        projection, ids = fixed(B=hidden)
+        found = walked(projection, ids, everything(scopes=[None]))
+        assert list(found) == ["S", "D", "E"]
+        assert found["E"].signal_strength == 0.5
+        assert len(found["E"].path) == 1
+
+
+def test_all_starts_are_there_x_r09() -> None:
+    projection, ids = fixed()
+    for most in (3, 1):
+        found = walked(projection, ids, start_top_k=3, limit=3, walk={"max_nodes": most})
+        assert sorted(found) == ["B", "C", "S"]
+
+
+def test_random_numbers_x_r10_x_r12() -> None:
+    for seed, name, wanted in (
+        (7, "edge_1", 0.256754842799),
+        (7, "edge_2", 0.869195390843),
+        (0, "edge_1", 0.545385399329),
+    ):
+        assert _core.walk_uniform(seed, "mem_s", name) == pytest.approx(wanted, abs=5e-13)
+    values = [_core.walk_uniform(seed, "mem_s", "edge_1") for seed in range(10_000)]
+    assert sum(u < 0.3 for u in values) == 3052
+    text = b"vestig-walk-1\x007\x00mem_s\x00a|b"
+    number = int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 11
+    assert _core.walk_uniform(7, "mem_s", "a|b") == number / 2**53
+
+
+def test_walks_draw_by_the_ids_of_the_ledger_r11() -> None:
+    projection, ids = fixed("SB", S={"edges": [edge(1, id_of(1), RELATED, 0.5)]})
+    drawn = 0
+    for seed in range(60):
+        query = _core.Query(vector=vector(1, 0), text=None, seed=seed)
+        walk = {"deterministic": False, "max_nodes": 3, "exploration_factor": 1.0}
+        ranking = core_ranking(**(REFERENCE | {"walk": walk}))
+        rows = projection.recall(2, query, everything(), ranking).rows
+        u = _core.walk_uniform(
+            seed, f"mem_{uuid.UUID(bytes=ids['S'])}", f"edge_{uuid.UUID(bytes=id_of(1_000_001))}"
+        )
+        steps = rows[1].steps
+        assert bool(steps) == (u < 0.5)
+        assert rows[1].filled == (not steps)
+        if steps:
+            drawn += 1
+            assert steps == [(id_of(1_000_001).hex(), 0.5, 0.5, u)]
+    assert 0 < drawn < 60
+
+
+def test_time_travel_hides_later_edges_and_events_x_t13() -> None:
+    at = NOW - 10 * DAY
+    event = (2, at - DAY, at + DAY, 1, 0)
+    old = {"t_created_us": at - DAY, "t_valid_us": at - DAY, "events": [event]}
+    late = edge(1, id_of(1), RELATED, 0.9, created=at + 1)
+    gone = edge(2, id_of(2), RELATED, 0.9, created=at - 1, expired=at)
+    more = {"S": old | {"edges": [late, gone]}, "B": old, "D": old}
+    projection, ids = fixed("SBD", **more)
+    now = walked(projection, ids, walk={"mentions": True})
+    assert (now["S"].events, len(now["B"].path), now["D"].filled) == (1, 1, True)
+    then = everything(past=True, known_at_us=at)
+    before = walked(projection, ids, then)
+    assert (before["S"].events, before["B"].filled, before["D"].filled) == (0, True, True)
+    earlier = walked(projection, ids, everything(past=True, known_at_us=at - 1))
+    assert (earlier["B"].filled, len(earlier["D"].path)) == (True, 1)
+
+
+def test_association_lets_a_linked_memory_in_r12() -> None:
+    projection, ids = fixed()
+    found = walked(projection, ids, association=0.9, pool=1, limit=2, walk={"max_nodes": 2})
+    assert found["B"].final_score == pytest.approx(0.9 * 0.9)
+    assert not found["B"].direct
+    pooled = walked(projection, ids, association=0.9, pool=5, limit=5)
+    assert pooled["B"].final_score == pytest.approx(0.5, abs=1e-6)
+    assert (pooled["B"].direct, len(pooled["B"].path), pooled["B"].path_score) == (True, 1, 1.0)
+
+
+def test_watched_memories_are_told_r22() -> None:
+    projection, ids = fixed()
+    ranking = core_ranking(
+        **(REFERENCE | {"walk": None, "pool": 3, "limit": 1}),
+        watch=b"".join(ids[name] for name in "SCE") + id_of(99),
+    )
+    scan = projection.recall(5, _core.Query(vector=vector(1, 0), text=None), everything(), ranking)
+    assert [row.id for row in scan.rows] == [ids["S"]]
+    assert scan.last is not None
+    assert scan.last.id == ids["S"]
+    assert [(row.id, row.start_rank, row.pool_rank) for row in scan.watched] == [
+        (ids["C"], 2, 2),
+        (ids["E"], 4, None),
+    ]
+
+
+def test_mentions_are_two_hops_r10() -> None:
+    entity = Given(id=id_of(50), seq=1, kind=2, role="PERSON", names=[("ada", "Ada")])
+    rows = [
+        Given(
+            id=id_of(n),
+            seq=1,
+            embedding=vector(1, n),
+            edges=[edge(n, entity.id, MENTIONS, confidence=confidence)],
+        )
+        for n, confidence in enumerate((0.9, 0.8))
+    ]
+    projection = opened([*rows, entity], 2)
+    ids = {"S": id_of(0), "B": id_of(1)}
+    found = walked(projection, ids, walk={"mentions": True})["B"]
+    assert found.path == [(MENTIONS, entity.id), (MENTIONS, id_of(1))]
+    assert found.steps[0][0] == f"{id_of(1_000_000).hex()}|{id_of(1_000_001).hex()}"
+    assert found.steps[0][1] == 0.9 * 0.8
+    assert walked(projection, ids)["B"].filled
+    few = walked(projection, ids, walk={"mentions": True, "max_entity_degree": 1})
+    assert few["B"].filled
