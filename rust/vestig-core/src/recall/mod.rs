@@ -12,6 +12,7 @@ mod hits;
 mod net;
 mod rank;
 mod scorer;
+mod steps;
 mod terms;
 mod types;
 
@@ -20,6 +21,7 @@ use self::fields::{Field, ask, drop_dissimilar, measure, score_words, unembedded
 use self::net::Net;
 use self::rank::Ranker;
 use self::scorer::Scorer;
+pub use self::steps::Steps;
 use self::types::term;
 pub use self::types::{
     Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, SIGNALS, STAGED_ROWS, Scan, TERMS,

@@ -11,7 +11,7 @@ use crate::graph::Node;
 use crate::kernels::math;
 use crate::kernels::select::{descending, top_k};
 use crate::kernels::trace::TraceFactors;
-use crate::kernels::walk::{WalkParams, Walked, walk};
+use crate::kernels::walk::{Walked, walk};
 
 /// A memory of the pool, or one that fills it up.
 #[derive(Clone)]
@@ -103,22 +103,10 @@ impl<'a, 'b> Ranker<'a, 'b> {
             .iter()
             .map(|start| self.net.number(self.node(start)))
             .collect();
-        let params = WalkParams {
-            threshold: traversal.deterministic.then_some(traversal.threshold),
-            depth_first: traversal.depth_first,
-            cap: traversal.max_nodes.max(ranking.limit).max(starts.len()),
-            exploration: traversal.exploration_factor,
-            decay: traversal.signal_decay,
-            theta: traversal.normalize_weights.then_some(traversal.theta),
-            related: traversal.related,
-            mentions: traversal.mentions,
-            min_signal: traversal.min_signal,
-            max_hops: traversal.max_hops,
-            boosts: traversal.use_tracerank,
-            max_edges: traversal.max_edges,
-        };
+        let cap = traversal.max_nodes.max(ranking.limit).max(starts.len());
+        let params = traversal.params(cap);
         self.net.set_max_entity_degree(traversal.max_entity_degree);
-        self.walk = walk(&mut self.net, &starts, self.query.seed, &params);
+        self.walk = walk(&mut self.net, &starts, self.query.seed, &params).0;
     }
 
     fn entry(&mut self, candidate: Candidate, direct: bool, filled: bool) -> Entry {

@@ -2,6 +2,7 @@
 
 use crate::kernels::temporal::Window;
 use crate::kernels::trace::{TraceFactors, TraceParams};
+use crate::kernels::walk::WalkParams;
 use crate::segment::Id;
 
 /// Eligible rows from which the 8-bit pass is worth its bookkeeping.
@@ -98,6 +99,25 @@ pub struct Traversal {
     pub use_tracerank: bool,
     /// Neighbours per node and edge type.
     pub max_edges: usize,
+}
+
+impl Traversal {
+    pub(super) fn params(&self, cap: usize) -> WalkParams {
+        WalkParams {
+            threshold: self.deterministic.then_some(self.threshold),
+            depth_first: self.depth_first,
+            cap,
+            exploration: self.exploration_factor,
+            decay: self.signal_decay,
+            theta: self.normalize_weights.then_some(self.theta),
+            related: self.related,
+            mentions: self.mentions,
+            min_signal: self.min_signal,
+            max_hops: self.max_hops,
+            boosts: self.use_tracerank,
+            max_edges: self.max_edges,
+        }
+    }
 }
 
 /// How scores are made.

@@ -61,16 +61,17 @@ struct Walk<'a, L: Links> {
     walked: Vec<Walked>,
     found: Vec<Hop>,
     hops: Vec<Hop>,
+    drawn: usize,
 }
 
 /// Walks from `starts` (distinct memories, best first) and returns every admitted node in order of
-/// admission, starts first.
+/// admission, starts first, and how many numbers were drawn.
 pub fn walk<L: Links>(
     links: &mut L,
     starts: &[u32],
     seed: u64,
     params: &WalkParams,
-) -> Vec<Walked> {
+) -> (Vec<Walked>, usize) {
     let mut walk = Walk {
         admitted: vec![0; links.nodes().div_ceil(64)],
         links,
@@ -81,6 +82,7 @@ pub fn walk<L: Links>(
         walked: Vec::new(),
         found: Vec::new(),
         hops: Vec::new(),
+        drawn: 0,
     };
     for (rank, node) in starts.iter().enumerate() {
         walk.admit(Walked {
@@ -97,7 +99,7 @@ pub fn walk<L: Links>(
     } else {
         walk.best();
     }
-    walk.walked
+    (walk.walked, walk.drawn)
 }
 
 impl<L: Links> Walk<'_, L> {
@@ -268,6 +270,7 @@ impl<L: Links> Walk<'_, L> {
     }
 
     fn draw(&mut self, start: u32, hop: &Hop) -> f64 {
+        self.drawn += 1;
         let (links, seed) = (&*self.links, self.seed);
         let node = self.starts[start as usize];
         let dice = self.dice[start as usize]

@@ -1,6 +1,10 @@
 use super::*;
 use crate::kernels::rng::Name;
 
+fn walk<L: Links>(links: &mut L, starts: &[u32], seed: u64, params: &WalkParams) -> Vec<Walked> {
+    super::walk(links, starts, seed, params).0
+}
+
 /// Nodes with one-letter names, edges numbered from 0.
 #[derive(Default)]
 struct Fixture {
