@@ -2,12 +2,13 @@
 //! that neither accessors nor kernels check anything again.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 mod checks;
 mod nodes;
 
 pub use nodes::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
-pub(crate) use nodes::{EXTRA, KIND_SHIFT, Record, plain_value, unpack};
+pub(crate) use nodes::{EXTRA, KIND_SHIFT, Record, SOURCE_MASK, plain_value, unpack};
 
 use crate::format::{self, Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
 use crate::map::{Plain, Region, cast};
@@ -96,6 +97,8 @@ pub struct Segment {
     name: Option<String>,
     embedded: Vec<u64>,
     memory_rows: usize,
+    /// See `incoming_starts`.
+    starts: OnceLock<Vec<u32>>,
 }
 
 impl Segment {
@@ -125,6 +128,7 @@ impl Segment {
             name,
             embedded: Vec::new(),
             memory_rows: 0,
+            starts: OnceLock::new(),
         };
         segment.check_lengths()?;
         segment.check_strings()?;

@@ -164,33 +164,42 @@ impl Segment {
     #[must_use]
     #[inline]
     pub fn edge(&self, number: usize) -> EdgeRow {
+        let edge = self.plain_edge(number);
+        let start = unpack(&self.column::<Record>(Section::Edges)[number]).3;
+        if start & EXTRA == 0 {
+            EdgeRow {
+                created: self.column::<i64>(Section::Created)[edge.source],
+                ..edge
+            }
+        } else {
+            self.with_extra(edge, number)
+        }
+    }
+
+    /// An edge that does not stand in `ExtraEdges`, without the time of its start row.
+    #[inline]
+    pub(crate) fn plain_edge(&self, number: usize) -> EdgeRow {
         let (id, value, end, start) = unpack(&self.column::<Record>(Section::Edges)[number]);
-        let source = (start & SOURCE_MASK) as usize;
         let kind = EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize];
         let target = if (end as usize) < self.rows() {
             Target::Row(end as usize)
         } else {
             Target::Other(self.column::<Id>(Section::OtherIds)[end as usize - self.rows()])
         };
-        let edge = EdgeRow {
+        let (weight, confidence) = if start & EXTRA == 0 {
+            plain(kind, value)
+        } else {
+            (value, None)
+        };
+        EdgeRow {
             id,
-            source,
+            source: (start & SOURCE_MASK) as usize,
             target,
             kind,
-            weight: value,
-            confidence: None,
-            created: self.column::<i64>(Section::Created)[source],
+            weight,
+            confidence,
+            created: i64::MIN,
             expired: NO_TIME,
-        };
-        if start & EXTRA == 0 {
-            let (weight, confidence) = plain(kind, value);
-            EdgeRow {
-                weight,
-                confidence,
-                ..edge
-            }
-        } else {
-            self.with_extra(edge, number)
         }
     }
 
@@ -231,6 +240,30 @@ impl Segment {
     #[must_use]
     pub fn incoming(&self, row: usize) -> &[u32] {
         self.list(Section::IncomingOffsets, Section::Incoming, row)
+    }
+
+    /// Of the edges that end at an entity row, in the order of `incoming`: the start row with the
+    /// type's place and the flag, as in a record. Gathered once, for counting mentions would read
+    /// a record each.
+    #[must_use]
+    pub(crate) fn incoming_starts(&self, row: usize) -> &[u32] {
+        let offsets = self.column::<u32>(Section::IncomingOffsets);
+        let (first, rows) = (self.memory_rows, self.rows());
+        let before = offsets[first];
+        let starts = self.starts.get_or_init(|| {
+            let mut next = offsets[first..rows].to_vec();
+            let mut starts = vec![0; (offsets[rows] - before) as usize];
+            for record in self.column::<Record>(Section::Edges) {
+                let (_, _, end, start) = unpack(record);
+                if (first..rows).contains(&(end as usize)) {
+                    let at = &mut next[end as usize - first];
+                    starts[(*at - before) as usize] = start;
+                    *at += 1;
+                }
+            }
+            starts
+        });
+        &starts[(offsets[row] - before) as usize..(offsets[row + 1] - before) as usize]
     }
 
     /// Numbers of the edges that end at a node that is no row of this segment.

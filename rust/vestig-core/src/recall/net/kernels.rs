@@ -91,17 +91,7 @@ impl Mentions for Net<'_> {
     }
 
     fn degree(&mut self, entity: u32, most: usize) -> usize {
-        let node = self.node(entity);
-        let (mut count, mut last) = (0, None);
-        self.each_incoming(node, MENTIONS, |part, _, edge| {
-            let source = Some((part, edge.source));
-            if source != last && has(&self.eligible[part as usize], edge.source) {
-                count += 1;
-                last = source;
-            }
-            count <= most
-        });
-        count
+        self.mentions_of(self.node(entity), most)
     }
 
     fn memories(&mut self, entity: u32, out: &mut Vec<u32>) {

@@ -10,7 +10,10 @@ use crate::graph::{Graph, Node};
 use crate::kernels::trace::{
     Stability, TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank,
 };
-use crate::segment::{EdgeRow, Id, KIND_ENTITY, MENTIONS, RELATED, Segment, Target};
+use crate::segment::{
+    EDGE_KINDS, EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SHIFT, MENTIONS, RELATED, Record,
+    SOURCE_MASK, Segment, Target, unpack,
+};
 use crate::snapshot::{Bits, Snapshot, has};
 
 /// Position of SUMMARY in Kind.
@@ -154,22 +157,35 @@ impl<'a> Net<'a> {
                 None => segment.incoming_other(&id),
             };
             for number in numbers {
-                let edge = segment.edge(*number as usize);
-                if edge.kind == kind && self.known(&edge) && !sink(part as u32, *number, &edge) {
+                let edge = self.known_edge(segment, *number as usize, kind);
+                if edge.is_some_and(|edge| !sink(part as u32, *number, &edge)) {
                     return;
                 }
             }
         }
     }
 
+    /// An edge if it has this type and is known. Without time travel every plain edge is, and its
+    /// start row need not be looked at.
+    #[inline]
+    fn known_edge(&self, segment: &Segment, number: usize, kind: u8) -> Option<EdgeRow> {
+        let start = unpack(&segment.column::<Record>(Section::Edges)[number]).3;
+        if EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize] != kind {
+            return None;
+        }
+        if start & EXTRA == 0 && !self.filter.past {
+            return Some(segment.plain_edge(number));
+        }
+        Some(segment.edge(number)).filter(|edge| self.known(edge))
+    }
+
     /// Every known edge of a type that starts at a node and whose end counts.
     fn each_outgoing(&self, node: Node, kind: u8, mut sink: impl FnMut(u32, &EdgeRow, Node)) {
         let segment = self.segment(node.part);
         for number in segment.edges(node.row as usize) {
-            let edge = segment.edge(number);
-            if edge.kind != kind || !self.known(&edge) {
+            let Some(edge) = self.known_edge(segment, number, kind) else {
                 continue;
-            }
+            };
             if let Some(end) = self.end(node.part, &edge) {
                 sink(number as u32, &edge, end);
             }
@@ -186,6 +202,49 @@ impl<'a> Net<'a> {
             }
             true
         });
+    }
+
+    /// Number of eligible memories that mention an entity; anything above `most` if it is larger.
+    fn mentions_of(&self, entity: Node, most: usize) -> usize {
+        let id = self.graph.id(entity);
+        let mut count = 0;
+        for (part, held) in self.snapshot.parts.iter().enumerate() {
+            let segment = held.segment.as_ref();
+            let eligible = &self.eligible[part];
+            let row = if part == entity.part as usize {
+                Some(entity.row as usize)
+            } else {
+                segment.find(&id)
+            };
+            let mut last = usize::MAX;
+            let mut mention = |source: usize| {
+                count += usize::from(source != last && has(eligible, source));
+                last = source;
+                count <= most
+            };
+            let Some(row) = row.filter(|row| *row >= segment.memory_rows()) else {
+                for number in segment.incoming_other(&id) {
+                    let edge = self.known_edge(segment, *number as usize, MENTIONS);
+                    if edge.is_some_and(|edge| !mention(edge.source)) {
+                        return count;
+                    }
+                }
+                continue;
+            };
+            let starts = segment.incoming_starts(row);
+            for (at, start) in starts.iter().enumerate() {
+                if EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize] != MENTIONS {
+                    continue;
+                }
+                let plain = start & EXTRA == 0 && !self.filter.past;
+                let number = || segment.incoming(row)[at] as usize;
+                let known = plain || self.known_edge(segment, number(), MENTIONS).is_some();
+                if known && !mention((start & SOURCE_MASK) as usize) {
+                    return count;
+                }
+            }
+        }
+        count
     }
 
     /// Entities that a memory mentions.
