@@ -22,7 +22,7 @@ DIGITS = 3
 FOLDS = 5
 # L₁ counts at least so much, in standard deviations, beside the terms made from its best.
 LEVEL_LEAST = 0.05
-# L₁ and L₂ depend on weights that depend on them: weights settle after a few rounds.
+# The pool is chosen by weights that depend on it: they settle after a few rounds.
 ROUNDS = 2
 
 
@@ -150,7 +150,7 @@ class Batch:
             jac=True,
             method="L-BFGS-B",
             bounds=[(one, np.inf) for one in low],
-            options={"maxiter": 1000, "ftol": 1e-13, "gtol": 1e-7},
+            options={"maxiter": 1000, "ftol": 1e-10, "gtol": 1e-6},
         ).x
         weights = np.zeros(len(self.spread))
         weights[used] = found / self.spread[used]
@@ -176,7 +176,8 @@ def learn(
     pairs = list(zip(questions, (rows for rows, _ in picked), strict=True))
     weights[first] = Batch([q.first[rows][:, first] for q, rows in pairs], wanted).fit()
     later = np.append(after, late)
-    for _ in range(rounds if len(later) else 0):
+    # without a pool nothing is made from more than the direction of L₁
+    for _ in range(rounds if len(late) else len(later[:1])):
         # a stage is computed for weights that are not all 0
         seeded = np.where(on & (weights == 0), 1e-9, weights)
         made = [stages(terms, q, seeded)[0][rows] for q, rows in pairs]
