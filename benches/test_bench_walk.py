@@ -33,7 +33,8 @@ def _rows(count: int) -> Rows:
     numbers = itertools.count()
 
     def edge(end: bytes, kind: int, weight: float) -> tuple[Any, ...]:
-        return (_id(3, next(numbers)), end, kind, weight, weight, NOW, None)
+        # a mention weighs 1, its confidence counts
+        return (_id(3, next(numbers)), end, kind, weight if kind else 1.0, weight, NOW, None)
 
     def row(kind: int, number: int, edges: list[Any]) -> tuple[Any, ...]:
         place = (
