@@ -1,144 +1,19 @@
 //! The projection as a whole: every layout, every effort and every rebuild give the same bits.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-use std::path::Path;
+#[path = "common/dice.rs"]
+mod dice;
 
+use dice::{Dice, open};
 use proptest::prelude::*;
 use vestig_core::eligible::Filter;
-use vestig_core::format::Identity;
-use vestig_core::graph::Graph;
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::merging::Goal;
 use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
-use vestig_core::segment::{EdgeVersion, EventRow, Id, NO_TIME};
 use vestig_core::similar::{Limits, Probe, similar};
 use vestig_core::tail::NewRow;
 use vestig_core::words;
-
-const WORDS: [&str; 12] = [
-    "cache", "token", "the", "deploy", "server", "paris", "berlin", "coffee", "v2.1", "auth",
-    "night", "river",
-];
-
-/// Numbers for tests: a fixed linear congruence.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 33) % n
-    }
-
-    fn vector(&mut self, dimensions: usize, coarse: bool) -> Vec<f32> {
-        let value = |dice: &mut Self| match coarse {
-            true => dice.below(3) as f32 - 1.0,
-            false => dice.below(2001) as f32 / 1000.0 - 1.0,
-        };
-        (0..dimensions).map(|_| value(self)).collect()
-    }
-
-    fn edges(&mut self, number: u64, seq: i64) -> Vec<EdgeVersion> {
-        let edge = |dice: &mut Self, i: u64| {
-            let end = dice.below(number + 3);
-            let mut id = [0; 16];
-            id[..8].copy_from_slice(&(number * 8 + i).to_le_bytes());
-            let mut other = [0; 16];
-            other[..8].copy_from_slice(&end.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
-            EdgeVersion {
-                id,
-                end: other,
-                kind: 1,
-                weight: dice.below(100) as f64 / 100.0,
-                confidence: None,
-                created: seq * 1000,
-                expired: NO_TIME,
-            }
-        };
-        (0..self.below(4)).map(|i| edge(self, i)).collect()
-    }
-
-    fn text(&mut self) -> String {
-        let count = self.below(12) + 1;
-        let words: Vec<&str> = (0..count).map(|_| WORDS[self.below(12) as usize]).collect();
-        words.join(" ")
-    }
-
-    fn maybe(&mut self, texts: &[&str]) -> Option<String> {
-        let at = self.below(texts.len() as u64 + 1) as usize;
-        texts.get(at).map(|text| (*text).to_owned())
-    }
-
-    fn row(&mut self, number: u64, seq: i64, dimensions: usize, coarse: bool) -> NewRow {
-        let mut id = [0; 16];
-        // Ids in another order than rows.
-        id[..8].copy_from_slice(&number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes());
-        let embedded = self.below(10) > 0;
-        let events = (0..self.below(4)).map(|row| EventRow {
-            kind: [0, 2, 3][self.below(3) as usize],
-            occurred: self.below(10_000_000_000_000) as i64,
-            recorded: seq,
-            seq,
-            row: row as i64,
-        });
-        let events = events.collect();
-        NewRow {
-            id,
-            seq,
-            wseq: seq,
-            content: self.text(),
-            author: self.maybe(&["Anna", "Bob"]),
-            namespace: if self.below(8) == 0 {
-                "other".into()
-            } else {
-                "default".into()
-            },
-            scope: self.maybe(&["work"]),
-            kind: u8::from(self.below(9) == 0),
-            status: [0, 0, 0, 0, 1, 3][self.below(6) as usize],
-            role: self.maybe(&["user", "assistant"]),
-            session: self.maybe(&["s1", "s2"]),
-            sequence: Some(number as i64),
-            origin: self.below(4) as u8,
-            stability: self.below(4) as u8,
-            pinned: false,
-            t_valid: seq * 1000,
-            t_invalid: None,
-            t_created: seq * 1000,
-            t_expired: None,
-            embedding: embedded.then(|| self.vector(dimensions, coarse)),
-            lists: [
-                self.maybe(&["x", "y"]).into_iter().collect(),
-                vec!["manual".into()],
-                vec![],
-                self.maybe(&["cache", "river"]).into_iter().collect(),
-            ],
-            windows: vec![(None, Some(seq)), (Some(seq), None)][..self.below(3) as usize].to_vec(),
-            edges: self.edges(number, seq),
-            questions: (0..self.below(2))
-                .map(|_| self.vector(dimensions, coarse))
-                .collect(),
-            names: vec![],
-            events,
-        }
-    }
-}
-
-fn identity(dimensions: usize) -> Identity {
-    Identity {
-        store_uuid: *b"0123456789abcdef",
-        dimensions: dimensions as u32,
-        model: "test".into(),
-        analyser: words::analyser_version(),
-    }
-}
-
-fn open(folder: Option<&Path>, dimensions: usize) -> Projection {
-    Projection::open(folder.map(Path::to_path_buf), identity(dimensions), false).unwrap()
-}
 
 fn goal(max_segments: usize) -> Goal {
     Goal {
@@ -360,59 +235,4 @@ proptest! {
         prop_assert_eq!(&twice[0], &found[0]);
         prop_assert_eq!(&twice[1], &found[0]);
     }
-}
-
-/// Neighbours of every node as sorted (other end, edge), and of how many parts they were read.
-fn links(projection: &Projection) -> Vec<(Id, Vec<(Id, Id)>)> {
-    let snapshot = projection.snapshot();
-    let graph = Graph::new(&snapshot, i64::MAX - 1);
-    let of = |id: Id| {
-        let mut near = Vec::new();
-        graph.neighbours(graph.locate(&id).unwrap(), u16::MAX, &mut near);
-        let mut ends: Vec<(Id, Id)> = near.iter().map(|n| (n.id, n.edge)).collect();
-        ends.sort_unstable();
-        (id, ends)
-    };
-    snapshot.ids(false).into_iter().map(of).collect()
-}
-
-#[test]
-fn edges_join_the_same_nodes_however_rows_are_cut_into_segments() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut dice = Dice(11);
-    let mut rows: Vec<NewRow> = (0..90)
-        .map(|n| dice.row(n, n as i64 + 1, 8, false))
-        .collect();
-    let whole = open(None, 8);
-    whole.apply(&rows, 200, [0; 32]).unwrap();
-    let cut = open(Some(folder.path()), 8);
-    for (i, part) in rows.chunks(13).enumerate() {
-        cut.apply(part, (i as u64 + 1) * 13, [0; 32]).unwrap();
-        if i % 3 == 0 {
-            cut.publish(false).unwrap();
-        }
-    }
-    cut.apply(&[], 200, [0; 32]).unwrap();
-    let wanted = links(&whole);
-    assert!(wanted.iter().any(|(_, ends)| ends.len() > 5));
-    assert_eq!(links(&cut), wanted);
-    for row in rows.iter_mut().step_by(4) {
-        row.wseq = 201;
-        row.edges.truncate(1);
-    }
-    let newer: Vec<NewRow> = rows.iter().step_by(4).cloned().collect();
-    cut.apply(&newer, 201, [0; 32]).unwrap();
-    whole.apply(&newer, 201, [0; 32]).unwrap();
-    let gone = [(rows[7].id, 202)];
-    cut.apply_removing(&[], &gone, 202, [0; 32]).unwrap();
-    whole.apply_removing(&[], &gone, 202, [0; 32]).unwrap();
-    let wanted = links(&whole);
-    assert!(
-        wanted
-            .iter()
-            .all(|(_, ends)| ends.iter().all(|(end, _)| *end != rows[7].id))
-    );
-    assert_eq!(links(&cut), wanted);
-    cut.publish(true).unwrap();
-    assert_eq!(links(&cut), wanted);
 }
