@@ -3,7 +3,6 @@
 use super::net::Net;
 use super::types::Traversal;
 use crate::eligible::{Filter, eligible};
-use crate::kernels::entity_walk::{PUSHES_MAX, THRESHOLD, entity_walk};
 use crate::kernels::trace::TraceParams;
 use crate::kernels::walk::walk;
 use crate::segment::Id;
@@ -47,7 +46,7 @@ impl<'a> Steps<'a> {
         let levels = starts.iter().map(|(_, level)| *level);
         let starts: Vec<(u32, f64)> = numbers.into_iter().zip(levels).collect();
         let entities = self.numbers(entities.iter().copied());
-        let ranks = entity_walk(&mut self.0, &starts, &entities, THRESHOLD, PUSHES_MAX);
+        let ranks = self.0.entity_walk(&starts, &entities);
         (ranks.memories.len(), ranks.pushes)
     }
 }

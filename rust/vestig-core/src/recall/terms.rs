@@ -5,7 +5,7 @@ use super::net::Net;
 use super::types::{Query, Ranking};
 use crate::format::Section;
 use crate::graph::Node;
-use crate::kernels::entity_walk::{self, PUSHES_MAX, THRESHOLD, entity_walk};
+use crate::kernels::entity_walk;
 use crate::kernels::temporal::{Window, temporal_match};
 use crate::kernels::{lexical, signals};
 use crate::segment::{NO_TIME, OPEN_START, Segment};
@@ -163,7 +163,7 @@ pub(super) fn walk_entities(
         .filter_map(|(id, _)| net.locate(id).filter(|node| net.is_entity(*node)))
         .map(|node| net.number(node))
         .collect();
-    let ranks = entity_walk(net, &starts, &entities, THRESHOLD, PUSHES_MAX);
+    let ranks = net.entity_walk(&starts, &entities);
     let found = ranks.memories.iter().map(|(memory, rank)| {
         let value = entity_walk::signal(*rank, ranks.most);
         (net.node(*memory), value)

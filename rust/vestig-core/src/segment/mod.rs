@@ -5,8 +5,10 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 mod checks;
+mod counts;
 mod nodes;
 
+pub(crate) use counts::MentionCounts;
 pub use nodes::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
 pub(crate) use nodes::{EXTRA, KIND_SHIFT, Record, SOURCE_MASK, plain_value, unpack};
 
@@ -99,6 +101,10 @@ pub struct Segment {
     memory_rows: usize,
     /// See `incoming_starts`.
     starts: OnceLock<Vec<u32>>,
+    /// See `mention_counts`.
+    counts: counts::Remembered,
+    /// See `rows_ascend`.
+    ascend: OnceLock<bool>,
 }
 
 impl Segment {
@@ -129,6 +135,8 @@ impl Segment {
             embedded: Vec::new(),
             memory_rows: 0,
             starts: OnceLock::new(),
+            counts: counts::Remembered::default(),
+            ascend: OnceLock::new(),
         };
         segment.check_lengths()?;
         segment.check_strings()?;

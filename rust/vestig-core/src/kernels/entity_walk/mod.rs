@@ -4,10 +4,11 @@
 //! (seq, id) ascending, whose residual exceeds `THRESHOLD` · degree are pushed, until a round
 //! pushes nothing or `PUSHES_MAX` pushes are done. Only touched nodes cost anything.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use super::math;
+
+mod numbers;
+
+use numbers::Numbers;
 
 /// Share of a residual that stays where it is pushed.
 pub const RESTART: f64 = 0.3;
@@ -35,31 +36,12 @@ pub trait Mentions {
     fn memories(&mut self, entity: u32, out: &mut Vec<u32>);
     /// Place of a node in the order of pushes: (seq, id).
     fn key(&self, node: u32) -> (i64, [u8; 16]);
-}
 
-/// Node numbers are spread already: one multiplication is enough.
-#[derive(Default, Clone, Copy)]
-struct Spread(u64);
-
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u32(u32::from(*byte));
-        }
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        self.0 = (self.0 ^ u64::from(n))
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            .rotate_left(29);
+    /// Whether node numbers ascend by `key`, memories and entities each for themselves.
+    fn ordered(&self) -> bool {
+        false
     }
 }
-
-type Numbers = HashMap<u32, u32, BuildHasherDefault<Spread>>;
 
 /// A touched memory.
 struct Memory {
@@ -76,7 +58,6 @@ struct Memory {
 /// A touched entity.
 struct Entity {
     node: u32,
-    key: (i64, [u8; 16]),
     residual: f64,
     /// 0 = too common, not part of the graph.
     weight: f64,
@@ -96,8 +77,11 @@ struct Walk<'a, M: Mentions> {
     entity_numbers: Numbers,
     arena: Vec<u32>,
     scratch: Vec<u32>,
-    memory_queue: Vec<u32>,
-    entity_queue: Vec<u32>,
+    /// To be sorted: see `turn`.
+    turns: Vec<u64>,
+    memory_queue: Vec<u64>,
+    entity_queue: Vec<u64>,
+    ordered: bool,
     pushes: usize,
 }
 
@@ -133,9 +117,11 @@ pub fn entity_walk<M: Mentions>(
 ) -> Ranks {
     let memories_total = graph.memories_total();
     let total = memories_total as f64;
+    let ordered = graph.ordered();
     let mut walk = Walk {
         graph,
         total,
+        ordered,
         common: f64::max(COMMON_LEAST, COMMON_SHARE * total) as usize,
         memories: Vec::new(),
         memory_numbers: Numbers::default(),
@@ -143,6 +129,7 @@ pub fn entity_walk<M: Mentions>(
         entity_numbers: Numbers::default(),
         arena: Vec::new(),
         scratch: Vec::new(),
+        turns: Vec::new(),
         memory_queue: Vec::new(),
         entity_queue: Vec::new(),
         pushes: 0,
@@ -158,6 +145,20 @@ pub fn entity_walk<M: Mentions>(
     }
 }
 
+/// A node in its queue, then its number among the touched ones.
+fn turn(node: u32, number: u32) -> u64 {
+    u64::from(node) << 32 | u64::from(number)
+}
+
+/// Sorts turns by key.
+fn sort<M: Mentions>(graph: &M, ordered: bool, turns: &mut [u64]) {
+    if ordered {
+        turns.sort_unstable();
+    } else {
+        turns.sort_by_cached_key(|turn| graph.key((turn >> 32) as u32));
+    }
+}
+
 impl<M: Mentions> Walk<'_, M> {
     /// Half to the query's entities by weight, half to the starts by L₁ above the weakest; all to
     /// one side when the other is empty.
@@ -169,7 +170,7 @@ impl<M: Mentions> Walk<'_, M> {
                 given.push(number);
             }
         }
-        given.sort_unstable_by_key(|number| self.entities[*number as usize].key);
+        self.sort_entities(&mut given);
         let least = starts
             .iter()
             .fold(f64::INFINITY, |least, (_, level)| least.min(*level));
@@ -200,18 +201,16 @@ impl<M: Mentions> Walk<'_, M> {
         let (mut memories, mut entities) = (Vec::new(), Vec::new());
         while !self.memory_queue.is_empty() || !self.entity_queue.is_empty() {
             std::mem::swap(&mut memories, &mut self.memory_queue);
-            memories.sort_unstable_by_key(|number: &u32| {
-                self.graph.key(self.memories[*number as usize].node)
-            });
-            for number in memories.drain(..) {
-                if !self.push_memory(number, threshold, pushes_max) {
+            sort(self.graph, self.ordered, &mut memories);
+            for turn in memories.drain(..) {
+                if !self.push_memory(turn as u32, threshold, pushes_max) {
                     return;
                 }
             }
             std::mem::swap(&mut entities, &mut self.entity_queue);
-            entities.sort_unstable_by_key(|number: &u32| self.entities[*number as usize].key);
-            for number in entities.drain(..) {
-                if !self.push_entity(number, threshold, pushes_max) {
+            sort(self.graph, self.ordered, &mut entities);
+            for turn in entities.drain(..) {
+                if !self.push_entity(turn as u32, threshold, pushes_max) {
                     return;
                 }
             }
@@ -271,7 +270,7 @@ impl<M: Mentions> Walk<'_, M> {
         entity.residual += share;
         if !entity.queued && entity.residual > threshold * entity.degree as f64 {
             entity.queued = true;
-            self.entity_queue.push(number);
+            self.entity_queue.push(turn(entity.node, number));
         }
     }
 
@@ -279,7 +278,7 @@ impl<M: Mentions> Walk<'_, M> {
         let memory = &mut self.memories[number as usize];
         if !memory.queued {
             memory.queued = true;
-            self.memory_queue.push(number);
+            self.memory_queue.push(turn(memory.node, number));
         }
     }
 
@@ -307,7 +306,6 @@ impl<M: Mentions> Walk<'_, M> {
             let known = degree > 0 && degree <= self.common;
             self.entities.push(Entity {
                 node,
-                key: self.graph.key(node),
                 residual: 0.0,
                 weight: if known {
                     math::ln(1.0 + self.total / degree as f64)
@@ -335,7 +333,7 @@ impl<M: Mentions> Walk<'_, M> {
             *node = self.entity(*node);
         }
         nodes.retain(|entity| self.entities[*entity as usize].weight > 0.0);
-        nodes.sort_unstable_by_key(|entity| self.entities[*entity as usize].key);
+        self.sort_entities(&mut nodes);
         let range = (self.arena.len() as u32, nodes.len() as u32);
         let memory = &mut self.memories[number as usize];
         memory.total = nodes
@@ -348,6 +346,18 @@ impl<M: Mentions> Walk<'_, M> {
         range
     }
 
+    fn sort_entities(&mut self, numbers: &mut [u32]) {
+        self.turns.clear();
+        for number in numbers.iter() {
+            let node = self.entities[*number as usize].node;
+            self.turns.push(turn(node, *number));
+        }
+        sort(self.graph, self.ordered, &mut self.turns);
+        for (number, turn) in numbers.iter_mut().zip(&self.turns) {
+            *number = *turn as u32;
+        }
+    }
+
     fn memories_of(&mut self, number: u32) -> (u32, u32) {
         if let Some(known) = self.entities[number as usize].memories {
             return known;
@@ -356,6 +366,7 @@ impl<M: Mentions> Walk<'_, M> {
         nodes.clear();
         self.graph
             .memories(self.entities[number as usize].node, &mut nodes);
+        self.memory_numbers.reserve(nodes.len());
         for node in &mut nodes {
             *node = self.memory(*node);
         }

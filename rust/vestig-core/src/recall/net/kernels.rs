@@ -95,13 +95,11 @@ impl Mentions for Net<'_> {
     }
 
     fn memories(&mut self, entity: u32, out: &mut Vec<u32>) {
-        let mut last = None;
-        self.each_mention(self.node(entity), |memory, _| {
-            if last != Some(memory) {
-                out.push(self.number(memory));
-                last = Some(memory);
-            }
-        });
+        self.starts_of(self.node(entity), out);
+    }
+
+    fn ordered(&self) -> bool {
+        self.ordered
     }
 
     fn key(&self, node: u32) -> (i64, Id) {

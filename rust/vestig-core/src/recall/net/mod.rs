@@ -3,6 +3,9 @@
 //! A node is numbered over all parts: the rows before its part, plus its row.
 
 mod kernels;
+mod mentions;
+
+use std::sync::Arc;
 
 use crate::eligible::Filter;
 use crate::format::Section;
@@ -11,8 +14,8 @@ use crate::kernels::trace::{
     Stability, TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank,
 };
 use crate::segment::{
-    EDGE_KINDS, EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SHIFT, MENTIONS, RELATED, Record,
-    SOURCE_MASK, Segment, Target, unpack,
+    EDGE_KINDS, EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SHIFT, MENTIONS, MentionCounts, RELATED,
+    Record, Segment, Target, unpack,
 };
 use crate::snapshot::{Bits, Snapshot, has};
 
@@ -41,6 +44,10 @@ pub(super) struct Net<'a> {
     max_entity_degree: usize,
     scratch: Vec<TraceEvent>,
     mentioning: Vec<(u32, u64, f64)>,
+    /// Of every part; None = not counted.
+    counts: Vec<Option<Arc<MentionCounts>>>,
+    /// Node numbers ascend by (seq, id).
+    ordered: bool,
 }
 
 impl<'a> Net<'a> {
@@ -75,6 +82,8 @@ impl<'a> Net<'a> {
             max_entity_degree: usize::MAX,
             scratch: Vec::new(),
             mentioning: Vec::new(),
+            counts: vec![None; snapshot.parts.len()],
+            ordered: false,
         }
     }
 
@@ -123,8 +132,8 @@ impl<'a> Net<'a> {
         }
     }
 
-    /// An entity of the namespace that is not expired at K.
-    pub(super) fn is_entity(&self, node: Node) -> bool {
+    /// See `is_entity`, from the columns.
+    fn holds(&self, node: Node) -> bool {
         let segment = self.segment(node.part);
         let row = node.row as usize;
         if row < segment.memory_rows() || segment.attributes(row).kind != KIND_ENTITY {
@@ -202,49 +211,6 @@ impl<'a> Net<'a> {
             }
             true
         });
-    }
-
-    /// Number of eligible memories that mention an entity; anything above `most` if it is larger.
-    fn mentions_of(&self, entity: Node, most: usize) -> usize {
-        let id = self.graph.id(entity);
-        let mut count = 0;
-        for (part, held) in self.snapshot.parts.iter().enumerate() {
-            let segment = held.segment.as_ref();
-            let eligible = &self.eligible[part];
-            let row = if part == entity.part as usize {
-                Some(entity.row as usize)
-            } else {
-                segment.find(&id)
-            };
-            let mut last = usize::MAX;
-            let mut mention = |source: usize| {
-                count += usize::from(source != last && has(eligible, source));
-                last = source;
-                count <= most
-            };
-            let Some(row) = row.filter(|row| *row >= segment.memory_rows()) else {
-                for number in segment.incoming_other(&id) {
-                    let edge = self.known_edge(segment, *number as usize, MENTIONS);
-                    if edge.is_some_and(|edge| !mention(edge.source)) {
-                        return count;
-                    }
-                }
-                continue;
-            };
-            let starts = segment.incoming_starts(row);
-            for (at, start) in starts.iter().enumerate() {
-                if EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize] != MENTIONS {
-                    continue;
-                }
-                let plain = start & EXTRA == 0 && !self.filter.past;
-                let number = || segment.incoming(row)[at] as usize;
-                let known = plain || self.known_edge(segment, number(), MENTIONS).is_some();
-                if known && !mention((start & SOURCE_MASK) as usize) {
-                    return count;
-                }
-            }
-        }
-        count
     }
 
     /// Entities that a memory mentions.
@@ -358,3 +324,6 @@ impl<'a> Net<'a> {
 fn handle(part: u32, number: u32) -> u64 {
     u64::from(part) << 32 | u64::from(number)
 }
+
+#[cfg(test)]
+mod tests;
