@@ -55,6 +55,8 @@ pub trait Links {
     fn related(&mut self, node: u32, out: &mut Vec<Hop>);
     /// Adds every memory → entity → other memory over entities of few enough mentions.
     fn mentions(&mut self, node: u32, out: &mut Vec<Hop>);
+    /// Told which ways are tried next, for the graph to read ahead.
+    fn ahead(&self, _: &[Hop]) {}
     /// TraceRank of a memory.
     fn boost(&mut self, node: u32) -> f64;
     /// Id of a memory or entity.

@@ -212,6 +212,7 @@ impl<L: Links> Walk<'_, L> {
         let admitted = &self.admitted;
         self.hops
             .retain(|hop| admitted[hop.node as usize / 64] >> (hop.node % 64) & 1 == 0);
+        self.links.ahead(&self.hops);
     }
 
     /// The first way to each neighbour; of these the first `max_edges` go to `hops`.

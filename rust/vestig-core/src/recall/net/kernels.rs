@@ -5,7 +5,7 @@ use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::entity_walk::Mentions;
 use crate::kernels::walk::{Hop, Links};
-use crate::segment::{Id, MENTIONS, RELATED};
+use crate::segment::{Id, MENTIONS, RELATED, Record, unpack};
 use crate::snapshot::has;
 
 impl Links for Net<'_> {
@@ -59,6 +59,21 @@ impl Links for Net<'_> {
         self.mentioning = mentioning;
     }
 
+    /// Whatever is read of a neighbour that is chosen from is asked of memory at once.
+    fn ahead(&self, hops: &[Hop]) {
+        let mut sum = 0_u64;
+        for hop in hops {
+            let at = self.node(hop.node);
+            let segment = self.segment(at.part);
+            let row = at.row as usize;
+            sum ^= u64::from(segment.column::<[u8; 8]>(Section::Attributes)[row][0]);
+            sum ^= segment.column::<i64>(Section::Valid)[row] as u64;
+            sum ^= u64::from(segment.column::<u32>(Section::EventOffsets)[row]);
+            sum ^= u64::from(segment.ids()[row][0]);
+        }
+        std::hint::black_box(sum);
+    }
+
     fn boost(&mut self, node: u32) -> f64 {
         self.factors(self.node(node)).clipped
     }
@@ -72,7 +87,8 @@ impl Links for Net<'_> {
             return [0; 16];
         }
         let segment = self.segment((edge >> 32) as u32);
-        segment.edge((edge & u64::from(u32::MAX)) as usize).id
+        let number = (edge & u64::from(u32::MAX)) as usize;
+        unpack(&segment.column::<Record>(Section::Edges)[number]).0
     }
 }
 
