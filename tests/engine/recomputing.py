@@ -31,7 +31,8 @@ def blended(reason: dict[str, Any], formula: dict[str, Any]) -> float:
     used = [one for one in shares.values() if one["raw"] is not None and one["weight"] is not None]
     alpha = reason["alpha_used"] or 0.0
     meta = math.fsum(one["weight"] * one["raw"] for one in used)
-    return alpha * meta + (1 - alpha) * semantic(reason, formula)
+    plain = semantic({**reason, "kind": None}, formula)
+    return alpha * meta + (1 - alpha) * plain
 
 
 def base(hit: dict[str, Any], formula: dict[str, Any]) -> float:

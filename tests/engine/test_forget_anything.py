@@ -89,7 +89,7 @@ class World:
         if name == "variant" and not self.expired(chosen):
             outcome = self.store.commit(variant_of(chosen), source="hook")
             assert outcome.memory_id == id
-        elif name == "tag":
+        elif name == "tag" and not self.expired(chosen):
             self.store.update(id, tags=[f"t{number}"])
         elif name == "supersede":
             new = self.ids.get(number)

@@ -191,6 +191,7 @@ def test_r12_default_returns_a_linked_memory_from_outside_the_pool(opener: Opene
     assert len(found) == 10
     (walked,) = [hit for hit in found if hit.reason.retrieval_method == "graph_traversal"]
     assert (walked.id, walked.reason.hops) == (graph.ids["E"], 1)
-    assert walked.score == pytest.approx(0.9 * walked.reason.start_base, abs=1e-9)
+    share = found.formula.association * walked.reason.signal_strength
+    assert walked.score == pytest.approx(share * walked.reason.start_base, abs=1e-9)
     without = graph.store.recall("what lies nearest?", config={"m5.final.association": 0}, limit=10)
     assert graph.ids["E"] not in [hit.id for hit in without]

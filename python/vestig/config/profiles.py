@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from vestig.config.recall_sections import OriginWeights
+
 __all__ = ["ORIGINS", "PROFILES", "PROFILE_PREFIXES", "SIGNALS"]
 
 ORIGINS: Final = ("chat_peer", "chat_agent", "document", "note")
@@ -29,27 +31,14 @@ _HYDE: Final = {
     "m5.hyde.query_weight": 0.6,
 }
 
-# cosine, lexical, entity walk; the last is about 2 beside cosine 1 for passages and notes,
-# 0.3 between people, 0 in sessions of agents (Q-04)
-_WEIGHTS: Final = {
-    "chat_peer": (8.0, 5.6, 2.4),
-    "chat_agent": (8.0, 5.6, 0.0),
-    "document": (8.0, 5.6, 16.0),
-    "note": (8.0, 5.6, 16.0),
-}
-
 
 def _weights() -> dict[str, float]:
-    """Every weight of `default`; the terms of R-06 have none unless set (Q-03)."""
+    """Every weight of `default`, as the keys have them built in."""
     found: dict[str, float] = {}
-    for origin, (cosine, lexical, walk) in _WEIGHTS.items():
-        place = f"m5.signals.weights.{origin}"
-        found[f"{place}.bias"] = -12.0
-        found[f"{place}.cosine"] = cosine
-        for name in ("keyword", "temporal", "entity", "recency"):
-            found[f"{place}.{name}"] = 0.0
-        found[f"{place}.lexical"] = lexical
-        found[f"{place}.entity_walk"] = walk
+    for origin in ORIGINS:
+        own = getattr(OriginWeights(), origin)
+        for name in own.__struct_fields__:
+            found[f"m5.signals.weights.{origin}.{name}"] = getattr(own, name)
     return found
 
 
@@ -96,7 +85,7 @@ PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
         "m5.traversal.signal_decay": 1.0,
         "m5.traversal.normalize_weights": True,
         "m5.final.base": "linear",
-        "m5.final.association": 0.9,
+        "m5.final.association": 0.05,
         "m5.final.path_power": 1.0,
         "m5.final.tracerank_power": 0.5,
         **{f"m5.signals.{name}.enabled": True for name in SIGNALS},

@@ -88,21 +88,22 @@ class SignalWeights(Section, frozen=True, kw_only=True):
     temporal: float = 0.0
     entity: float = 0.0
     recency: float = 0.0
-    lexical: float = 5.6
-    entity_walk: float = 0.0
+    lexical: float = 0.0
+    entity_walk: float = 1.0
 
 
-# About 2 beside cosine 1 where texts are passages and notes, 0.3 between people, 0 in sessions
-# of agents, on the scale of the weights above.
-_WALK_TEXTS: Final = 16.0
-_WALK_PEOPLE: Final = 2.4
+# The walk over shared names counts as much as meaning between passages and notes, little in chats
+# the bias of texts takes back what the walk gives to most of them, so that origins that lie
+# in one store rank on one scale. The scale keeps the logistic of R-12 unsaturated, so that
+# use cannot outrank meaning. `vestig eval` measures what a change does.
+_TEXTS: Final = SignalWeights(bias=-15.0, cosine=8.0, lexical=3.2, entity_walk=7.0)
 
 
 class OriginWeights(Section, frozen=True, kw_only=True):
-    chat_peer: SignalWeights = SignalWeights(entity_walk=_WALK_PEOPLE)
-    chat_agent: SignalWeights = SignalWeights()
-    document: SignalWeights = SignalWeights(entity_walk=_WALK_TEXTS)
-    note: SignalWeights = SignalWeights(entity_walk=_WALK_TEXTS)
+    chat_peer: SignalWeights = SignalWeights(lexical=5.0)
+    chat_agent: SignalWeights = SignalWeights(lexical=2.9)
+    document: SignalWeights = _TEXTS
+    note: SignalWeights = _TEXTS
 
 
 class SignalSettings(Section, frozen=True, kw_only=True):
@@ -118,7 +119,9 @@ class SignalSettings(Section, frozen=True, kw_only=True):
 
 class FinalSettings(Section, frozen=True, kw_only=True):
     base: Literal["linear", "semantic", "blend", "cosine"] = "linear"
-    association: Share = 0.9
+    # A linked memory from outside the pool stands behind what meaning finds and before what it
+    # does not find; more of it costs recall in chats (`vestig eval`).
+    association: Share = 0.05
     path_power: NotNegative = 1.0
     tracerank_power: NotNegative = 0.5
 
