@@ -60,8 +60,9 @@ def _change(entry: Any) -> list[str]:
     change = entry.change
     if change is None:
         return [f"  No change: {entry.no_change}"]
+    what = change.kind if change.kind == change.key else f"{change.kind} {change.key}"
     return [
-        f"  Change: {change.kind} {change.key} from {_plain(change.before)} to"
+        f"  Change: {what} from {_plain(change.before)} to"
         f" {_plain(change.after)} brings it to rank {change.rank}"
     ]
 
