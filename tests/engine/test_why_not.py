@@ -255,4 +255,4 @@ def test_r22_on_the_command_line(opener: Opener) -> None:
         f"Why not {id}: ranked below the last result; rank 12, score 0.3500"
         " (last result: rank 5, score 0.7000)\n" in shown
     )
-    assert "  Change: limit limit from 5 to 12 brings it to rank 12" in shown
+    assert "  Change: limit from 5 to 12 brings it to rank 12" in shown

@@ -43,7 +43,7 @@ def test_r22_why_not(vestig: Vestig, ids: list[str]) -> None:
     assert answer.code == 0
     blocks = answer.out.split("\n\n")
     assert blocks[1].startswith(f"Why not {ids[2]}: ranked below the last result; rank ")
-    assert "\n  Change: limit limit from 1 to " in blocks[1]
+    assert "\n  Change: limit from 1 to " in blocks[1]
     assert blocks[2].startswith(f"Why not {UNKNOWN}: no memory has this id\n  No change: ")
     document = vestig(*words, "--expect", ids[2], "--json").document
     (entry,) = document["why_not"]
