@@ -268,7 +268,7 @@ class Ranking:
         limit: int,
         min_score: float | None,
         query_time_us: int,
-        watch: bytes = b"",
+        watch: bytes = ...,
     ) -> Self:
         """base: "semantic", "blend", "linear" or "cosine". weights: per code of `OriginType`, names
         of `SIGNALS` and "bias", absent = switched off. meta_weights: keyword, temporal, entity,
