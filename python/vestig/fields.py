@@ -62,7 +62,44 @@ class CommitFields(TypedDict, total=False):
     on_commit: Callable[[CommitOutcome], None] | None
 
 
-class RecallFields(TypedDict, total=False):
+class _Chosen(TypedDict, total=False):
+    """Filters that every operation on many memories has (R-02)."""
+
+    scope: str | Sequence[str | None] | None
+    kinds: Words
+    tags: Words
+    tags_mode: str
+    sources: Words
+    actors: Words
+    authors: Words
+    roles: Words
+    session_ids: Words
+    origin_types: Words
+    metadata: Mapping[str, Any] | None
+    since: Time
+    until: Time
+    created_since: Time
+    created_until: Time
+    include_archived: bool
+    exclude_ids: Words
+
+
+class _Asked(_Chosen, total=False):
+    """What `recall` and `search` have in common (R-02)."""
+
+    namespace: str | None
+    entities: Words
+    include_expired: bool | None
+    ids: Words
+    min_similarity: float | None
+    as_of: Time
+    known_at: Time
+    valid_at: Time
+    query_time: Time
+    touch: bool
+
+
+class RecallFields(_Asked, total=False):
     """Fields of `recall` beside the query (R-01, R-02)."""
 
     messages: Sequence[Mapping[str, Any]] | None
@@ -70,97 +107,26 @@ class RecallFields(TypedDict, total=False):
     limit: int | None
     profile: str | None
     config: Mapping[str, Any] | None
-    namespace: str | None
-    scope: str | Sequence[str | None] | None
-    kinds: Words
-    tags: Words
-    tags_mode: str
-    sources: Words
-    actors: Words
-    authors: Words
-    roles: Words
-    session_ids: Words
-    origin_types: Words
-    entities: Words
-    metadata: Mapping[str, Any] | None
-    since: Time
-    until: Time
-    created_since: Time
-    created_until: Time
-    include_expired: bool | None
-    include_archived: bool
-    exclude_ids: Words
-    ids: Words
-    min_similarity: float | None
-    as_of: Time
-    known_at: Time
-    valid_at: Time
-    query_time: Time
     seed: int | str | None
     mode: str | None
     order: str | None
     expect: Words
     receipt: bool
-    touch: bool
     include_vectors: bool
 
 
-class SearchFields(TypedDict, total=False):
+class SearchFields(_Asked, total=False):
     """Fields of `search` beside the query and its reach (G-20, R-02)."""
 
-    kinds: Words
     include_memory_ids: bool
     decay: bool | None
-    touch: bool
     trace: bool
-    namespace: str | None
-    scope: str | Sequence[str | None] | None
-    tags: Words
-    tags_mode: str
-    sources: Words
-    actors: Words
-    authors: Words
-    roles: Words
-    session_ids: Words
-    origin_types: Words
-    entities: Words
-    metadata: Mapping[str, Any] | None
-    since: Time
-    until: Time
-    created_since: Time
-    created_until: Time
-    include_expired: bool | None
-    include_archived: bool
-    exclude_ids: Words
-    ids: Words
-    min_similarity: float | None
-    as_of: Time
-    known_at: Time
-    valid_at: Time
-    query_time: Time
 
 
-class ForgetFilter(TypedDict, total=False):
+class ForgetFilter(_Chosen, total=False):
     """Filters of `forget`: those of `recall` (R-02), and what came from a source or a message."""
 
-    scope: str | Sequence[str | None] | None
-    kinds: Words
-    tags: Words
-    tags_mode: str
-    sources: Words
-    actors: Words
-    authors: Words
-    roles: Words
-    session_ids: Words
-    origin_types: Words
-    metadata: Mapping[str, Any] | None
-    since: Time
-    until: Time
-    created_since: Time
-    created_until: Time
     include_expired: bool
-    include_archived: bool
-    exclude_ids: Words
     source_ids: Words
     message_ids: Words
 
