@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import struct
+from typing import Any
 
 import pytest
 from scripted import Opener, pair
 
 import vestig
+from vestig.store.reads import SqliteView
 from vestig.testing import FailingEmbedder, ScriptedEmbedder, vector_at
 from vestig.types import CommitOutcomeKind as Kind
 
@@ -349,6 +351,26 @@ def test_x_d14_times_are_one_instant(store: vestig.Vestig) -> None:
     assert len(seen) == 1
     with pytest.raises(vestig.ValidationError, match=r"t_valid.*soon"):
         store.commit("A fact that begins soon", t_valid="soon")
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_c02_a_state_of_the_store_is_asked_once(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """What the embedding call needed to know of texts and names is not asked for again."""
+    store, asked = opener(), list[str]()
+    store.commit("We met Ada Lovelace in the harbour")
+    for kind, name in ((SqliteView, "known_hashes"), (SqliteView, "entities_by_key")):
+        whole = getattr(kind, name)
+
+        def counted(*given: Any, whole: Any = whole, name: str = name) -> Any:
+            asked.append(name)
+            return whole(*given)
+
+        monkeypatch.setattr(kind, name, counted)
+    texts = [f"Then Grace Hopper asked Ada Lovelace for gasket {n}" for n in range(count)]
+    assert all(one.outcome is Kind.INSERTED_NEW for one in store.commit_many(texts))
+    assert asked == ["known_hashes", "entities_by_key"]
 
 
 def test_x_d15_bad_vectors_store_nothing(opener: Opener) -> None:

@@ -24,7 +24,7 @@ from vestig.engine.context import Context
 from vestig.engine.deciding import Batch
 from vestig.engine.embedding import check_identity, remember_identity, spoken
 from vestig.engine.hooks import call_hooks, check_depth
-from vestig.engine.items import Item
+from vestig.engine.items import Item, extract
 from vestig.engine.known_names import types_of
 from vestig.engine.naming import NameVectors
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
@@ -232,11 +232,11 @@ def _run(context: Context, items: list[Item]) -> None:
 
 def _decide_and_write(context: Context, group: list[Item]) -> None:
     """One transaction; tried again when another writer took a text in the meantime."""
+    for item in group:
+        extract(context, item)
     names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
-        with context.ledger.read() as view:
-            batch = Batch(context, group, names)
-            batch.look_up(view)
+        batch = Batch(context, group, names)
         _embed(context, batch)
         try:
             _write(context, batch)
@@ -250,8 +250,7 @@ def _decide_and_write(context: Context, group: list[Item]) -> None:
 def _embed(context: Context, batch: Batch) -> None:
     """Vectors of the new texts, their questions and the names new to the store, in one call;
     deferred where the configuration says so."""
-    fresh = batch.to_embed()
-    names = batch.names_to_embed(fresh)
+    fresh, names = context.keeper.run(lambda view, _: batch.to_embed(view))
     if not fresh and not names:
         return
     texts = [spoken(item.text, item.request.author) for item in fresh]

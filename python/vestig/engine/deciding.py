@@ -18,7 +18,7 @@ from vestig.commit.names import link
 from vestig.commit.rows import Found, Rows
 from vestig.engine.cases import Case, Draft, GroupEnds, Nearest, outcome_of
 from vestig.engine.context import Context
-from vestig.engine.items import Item, arrival, extract, guard_of, text_key
+from vestig.engine.items import Item, arrival, guard_of, text_key
 from vestig.engine.naming import NameVectors, Naming
 from vestig.engine.neighbours import NOBODY, Neighbours, neighbours
 from vestig.errors import VestigError
@@ -42,7 +42,7 @@ _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
 
 class Batch:
-    """Up to a thousand commits of which each is written or none."""
+    """Up to a thousand commits into one namespace, of which each is written or none."""
 
     def __init__(self, context: Context, items: list[Item], names: NameVectors) -> None:
         self.context = context
@@ -52,6 +52,8 @@ class Batch:
         self.items = items
         self.now_us = context.now_us()
         self._exact: list[list[Memory]] = []
+        # the state that `_exact` is of
+        self._seq: int | None = None
         self._start()
 
     def _start(self) -> None:
@@ -73,48 +75,41 @@ class Batch:
 
     # --- before the decision ---------------------------------------------------------------
 
-    def look_up(self, view: LedgerView) -> None:
-        """Memories with the same text, per item (C-05)."""
-        known: set[str] = set()
-        for space in {item.request.namespace for item in self.items}:
-            mine = [i.content_hash for i in self.items if i.request.namespace == space]
-            known |= view.known_hashes(space, mine)
-        self._exact = [
-            view.same_text(
-                item.request.namespace,
-                item.request.scope,
-                item.request.author,
-                item.content_hash,
-            )
-            if item.content_hash in known
-            else []
-            for item in self.items
-        ]
-
-    def to_embed(self) -> list[Item]:
-        """Items whose text is new to the store and to the group; all items are extracted."""
+    def to_embed(self, view: LedgerView) -> tuple[list[Item], list[str]]:
+        """Items whose text is new to the store and to the group, and what is embedded of names
+        that are new to the store."""
+        self._look_up(view)
         fresh, seen = [], set[tuple[Any, ...]]()
         for item, same in zip(self.items, self._exact, strict=True):
-            extract(self.context, item)
             known = bool(same) and same[0].status in _LIVE
             key = text_key(item)
-            new = item.needs_vector or not (known or key in seen)
-            if new and item.vector is None and item.deferred is None:
+            wanted = item.needs_vector or not (known or key in seen)
+            if wanted and item.vector is None and item.deferred is None:
                 fresh.append(item)
             seen.add(key)
-        return fresh
-
-    def names_to_embed(self, fresh: list[Item]) -> list[str]:
-        """What is embedded of names that are new to the store."""
         if not fresh and not self.names.wanted:
-            return []
+            return [], []
         new = {id(item) for item in fresh}
         places = [
             place
             for place, item in enumerate(self.items)
             if id(item) in new or item.vector is not None
         ]
-        return self.context.keeper.run(lambda view, _: self._naming.to_embed(view, places))
+        return fresh, self._naming.to_embed(view, places)
+
+    def _look_up(self, view: LedgerView) -> None:
+        """Memories with the same text, per item (C-05); asked once for each state of the store."""
+        if self._seq == view.seq:
+            return
+        space = self.items[0].request.namespace
+        known = view.known_hashes(space, [item.content_hash for item in self.items])
+        self._exact = [
+            view.same_text(space, item.request.scope, item.request.author, item.content_hash)
+            if item.content_hash in known
+            else []
+            for item in self.items
+        ]
+        self._seq = view.seq
 
     # --- the decision ----------------------------------------------------------------------
 
@@ -128,7 +123,7 @@ class Batch:
                 one that it restores.
         """
         self._start()
-        self.look_up(view)
+        self._look_up(view)
         near = neighbours(self.context, view, self.items)
         for place, item in enumerate(self.items):
             item.error = None
