@@ -22,6 +22,7 @@ FLOORS: dict[str, int] = {
     "results": 0,
     "answers": 0,
     "fields": 0,
+    "hints": 0,
     "_core": 1,
     "config": 1,
     "graph": 1,

@@ -14,6 +14,7 @@ from typing import Any, Final
 from vestig.embedders.checked import CheckedEmbedder
 from vestig.embedders.settings import EmbeddingSettings
 from vestig.errors import ConfigError
+from vestig.hints import nearest
 from vestig.ports import CandidateIndex, Embedder, EmbedderFactory
 
 __all__ = [
@@ -168,10 +169,7 @@ def _attribute(target: str, provider: str) -> EmbedderFactory:
 
 
 def _unknown(provider: str, known: list[str]) -> ConfigError:
-    import difflib
-
-    near = difflib.get_close_matches(provider, known, n=1, cutoff=0.0)
     return ConfigError(
         f'embedding.provider: expected one of {", ".join(known)}, got "{provider}";'
-        f' the nearest is "{near[0]}"'
+        f' the nearest is "{nearest(provider, known)}"'
     )

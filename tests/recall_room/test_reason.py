@@ -19,8 +19,9 @@ from scan_rows import (
 )
 
 from vestig.answers import Reason
+from vestig.config.profiles import SIGNALS
 from vestig.ids import id_text
-from vestig.recall.reason import SIGNALS, Explained, Question, explain, shares
+from vestig.recall.reason import Explained, Question, explain, shares
 from vestig.times import DAY_US, from_us
 from vestig.types import TemporalWindow
 

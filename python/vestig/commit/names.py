@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -12,6 +11,7 @@ from vestig.changes import NewEdge, NewEntity
 from vestig.commit.rows import Rows
 from vestig.commit.values import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, label
 from vestig.errors import ValidationError
+from vestig.hints import did_you_mean
 from vestig.ids import new_id
 from vestig.language.gazetteer import Mentioned
 from vestig.language.name_forms import aliases_of, norm_key
@@ -68,8 +68,7 @@ def _given(field: str, item: object) -> GivenEntity:
         raise ValidationError(field, type(item).__name__, "a name, or an object with a name")
     for key in item:
         if key not in _FIELDS:
-            near = difflib.get_close_matches(str(key), _FIELDS, 1, 0.5)
-            hint = f"did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(str(key), _FIELDS, 0.5)
             allowed = f"an object of {', '.join(_FIELDS)}"
             raise ValidationError(field, str(key)[:60], allowed, hint)
     named, evidence = item.get("type"), item.get("evidence")
@@ -107,8 +106,8 @@ def typed(given: Sequence[GivenEntity], types: Ontology) -> tuple[GivenEntity, .
         known = types.get(entity.type)
         if known is None:
             field = f"entities[{at}].type"
-            near = difflib.get_close_matches(entity.type.strip().upper(), types.names, 1)
-            hint = f"did you mean {near[0]}?" if near else "add it to m4.entity_types"
+            said = entity.type.strip().upper()
+            hint = did_you_mean(said, types.names, otherwise="add it to m4.entity_types")
             names = ", ".join((*types.names, UNTYPED))
             raise ValidationError(field, entity.type, f"one of {names}", hint)
         found.append(msgspec.structs.replace(entity, type=known.name))

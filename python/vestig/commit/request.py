@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final, Protocol
@@ -29,6 +28,7 @@ from vestig.commit.values import (
     time_us,
 )
 from vestig.errors import ValidationError
+from vestig.hints import did_you_mean
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger
 
 __all__ = [
@@ -158,8 +158,7 @@ class RequestSettings(Protocol):
 
 
 def _unknown(name: str, value: object, valid: tuple[str, ...], where: str) -> ValidationError:
-    near = difflib.get_close_matches(name, valid, 1, 0.5)
-    hint = f"did you mean {near[0]}?" if near else f"the fields are {', '.join(valid)}"
+    hint = did_you_mean(name, valid, 0.5, f"the fields are {', '.join(valid)}")
     return ValidationError(name[:60], type(value).__name__, f"a field of {where}", hint)
 
 

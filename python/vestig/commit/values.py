@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from vestig.commit.normalise import check_unicode
 from vestig.errors import ValidationError
+from vestig.hints import did_you_mean
 from vestig.ids import check_id_prefix, check_namespace
 from vestig.times import format_us, parse_time
 
@@ -84,8 +84,7 @@ def choice(field: str, value: object, choices: type[_E]) -> _E | None:
             if value == choice.value:
                 return choice
     allowed = ", ".join(choice.value for choice in choices)
-    near = difflib.get_close_matches(str(value)[:60], [choice.value for choice in choices], 1)
-    hint = f"did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(str(value)[:60], (choice.value for choice in choices))
     raise ValidationError(field, value, f"one of {allowed}", hint)
 
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from vestig.config.problems import Problems, nearest
+from vestig.config.problems import Problems
 from vestig.config.schema import KEYS, key_specs
+from vestig.hints import nearest
 
 __all__ = ["RESERVED", "environment_settings", "expand", "read_dotenv", "read_scalar"]
 

@@ -9,9 +9,10 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.files import Item, profile_key
-from vestig.config.problems import Problems, nearest
+from vestig.config.problems import Problems
 from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import KeySpec, key_specs, sections
+from vestig.hints import nearest
 
 __all__ = [
     "PROFILE_KEYS",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 import msgspec
 
 from vestig.errors import ConfigError
 
-__all__ = ["InvalidConfigError", "Problem", "Problems", "nearest"]
+__all__ = ["InvalidConfigError", "Problem", "Problems"]
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,15 +55,3 @@ class Problems:
         """Raises `InvalidConfigError` when a fault was noted."""
         if self._found:
             raise InvalidConfigError(self._found)
-
-
-def nearest(word: str, choices: Iterable[str]) -> str:
-    """The most similar valid name.
-
-    Example:
-        >>> nearest("hygene.min_chars", ["hygiene.max_chars", "hygiene.min_chars"])
-        'hygiene.min_chars'
-    """
-    known = sorted(choices)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.0)
-    return close[0] if close else ""

@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vestig.config.recall_sections import OriginWeights
+from vestig.config.recall_sections import OriginWeights, SignalWeights
 
 __all__ = ["ORIGINS", "PROFILES", "PROFILE_PREFIXES", "SIGNALS"]
 
-ORIGINS: Final = ("chat_peer", "chat_agent", "document", "note")
-
-# Terms of the linear score, in the order in which it sums them.
-SIGNALS: Final = (
-    "cosine",
-    "keyword",
-    "temporal",
-    "entity",
-    "recency",
-    "lexical",
-    "entity_walk",
-)
+ORIGINS: Final = OriginWeights.__struct_fields__
+# Terms of the linear score beside its bias, in the order in which it sums them.
+SIGNALS: Final = SignalWeights.__struct_fields__[1:]
 
 # Keys that a profile, or one call of recall, may set.
 PROFILE_PREFIXES: Final = ("m3.", "m4.graph_expansion.", "m5.", "recall.")

@@ -8,12 +8,13 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import Change, Standing, WhyNot
+from vestig.config.profiles import SIGNALS
 from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking, planned
 from vestig.engine.ranking import recipe_of
 from vestig.errors import ValidationError
 from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.recall.reason import META_SIGNALS, SIGNALS, signals_of
+from vestig.recall.reason import META_SIGNALS, signals_of
 from vestig.recall.request import RecallPlan, RecallRequest
 from vestig.times import from_us
 from vestig.types import OriginType

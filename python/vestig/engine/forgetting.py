@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ from vestig.engine.changing import clock_notice, finish
 from vestig.engine.context import Context
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.fields import ForgetFilter
+from vestig.hints import check_names
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
 from vestig.recall.request import RecallRequest, build_filter, moments
@@ -152,12 +152,7 @@ def _target(ids: object, filters: Mapping[str, Any]) -> tuple[bool, dict[str, An
     """(whether memories are named by id, the ids or the filters)."""
     if isinstance(ids, Mapping):
         filters, ids = {**ids, **filters}, None
-    for name in filters:
-        if name not in _NAMES:
-            near = difflib.get_close_matches(str(name), sorted(_NAMES), 1, 0.0)
-            raise ValidationError(
-                str(name), type(filters[name]).__name__, "a filter of forget", f"{near[0]}?"
-            )
+    check_names(filters, _NAMES, "a filter of forget", least=0.0)
     if ids is not None:
         if filters:
             raise ValidationError("ids", "ids and filters", "either ids or filters, not both")

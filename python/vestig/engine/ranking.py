@@ -7,8 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config import Config
+from vestig.config.profiles import SIGNALS
 from vestig.engine.context import Context
-from vestig.recall.reason import META_SIGNALS, SIGNALS, Explained
+from vestig.recall.reason import META_SIGNALS, Explained
 from vestig.types import EventType, OriginType
 
 __all__ = ["Recipe", "recipe", "recipe_of"]

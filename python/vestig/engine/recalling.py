@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import time
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -14,19 +12,23 @@ from vestig import engine
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult, WhyNot
 from vestig.changes import AccessTouch
 from vestig.config import Config
+from vestig.config.profiles import SIGNALS
 from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.engine.reading import later_updates, replaced_as_known
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
+from vestig.hints import check_names
 from vestig.ids import id_text
 from vestig.ports import LedgerView
-from vestig.recall.reason import SIGNALS, Question, at_known_time, explain
+from vestig.recall.reason import Question, at_known_time, explain
 from vestig.recall.request import RecallPlan, RecallRequest
 from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
 
-__all__ = ["Scored", "answer", "check_fields", "recall", "recall_fields", "scored"]
+__all__ = ["Scored", "answer", "recall", "recall_fields", "scored"]
+
+_FIELDS: Final = (*RecallRequest.__struct_fields__, "config", "profile")
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,16 +290,6 @@ def _moment(us: int | None) -> Any:
     return None if us is None else from_us(us)
 
 
-def check_fields(given: Mapping[str, Any]) -> None:
-    """An unknown field is answered with the nearest valid name (B-13)."""
-    valid = RecallRequest.__struct_fields__
-    for name, value in given.items():
-        if name not in valid:
-            near = difflib.get_close_matches(name, [*valid, "config", "profile"], 1)
-            hint = f"did you mean {near[0]}?" if near else ""
-            raise ValidationError(name, type(value).__name__, "a field of recall", hint)
-
-
 def recall(context: Context, request: RecallRequest, overrides: Any, profile: Any) -> RecallResult:
     """The routine behind `recall` and `search`."""
     if profile is not None and not isinstance(profile, str):
@@ -307,8 +299,8 @@ def recall(context: Context, request: RecallRequest, overrides: Any, profile: An
 
 def recall_fields(context: Context, query: Any, given: dict[str, Any]) -> RecallResult:
     """`recall` with its fields as they were named."""
+    check_names(given, _FIELDS, "a field of recall")
     overrides, profile = given.pop("config", None), given.pop("profile", None)
-    check_fields(given)
     return recall(context, RecallRequest(query=query, **given), overrides, profile)
 
 

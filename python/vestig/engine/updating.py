@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -13,6 +12,7 @@ from vestig.engine import committing
 from vestig.engine.changing import change_state
 from vestig.engine.context import Context
 from vestig.errors import ConflictError, ValidationError
+from vestig.hints import check_names
 from vestig.lifecycle.states import check_unexpired
 from vestig.lifecycle.update import FieldChanges
 from vestig.lifecycle.update import update as decide_update
@@ -48,19 +48,11 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
     outcome: CommitOutcome | None = None
 
 
-def _check_names(given: dict[str, Any]) -> None:
-    for name, value in given.items():
-        if name not in _FIELDS:
-            near = difflib.get_close_matches(name, _FIELDS, 1)
-            hint = f"did you mean {near[0]}?" if near else ""
-            raise ValidationError(name, type(value).__name__, "a field of update", hint)
-
-
 def update(
     context: Context, id: object, given: dict[str, Any], *, namespace: object
 ) -> UpdateResult:
     """Absent = keep, None = clear, value = set."""
-    _check_names(given)
+    check_names(given, _FIELDS, "a field of update")
     content = given.pop("content", UNSET)
     if content is None:
         raise ValidationError("content", None, "text: a memory cannot be without a text")

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.answers import Hypothetical, QueryEntity, Reason, SignalTrace, Step, TraceRankBoost
+from vestig.config.profiles import SIGNALS
 from vestig.ids import id_text
 from vestig.recall.rows import ScanRow
 from vestig.times import from_us
@@ -17,7 +18,6 @@ from vestig.types import Memory, Stability, Status, TemporalWindow
 
 __all__ = [
     "META_SIGNALS",
-    "SIGNALS",
     "Explained",
     "Question",
     "at_known_time",
@@ -27,8 +27,7 @@ __all__ = [
     "signals_of",
 ]
 
-# Terms of L in the order of their sum, and those of the metadata.
-SIGNALS: Final = ("cosine", "keyword", "temporal", "entity", "recency", "lexical", "entity_walk")
+# Terms of the metadata.
 META_SIGNALS: Final = ("keyword", "temporal", "entity", "recency")
 START: Final = "START"
 _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 8: "RELATION"}

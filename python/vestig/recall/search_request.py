@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
 from vestig.errors import ValidationError
+from vestig.fields import SearchFields
+from vestig.hints import check_names
 from vestig.ids import check_namespace
 from vestig.recall.filters import (
     Moments,
@@ -27,36 +28,6 @@ __all__ = ["NODE_KINDS", "SearchDefaults", "SearchPlan", "SearchRequest", "check
 # `memory` stands for both kinds of memory.
 NODE_KINDS: Final = (ENTITY, MEMORY, *(kind.value for kind in Kind))
 _DEPTH_MAX: Final = 1_000
-# The filters that recall has too; `kinds` means kinds of nodes here.
-_FILTERS: Final = frozenset(
-    (
-        "namespace",
-        "scope",
-        "tags",
-        "tags_mode",
-        "sources",
-        "actors",
-        "authors",
-        "roles",
-        "session_ids",
-        "origin_types",
-        "entities",
-        "metadata",
-        "since",
-        "until",
-        "created_since",
-        "created_until",
-        "include_expired",
-        "include_archived",
-        "exclude_ids",
-        "ids",
-        "min_similarity",
-        "as_of",
-        "known_at",
-        "valid_at",
-        "query_time",
-    )
-)
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,11 +128,7 @@ def check_fields(given: Mapping[str, Any]) -> tuple[SearchRequest, dict[str, Any
         ValidationError: an unknown field; names the nearest valid one (B-13).
     """
     own = SearchRequest.__struct_fields__
-    for name, value in given.items():
-        if name not in own and name not in _FILTERS:
-            near = difflib.get_close_matches(name, [*own, *sorted(_FILTERS)], 1)
-            hint = f"did you mean {near[0]}?" if near else ""
-            raise ValidationError(name, type(value).__name__, "a field of search", hint)
+    check_names(given, (*own, *SearchFields.__annotations__), "a field of search")
     request = SearchRequest(**{name: given[name] for name in own if name in given})
     return request, {name: value for name, value in given.items() if name not in own}
 

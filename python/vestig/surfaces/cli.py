@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from vestig.errors import VestigError
+from vestig.hints import nearest
 from vestig.surfaces import wire
 from vestig.surfaces.opening import configuration, open_store
 from vestig.surfaces.operations import GROUPS, Call, Operation, Param, operations
@@ -70,10 +71,8 @@ class _Group(click.Group):
         except click.UsageError as error:
             if not args or args[0].startswith("-"):
                 raise
-            import difflib
-
-            near = difflib.get_close_matches(args[0], self.commands, n=1, cutoff=0.0)
-            hint = f" The nearest is {near[0]!r}." if near else ""
+            near = nearest(args[0], self.commands)
+            hint = f" The nearest is {near!r}." if near else ""
             raise click.UsageError(f"No such command {args[0]!r}.{hint}", context) from error
 
 
