@@ -87,11 +87,9 @@ def embedded(view: Any) -> Iterator[tuple[list[bytes], list[bytes]]]:
 
 def newer(view: Any, after_seq: int) -> set[str]:
     """Memories that a transaction after `after_seq` wrote or touched."""
-    rows: set[int] = set()
-    for (packed,) in each(view.connection, "SELECT touched FROM chain WHERE seq > ?", (after_seq,)):
-        rows.update(row for row in chain.unpack_rows(packed) if row > 0)
+    rows = sorted(row for row in chain.touched_after(view.connection, after_seq) if row > 0)
     sql = 'SELECT id FROM memories WHERE "row" IN (?*)'
-    return {id_text("mem", id) for (id,) in select_in(view.connection, sql, sorted(rows))}
+    return {id_text("mem", id) for (id,) in select_in(view.connection, sql, rows)}
 
 
 def write(folder: Path, header: Header, ids: bytes, packed: bytes) -> int:

@@ -125,10 +125,12 @@ def link_hash(previous: bytes, columns: tuple[Any, ...]) -> bytes:
     return blake2b(previous + _encode(columns), digest_size=32).digest()
 
 
-def unpack_rows(packed: bytes) -> list[int]:
-    """Row numbers of a packed `touched` column."""
-    rows: list[int] = _decode(packed)
-    return rows
+def touched_after(conn: apsw.Connection, seq: int) -> set[int]:
+    """Rows of memories, and negative those of entities, that a later transaction touched."""
+    found: set[int] = set()
+    for (packed,) in each(conn, "SELECT touched FROM chain WHERE seq > ?", (seq,)):
+        found.update(_decode(packed))
+    return found
 
 
 def unpack_counts(packed: bytes) -> list[int]:

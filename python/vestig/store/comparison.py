@@ -12,15 +12,14 @@ from vestig import _core
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.store.ledger import SqliteLedger
-from vestig.store.projection import ProjectionKeeper
+from vestig.store.projection import ProjectionKeeper, chunks_of
 from vestig.store.reads import SqliteView
+from vestig.store.schema import NODE_PREFIXES
 
 __all__ = ["Comparison", "compare_projection"]
 
-_CHUNK: Final = 4_096
 _ID_BYTES: Final = 16
 _MOST: Final = 100
-_PREFIXES: Final = ("mem", "mem", "ent")
 _PLAIN: Final = (
     "id", "seq", "wseq", "content", "author", "namespace", "scope", "kind", "status", "role",
     "session_id", "sequence", "origin", "stability", "pinned", "t_valid_us", "t_invalid_us",
@@ -86,20 +85,9 @@ def _history(core: _core.Projection, view: SqliteView) -> str | None:
 
 def _catch_up(core: _core.Projection, view: SqliteView) -> None:
     applied = core.applied_seq
-    for chunk in _chunks(view.projection_rows(applied)):
+    for chunk in chunks_of(view.projection_rows(applied)):
         core.apply(chunk, applied, core.chain_head)
     core.apply([], view.seq, view.head, view.removed_after(applied))
-
-
-def _chunks(rows: Iterator[ProjectionRow]) -> Iterator[list[ProjectionRow]]:
-    chunk: list[ProjectionRow] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == _CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
 
 
 def _compare(core: _core.Projection, view: SqliteView) -> Comparison:
@@ -108,7 +96,7 @@ def _compare(core: _core.Projection, view: SqliteView) -> Comparison:
     left = {(prefix, id) for prefix, ids in _nodes(core) for id in ids}
     counts: Counter[str] = Counter()
     for row in view.projection_rows(0):
-        id, prefix = row[0], _PREFIXES[row[7]]
+        id, prefix = row[0], NODE_PREFIXES[row[7]]
         counts[prefix] += 1
         left.discard((prefix, id))
         if len(differences) >= _MOST:

@@ -22,13 +22,13 @@ from vestig.store.graph_feed import (
     select,
     stored_questions,
 )
-from vestig.store.lookups import each, fetch
+from vestig.store.lookups import fetch
 from vestig.store.proof import Proof
 from vestig.store.rows import from_json
 from vestig.store.schema import INDEX, columns_sql
 from vestig.types import EventType, Kind, OriginType, Stability, Status
 
-__all__ = ["projection_rows"]
+__all__ = ["STORING", "projection_rows"]
 
 _BATCH: Final = 2_048
 _KIND: Final = {member.value: code for code, member in enumerate(Kind)}
@@ -63,7 +63,7 @@ _keywords: Final = msgspec.json.Decoder(list[str]).decode
 _windows: Final = msgspec.json.Decoder(list[StoredWindow]).decode
 
 # Events by which a text came in (D-04); the filters `sources` and `actors` ask for these.
-_STORING: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
+STORING: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
 
 
 def projection_rows(
@@ -87,9 +87,7 @@ def _touched(
     """Rows of memories and of entities that a transaction after `after_seq` touched."""
     if after_seq <= 0:
         return _all(conn, "memories"), _all(conn, "entities")
-    touched: set[int] = set()
-    for (packed,) in each(conn, "SELECT touched FROM chain WHERE seq > ?", (after_seq,)):
-        touched.update(chain.unpack_rows(packed))
+    touched = chain.touched_after(conn, after_seq)
     return (
         _selections(sorted(row for row in touched if row > 0)),
         _selections(sorted(-row for row in touched if row < 0)),
@@ -159,7 +157,7 @@ def _row(memory: tuple[Any, ...], parts: _Parts, proof: Proof) -> ProjectionRow:
         touched = max(touched, event_seq)
         out.append((_EVENT[event_type], occurred, recorded, event_seq, place))
         # Who withdrew or pinned a memory did not store it.
-        if event_type in _STORING:
+        if event_type in STORING:
             sources[source] = None
             if actor is not None:
                 actors[actor] = None

@@ -16,9 +16,18 @@ from vestig.ports import ProjectionRow
 from vestig.store.graph_rows import aliases_of
 from vestig.store.lookups import each, select_in
 from vestig.store.proof import Proof
-from vestig.store.schema import EDGE_CODES, EDGE_ENDS, INDEX, NO_QUESTION, NODE_TABLES, columns_sql
+from vestig.store.schema import (
+    EDGE_CODES,
+    EDGE_ENDS,
+    ENTITY_NODE,
+    INDEX,
+    NO_QUESTION,
+    NODE_TABLES,
+    columns_sql,
+)
 
 __all__ = [
+    "FED",
     "FedEdge",
     "NodeEdges",
     "Selection",
@@ -54,11 +63,10 @@ _OUT: Final = itemgetter(
     )
 )  # fmt: skip
 # Codes of edges that the projection walks, by the kind of their start.
-_FED: Final = {
+FED: Final = {
     "mem": tuple(EDGE_CODES[name] for name in ("MENTIONS", "RELATED", "SUMMARIZES")),
     "ent": (EDGE_CODES["RELATION"],),
 }
-_ENTITY: Final = 2
 _NOTE: Final = 3
 _UNKNOWN: Final = 3
 
@@ -67,9 +75,9 @@ def _edges_sql(prefix: str) -> str:
     """Edges of the types that the projection walks, as `_EDGE_OUT` takes them."""
     ends = " ".join(
         f'WHEN {code} THEN (SELECT id FROM {NODE_TABLES[EDGE_ENDS[code][1]]} WHERE "row" = to_row)'
-        for code in _FED[prefix]
+        for code in FED[prefix]
     )
-    codes = ", ".join(map(str, _FED[prefix]))
+    codes = ", ".join(map(str, FED[prefix]))
     return (
         f"SELECT {columns_sql('edges')}, CASE edge_type {ends} END, MAX(seq, expired_seq)"
         " FROM edges"
@@ -77,7 +85,7 @@ def _edges_sql(prefix: str) -> str:
     )
 
 
-_EDGES: Final = {prefix: _edges_sql(prefix) for prefix in _FED}
+_EDGES: Final = {prefix: _edges_sql(prefix) for prefix in FED}
 _ENTITIES: Final = f'SELECT {columns_sql("entities")} FROM entities WHERE "row"'
 _VECTORS: Final = f"SELECT {columns_sql('entity_vectors')} FROM entity_vectors WHERE entity"
 
@@ -155,7 +163,7 @@ def _entity(
     starting, newest = edges.fed(number, id, proof)
     names = _names(norm_key.removeprefix(f"{entity_type}:"), name, aliases)
     return (
-        id, seq, max(touched, newest), "", None, namespace, None, _ENTITY,
+        id, seq, max(touched, newest), "", None, namespace, None, ENTITY_NODE,
         0 if expired is None else 1, entity_type, None, None, _NOTE, _UNKNOWN, False, created,
         None, created, expired, embedding, [], [], [], [], [], [], starting, [], names,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import apsw
@@ -16,7 +16,7 @@ from vestig.store.lookups import each, fetch, id_range, known_ids, select_in
 from vestig.store.schema import EDGE_CODES, EDGE_ENDS, EDGE_TYPES, NO_QUESTION, NODE_TABLES
 from vestig.types import Edge, Entity
 
-__all__ = ["GraphReads", "code_of", "edge_sql", "stored_codes"]
+__all__ = ["GraphReads", "edge_sql", "starting", "stored_codes"]
 
 _MENTIONS: Final = EDGE_CODES["MENTIONS"]
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
@@ -28,7 +28,7 @@ _COUNT: Final = (
 )
 
 
-def code_of(edge_type: str) -> int:
+def _code_of(edge_type: str) -> int:
     """The code of an edge type.
 
     Raises:
@@ -41,7 +41,7 @@ def code_of(edge_type: str) -> int:
 
 def stored_codes(edge_type: str | None = None) -> list[int]:
     """Codes of the types, or of one, whose ends have tables."""
-    codes = range(len(EDGE_TYPES)) if edge_type is None else (code_of(edge_type),)
+    codes = range(len(EDGE_TYPES)) if edge_type is None else (_code_of(edge_type),)
     return [code for code in codes if all(end in NODE_TABLES for end in EDGE_ENDS[code])]
 
 
@@ -88,7 +88,7 @@ class GraphReads:
         sql = "SELECT id FROM entities WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
         with store_faults(self._where):
             rows = each(self._conn, sql, (*id_range(prefix, "ent"), namespace))
-            return _starting(rows, "ent", prefix, limit)
+            return starting(rows, "ent", prefix, limit)
 
     def entities_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, Entity]:
         """norm_key → the unexpired entity that has it."""
@@ -204,27 +204,31 @@ class GraphReads:
         """One edge, expired or not; both ends lie in the namespace. May read all edges."""
         if not is_full_id(edge_id, "edge"):
             return None
+        key = id_bytes(edge_id)
         with store_faults(self._where):
-            for code in self._codes_of(edge_id):
-                sql = edge_sql(code, "e.id = ? AND f.namespace = ?")
-                for row in fetch(self._conn, sql, (id_bytes(edge_id), namespace)):
-                    return edge_of(row)
+            for row in self._between(namespace, key, key):
+                return edge_of(row)
         return None
-
-    def _codes_of(self, edge_id: str) -> list[int]:
-        sql = "SELECT edge_type FROM edges WHERE id = ?"
-        stored = set(stored_codes())
-        return [code for (code,) in fetch(self._conn, sql, (id_bytes(edge_id),)) if code in stored]
 
     def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full edge ids that start with `prefix`, ascending. May read all edges."""
-        low, high = id_range(prefix, "edge")
-        found: set[bytes] = set()
         with store_faults(self._where):
-            for code in stored_codes():
-                sql = edge_sql(code, "e.id BETWEEN ? AND ? AND f.namespace = ?")
-                found.update(row[0] for row in each(self._conn, sql, (low, high, namespace)))
-        return _starting(((id,) for id in sorted(found)), "edge", prefix, limit)
+            found = {row[0] for row in self._between(namespace, *id_range(prefix, "edge"))}
+        return starting(((id,) for id in sorted(found)), "edge", prefix, limit)
+
+    def _between(self, namespace: str, low: bytes, high: bytes) -> Iterator[tuple[Any, ...]]:
+        """Edges with ids from `low` to `high`. There is no index by id: one reading of all edges
+        finds where they start, the table's key the rest."""
+        starts = fetch(
+            self._conn,
+            "SELECT DISTINCT from_row, edge_type FROM edges WHERE id BETWEEN ? AND ?",
+            (low, high),
+        )
+        stored = set(stored_codes())
+        for start, code in starts:
+            if code in stored:
+                sql = edge_sql(code, "e.from_row = ? AND e.id BETWEEN ? AND ? AND +f.namespace = ?")
+                yield from each(self._conn, sql, (start, low, high, namespace))
 
     def list_edges(
         self,
@@ -279,7 +283,8 @@ def _listed(namespace: str, listing: EntityListing) -> tuple[str, tuple[Any, ...
     return condition, values
 
 
-def _starting(rows: Any, kind: str, prefix: str, limit: int) -> list[str]:
+def starting(rows: Iterable[tuple[bytes]], kind: str, prefix: str, limit: int) -> list[str]:
+    """Full ids that start with `prefix`, at most `limit`, of the rows in their order."""
     found: list[str] = []
     for (raw,) in rows:
         if len(found) == limit:

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 from vestig import _core
 from vestig.ids import id_bytes, id_text
+from vestig.store.schema import NODE_PREFIXES
 
 __all__ = ["ENTITY", "MEMORY", "NodeScan"]
 
 MEMORY: Final = "memory"
 ENTITY: Final = "entity"
-# The projection's kinds of node: MEMORY, SUMMARY, ENTITY.
+# By the code of a node's kind, as `NODE_PREFIXES`.
 _KINDS: Final = (MEMORY, MEMORY, ENTITY)
-_PREFIXES: Final = ("mem", "mem", "ent")
 # An entity with more neighbours is returned, not expanded (G-22).
 DEGREE_MAX: Final = 1_000
 
@@ -36,7 +36,9 @@ class NodeScan:
     ) -> list[tuple[str, str, float]]:
         """(id, kind, cosine) of the nearest nodes, best first, ties by id."""
         rows = self._core.search(self._seq, vector, self._filter, memories, entities, top)
-        return [(id_text(_PREFIXES[kind], raw), _KINDS[kind], cosine) for raw, kind, cosine in rows]
+        return [
+            (id_text(NODE_PREFIXES[kind], raw), _KINDS[kind], cosine) for raw, kind, cosine in rows
+        ]
 
     def around(
         self,
@@ -52,5 +54,7 @@ class NodeScan:
         reached, wide = self._core.neighbourhood(
             self._seq, packed, depth, self._filter, memories, entities, DEGREE_MAX, others
         )
-        named = [(id_text(_PREFIXES[kind], raw), _KINDS[kind], far) for raw, kind, far in reached]
+        named = [
+            (id_text(NODE_PREFIXES[kind], raw), _KINDS[kind], far) for raw, kind, far in reached
+        ]
         return named, [id_text("ent", raw) for raw in wide]

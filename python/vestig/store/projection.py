@@ -18,11 +18,11 @@ from typing import Any, Final, TypeVar
 from vestig import _core
 from vestig._core import similar_within
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
-from vestig.ports import Ledger, LedgerView, Progress, ScanRequest
+from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest
 from vestig.store.merging import SEGMENTS_MAX, Merger, why
 from vestig.types import Degradation
 
-__all__ = ["ProjectionKeeper", "scan_of", "similar_within"]
+__all__ = ["ProjectionKeeper", "chunks_of", "scan_of", "similar_within"]
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ CLOSING_BYTES_MAX: Final = 64 << 20
 _PUBLICATIONS_MIN: Final = 2
 # Attempts to find ledger and projection at one seq while other threads write.
 _ATTEMPTS: Final = 4
-_REBUILD_CHUNK: Final = 4_096
+_CHUNK: Final = 4_096
 _POLL_S: Final = 0.02
 _TRACES_MAX: Final = 64
 
@@ -68,9 +68,9 @@ class ProjectionKeeper:
             read_only,
         )
         self._publications = 0
-        self.merger = Merger(self.core, lambda what: self._report("projection_stale", what))
+        self.merger = Merger(self.core, lambda what: self.report("projection_stale", what))
         if self.core.discarded is not None:
-            self._report("projection_rebuilt", self.core.discarded)
+            self.report("projection_rebuilt", self.core.discarded)
         elif self.core.generation == 0 and directory is not None:
             self._first_manifest()
 
@@ -78,7 +78,7 @@ class ProjectionKeeper:
         """A store has a manifest from its creation on, so a missing one was deleted."""
         with self._ledger.read() as view:
             if view.seq > 0:
-                self._report("projection_rebuilt", "no projection was found beside the ledger")
+                self.report("projection_rebuilt", "no projection was found beside the ledger")
                 self._fill(view, None)
         if not self._read_only:
             self._publish(True)
@@ -126,7 +126,7 @@ class ProjectionKeeper:
                 core.refresh()
             except _core.ProjectionDamaged as damage:
                 self._check_model()
-                self._rebuild(view, str(damage), None)
+                self._rebuild(view, str(damage))
                 return True
             seq = view.seq
             if core.applied_seq > seq:
@@ -170,7 +170,7 @@ class ProjectionKeeper:
             core = self.core
             applied = core.applied_seq
             if applied > view.seq or (applied and view.head_at(applied) != core.chain_head):
-                self._rebuild(view, "the ledger was taken as it stands", None)
+                self._rebuild(view, "the ledger was taken as it stands")
 
     def _ahead(self, view: LedgerView) -> StoreDamagedError:
         missing = self.core.applied_seq - view.seq
@@ -205,19 +205,18 @@ class ProjectionKeeper:
                     ) from error
         return self.core.rows
 
-    def _rebuild(self, view: LedgerView, why: str, progress: Progress | None) -> None:
-        self._report("projection_rebuilt", why)
+    def _rebuild(self, view: LedgerView, reason: str) -> None:
+        self.report("projection_rebuilt", reason)
         self.core.reset()
-        self._fill(view, progress)
+        self._fill(view, None)
         if not self._read_only:
             self._publish(True)
 
     def _fill(self, view: LedgerView, progress: Progress | None) -> None:
         done = 0
-        rows = view.projection_rows(0)
         # Until the last chunk is in, the projection claims nothing: an interrupted fill starts
         # again from the first row.
-        while chunk := list(itertools.islice(rows, _REBUILD_CHUNK)):
+        for chunk in chunks_of(view.projection_rows(0)):
             self.core.apply(chunk, 0, bytes(32))
             done += len(chunk)
             if progress is not None:
@@ -234,7 +233,7 @@ class ProjectionKeeper:
             with self._ledger.read() as view:
                 self.align(view)
         except VestigError as error:
-            self._report("projection_stale", f"not brought up to date ({type(error).__name__})")
+            self.report("projection_stale", f"not brought up to date ({type(error).__name__})")
         if self.core.tail_rows >= TAIL_ROWS_MAX and not self._read_only:
             self._publish(False)
             self._publications += 1
@@ -249,7 +248,7 @@ class ProjectionKeeper:
         except _core.SnapshotMoved:
             return  # another process published; the next read takes that over
         except OSError as error:
-            self._report("projection_stale", f"could not be published: {error.strerror or error}")
+            self.report("projection_stale", f"could not be published: {error.strerror or error}")
 
     def compact(self) -> int:
         """The tail and all segments into one, while others read and write; bytes written.
@@ -316,7 +315,7 @@ class ProjectionKeeper:
                 self.core.merge(SEGMENTS_MAX, CLOSING_BYTES_MAX)
             except (OSError, _core.ProjectionDamaged) as error:
                 # Nobody is left to tell but who closes; the next process finds what there was.
-                self._report("projection_stale", f"segments could not be merged: {why(error)}")
+                self.report("projection_stale", f"segments could not be merged: {why(error)}")
         self.core.close()
 
     # --- scans -----------------------------------------------------------------------------
@@ -329,9 +328,6 @@ class ProjectionKeeper:
 
     def report(self, code: str, detail: str) -> None:
         """Notes a degradation for whoever calls next."""
-        self._report(code, detail)
-
-    def _report(self, code: str, detail: str) -> None:
         self._degraded.append(Degradation(code=code, detail=detail))
 
     def take_degraded(self) -> list[Degradation]:
@@ -340,6 +336,12 @@ class ProjectionKeeper:
         while self._degraded:
             taken.append(self._degraded.popleft())
         return taken
+
+
+def chunks_of(rows: Iterator[ProjectionRow]) -> Iterator[list[ProjectionRow]]:
+    """The rows in lists of a size that memory can hold."""
+    while chunk := list(itertools.islice(rows, _CHUNK)):
+        yield chunk
 
 
 def scan_of(core: _core.Projection, seq: int, request: ScanRequest) -> _core.Scan:

@@ -11,7 +11,7 @@ from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import Listing, ProjectionRow
 from vestig.store import chain, feed, history, listing, statistics
 from vestig.store.faults import store_faults
-from vestig.store.graph_reads import GraphReads
+from vestig.store.graph_reads import GraphReads, starting
 from vestig.store.lookups import each, fetch, id_range, known_ids, select_in
 from vestig.store.rows import MEMORY_SELECT, event_of, from_json, memory_of, source_of
 from vestig.store.schema import EDGE_CODES, NODE_TABLES
@@ -65,21 +65,10 @@ class SqliteView(GraphReads):
 
     def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full memory ids that start with `prefix`, ascending."""
-        low, high = id_range(prefix, "mem")
+        sql = "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
         with store_faults(self._where):
-            rows = each(
-                self._conn,
-                "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id",
-                (low, high, namespace),
-            )
-            found: list[str] = []
-            for (raw,) in rows:
-                id = id_text("mem", raw)
-                if id.startswith(prefix):
-                    found.append(id)
-                if len(found) == limit:
-                    break
-        return found
+            rows = each(self._conn, sql, (*id_range(prefix, "mem"), namespace))
+            return starting(rows, "mem", prefix, limit)
 
     def known_hashes(self, namespace: str, hashes: Sequence[str]) -> set[str]:
         """Those of these content hashes that some memory of the namespace has, expired or not."""

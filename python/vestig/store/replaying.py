@@ -7,27 +7,27 @@ named by `changed_since`.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
 from vestig import _core
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, ProjectionRow, ScanRequest
+from vestig.store.feed import STORING
+from vestig.store.graph_feed import FED
 from vestig.store.graph_rows import aliases_of
 from vestig.store.lookups import fetch
-from vestig.store.projection import scan_of
+from vestig.store.projection import chunks_of, scan_of
 from vestig.store.reads import SqliteView
 from vestig.store.rows import from_json
-from vestig.store.schema import NO_QUESTION
+from vestig.store.schema import ENTITY_NODE, NO_QUESTION
 from vestig.times import parse_time
 from vestig.types import Entity, Status
 
 __all__ = ["PastState", "changed_since"]
 
-_CHUNK: Final = 4_096
 _STATUS: Final = {member.value: code for code, member in enumerate(Status)}
 # Places in a `ProjectionRow`.
 _SEQ: Final = 1
@@ -44,8 +44,6 @@ _EVENTS: Final = 23
 _EDGES: Final = 26
 _QUESTIONS: Final = 27
 _NAMES: Final = 28
-_ENTITY: Final = 2
-_STORING: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
 # Fields that a ranking may read and that no event gives back.
 _UNDONE: Final = frozenset(("t_invalid",))
 
@@ -70,8 +68,7 @@ class PastState:
         self.core = _core.Projection.open(None, store_uuid, dimensions, model, False)
         # entities that were current then and are not now
         self._revived: set[str] = set()
-        rows = self._rows()
-        while chunk := list(itertools.islice(rows, _CHUNK)):
+        for chunk in chunks_of(self._rows()):
             self.core.apply(chunk, 0, bytes(32))
         head = view.head_at(seq)
         assert head is not None, "the seq of a receipt of this store is in its chain"
@@ -105,7 +102,7 @@ class PastState:
                 continue
             if row[_WSEQ] <= self.seq:
                 yield row
-            elif row[_KIND] == _ENTITY:
+            elif row[_KIND] == ENTITY_NODE:
                 yield self._entity(list(row))
             else:
                 yield self._memory(list(row))
@@ -123,7 +120,7 @@ class PastState:
         stored = [event for event in reversed(events) if event[0] <= self.seq]
         for _, kind, _, _, payload in later:
             _undo(row, kind, from_json(payload))
-        storing = [event for event in stored if event[1] in _STORING]
+        storing = [event for event in stored if event[1] in STORING]
         row[_SOURCES] = list(dict.fromkeys(event[2] for event in storing))
         row[_ACTORS] = list(dict.fromkeys(e[3] for e in storing if e[3] is not None))
         row[_EVENTS] = [event for event in row[_EVENTS] if event[3] <= self.seq]
@@ -138,7 +135,7 @@ class PastState:
             )
         ]
         row[_WSEQ] = self.seq
-        return _typed(row)
+        return cast("ProjectionRow", tuple(row))
 
     def _edges(self, row: list[Any], table: str) -> list[Any]:
         """Those of its edges that were there, unended where they ended later."""
@@ -175,12 +172,7 @@ class PastState:
             new = {alias.name for alias in aliases_of(aliases) if alias.added_us >= after}
             row[_NAMES] = [row[_NAMES][0], *(n for n in row[_NAMES][1:] if n[1] not in new)]
         row[_WSEQ] = self.seq
-        return _typed(row)
-
-
-def _typed(row: list[Any]) -> ProjectionRow:
-    made: Any = tuple(row)
-    return made  # type: ignore[no-any-return]
+        return cast("ProjectionRow", tuple(row))
 
 
 def _undo(row: list[Any], kind: str, payload: dict[str, Any]) -> None:
@@ -193,7 +185,7 @@ def _undo(row: list[Any], kind: str, payload: dict[str, Any]) -> None:
     elif kind in ("PIN", "UNPIN"):
         row[_PINNED] = kind == "UNPIN"
     added = payload.get("added_tags")
-    if kind in _STORING and added:
+    if kind in STORING and added:
         row[_TAGS] = [tag for tag in row[_TAGS] if tag not in added]
     if "previous_t_invalid" in payload:
         previous = payload["previous_t_invalid"]
@@ -228,9 +220,10 @@ def changed_since(view: SqliteView, namespace: str, seq: int) -> list[str]:
         fields.update(dict.fromkeys(_fields(kind, from_json(payload))))
     if fields:
         found.append(f"fields of memories were changed: {', '.join(fields)}")
+    walked = ", ".join(map(str, FED["mem"]))
     recomputed = count(
         'SELECT COUNT(*) FROM edges e JOIN memories m ON e.from_row = m."row"'
-        " WHERE e.edge_type IN (0, 1, 2) AND m.namespace = ?1 AND e.seq > ?2"
+        f" WHERE e.edge_type IN ({walked}) AND m.namespace = ?1 AND e.seq > ?2"
         " AND e.t_created_us < (SELECT recorded_us FROM chain WHERE seq = ?2)"
     )
     if recomputed:

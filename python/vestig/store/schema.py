@@ -18,10 +18,12 @@ __all__ = [
     "EDGE_CODES",
     "EDGE_ENDS",
     "EDGE_TYPES",
+    "ENTITY_NODE",
     "GRAPH",
     "INDEX",
     "INSERT",
     "LEDGER_FILE",
+    "NODE_PREFIXES",
     "NODE_TABLES",
     "NO_QUESTION",
     "TABLE_CODES",
@@ -108,6 +110,9 @@ EDGE_ENDS: Final[tuple[tuple[str, str], ...]] = (
 # Tables of the ends of edges, by id prefix.
 NODE_TABLES: Final = {"mem": "memories", "source": "sources", "ent": "entities"}
 NO_QUESTION: Final = -1
+# Kinds of the nodes of a projection by their codes: memory, summary, entity.
+NODE_PREFIXES: Final = ("mem", "mem", "ent")
+ENTITY_NODE: Final = 2
 
 # Text is unique per (namespace, scope, author) among unexpired memories. NULL and "" are two
 # values, so each nullable column stands twice; an expired row is unique by its own number.
