@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.errors import ValidationError
-from vestig.language.entities import find_names, norm_key
+from vestig.language.entities import find_names
+from vestig.language.name_forms import norm_key
 
 
 def names(text: str) -> list[str]:

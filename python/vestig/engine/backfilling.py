@@ -28,7 +28,6 @@ from vestig.types import Degradation, Memory, Status, _Value
 
 __all__ = ["BackfillReport", "backfill"]
 
-BATCH_DEFAULT = 500
 _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
 

@@ -287,8 +287,8 @@ class Naming:
         self._table.add(id, name, *aliases)
 
     def _hear(self, place: int) -> None:
-        """Words that the item writes in lower case are common from now on."""
-        if not self._asked:
+        """Words that the item writes in lower case are common from now on, for later items."""
+        if not self._asked or len(self._items) == 1:
             return
         heard = self._heard.get(place)
         if heard is None:

@@ -1,4 +1,4 @@
-"""Names in a text, found by rules that need no store (G-03), and their normal form (D-02)."""
+"""Names in a text, found by rules that need no store (G-03)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from vestig.language.listed import listed
-from vestig.language.name_forms import LEGAL_FORMS, TITLES, norm_key, norm_name
+from vestig.language.name_forms import LEGAL_FORMS, TITLES
 from vestig.language.stopwords import NAME_STOPWORDS
 
 __all__ = [
@@ -18,8 +18,6 @@ __all__ = [
     "chosen",
     "find_names",
     "is_specific",
-    "norm_key",
-    "norm_name",
     "starts_sentence",
     "title_name",
     "without_first",

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from vestig.changes import NewEdge
-from vestig.errors import NotFoundError, ValidationError
+from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, new_id
 from vestig.types import EdgeType, Entity, Kind, Memory
 
@@ -175,8 +175,3 @@ def check_ends(request: LinkRequest, start: Memory | Entity, end: Memory | Entit
     summary = isinstance(start, Memory) and start.kind is Kind.SUMMARY
     if request.edge_type is EdgeType.SUMMARIZES and not summary:
         raise ValidationError("from_id", start.id, "a memory of kind SUMMARY for SUMMARIZES")
-
-
-def edge_not_found(id: str) -> NotFoundError:
-    """The error for an edge that this namespace does not hold."""
-    return NotFoundError("Edge", id)
