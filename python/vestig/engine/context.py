@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vestig.config import Config
 from vestig.engine.metrics import Metrics, error_type
+from vestig.engine.nodes import only
 from vestig.errors import (
     ConflictError,
     EmbeddingMismatchError,
@@ -158,10 +159,7 @@ class Context:
         text = check_id_prefix(field, id, "mem")
         if is_full_id(text, "mem"):
             return text
-        candidates = view.ids_with_prefix(namespace, text)
-        if not candidates:
+        found = only(view.ids_with_prefix(namespace, text), field, text)
+        if found is None:
             raise self.not_found(view, namespace, text)
-        if len(candidates) > 1:
-            shown = ", ".join(candidates[:5])
-            raise ValidationError(field, text, "an unambiguous id", f"it fits {shown}")
-        return candidates[0]
+        return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from vestig.changes import ChangeSet
 from vestig.engine import nodes
@@ -31,23 +31,12 @@ __all__ = [
     "show_entity",
 ]
 
-LIST_LIMIT_DEFAULT: Final = 20
 
-
-class ListedEntity(_Value, frozen=True, kw_only=True):
+class ListedEntity(nodes.Described, frozen=True, kw_only=True):
     """One entity of a page and how many memories mention it."""
 
     entity: Entity
     mentions: int
-
-    @property
-    def id(self) -> str:
-        """The entity's id."""
-        return self.entity.id
-
-    def plain_fields(self) -> dict[str, Any]:
-        """The entity's fields beside the count."""
-        return _fields(self.entity) | {"mentions": self.mentions}
 
 
 class EntityPage(_Value, frozen=True, kw_only=True):
@@ -65,7 +54,7 @@ class EntityPage(_Value, frozen=True, kw_only=True):
         return len(self.entities)
 
 
-class EntityDetail(_Value, frozen=True, kw_only=True):
+class EntityDetail(nodes.Described, frozen=True, kw_only=True):
     """One entity with the memories that mention it, newest first.
 
     `asked` is the id that was asked for when that entity was merged into this one. `memories`
@@ -79,21 +68,15 @@ class EntityDetail(_Value, frozen=True, kw_only=True):
     memories: tuple[Memory, ...] | None
     ledger_seq: int
 
-    @property
-    def id(self) -> str:
-        """The entity's id."""
-        return self.entity.id
-
     def plain_fields(self) -> dict[str, Any]:
         """The entity's fields beside what mentions it."""
-        fields = _fields(self.entity)
-        for name in self.__struct_fields__[1:]:
-            if name != "memories" or self.memories is not None:
-                fields[name] = getattr(self, name)
+        fields = super().plain_fields()
+        if self.memories is None:
+            del fields["memories"]
         return fields
 
 
-class EntityChange(_Value, frozen=True, kw_only=True):
+class EntityChange(nodes.Described, frozen=True, kw_only=True):
     """What `merge_entities` or `expire_entity` did. `entity` is what is left: the other one of a
     merge, else the expired one."""
 
@@ -106,18 +89,6 @@ class EntityChange(_Value, frozen=True, kw_only=True):
     seq: int
     degraded: tuple[Degradation, ...] = ()
 
-    @property
-    def id(self) -> str:
-        """The entity's id."""
-        return self.entity.id
-
-    def plain_fields(self) -> dict[str, Any]:
-        """The entity's fields beside what was done."""
-        fields = _fields(self.entity)
-        for name in self.__struct_fields__[1:]:
-            fields[name] = getattr(self, name)
-        return fields
-
 
 class PurgeReport(_Value, frozen=True, kw_only=True):
     """What `purge_entities` removed, or with `dry_run` would."""
@@ -128,10 +99,6 @@ class PurgeReport(_Value, frozen=True, kw_only=True):
     dry_run: bool = False
     seq: int
     degraded: tuple[Degradation, ...] = ()
-
-
-def _fields(entity: Entity) -> dict[str, Any]:
-    return {name: getattr(entity, name) for name in entity.__struct_fields__}
 
 
 def list_entities(
@@ -192,13 +159,10 @@ def show_entity(
 
 def _expired_too(view: LedgerView, space: str, text: str) -> Entity:
     """The entity itself, even when it is expired or merged."""
-    found = view.entity_ids_with_prefix(space, text)
-    if len(found) > 1:
-        raise ValidationError("id", text, "an unambiguous id", f"it fits {', '.join(found[:5])}")
-    known = view.entities(space, found)
-    if not known:
+    full = nodes.only(view.entity_ids_with_prefix(space, text), "id", text)
+    if full is None:
         raise NotFoundError("Entity", text)
-    return known[0]
+    return view.entities(space, [full])[0]
 
 
 def merge_entities(context: Context, a: object, b: object, *, namespace: object) -> EntityChange:

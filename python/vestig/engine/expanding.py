@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from vestig.engine import nodes
 from vestig.engine.context import Context
 from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, is_full_id
@@ -13,9 +14,6 @@ from vestig.recall.filters import count_argument, flag_argument
 from vestig.types import EdgeType, Memory, Status, _Value
 
 __all__ = ["Expansion", "ViaEntities", "ViaRelated", "via_both", "via_entities", "via_related"]
-
-ENTITIES_LIMIT_DEFAULT = 5
-RELATED_LIMIT_DEFAULT = 5
 
 
 class ViaEntities(_Value, frozen=True, kw_only=True):
@@ -59,12 +57,8 @@ def _known(view: LedgerView, space: str, ids: object, expired: bool) -> list[str
         text = check_id_prefix("ids", id, "mem")
         if is_full_id(text, "mem"):
             full.append(text)
-            continue
-        found = view.ids_with_prefix(space, text)
-        if len(found) > 1:
-            shown = ", ".join(found[:5])
-            raise ValidationError("ids", text, "an unambiguous id", f"it fits {shown}")
-        full.extend(found)
+        elif found := nodes.only(view.ids_with_prefix(space, text), "ids", text):
+            full.append(found)
     return [
         one.id for one in view.memories(space, list(dict.fromkeys(full))) if _seen(one, expired)
     ]

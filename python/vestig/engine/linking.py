@@ -19,10 +19,9 @@ from vestig.types import Degradation, Edge, Entity, Memory, _Value
 __all__ = ["EdgeChange", "EdgeDetail", "EdgePage", "edge", "edges", "link", "unlink"]
 
 LIST_LIMIT_DEFAULT = 20
-SNIPPET_DEFAULT = 60
 
 
-class EdgeChange(_Value, frozen=True, kw_only=True):
+class EdgeChange(nodes.Described, frozen=True, kw_only=True):
     """What `link` or `unlink` did; `changed` is false where it was already so."""
 
     edge: Edge
@@ -31,34 +30,13 @@ class EdgeChange(_Value, frozen=True, kw_only=True):
     seq: int
     degraded: tuple[Degradation, ...] = ()
 
-    @property
-    def id(self) -> str:
-        """The edge's id."""
-        return self.edge.id
 
-    def plain_fields(self) -> dict[str, Any]:
-        """The edge's fields beside what was done."""
-        fields = _fields(self.edge)
-        for name in self.__struct_fields__[1:]:
-            fields[name] = getattr(self, name)
-        return fields
-
-
-class EdgeDetail(_Value, frozen=True, kw_only=True):
+class EdgeDetail(nodes.Described, frozen=True, kw_only=True):
     """One edge and what its ends are called."""
 
     edge: Edge
     from_label: str
     to_label: str
-
-    @property
-    def id(self) -> str:
-        """The edge's id."""
-        return self.edge.id
-
-    def plain_fields(self) -> dict[str, Any]:
-        """The edge's fields and the labels of both ends."""
-        return _fields(self.edge) | {"from_label": self.from_label, "to_label": self.to_label}
 
 
 class EdgePage(_Value, frozen=True, kw_only=True):
@@ -72,10 +50,6 @@ class EdgePage(_Value, frozen=True, kw_only=True):
 
     def __len__(self) -> int:
         return len(self.edges)
-
-
-def _fields(edge: Edge) -> dict[str, Any]:
-    return {name: getattr(edge, name) for name in edge.__struct_fields__}
 
 
 def link(

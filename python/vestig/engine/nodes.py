@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
 
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, is_full_id
 from vestig.ports import LedgerView
-from vestig.types import Edge, EdgeType, Entity
+from vestig.types import Edge, EdgeType, Entity, _Value
 
-__all__ = ["entity", "following_merges", "full_edge_id", "labels"]
+__all__ = ["Described", "entity", "following_merges", "full_edge_id", "labels", "only"]
 
 
-def _one(found: Sequence[str], field: str, text: str, missing: NotFoundError) -> str:
-    """The only id that a prefix fits."""
-    if not found:
-        raise missing
+class Described(_Value, frozen=True, kw_only=True):
+    """A node or edge, the first field, with what is said of it in the others."""
+
+    @property
+    def id(self) -> str:
+        """The id of the node or edge."""
+        return str(self._first().id)
+
+    def plain_fields(self) -> dict[str, Any]:
+        """The fields of the node or edge beside the others."""
+        others = {name: getattr(self, name) for name in self.__struct_fields__[1:]}
+        return msgspec.structs.asdict(self._first()) | others
+
+    def _first(self) -> Any:
+        return getattr(self, self.__struct_fields__[0])
+
+
+def only(found: Sequence[str], field: str, text: str) -> str | None:
+    """The id among those that a prefix fits; None when there is none.
+
+    Raises:
+        ValidationError: there are several (names up to five).
+    """
     if len(found) > 1:
         shown = ", ".join(found[:5])
         raise ValidationError(field, text, "an unambiguous id", f"it fits {shown}")
-    return found[0]
+    return found[0] if found else None
 
 
 def full_edge_id(view: LedgerView, namespace: str, id: object, field: str = "id") -> str:
@@ -27,8 +49,10 @@ def full_edge_id(view: LedgerView, namespace: str, id: object, field: str = "id"
     text = check_id_prefix(field, id, "edge")
     if is_full_id(text, "edge"):
         return text
-    found = view.edge_ids_with_prefix(namespace, text)
-    return _one(found, field, text, NotFoundError("Edge", text))
+    found = only(view.edge_ids_with_prefix(namespace, text), field, text)
+    if found is None:
+        raise NotFoundError("Edge", text)
+    return found
 
 
 def following_merges(
@@ -59,8 +83,10 @@ def entity(view: LedgerView, namespace: str, id: object, field: str = "id") -> E
     """
     text = check_id_prefix(field, id, "ent")
     if not is_full_id(text, "ent"):
-        found = view.entity_ids_with_prefix(namespace, text)
-        text = _one(found, field, text, NotFoundError("Entity", text))
+        found = only(view.entity_ids_with_prefix(namespace, text), field, text)
+        if found is None:
+            raise NotFoundError("Entity", text)
+        text = found
     one = following_merges(view, namespace, [text])[text]
     if one is None:
         raise NotFoundError("Entity", text)
