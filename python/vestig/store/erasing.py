@@ -24,7 +24,7 @@ from vestig.store.faults import store_faults
 from vestig.store.ledger import SqliteLedger
 from vestig.store.lookups import each, fetch
 from vestig.store.projection import ProjectionKeeper
-from vestig.store.schema import CHAINED, INDEX, LEDGER_FILE, columns_sql
+from vestig.store.schema import CHAINED, INDEX, LEDGER_FILE, NO_QUESTION, columns_sql
 
 __all__ = ["Proof", "finish", "unfinished"]
 
@@ -36,6 +36,25 @@ _LEDGER: Final = frozenset((LEDGER_FILE, f"{LEDGER_FILE}-wal"))
 _NOT_READ: Final = f"{LEDGER_FILE}-shm"
 
 _OLDER: Final = frozenset(("manifest.new", candidates.FILE, f"{candidates.FILE}.new"))
+
+# Vectors lie in a segment filled up to a multiple of this.
+_LANES_BYTES: Final = 64 * 4
+_IN_ORDER: Final = 'SELECT "row" FROM {} ORDER BY seq, id'
+# Sections of a segment that hold vectors: nodes in its order, and the vectors of a node.
+_VECTORS: Final = (
+    ("memories", "SELECT embedding FROM vectors WHERE memory = ?"),
+    ("entities", "SELECT embedding FROM entity_vectors WHERE entity = ?"),
+)
+_ANY_VECTOR: Final = (
+    "SELECT embedding FROM vectors UNION ALL SELECT embedding FROM entity_vectors LIMIT 1"
+)
+_QUESTIONS: Final = (
+    (
+        "memories",
+        f"SELECT embedding FROM questions WHERE memory = ? AND position <> {NO_QUESTION}"
+        " ORDER BY position",
+    ),
+)
 
 _Hits = dict[tuple[int, int, int], Counter[str]]
 
@@ -274,6 +293,9 @@ def _windows(path: Path, overlap: int) -> Iterator[tuple[int, bytes]]:
 
 def _live(conn: apsw.Connection) -> Iterator[bytes]:
     """All that live records hold, in pieces: columns, unit vectors, index terms, the schema."""
+    for (embedding,) in fetch(conn, _ANY_VECTOR):
+        yield from _in_segments(conn, _VECTORS, bytes(len(_in_lanes(embedding))))
+    yield from _in_segments(conn, _QUESTIONS, b"")
     held: list[bytes] = []
     size = 0
     for value in _values(conn):
@@ -285,15 +307,38 @@ def _live(conn: apsw.Connection) -> Iterator[bytes]:
     yield b"\0".join(held)
 
 
+def _in_segments(
+    conn: apsw.Connection, nodes: Sequence[tuple[str, str]], absent: bytes
+) -> Iterator[bytes]:
+    """Unit vectors side by side as the one segment of all nodes holds them: a run may begin in one
+    and end in the next, or in the zeros that fill a vector up to whole lanes. `absent` stands for
+    a node without one. The last vector of a piece begins the next one."""
+    block = bytearray()
+    for table, vectors in nodes:
+        for (key,) in fetch(conn, _IN_ORDER.format(table)):
+            own = absent
+            for (raw,) in each(conn, vectors, (key,)):
+                own = _in_lanes(unit(raw))
+                block += own
+            if own is absent:
+                block += absent
+            if len(block) >= _CHUNK:
+                yield bytes(block)
+                block[:] = own
+    yield bytes(block)
+
+
+def _in_lanes(vector: bytes) -> bytes:
+    return vector + bytes(-len(vector) % _LANES_BYTES)
+
+
 def _values(conn: apsw.Connection) -> Iterator[bytes]:
     for (sql,) in each(conn, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
         yield _bytes(sql)
     for table in CHAINED:
         for row in each(conn, f"SELECT {columns_sql(table)} FROM {table}"):
             yield from map(_bytes, row)
-            if "embedding" in INDEX[table]:
-                yield unit(row[INDEX[table]["embedding"]])
-            elif table == "entities":
+            if table == "entities":
                 # As it stands in a segment.
                 yield from (_bytes(value.lower()) for value in row if isinstance(value, str))
             elif table == "memories":
