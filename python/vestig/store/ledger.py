@@ -16,7 +16,7 @@ import msgspec
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import ConflictError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity, Job
-from vestig.store import chain, files, forks, jobs, migrations
+from vestig.store import chain, files, forks, jobs, migrations, settings
 from vestig.store.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.faults import damaged, store_faults
 from vestig.store.lookups import fetch
@@ -31,7 +31,6 @@ __all__ = ["SqliteLedger"]
 _CHECKPOINT_PAGES: Final = 1_000
 _BATCH_CHECKPOINT_PAGES: Final = 16_384
 _BATCH_ROWS: Final = 100
-IDENTITY: Final = "embedding"
 
 
 class LedgerOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,10 +64,10 @@ class SqliteLedger:
             assert self._writer is not None
             migrations.create_tables(self._writer, migrations.MIGRATIONS)
         with self._connection() as conn, store_faults(self._where):
-            rows = fetch(conn, "SELECT value FROM meta WHERE name = 'uuid'")
-        if not rows:
+            store_uuid = settings.setting(conn, settings.UUID)
+        if store_uuid is None:
             raise damaged(self._where, "no store identity")
-        self._uuid: bytes = rows[0][0]
+        self._uuid = store_uuid
 
     def _start(self) -> None:
         """State that belongs to one process."""
@@ -166,11 +165,11 @@ class SqliteLedger:
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
         with self._connection() as conn, store_faults(self._where):
-            rows = fetch(conn, "SELECT value FROM meta WHERE name = ?", (IDENTITY,))
-        if not rows:
+            raw = settings.setting(conn, settings.IDENTITY)
+        if raw is None:
             return None
         try:
-            return msgspec.msgpack.decode(rows[0][0], type=EmbeddingIdentity)
+            return msgspec.msgpack.decode(raw, type=EmbeddingIdentity)
         except msgspec.MsgspecError as error:
             raise damaged(self._where, "an unreadable embedding identity") from error
 
@@ -328,10 +327,7 @@ class SqliteLedger:
         """Remembered without a seq; the next write transaction takes it into the chain."""
         raw = msgspec.msgpack.encode(identity)
         with self._writing() as conn, store_faults(self._where):
-            conn.execute(
-                "INSERT INTO meta VALUES (?, ?, ?, NULL) ON CONFLICT (name) DO NOTHING",
-                (IDENTITY, chain.Salts().take(), raw),
-            )
+            settings.keep(conn, settings.IDENTITY, raw)
             conn.execute("COMMIT")
 
     @contextmanager

@@ -13,6 +13,7 @@ from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store import chain, files
 from vestig.store.lookups import fetch
 from vestig.store.schema import APPLICATION_ID, CHAINED, CREATE, GRAPH, INSERT
+from vestig.store.settings import UUID
 
 __all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]
 
@@ -50,7 +51,7 @@ def create_tables(conn: apsw.Connection, migrations: Sequence[Migration]) -> Non
     conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     conn.execute(f"PRAGMA user_version = {FIRST_VERSION}")
     link = chain.Link(chain.genesis(store_uuid), 0, EARLIEST_US, [0] * len(CHAINED))
-    row = (salts.take(), "uuid", store_uuid, 0)
+    row = (salts.take(), UUID, store_uuid, 0)
     conn.execute(INSERT["meta"], row)
     link.wrote("meta", row)
     link.append(conn)

@@ -10,12 +10,11 @@ import apsw
 import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
-from vestig.store import chain, files, forks, migrations
+from vestig.store import chain, files, forks, migrations, settings
 from vestig.store.connections import open_reader, open_writer, plan_reading, require_sqlite
 from vestig.store.faults import damaged, store_faults
 from vestig.store.jobs import JobRules
 from vestig.store.ledger import LedgerOptions, SqliteLedger
-from vestig.store.lookups import fetch
 from vestig.store.migrations import Migration
 from vestig.store.witness import Witness, WitnessFiles, check_witness, witness_files
 
@@ -179,13 +178,13 @@ def _examine(
 ) -> WitnessFiles:
     """Checks the head of the chain and compares it with the witness."""
     where = str(ledger)
-    rows = fetch(conn, "SELECT value FROM meta WHERE name = 'uuid'")
-    if not rows:
+    store_uuid = settings.setting(conn, settings.UUID)
+    if store_uuid is None:
         raise damaged(where, "no store identity")
-    files_ = WitnessFiles(witness_files(ledger.parent, rows[0][0], state_dir))
+    files_ = WitnessFiles(witness_files(ledger.parent, store_uuid, state_dir))
     seen = files_.read()
     conn.execute("BEGIN")
-    seq, head = chain.check_head(conn, where, rows[0][0])
+    seq, head = chain.check_head(conn, where, store_uuid)
     if accept:
         files_.write(Witness(seq + 1, head), lower=True)
     else:

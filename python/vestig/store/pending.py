@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["IDENTITY_KEY", "PENDING_TABLE", "entity_key", "question_key"]
+import apsw
+
+from vestig.store.lookups import fetch
+
+__all__ = ["IDENTITY_KEY", "PENDING_TABLE", "entity_key", "is_pending", "question_key"]
 
 PENDING_TABLE: Final = "new_vectors"
 # A memory's key is its row. At 0, where none is, stands the identity of the model in work.
 IDENTITY_KEY: Final = 0
+
+
+def is_pending(conn: apsw.Connection) -> bool:
+    """Whether the table is there."""
+    sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
+    return bool(fetch(conn, sql, (PENDING_TABLE,)))
 
 
 def entity_key(row: int) -> int:

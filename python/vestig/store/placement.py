@@ -9,9 +9,9 @@ import apsw
 
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_bytes
-from vestig.store import chain
+from vestig.store import chain, settings
 from vestig.store.lookups import fetch, next_row
-from vestig.store.schema import CHAINED, INSERT, NODE_TABLES, columns_sql
+from vestig.store.schema import CHAINED, INSERT, NODE_TABLES
 from vestig.store.writes import SqliteTransaction
 
 __all__ = ["Placement"]
@@ -116,9 +116,8 @@ class Placement:
         last = max(seq_of_file if self._keep_seq else first, *self._links, first)
         if last > _LINKS_FREE + _LINKS_PER_LINE * lines + first:
             raise ValidationError("seq", last, "a seq in keeping with the number of lines")
-        self._take_meta(last)
-        ((packed,),) = fetch(self._conn, "SELECT counts FROM chain WHERE seq = ?", (txn.seq,))
-        counts = chain.unpack_counts(packed)
+        settings.take_into_chain(self._conn, self._link(last), last)
+        counts = txn.counts
         head = txn.head
         for seq in range(first, last + 1):
             head = self._link(seq).close(self._conn, head, counts)
@@ -126,10 +125,3 @@ class Placement:
         txn.rows_written = rows
         txn.applied = last, head
         return last
-
-    def _take_meta(self, seq: int) -> None:
-        """Settings of the store without a seq go under the chain."""
-        rows = fetch(self._conn, f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL")
-        for salt, name, value, _seq in rows:
-            self._conn.execute("UPDATE meta SET seq = ? WHERE name = ?", (seq, name))
-            self._link(seq).wrote("meta", (salt, name, value, seq))

@@ -20,11 +20,13 @@ from vestig.store.export_records import Header
 from vestig.store.faults import store_faults
 from vestig.store.graph_reads import stored_codes
 from vestig.store.ledger import SqliteLedger
-from vestig.store.lookups import fetch, select_in
+from vestig.store.lookups import select_in
 from vestig.store.portable import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
-from vestig.store.restoring import ORIGIN, Restoration, RestoreReport
+from vestig.store.restoring import Restoration, RestoreReport
 from vestig.store.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
+from vestig.store.settings import ORIGIN, setting
 from vestig.store.verify import verify
+from vestig.store.writes import NO_CLOCK
 
 __all__ = ["RestoreReport", "export", "restore"]
 
@@ -117,10 +119,11 @@ def _write_lines(ledger: SqliteLedger, out: BinaryIO, namespace: str | None) -> 
                 f"{where}: expected an intact ledger to export, found {len(findings)} damaged"
                 " places; run `vestig doctor`"
             )
+        origin = setting(conn, ORIGIN)
         header = Header(
             schema=EXPORT_SCHEMA,
             format_version=EXPORT_VERSION,
-            origin=_origin(conn, ledger.store_uuid).hex(),
+            origin=(ledger.store_uuid if origin is None else origin).hex(),
             seq=view.seq,
             namespace=namespace,
             embedding=identity,
@@ -130,11 +133,6 @@ def _write_lines(ledger: SqliteLedger, out: BinaryIO, namespace: str | None) -> 
             counts[kind] += 1
             out.write(encode_line((kind, fields)) + b"\n")
     return {"lines": counts.total() + 1, **counts}
-
-
-def _origin(conn: apsw.Connection, store_uuid: bytes) -> bytes:
-    rows = fetch(conn, "SELECT value FROM meta WHERE name = ?", (ORIGIN,))
-    return bytes(rows[0][0]) if rows else store_uuid
 
 
 def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -362,8 +360,7 @@ def restore(
         ConflictError: a namespace that is not empty, or an id that stands for something else.
         EmbeddingMismatchError: the vectors are of another model than the store's.
     """
-    # The earliest time leaves the transaction's time at the last one the ledger recorded.
-    with ledger.write(_NO_CLOCK) as txn:
+    with ledger.write(NO_CLOCK) as txn:
         work = Restoration(txn, merge=merge, namespace=namespace, identity=identity)
         for number, line in enumerate(lines, 1):
             if line.strip():
@@ -374,6 +371,3 @@ def restore(
     if progress is not None:
         progress(report.lines, report.lines)
     return report
-
-
-_NO_CLOCK: Final = -(2**62)

@@ -21,15 +21,15 @@ from vestig.ids import id_text
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store import chain
 from vestig.store.faults import damaged, store_faults
-from vestig.store.ledger import IDENTITY, SqliteLedger
+from vestig.store.ledger import SqliteLedger
 from vestig.store.lookups import fetch
-from vestig.store.pending import IDENTITY_KEY, PENDING_TABLE
+from vestig.store.pending import IDENTITY_KEY, PENDING_TABLE, is_pending
 from vestig.store.schema import INDEX, INSERT, NO_QUESTION, columns_sql
+from vestig.store.settings import IDENTITY
+from vestig.store.writes import NO_CLOCK
 
 __all__ = ["ReembedCounts", "pending_rows", "reembed"]
 
-# The earliest time leaves the transaction's time at the last one the ledger recorded.
-_NO_CLOCK: Final = -(2**62)
 _CREATE: Final = f"""CREATE TABLE IF NOT EXISTS {PENDING_TABLE} (
     memory INTEGER PRIMARY KEY, digest BLOB NOT NULL, embedding BLOB NOT NULL
 ) STRICT"""
@@ -124,15 +124,10 @@ def reembed(
 
 def pending_rows(conn: apsw.Connection) -> int | None:
     """Vectors of an unfinished run, or None when there is none."""
-    if not _exists(conn):
+    if not is_pending(conn):
         return None
     rows = fetch(conn, f"SELECT COUNT(*) FROM {PENDING_TABLE} WHERE memory <> {IDENTITY_KEY}")
     return int(rows[0][0])
-
-
-def _exists(conn: apsw.Connection) -> bool:
-    sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
-    return bool(fetch(conn, sql, (PENDING_TABLE,)))
 
 
 def _digest(row: int, embedding: bytes) -> bytes:
@@ -150,7 +145,7 @@ def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
     mark = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
     with ledger._writing() as conn, store_faults(_where(ledger)):
         conn.execute(_CREATE)
-        found = fetch(conn, f"SELECT * FROM {PENDING_TABLE} WHERE memory = 0")
+        found = fetch(conn, f"SELECT * FROM {PENDING_TABLE} WHERE memory = {IDENTITY_KEY}")
         if found != [mark]:
             conn.execute(f"DELETE FROM {PENDING_TABLE}")
             conn.execute(f"INSERT INTO {PENDING_TABLE} VALUES (?, ?, ?)", mark)
@@ -216,18 +211,16 @@ def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -
 def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int, int] | None:
     """(replaced, added, seq); None when a text came in meanwhile, or another run began."""
     where = _where(ledger)
-    with ledger.write(_NO_CLOCK) as txn, store_faults(where):
+    with ledger.write(NO_CLOCK) as txn, store_faults(where):
         conn = txn.connection
         raw = msgspec.msgpack.encode(identity)
-        if not _exists(conn) or fetch(
-            conn, f"SELECT embedding FROM {PENDING_TABLE} WHERE memory = 0"
-        ) != [(raw,)]:
+        sql = f"SELECT embedding FROM {PENDING_TABLE} WHERE memory = {IDENTITY_KEY}"
+        if not is_pending(conn) or fetch(conn, sql) != [(raw,)]:
             raise damaged(where, "no vectors to switch to: another run took them away")
         if any(fetch(conn, f"SELECT 1 FROM {kind.without()} LIMIT 1") for kind in _KINDS):
             return None
         seq = txn.seq + 1
-        counts = fetch(conn, "SELECT counts FROM chain WHERE seq = ?", (txn.seq,))
-        link = chain.Link(txn.head, seq, txn.recorded_us, chain.unpack_counts(counts[0][0]))
+        link = txn.new_link()
         replaced = added = 0
         for kind in _KINDS:
             work = _Switching(conn, link, identity.model, seq, where)
@@ -236,7 +229,7 @@ def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int
         _set_identity(conn, link, raw, seq)
         conn.execute(f"DROP TABLE {PENDING_TABLE}")
         txn.rows_written = replaced + added
-        txn.applied = seq, link.append(conn)
+        txn.close_link(link)
     return replaced, added, seq
 
 
@@ -295,7 +288,7 @@ class _Switching:
 
 
 def _set_identity(conn: apsw.Connection, link: chain.Link, raw: bytes, seq: int) -> None:
-    """The new identity, and every setting that had no seq yet, under the chain."""
+    """The new identity, under the chain."""
     new = (chain.Salts().take(), IDENTITY, raw, seq)
     old = fetch(conn, f"SELECT {columns_sql('meta')} FROM meta WHERE name = ?", (IDENTITY,))
     if old:
@@ -309,8 +302,3 @@ def _set_identity(conn: apsw.Connection, link: chain.Link, raw: bytes, seq: int)
         link.replaced("meta", old[0], new)
     else:
         link.wrote("meta", new)
-    for salt, name, value, _seq in fetch(
-        conn, f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL"
-    ):
-        conn.execute("UPDATE meta SET seq = ? WHERE name = ?", (seq, name))
-        link.wrote("meta", (salt, name, value, seq))

@@ -16,7 +16,7 @@ from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text
 from vestig.store import chain, marks
 from vestig.store.lookups import fetch, known_ids, select_in
-from vestig.store.pending import PENDING_TABLE, entity_key, question_key
+from vestig.store.pending import PENDING_TABLE, entity_key, is_pending, question_key
 from vestig.store.removing_graph import (
     Act,
     Removal,
@@ -138,8 +138,7 @@ def _write_anew(removal: Removal, going: set[int], seq: int) -> None:
 
 def _pending_vectors(removal: Removal) -> list[bytes]:
     """Vectors that an unfinished re-embedding made for what goes."""
-    sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
-    if not fetch(removal.conn, sql, (PENDING_TABLE,)):
+    if not is_pending(removal.conn):
         return []
     of: dict[str, Callable[[int], int]] = {
         "memories": int, "entities": entity_key, "questions": question_key,

@@ -32,18 +32,15 @@ from vestig.store.export_records import (
     VectorRecord,
 )
 from vestig.store.identity import same_model
-from vestig.store.ledger import IDENTITY
 from vestig.store.lookups import fetch
 from vestig.store.portable import columns_of, decode_line
 from vestig.store.restoring_graph import GraphRestoration, taken
 from vestig.store.rows import from_json
 from vestig.store.schema import COLUMNS, INDEX, columns_sql
+from vestig.store.settings import IDENTITY, ORIGIN, keep, setting
 from vestig.store.writes import SqliteTransaction
 
-__all__ = ["ORIGIN", "Restoration", "RestoreReport"]
-
-# Name in `meta` of the store that an export first came from.
-ORIGIN: Final = "origin"
+__all__ = ["Restoration", "RestoreReport"]
 
 
 class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,10 +117,10 @@ class Restoration(GraphRestoration):
             raise ValidationError("record", "header", "one header, on the first line")
         if header.namespace is None and self._namespace is not None:
             raise ValidationError("namespace", self._namespace, "none for an export of them all")
-        rows = fetch(self._conn, "SELECT value FROM meta WHERE name = ?", (IDENTITY,))
+        stored = setting(self._conn, IDENTITY)
         mine = self._identity
-        if mine is None and rows:
-            mine = msgspec.msgpack.decode(rows[0][0], type=EmbeddingIdentity)
+        if mine is None and stored is not None:
+            mine = msgspec.msgpack.decode(stored, type=EmbeddingIdentity)
         theirs = header.embedding
         if theirs is not None:
             if mine is not None and not same_model(mine, theirs):
@@ -133,17 +130,10 @@ class Restoration(GraphRestoration):
                     " configure that model and import into a store of its own, then run"
                     " `vestig rebuild --embeddings`"
                 )
-            if not rows:
-                self._meta(IDENTITY, msgspec.msgpack.encode(theirs))
+            keep(self._conn, IDENTITY, msgspec.msgpack.encode(theirs))
         if self._keep_seq:
-            self._meta(ORIGIN, bytes.fromhex(header.origin))
+            keep(self._conn, ORIGIN, bytes.fromhex(header.origin))
         self._header = header
-
-    def _meta(self, name: str, value: bytes) -> None:
-        self._conn.execute(
-            "INSERT INTO meta VALUES (?, ?, ?, NULL) ON CONFLICT (name) DO NOTHING",
-            (name, self._salts.take(), value),
-        )
 
     def _check_seq(self, record: Record) -> None:
         assert self._header is not None

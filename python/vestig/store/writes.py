@@ -21,7 +21,7 @@ from vestig.changes import (
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
 from vestig.ports import UniquenessCollision
-from vestig.store import chain, lookups, patches, removing
+from vestig.store import chain, lookups, patches, removing, settings
 from vestig.store.faults import store_faults
 from vestig.store.graph_writes import GraphWriter
 from vestig.store.lookups import fetch, select_in
@@ -29,8 +29,10 @@ from vestig.store.reads import SqliteView
 from vestig.store.rows import from_json, memory_row, to_json
 from vestig.store.schema import COLUMNS, INSERT, NODE_TABLES, columns_sql
 
-__all__ = ["SqliteTransaction"]
+__all__ = ["NO_CLOCK", "SqliteTransaction"]
 
+# A time before all others: the transaction keeps the last one that the ledger recorded.
+NO_CLOCK: Final = -(2**62)
 _KINDS: Final = {"mem": "Memory", "source": "Source", "ent": "Entity", "chunk": "Chunk"}
 
 
@@ -65,7 +67,7 @@ class SqliteTransaction(SqliteView):
         """
         assert self.applied is None, "apply may be called once"
         self._namespace = changes.namespace
-        link = self._new_link()
+        link = self.new_link()
         with store_faults(self._where):
             self._sources(link, changes.sources)
             self._find_rows(changes)
@@ -82,9 +84,7 @@ class SqliteTransaction(SqliteView):
             graph.edges(changes.edges)
             self._supersessions(link, changes.supersessions)
             self._jobs(changes.jobs)
-            self._meta(link)
-            head = link.append(self._conn)
-        self.applied = self._new_seq, head
+            self.close_link(link)
         return self._new_seq
 
     def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removing.Removed:
@@ -100,10 +100,9 @@ class SqliteTransaction(SqliteView):
             for id in ids:
                 if id not in rows:
                     raise NotFoundError("Memory", id)
-            link = self._new_link()
+            link = self.new_link()
             removed = removing.remove(self._conn, link, rows, self._act(namespace, actor))
-            self._meta(link)
-            self.applied = self._new_seq, link.append(self._conn)
+            self.close_link(link)
         self.rows_written = sum(removed.rows.values())
         return removed
 
@@ -112,7 +111,7 @@ class SqliteTransaction(SqliteView):
         `apply`."""
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
-            link = self._new_link()
+            link = self.new_link()
             counts = removing.collect(self._conn, link, self._act(namespace, None))
             self._close(link, counts)
         return counts
@@ -130,7 +129,7 @@ class SqliteTransaction(SqliteView):
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
             rows = removing.expired_entities(self._conn, namespace, ids)
-            link = self._new_link()
+            link = self.new_link()
             counts = removing.purge(self._conn, link, rows, self._act(namespace, actor))
             self._close(link, counts)
         return counts
@@ -141,13 +140,22 @@ class SqliteTransaction(SqliteView):
     def _close(self, link: chain.Link, counts: dict[str, int]) -> None:
         """The link, when anything went."""
         if any(counts.values()):
-            self._meta(link)
-            self.applied = self._new_seq, link.append(self._conn)
+            self.close_link(link)
         self.rows_written = sum(counts.values())
 
-    def _new_link(self) -> chain.Link:
-        counts = chain.unpack_counts(self._counts)
-        return chain.Link(self._head, self._new_seq, self.recorded_us, counts)
+    @property
+    def counts(self) -> list[int]:
+        """Rows of each table under the chain before this transaction."""
+        return chain.unpack_counts(self._counts)
+
+    def new_link(self) -> chain.Link:
+        """The link that this transaction fills, for the other files of this room."""
+        return chain.Link(self._head, self._new_seq, self.recorded_us, self.counts)
+
+    def close_link(self, link: chain.Link) -> None:
+        """Nothing is written after it."""
+        settings.take_into_chain(self._conn, link, self._new_seq)
+        self.applied = self._new_seq, link.append(self._conn)
 
     def _graph(self, link: chain.Link) -> GraphWriter:
         return GraphWriter(
@@ -351,13 +359,6 @@ class SqliteTransaction(SqliteView):
                 (id_bytes(new.id), row, new.kind, self.recorded_us, self.recorded_us),
             )
             patches.write_processing(self._conn, row, "pending")
-
-    def _meta(self, link: chain.Link) -> None:
-        """Takes settings of the store that were written since into the chain."""
-        rows = fetch(self._conn, f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL")
-        for salt, name, value, _seq in rows:
-            self._conn.execute("UPDATE meta SET seq = ? WHERE name = ?", (self._new_seq, name))
-            link.wrote("meta", (salt, name, value, self._new_seq))
 
     def _unique(self, sql: str, values: Sequence[Any]) -> None:
         try:

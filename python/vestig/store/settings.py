@@ -1,0 +1,45 @@
+"""Values of the store as a whole, by name: its identity, its model, where it came from.
+
+A setting is written without a seq; the next write transaction takes it into the chain.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import apsw
+
+from vestig.store import chain
+from vestig.store.lookups import fetch
+from vestig.store.schema import columns_sql
+
+__all__ = ["IDENTITY", "ORIGIN", "UUID", "keep", "setting", "take_into_chain"]
+
+UUID: Final = "uuid"
+# The model that made the vectors.
+IDENTITY: Final = "embedding"
+# The store that an export first came from.
+ORIGIN: Final = "origin"
+
+
+def setting(conn: apsw.Connection, name: str) -> bytes | None:
+    """The value of a setting; None where there is none."""
+    rows = fetch(conn, "SELECT value FROM meta WHERE name = ?", (name,))
+    value: bytes | None = rows[0][0] if rows else None
+    return value
+
+
+def keep(conn: apsw.Connection, name: str, value: bytes) -> None:
+    """Writes a setting that is not there yet."""
+    conn.execute(
+        "INSERT INTO meta VALUES (?, ?, ?, NULL) ON CONFLICT (name) DO NOTHING",
+        (name, chain.Salts().take(), value),
+    )
+
+
+def take_into_chain(conn: apsw.Connection, link: chain.Link, seq: int) -> None:
+    """Settings that were written since the last link become part of this one."""
+    rows = fetch(conn, f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL")
+    for salt, name, value, _seq in rows:
+        conn.execute("UPDATE meta SET seq = ? WHERE name = ?", (seq, name))
+        link.wrote("meta", (salt, name, value, seq))
