@@ -10,7 +10,6 @@ import pytest
 from vestig.commit.names import (
     GivenEntity,
     Use,
-    evidence_text,
     given_entities,
     kept,
     link,
@@ -21,6 +20,7 @@ from vestig.commit.names import (
 from vestig.commit.questions import clean, given_questions, is_allowed, made
 from vestig.commit.rows import Rows
 from vestig.errors import ValidationError
+from vestig.language.evidence import evidence_text
 from vestig.language.gazetteer import Mentioned, best
 from vestig.language.ontology import read_ontology
 from vestig.types import EdgeType

@@ -11,7 +11,8 @@ from scripted import Opener
 
 import vestig
 from vestig.errors import NotFoundError, ValidationError
-from vestig.lifecycle.edges import ALL_TYPES, cut
+from vestig.language.evidence import evidence_text
+from vestig.lifecycle.edges import ALL_TYPES
 from vestig.testing import FrozenClock
 
 PUMP, GASKET, LEDGER, CANOE = (
@@ -52,7 +53,7 @@ def test_x_d06_evidence_is_cut(store: vestig.Vestig, pair: list[str]) -> None:
     assert edge.evidence == "e" * 197 + "..."
     again = store.link(*reversed(pair), "RELATED", evidence="e" * 200).edge
     assert again.evidence == "e" * 200
-    assert (cut("abcdef", 2), cut("", 2)) == ("..", "")
+    assert (evidence_text("abcdef", 2), evidence_text("", 2)) == ("..", "")
 
 
 def test_x_d07_an_unknown_type_names_the_ten(store: vestig.Vestig, pair: list[str]) -> None:
@@ -265,7 +266,12 @@ def test_x_g06_limits_expired_and_empty(store: vestig.Vestig, four: dict[str, st
     assert {one.memory.id for one in more} == {four["b"], four["c"]}
     store.archive(four["c"])
     assert store.expand_via_entities([four["a"]]) == []
-    for fields in ({"limit": -1}, {"min_confidence": 1.5}, {"include_expired": 1}):
+    for fields in (
+        {"limit": -1},
+        {"min_confidence": 1.5},
+        {"min_confidence": 10**400},
+        {"include_expired": 1},
+    ):
         with pytest.raises(ValidationError):
             store.expand_via_entities([four["a"]], **fields)  # type: ignore[arg-type]
 

@@ -13,6 +13,7 @@ from vestig.commit.values import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, label
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import new_id
+from vestig.language.evidence import evidence_text
 from vestig.language.gazetteer import Mentioned
 from vestig.language.name_forms import aliases_of, norm_key
 from vestig.language.ontology import UNTYPED, Ontology
@@ -21,7 +22,6 @@ from vestig.types import EdgeType
 __all__ = [
     "GivenEntity",
     "Use",
-    "evidence_text",
     "given_entities",
     "kept",
     "link",
@@ -31,7 +31,6 @@ __all__ = [
     "typed",
 ]
 
-_CUT: Final = "..."
 _FIELDS: Final = ("name", "type", "confidence", "evidence")
 
 
@@ -166,18 +165,6 @@ def new_entity(
         model="" if embedding is None else model,
         embedding=embedding,
     )
-
-
-def evidence_text(text: str, length_max: int) -> str:
-    """Evidence of an edge, cut to `m4.entity_extraction.max_evidence_length` (D-03).
-
-    Example:
-        >>> evidence_text("0123456789", 8)
-        '01234...'
-    """
-    if len(text) <= length_max:
-        return text
-    return text[: max(0, length_max - len(_CUT))] + _CUT[:length_max]
 
 
 class NameSettings(Protocol):

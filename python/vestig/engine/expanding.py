@@ -9,6 +9,7 @@ from vestig.engine import nodes
 from vestig.engine.context import Context
 from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, is_full_id
+from vestig.lifecycle.edges import number_argument
 from vestig.ports import LedgerView
 from vestig.recall.filters import count_argument, flag_argument
 from vestig.types import EdgeType, Memory, Status, _Value
@@ -41,11 +42,8 @@ class Expansion(_Value, frozen=True, kw_only=True):
     via_related: tuple[ViaRelated, ...]
 
 
-def _confidence(value: object) -> float:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not 0.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
-        raise ValidationError("min_confidence", value, "a number from 0 to 1")
-    return float(value)  # type: ignore[arg-type]
+def _least(min_confidence: object) -> float:
+    return number_argument("min_confidence", min_confidence, 1.0, "a number from 0 to 1")
 
 
 def _known(view: LedgerView, space: str, ids: object, expired: bool) -> list[str]:
@@ -59,9 +57,7 @@ def _known(view: LedgerView, space: str, ids: object, expired: bool) -> list[str
             full.append(text)
         elif found := nodes.only(view.ids_with_prefix(space, text), "ids", text):
             full.append(found)
-    return [
-        one.id for one in view.memories(space, list(dict.fromkeys(full))) if _seen(one, expired)
-    ]
+    return [*_visible(view, space, list(dict.fromkeys(full)), expired)]
 
 
 def _seen(memory: Memory, expired: bool) -> bool:
@@ -78,23 +74,17 @@ def _sure(confidence: float | None, least: float) -> bool:
     return confidence is None or confidence >= least
 
 
-def _by_entities(
-    view: LedgerView, space: str, given: list[str], expired: bool, least: float
-) -> dict[str, set[str]]:
+def _sharing(view: LedgerView, space: str, given: list[str], least: float) -> dict[str, set[str]]:
     """Other memory → the entities that it shares with the given ones."""
     mentioned = [one for one in view.mentions(space, given) if _sure(one.confidence, least)]
     ids = list(dict.fromkeys(one.entity_id for one in mentioned))
     shared: dict[str, set[str]] = {}
     inputs = set(given)
-    alive = {one.id for one in view.entities(space, ids) if one.expired_at is None}
     for entity_id in ids:
-        if entity_id not in alive:
-            continue
         for edge in view.edges(space, entity_id, EdgeType.MENTIONS):
             if edge.from_id not in inputs and _sure(edge.confidence, least):
                 shared.setdefault(edge.from_id, set()).add(entity_id)
-    kept = _visible(view, space, sorted(shared), expired)
-    return {id: entities for id, entities in shared.items() if id in kept}
+    return shared
 
 
 def via_entities(
@@ -110,18 +100,18 @@ def via_entities(
     most = count_argument("limit", limit, least=0)
     expired = flag_argument("include_expired", include_expired)
     chosen = context.config.settings.m4.graph_expansion
-    least = _confidence(chosen.min_confidence if min_confidence is None else min_confidence)
+    least = _least(chosen.min_confidence if min_confidence is None else min_confidence)
     space = context.in_namespace(namespace)
     with context.operation("expand_via_entities"), context.ledger.read() as view:
         given = _known(view, space, ids, expired)
         if not given or not most:
             return []
-        shared = _by_entities(view, space, given, expired, least)
-        best = sorted(shared, key=lambda id: (-len(shared[id]), id))[:most]
-        memories = _visible(view, space, best, expired)
+        shared = _sharing(view, space, given, least)
+        kept = _visible(view, space, sorted(shared), expired)
+        best = sorted(kept, key=lambda id: (-len(shared[id]), id))[:most]
         return [
             ViaEntities(
-                memory=memories[id],
+                memory=kept[id],
                 shared_entities=tuple(sorted(shared[id])),
                 expansion_score=len(shared[id]),
             )
@@ -141,7 +131,7 @@ def via_related(
     """Memories with a RELATED edge, heaviest first, ties by id."""
     most = count_argument("limit", limit, least=0)
     expired = flag_argument("include_expired", include_expired)
-    least = _confidence(min_confidence)
+    least = _least(min_confidence)
     space = context.in_namespace(namespace)
     with context.operation("expand_via_related"), context.ledger.read() as view:
         given = _known(view, space, ids, expired)

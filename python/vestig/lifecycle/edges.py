@@ -11,9 +11,17 @@ import msgspec
 from vestig.changes import NewEdge
 from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, new_id
+from vestig.language.evidence import evidence_text
 from vestig.types import EdgeType, Entity, Kind, Memory
 
-__all__ = ["ALL_TYPES", "LinkRequest", "check_ends", "cut", "edge_type_argument", "link_request"]
+__all__ = [
+    "ALL_TYPES",
+    "LinkRequest",
+    "check_ends",
+    "edge_type_argument",
+    "link_request",
+    "number_argument",
+]
 
 AFFECTS: Final = "AFFECTS"
 # The ten types of D-03; AFFECTS is a view of the event log.
@@ -30,7 +38,6 @@ _MAKERS: Final = {
     AFFECTS: "it is a view of the event log, which every change of a memory writes",
 }
 _RELATION_CHARS_MAX: Final = 200
-_CUT: Final = "..."
 
 
 class LinkRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +91,13 @@ def _linkable(value: object) -> EdgeType:
     return EdgeType(word)
 
 
-def _number(field: str, value: object, most: float, allowed: str) -> float:
+def number_argument(field: str, value: object, most: float, allowed: str) -> float:
+    """A finite number from 0 to `most`; true is no number.
+
+    Example:
+        >>> number_argument("weight", 1, 2.0, "a number from 0 to 2")
+        1.0
+    """
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         # NaN is in no range; what no float can hold is above it.
         number = float(value) if abs(value) <= sys.float_info.max else math.inf
@@ -119,18 +132,6 @@ def _relation(value: object, edge_type: EdgeType) -> str | None:
     return label
 
 
-def cut(evidence: str, length_max: int) -> str:
-    """Evidence as it is stored: longer than allowed ends in `...` (D-03).
-
-    Example:
-        >>> cut("abcdefgh", 6), cut("abcdef", 6)
-        ('abc...', 'abcdef')
-    """
-    if len(evidence) <= length_max:
-        return evidence
-    return (evidence[: max(0, length_max - len(_CUT))] + _CUT)[:length_max]
-
-
 def link_request(
     from_id: object,
     to_id: object,
@@ -151,16 +152,18 @@ def link_request(
     prefix = _LINKABLE[kind]
     sure = None
     if confidence is not None:
-        sure = _number("confidence", confidence, 1.0, "a number from 0 to 1, or null")
+        sure = number_argument("confidence", confidence, 1.0, "a number from 0 to 1, or null")
     return LinkRequest(
         from_id=check_id_prefix("from_id", from_id, prefix),
         to_id=check_id_prefix("to_id", to_id, prefix),
         prefix=prefix,
         edge_type=kind,
         relation=_relation(relation, kind),
-        weight=_number("weight", weight, math.inf, "a finite number >= 0"),
+        weight=number_argument("weight", weight, math.inf, "a finite number >= 0"),
         confidence=sure,
-        evidence=None if evidence is None else cut(_plain("evidence", evidence), evidence_max),
+        evidence=None
+        if evidence is None
+        else evidence_text(_plain("evidence", evidence), evidence_max),
     )
 
 

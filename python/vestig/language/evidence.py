@@ -1,0 +1,22 @@
+"""The words that an edge gives as its reason."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["evidence_text"]
+
+_CUT: Final = "..."
+
+
+def evidence_text(text: str, length_max: int) -> str:
+    """Evidence as an edge stores it: at most `m4.entity_extraction.max_evidence_length` code
+    points; what is longer ends in `...` (D-03).
+
+    Example:
+        >>> evidence_text("abcdefgh", 6), evidence_text("abcdef", 6)
+        ('abc...', 'abcdef')
+    """
+    if len(text) <= length_max:
+        return text
+    return text[: max(0, length_max - len(_CUT))] + _CUT[:length_max]
