@@ -41,7 +41,7 @@ class RecallMethods:
             ...     store.recall("where is the spare key?").results[0].id == id
             True
         """
-        found: RecallResult = engine.recalling.recall_fields(self._context, query, dict(fields))
+        found: RecallResult = engine.recalling.recall(self._context, query, dict(fields))
         return found
 
     def replay_receipt(self, receipt: Receipt | Mapping[str, Any] | str) -> ReplayReport:

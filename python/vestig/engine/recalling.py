@@ -26,17 +26,18 @@ from vestig.recall.request import RecallPlan, RecallRequest
 from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
 
-__all__ = ["Scored", "answer", "recall", "recall_fields", "scored"]
+__all__ = ["recall"]
 
 _FIELDS: Final = (*RecallRequest.__struct_fields__, "config", "profile")
 
 
-class Scored(msgspec.Struct, frozen=True, kw_only=True):
+class _Scored(msgspec.Struct, frozen=True, kw_only=True):
     """What one consistent read brought home."""
 
     asking: Asking
     scan: Any
     question: Question
+    ids: list[str]
     memories: dict[str, Memory]
     replaced: dict[str, list[str]]
     questions: dict[str, list[str]]
@@ -53,7 +54,7 @@ def _milliseconds(since: float) -> float:
     return (time.perf_counter() - since) * 1e3
 
 
-def scored(view: LedgerView, asking: Asking, analyse_ms: float = 0.0) -> Scored:
+def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
     """The scan and the texts, of one seq."""
     started = time.perf_counter()
     checked = asking.asked.plan
@@ -65,7 +66,7 @@ def scored(view: LedgerView, asking: Asking, analyse_ms: float = 0.0) -> Scored:
     started = time.perf_counter()
     ids = [id_text("mem", row.id) for row in scan.rows]
     memories = {memory.id: memory for memory in view.memories(namespace, ids)}
-    asked_of = [id_text("mem", row.id) for row in scan.rows if row.hypothetical is not None]
+    asked_of = [id for id, row in zip(ids, scan.rows, strict=True) if row.hypothetical is not None]
     if checked.moments.past:
         known = checked.moments.known_at_us
         ends = view.ends_before(namespace, known)
@@ -75,10 +76,11 @@ def scored(view: LedgerView, asking: Asking, analyse_ms: float = 0.0) -> Scored:
                 memory, ends=ends, reinforced=reinforced, known_at=from_us(known)
             )
     why_not = () if expected is None else engine.expecting.why_not(asking, scan, expected)
-    return Scored(
+    return _Scored(
         asking=asking,
         scan=scan,
         question=question,
+        ids=ids,
         memories=memories,
         replaced=replaced_as_known(view, namespace, ids, checked.moments),
         questions=view.questions(namespace, asked_of) if asked_of else {},
@@ -148,26 +150,26 @@ class _Recall:
         result.timings_ms["total"] = _milliseconds(started)
         return result
 
-    def read(self, view: LedgerView, core: Any, asked: Asked) -> Scored:
+    def read(self, view: LedgerView, core: Any, asked: Asked) -> _Scored:
         """Analysis that needs the store, the scan, the texts."""
         mark = time.perf_counter()
         # what a receipt repeats, and what changes are compared with, is the exact scan
         exact = self.plan.receipt or bool(self.plan.expect)
         scan = self.context.keeper.scan if exact else engine.indexing.scanner(self.context, view)
         asking = Asking(self.context, view, core, scan, asked)
-        return scored(view, asking, _milliseconds(mark))
+        return _scored(view, asking, _milliseconds(mark))
 
-    def hits(self, found: Scored) -> list[RecallHit]:
+    def hits(self, found: _Scored) -> list[RecallHit]:
         """Rows and memories joined, with reasons."""
         hits = []
         shown = found.asking.recipe.explained
-        for row in found.scan.rows:
-            memory = found.memories[id_text("mem", row.id)]
+        for id, row in zip(found.ids, found.scan.rows, strict=True):
+            memory = found.memories[id]
             reason = explain(
                 row,
                 memory,
-                found.replaced.get(memory.id, ()),
-                found.questions.get(memory.id, ()),
+                found.replaced.get(id, ()),
+                found.questions.get(id, ()),
                 found.question,
                 shown,
             )
@@ -177,12 +179,12 @@ class _Recall:
                     score=row.final_score,
                     similarity=reason.similarity,
                     reason=reason,
-                    embedding=self.embedding(found, memory.id),
+                    embedding=self.embedding(found, id),
                 )
             )
         return hits
 
-    def embedding(self, found: Scored, id: str) -> Any:
+    def embedding(self, found: _Scored, id: str) -> Any:
         """A hit's vector as numbers; UNSET unless asked for, None when there is none."""
         if not self.plan.include_vectors:
             return UNSET
@@ -201,7 +203,7 @@ class _Recall:
         except StoreLockedError:
             warnings.append("the access was not counted: the store is locked")
 
-    def notice(self, found: Scored, hits: list[RecallHit]) -> None:
+    def notice(self, found: _Scored, hits: list[RecallHit]) -> None:
         """Degradations that lie in the data."""
         self.degraded.extend(self.context.keeper.take_degraded())
         skipped = found.scan.unembedded
@@ -218,7 +220,7 @@ class _Recall:
             )
         self.context.metrics.degraded(self.degraded)
 
-    def result(self, found: Scored, hits: list[RecallHit], warnings: list[str]) -> RecallResult:
+    def result(self, found: _Scored, hits: list[RecallHit], warnings: list[str]) -> RecallResult:
         """The answer (R-17)."""
         at, scan, asking = self.plan.moments, found.scan, found.asking
         result = RecallResult(
@@ -290,23 +292,14 @@ def _moment(us: int | None) -> Any:
     return None if us is None else from_us(us)
 
 
-def recall(context: Context, request: RecallRequest, overrides: Any, profile: Any) -> RecallResult:
-    """The routine behind `recall` and `search`."""
-    if profile is not None and not isinstance(profile, str):
-        raise ValidationError("profile", profile, "the name of a recall profile")
-    return answer(context, context.effective(overrides, profile), request)
-
-
-def recall_fields(context: Context, query: Any, given: dict[str, Any]) -> RecallResult:
+def recall(context: Context, query: Any, given: dict[str, Any]) -> RecallResult:
     """`recall` with its fields as they were named."""
     check_names(given, _FIELDS, "a field of recall")
     overrides, profile = given.pop("config", None), given.pop("profile", None)
-    return recall(context, RecallRequest(query=query, **given), overrides, profile)
-
-
-def answer(context: Context, config: Config, request: RecallRequest) -> RecallResult:
-    """One recall under a configuration."""
-    checked = planned(context, config, request)
+    if profile is not None and not isinstance(profile, str):
+        raise ValidationError("profile", profile, "the name of a recall profile")
+    config = context.effective(overrides, profile)
+    checked = planned(context, config, RecallRequest(query=query, **given))
     with context.operation("recall"):
         result = _Recall(context, config, checked).run()
         for stage, spent in result.timings_ms.items():

@@ -130,9 +130,14 @@ def _labels(row: ScanRow, question: Question) -> list[str]:
 def signals_of(row: ScanRow, memory: Memory | None, question: Question) -> dict[str, SignalTrace]:
     """Every term with its weight; the sum of weight · normalised is L where the base is linear,
     that of the metadata's terms S_meta elsewhere (Q-02, R-07)."""
+    return _signals(row, _matched(row, memory, question), question)
+
+
+def _signals(
+    row: ScanRow, matched: Mapping[str, tuple[str, ...]], question: Question
+) -> dict[str, SignalTrace]:
     linear = question.base == "linear"
     weights = question.weights[row.origin] if linear else question.meta_shares
-    matched = _matched(row, memory, question)
     signals = {}
     if linear and "bias" in weights:
         signals["bias"] = SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])
@@ -180,11 +185,16 @@ def _first_sentence(row: ScanRow, question: Question) -> str:
     return "Direct match by words (the query had no vector)."
 
 
+# signal → how what matched is told
+_SAID: Final = {"keyword": "Keywords:", "temporal": "Time:", "entity": "Via entity"}
+
+
 def _sentences(
     row: ScanRow,
     memory: Memory,
     flags: Sequence[str],
     hypothetical: Hypothetical | None,
+    matched: Mapping[str, tuple[str, ...]],
     question: Question,
 ) -> str:
     parts = [_first_sentence(row, question)]
@@ -192,14 +202,9 @@ def _sentences(
         parts.append(
             f'Through stored question "{hypothetical.question}" ({hypothetical.cosine:.4f}).'
         )
-    if row.matched_keywords:
-        parts.append(f"Keywords: {', '.join(row.matched_keywords)}.")
-    windows = _matched_windows(memory, question)
-    if windows:
-        parts.append(f"Time: {', '.join(windows)}.")
-    labels = _labels(row, question)
-    if labels:
-        parts.append(f"Via entity {', '.join(labels)}.")
+    for name, said in _SAID.items():
+        if matched[name]:
+            parts.append(f"{said} {', '.join(matched[name])}.")
     if row.tracerank != 1.0:
         parts.append(f"Reinforced {row.events}×; TraceRank {row.tracerank:.4f}.")
     if "no_longer_valid" in flags and memory.t_invalid is not None:
@@ -244,6 +249,7 @@ def explain(
     if row.hypothetical is not None:
         index, cosine = row.hypothetical
         hypothetical = Hypothetical(question=questions[index], cosine=cosine)
+    matched = _matched(row, memory, question)
     scores, walked = parts.include_scores, parts.include_path
     return Reason(
         retrieval_method=method,
@@ -251,7 +257,7 @@ def explain(
         final_score=row.final_score,
         semantic_score=row.semantic_score if scores else UNSET,
         hypothetical=hypothetical if scores else UNSET,
-        signals=signals_of(row, memory, question) if scores else UNSET,
+        signals=_signals(row, matched, question) if scores else UNSET,
         alpha_used=row.alpha_used if scores else UNSET,
         metadata_score=row.metadata_score if scores else UNSET,
         start_score=row.start_score if scores else UNSET,
@@ -264,7 +270,7 @@ def explain(
         path_score=row.path_score if walked else UNSET,
         tracerank_boost=_boost(row) if scores else UNSET,
         flags=tuple(flags),
-        explanation=_sentences(row, memory, flags, hypothetical, question),
+        explanation=_sentences(row, memory, flags, hypothetical, matched, question),
     )
 
 
