@@ -70,8 +70,7 @@ def holdings(store: Vestig, benchmark: Benchmark) -> Holdings:
 def _asking_matters(settings: Settings) -> bool:
     """Whether the limit of a call can change what stands first: by the walk or the pool."""
     m5 = settings.m5
-    walks = getattr(getattr(m5, "traversal", None), "enabled", False)
-    return bool(m5.enabled and (walks or m5.start_node.direct_pool != "all"))
+    return m5.enabled and (m5.traversal.enabled or m5.start_node.direct_pool != "all")
 
 
 class Asker:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any, Final
 
 import msgspec
@@ -66,6 +67,8 @@ _SWITCHES: Final = (
     "m5.start_node.direct_pool",
     "m5.enabled",
 )
+# Without these switches nothing is left to rank by when the query has no vector.
+_NEED_WORDS: Final = frozenset(("m5.enabled", "m5.signals.lexical.enabled"))
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,19 +232,20 @@ class _Why:
                 yield from self.filter_removed(filters[0])
             return
         if self.settings.recall.min_score is not None:
-            yield from self.keyed("filter", "recall.min_score", self.settings, None)
+            yield from self.keyed("filter", "recall.min_score", None)
         yield from self.switches()
         yield from self.weights()
         yield from self.limits()
 
-    def keyed(self, kind: str, key: str, settings: Any, after: Any) -> Iterator[Change]:
+    def value(self, key: str) -> Any:
+        """The effective value of a key."""
+        return reduce(getattr, key.split("."), self.settings)
+
+    def keyed(self, kind: str, key: str, after: Any) -> Iterator[Change]:
         """One key of the configuration with another value."""
-        before = settings
-        for name in key.split("."):
-            before = getattr(before, name)
         rank = self.rank_with(overrides={key: after})
         if rank is not None:
-            yield Change(kind=kind, key=key, before=before, after=after, rank=rank)
+            yield Change(kind=kind, key=key, before=self.value(key), after=after, rank=rank)
 
     # --- filters ---------------------------------------------------------------------------
 
@@ -307,14 +311,11 @@ class _Why:
                 continue
             if key == "m5.start_node.direct_pool":
                 if m5.start_node.direct_pool != "all":
-                    yield from self.keyed("switch", key, self.settings, "all")
+                    yield from self.keyed("switch", key, "all")
                 continue
-            value = self.settings
-            for name in key.split("."):
-                value = getattr(value, name)
             if self.asking.asked.vector is None and key in _NEED_WORDS:
                 continue
-            yield from self.keyed("switch", key, self.settings, not value)
+            yield from self.keyed("switch", key, not self.value(key))
 
     def weights(self) -> Iterator[Change]:
         """Each signal's weight between a quarter and four times itself."""
@@ -379,10 +380,6 @@ class _Why:
             if limit >= self.scan.eligible:
                 return
             limit = min(2 * limit, self.scan.eligible)
-
-
-# Switches without which nothing is left to rank by when the query has no vector.
-_NEED_WORDS: Final = frozenset(("m5.enabled", "m5.signals.lexical.enabled"))
 
 
 def _each(ids: bytes) -> set[bytes]:
