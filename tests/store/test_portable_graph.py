@@ -137,6 +137,25 @@ def test_a_chain_of_merged_entities_is_restored() -> None:
     assert merged == [ids[1], ids[2], None]
 
 
+def test_a_merged_entity_that_takes_a_name_in_use_is_refused_with_its_line() -> None:
+    store = open_ledger(None)
+    first, second = (made.entity(name, embedding=None) for name in ("First", "Second"))
+    merged = EntityPatch(entity_id=first.id, columns={"merged_into": second.id}, expired=True)
+    for parts in ({"entities": (first, second)}, {"entity_patches": (merged,)}):
+        with store.write(made.NOW) as txn:
+            txn.apply(ChangeSet(namespace="default", **parts))
+    records = parsed(exported(store))
+    (victim,) = (r for r in of(records, "entity") if r["canonical_name"] == "First")
+    place = records.index(victim) + 1
+    # As no store holds it: unexpired, and waiting for a later line.
+    victim.update(expired_at=None, norm_key="PERSON:second")
+    copy = open_ledger(None)
+    with pytest.raises(ConflictError, match=f"line {place}: expected a name .* entity"):
+        restore(copy, lines(records))
+    with copy.read() as view:
+        assert view.seq == 0
+
+
 BROKEN: dict[str, tuple[str, Callable[[Line], Any]]] = {
     "aliases": ("entity", lambda r: r.update(aliases=["a"])),
     "merged into nothing": ("entity", lambda r: r.update(merged_into="ent_" + "0" * 32)),

@@ -34,7 +34,7 @@ from vestig.store.export_records import (
 from vestig.store.identity import same_model
 from vestig.store.lookups import fetch
 from vestig.store.portable import columns_of, decode_line
-from vestig.store.restoring_graph import GraphRestoration, taken
+from vestig.store.restoring_graph import GraphRestoration, taken, waiting_line
 from vestig.store.rows import from_json
 from vestig.store.schema import COLUMNS, INDEX, columns_sql
 from vestig.store.settings import IDENTITY, ORIGIN, keep, setting
@@ -341,17 +341,11 @@ class Restoration(GraphRestoration):
             raise ValidationError("line 1", "nothing", "the header of an export")
         self._insert_merged()
         for number, record, row in self._waiting:
-            try:
+            unique = (
+                "a text that no other unexpired memory of its namespace, scope and author holds"
+            )
+            with waiting_line(number, "a memory of this export", unique):
                 self._insert_memory(record, row)
-            except ValidationError as error:
-                raise ValidationError(
-                    f"line {number}, {error.field}", error.value, "a memory of this export"
-                ) from None
-            except apsw.ConstraintError as error:
-                raise ConflictError(
-                    f"line {number}: expected a text that no other unexpired memory of its"
-                    " namespace, scope and author holds; nothing was written"
-                ) from error
         last = self._txn.seq
         if self._counts:
             last = self._close_links(self._header.seq, self._lines, self._counts.total())

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import apsw
 
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_bytes
@@ -22,7 +26,7 @@ from vestig.store.portable import columns_of
 from vestig.store.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, NO_QUESTION
 from vestig.store.writes import SqliteTransaction
 
-__all__ = ["GraphRestoration", "taken"]
+__all__ = ["GraphRestoration", "taken", "waiting_line"]
 
 
 def taken(id: str) -> ConflictError:
@@ -31,6 +35,18 @@ def taken(id: str) -> ConflictError:
         f"{id}: expected an id that is free in this store, another namespace holds it;"
         " nothing was written"
     )
+
+
+@contextmanager
+def waiting_line(number: int, named: str, unique: str) -> Iterator[None]:
+    """What a line that waited for a later one was refused for: what it names is not `named`, or
+    what it brings is not `unique`."""
+    try:
+        yield
+    except ValidationError as error:
+        raise ValidationError(f"line {number}, {error.field}", error.value, named) from None
+    except apsw.ConstraintError as error:
+        raise ConflictError(f"line {number}: expected {unique}; nothing was written") from error
 
 
 class GraphRestoration(Placement):
@@ -112,12 +128,9 @@ class GraphRestoration(Placement):
     def _insert_merged(self) -> None:
         """Entities that were merged into one of a later line."""
         for number, record, row in self._merged:
-            try:
+            unique = "a name that no other unexpired entity of its namespace has"
+            with waiting_line(number, "an entity of this export", unique):
                 self._insert_entity(record, row)
-            except ValidationError as error:
-                raise ValidationError(
-                    f"line {number}, {error.field}", error.value, "an entity of this export"
-                ) from None
 
     def _entity_vector(self, record: EntityVectorRecord) -> bool:
         self._check_model(record)
