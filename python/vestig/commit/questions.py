@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, Final, Protocol
 
 from vestig.commit.normalise import check_unicode
@@ -64,17 +65,7 @@ _FAILURE: Final = (
         "What was learnt about {0}?",
     ),
 )
-_Rules = tuple[tuple[re.Pattern[str], str], ...]
-
-
-def _compiled(rules: Iterable[tuple[str, str]]) -> _Rules:
-    return tuple((re.compile(pattern, re.I | re.S), question) for pattern, question in rules)
-
-
-_RULES: Final[dict[str, _Rules]] = {
-    "problem-solution": _compiled(_PROBLEM),
-    "learning-failure": _compiled(_FAILURE),
-}
+_RULES: Final = {"problem-solution": _PROBLEM, "learning-failure": _FAILURE}
 # What is asked of a first sentence that no rule knows.
 _OTHERWISE: Final = {
     "problem-solution": "How is this solved: {0}?",
@@ -90,6 +81,17 @@ _LOWERED: Final = frozenset(
         " any all every each no using"
     )
 )
+
+
+_Rules = tuple[tuple[re.Pattern[str], str], ...]
+
+
+@cache
+def _rules(trigger: str) -> _Rules:
+    """Compiled at their first use: few stores make questions."""
+    return tuple(
+        (re.compile(pattern, re.I | re.S), question) for pattern, question in _RULES[trigger]
+    )
 
 
 class Hyde(Protocol):
@@ -148,9 +150,9 @@ def made(text: str, trigger: str, most: int) -> tuple[str, ...]:
         >>> made("The login loop was fixed by clearing the cookies.", "problem-solution", 2)
         ('How was the login loop fixed?',)
     """
-    rules = _RULES.get(trigger)
-    if rules is None:
+    if trigger not in _RULES:
         return ()
+    rules = _rules(trigger)
     sentences = [part for part in _END.split(text.strip()) if part.strip()]
     found = [_question(part, rules) for part in sentences[:_SENTENCES]]
     if found and found[0] is None:
