@@ -13,6 +13,7 @@ from vestig.errors import ValidationError
 
 __all__ = [
     "ID_PREFIXES",
+    "check_id_prefix",
     "check_namespace",
     "id_bytes",
     "id_text",
@@ -27,7 +28,7 @@ NAMESPACE_CHARS_MAX: Final = 64
 _NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 _FULL = re.compile(
-    r"(mem|ent|edge|evt|source|chunk|doc|job|req)"
+    rf"({'|'.join(ID_PREFIXES)})"
     r"_([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})"
 )
 

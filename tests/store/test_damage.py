@@ -113,6 +113,15 @@ def test_x_d05_a_changed_row_is_found(store: Path, table: str, change_: str) -> 
                 list(view.projection_rows(0))
 
 
+def test_x_d05_an_edge_to_an_entity_that_is_gone_is_not_served(store: Path) -> None:
+    fill(store)
+    assert change(store, "DELETE FROM entities") == 1
+    with open_ledger(store) as ledger, ledger.read() as view:
+        with pytest.raises(StoreDamagedError, match=r"edges of mem_.* without end"):
+            list(view.projection_rows(0))
+        assert {f.check for f in ledger.verify_all()} >= {"counts", "ends"}
+
+
 @pytest.mark.parametrize("table", [t for t in COLUMNS if t not in ("memories", "sources")])
 def test_x_d05_a_removed_row_is_found(store: Path, table: str) -> None:
     fill(store)

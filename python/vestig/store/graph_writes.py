@@ -40,6 +40,8 @@ _RELATION: Final = EDGE_CODES["RELATION"]
 _EDGE_INSERT: Final = f"{INSERT['edges']} ON CONFLICT DO NOTHING"
 _EDGE_KEY: Final = ("from_row", "edge_type", "to_row", "relation", "expired_seq")
 _KEY_AT: Final = tuple(INDEX["edges"][column] for column in _EDGE_KEY)
+_THIS_EDGE: Final = " AND ".join(f"{column} = ?" for column in _EDGE_KEY)
+_START_TABLE: Final = tuple(NODE_TABLES.get(start) for start, _end in EDGE_ENDS)
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
 _Q: Final = INDEX["questions"]
@@ -62,8 +64,7 @@ def touched_node(code: int, row: int) -> int | None:
 def delete_edges(conn: apsw.Connection, rows: Iterable[Sequence[Any]]) -> None:
     """Deletes rows of the table by their key."""
     conn.executemany(
-        "DELETE FROM edges WHERE from_row = ? AND edge_type = ? AND to_row = ?"
-        " AND relation = ? AND expired_seq = ?",
+        f"DELETE FROM edges WHERE {_THIS_EDGE}",
         [[row[at] for at in _KEY_AT] for row in rows],
     )
 
@@ -278,8 +279,7 @@ class GraphWriter:
             new[_X[column]] = value
         sets = ", ".join(f"{column} = ?" for column in columns)
         self._conn.execute(
-            f"UPDATE edges SET {sets} WHERE from_row = ? AND edge_type = ? AND to_row = ?"
-            " AND relation = ? AND expired_seq = ?",
+            f"UPDATE edges SET {sets} WHERE {_THIS_EDGE}",
             (*columns.values(), *(old[at] for at in _KEY_AT)),
         )
         self._link.replaced("edges", old, new)
@@ -293,26 +293,17 @@ class GraphWriter:
             rows = list(select_in(self._conn, f"{every} WHERE id IN (?*)", tuple(keys)))
         else:
             rows = [row for row in each(self._conn, every) if row[0] in keys]
-        starts: dict[str, set[int]] = {}
+        starts: dict[str | None, list[tuple[Any, ...]]] = {}
         for row in rows:
-            table = NODE_TABLES.get(EDGE_ENDS[row[_X["edge_type"]]][0])
-            if table is not None:
-                starts.setdefault(table, set()).add(row[_X["from_row"]])
-        mine = {
-            (table, number)
-            for table, numbers in starts.items()
-            for (number,) in select_in(
-                self._conn,
-                f'SELECT "row" FROM {table} WHERE +namespace = ? AND "row" IN (?*)',
-                tuple(numbers),
-                (self._namespace,),
-            )
-        }
-        return {
-            id_text("edge", row[0]): row
-            for row in rows
-            if (NODE_TABLES.get(EDGE_ENDS[row[_X["edge_type"]]][0]), row[_X["from_row"]]) in mine
-        }
+            starts.setdefault(_START_TABLE[row[_X["edge_type"]]], []).append(row)
+        starts.pop(None, None)
+        found: dict[str, tuple[Any, ...]] = {}
+        for table, edges in starts.items():
+            sql = f'SELECT "row" FROM {table} WHERE +namespace = ? AND "row" IN (?*)'
+            numbers = tuple({edge[_X["from_row"]] for edge in edges})
+            mine = {row for (row,) in select_in(self._conn, sql, numbers, (self._namespace,))}
+            found |= {id_text("edge", e[0]): e for e in edges if e[_X["from_row"]] in mine}
+        return found
 
     def _touch_start(self, edge: Sequence[Any]) -> None:
         node = touched_node(edge[_X["edge_type"]], edge[_X["from_row"]])

@@ -9,7 +9,7 @@ import apsw
 from vestig.ids import id_text
 from vestig.store.graph_reads import edge_sql, stored_codes
 from vestig.store.graph_rows import edge_of
-from vestig.store.lookups import each, fetch
+from vestig.store.lookups import each, fetch, select_in
 from vestig.store.rows import from_json
 from vestig.store.schema import EDGE_ENDS
 from vestig.times import from_us, parse_time
@@ -51,13 +51,8 @@ def supersession_chain(conn: apsw.Connection, row: int) -> list[SupersessionReco
                 if other not in seen:
                     seen.add(other)
                     open_ends.append(other)
-    ids = {
-        number: id_text("mem", fetch(
-conn,
-'SELECT id FROM memories WHERE "row" = ?', (number,)
-        )[0][0])
-        for number in seen
-    }  # fmt: skip
+    sql = 'SELECT "row", id FROM memories WHERE "row" IN (?*)'
+    ids = {number: id_text("mem", id) for number, id in select_in(conn, sql, sorted(seen))}
     return [
         SupersessionRecord(
             superseding_id=ids[superseding],

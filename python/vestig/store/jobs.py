@@ -12,7 +12,7 @@ from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError
 from vestig.ids import id_text
 from vestig.ports import Job
-from vestig.store.lookups import each, fetch, known_ids, select_in
+from vestig.store.lookups import each, fetch, known_ids, rows_of, select_in
 from vestig.store.patches import write_processing
 from vestig.store.schema import NODE_TABLES
 
@@ -63,11 +63,8 @@ def take_due(
 
 def find(conn: apsw.Connection, job_id: str) -> tuple[int, int, str, int] | None:
     """(row, memory row, state, attempts) of a job."""
-    keys = list(known_ids([job_id], "job"))
-    rows = fetch(
-conn,
-'SELECT "row", memory, state, attempts FROM jobs WHERE id = ?', keys
-    ) if keys else []  # fmt: skip
+    sql = 'SELECT "row", memory, state, attempts FROM jobs WHERE id IN (?*)'
+    rows = list(select_in(conn, sql, tuple(known_ids([job_id], "job"))))
     return rows[0] if rows else None
 
 
@@ -142,12 +139,9 @@ def touch(conn: apsw.Connection, namespace: str, touched: AccessTouch) -> None:
 
 
 def _rows(conn: apsw.Connection, namespace: str, prefix: str, ids: Sequence[str]) -> list[int]:
-    keys = known_ids(ids, prefix)
-    sql = f'SELECT id, "row" FROM {NODE_TABLES[prefix]} WHERE +namespace = ? AND id IN (?*)'
-    rows: dict[bytes, int] = dict(select_in(conn, sql, tuple(keys), (namespace,)))
-    known = {keys[id] for id in rows}
+    rows = rows_of(conn, NODE_TABLES[prefix], namespace, known_ids(ids, prefix))
     for id in ids:
-        if id not in known:
+        if id not in rows:
             raise NotFoundError("Memory" if prefix == "mem" else "Entity", id)
     return list(rows.values())
 

@@ -9,7 +9,7 @@ import apsw
 
 from vestig.ids import id_bytes, is_full_id
 
-__all__ = ["each", "fetch", "id_range", "known_ids", "next_row", "select_in"]
+__all__ = ["each", "fetch", "id_range", "known_ids", "next_row", "rows_of", "select_in"]
 
 _CHUNK_MAX: Final = 512
 
@@ -52,6 +52,14 @@ def next_row(conn: apsw.Connection, table: str) -> int:
 def known_ids(ids: Sequence[str], prefix: str) -> dict[bytes, str]:
     """16 bytes → id for the well-formed ids of one kind; others cannot be in the ledger."""
     return {id_bytes(id): id for id in ids if is_full_id(id, prefix)}
+
+
+def rows_of(
+    conn: apsw.Connection, table: str, namespace: str, keys: dict[bytes, str]
+) -> dict[str, int]:
+    """id → row number, for those of these nodes that the namespace holds."""
+    sql = f'SELECT id, "row" FROM {table} WHERE +namespace = ? AND id IN (?*)'
+    return {keys[id]: row for id, row in select_in(conn, sql, tuple(keys), (namespace,))}
 
 
 def id_range(prefix: str, kind: str) -> tuple[bytes, bytes]:

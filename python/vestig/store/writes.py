@@ -24,7 +24,7 @@ from vestig.ports import UniquenessCollision
 from vestig.store import chain, lookups, patches, removing, settings
 from vestig.store.faults import store_faults
 from vestig.store.graph_writes import GraphWriter
-from vestig.store.lookups import fetch, select_in
+from vestig.store.lookups import fetch, rows_of
 from vestig.store.reads import SqliteView
 from vestig.store.rows import from_json, memory_row, to_json
 from vestig.store.schema import COLUMNS, INSERT, NODE_TABLES, columns_sql
@@ -191,11 +191,7 @@ class SqliteTransaction(SqliteView):
         wanted.difference_update([new.id for new in changes.memories], self._rows)
         for prefix, table in NODE_TABLES.items():
             keys = _keys(wanted, f"{prefix}_")
-            if not keys:
-                continue
-            sql = f'SELECT id, "row" FROM {table} WHERE +namespace = ? AND id IN (?*)'
-            for id, row in select_in(self._conn, sql, tuple(keys), (self._namespace,)):
-                self._rows[keys[id]] = row
+            self._rows.update(rows_of(self._conn, table, self._namespace, keys))
 
     def _row_of(self, id: str) -> int:
         row = self._rows.get(id)
@@ -318,10 +314,7 @@ class SqliteTransaction(SqliteView):
                 patches.write_processing(self._conn, row, patch.columns["processing"])
 
     def _look_up(self, *ids: str) -> dict[str, int]:
-        keys = _keys(ids, "mem_")
-        sql = 'SELECT id, "row" FROM memories WHERE +namespace = ? AND id IN (?*)'
-        rows = select_in(self._conn, sql, tuple(keys), (self._namespace,))
-        return {keys[found]: row for found, row in rows}
+        return rows_of(self._conn, "memories", self._namespace, _keys(ids, "mem_"))
 
     def _events(self, link: chain.Link, events: Sequence[NewEvent]) -> None:
         if not events:
