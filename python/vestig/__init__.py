@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from vestig.answers import RecallHit, RecallResult
     from vestig.engine import Vestig
     from vestig.engine import open_store as open
     from vestig.engine.evaluating import evaluate
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     )
     from vestig.evaluation.report import EvaluationReport
     from vestig.recall.search_result import SearchHit, SearchResult
-    from vestig.results import MemoryDetail, RecallHit, RecallResult
+    from vestig.results import MemoryDetail
     from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
 
 __all__ = [
@@ -77,8 +78,8 @@ _HOME: Final = {
     "Event": "vestig.types",
     "Memory": "vestig.types",
     "MemoryDetail": "vestig.results",
-    "RecallHit": "vestig.results",
-    "RecallResult": "vestig.results",
+    "RecallHit": "vestig.answers",
+    "RecallResult": "vestig.answers",
     "SearchHit": "vestig.recall.search_result",
     "SearchResult": "vestig.recall.search_result",
     "Vestig": "vestig.engine",

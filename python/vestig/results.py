@@ -1,27 +1,9 @@
-"""What reading calls return: results, their reasons, reports. Immutable values."""
+"""What calls return beside the answers of recall: pages, details, reports. Immutable values."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from vestig.answers import (
-    Analysis,
-    Change,
-    Counts,
-    Formula,
-    Hypothetical,
-    QueryEntity,
-    Reason,
-    RecallHit,
-    RecallResult,
-    Receipt,
-    ReplayReport,
-    SignalTrace,
-    Standing,
-    Step,
-    TraceRankBoost,
-    WhyNot,
-)
 from vestig.types import (
     Degradation,
     Event,
@@ -33,30 +15,14 @@ from vestig.types import (
 )
 
 __all__ = [
-    "Analysis",
-    "Change",
-    "Counts",
     "DoctorReport",
     "EnrichReport",
     "Finding",
     "ForgetReport",
-    "Formula",
     "GcReport",
-    "Hypothetical",
     "ImportReport",
     "MemoryDetail",
     "MemoryPage",
-    "QueryEntity",
-    "Reason",
-    "RecallHit",
-    "RecallResult",
-    "Receipt",
-    "ReplayReport",
-    "SignalTrace",
-    "Standing",
-    "Step",
-    "TraceRankBoost",
-    "WhyNot",
 ]
 
 

@@ -15,7 +15,7 @@ from vestig.engine.embedding import embedded_text, remember_identity
 from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import Job, LedgerView
-from vestig.recall.request import count_argument, flag_argument
+from vestig.recall.filters import count_argument, flag_argument
 from vestig.results import EnrichReport
 from vestig.times import to_us
 from vestig.types import Degradation, EventType, Kind, Memory, PossibleUpdate, Status

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
-from vestig.engine.changing import clock_notice, finish
+from vestig.engine.changing import Undo, clock_notice, finish
 from vestig.engine.context import Context
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.fields import ForgetFilter
 from vestig.hints import check_names
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
-from vestig.recall.request import RecallRequest, build_filter, moments
+from vestig.recall.filters import RecallRequest, build_filter, moments
 from vestig.results import ForgetReport, GcReport
 from vestig.store import erasing
 from vestig.store.removing import Removed
@@ -29,10 +30,6 @@ _PREFIX_IDS_MAX: Final = 1_000
 _NAMES: Final = frozenset(ForgetFilter.__annotations__)
 # What a filter may hold beside a condition; alone it would mean everything.
 _MODIFIERS: Final = frozenset(("tags_mode", "include_expired", "include_archived", "exclude_ids"))
-
-
-class _Undo(Exception):
-    """Leaves a transaction without writing."""
 
 
 def forget(
@@ -56,22 +53,19 @@ def forget(
         found = [] if by_id else _matching(context, space, wanted)
         removed, seq = Removed(rows={"memories": 0}), 0
         memories: list[Memory] = []
-        try:
-            with context.ledger.write(context.now_us()) as txn:
-                seq = txn.seq
-                named = _named(context, txn, space, wanted["ids"]) if by_id else found
-                memories = txn.memories(space, named)
-                if by_id:
-                    _check_all(context, txn, space, named, memories)
-                _check_pins(memories, force=bool(force))
-                if memories:
-                    removed = txn.forget(space, [memory.id for memory in memories], actor=who)
-                    if dry_run:
-                        raise _Undo
-                    degraded.extend(clock_notice(txn.clock_stepped_back))
-                    seq += 1
-        except _Undo:
-            pass
+        with suppress(Undo), context.ledger.write(context.now_us()) as txn:
+            seq = txn.seq
+            named = _named(context, txn, space, wanted["ids"]) if by_id else found
+            memories = txn.memories(space, named)
+            if by_id:
+                _check_all(context, txn, space, named, memories)
+            _check_pins(memories, force=bool(force))
+            if memories:
+                removed = txn.forget(space, [memory.id for memory in memories], actor=who)
+                if dry_run:
+                    raise Undo
+                degraded.extend(clock_notice(txn.clock_stepped_back))
+                seq += 1
         proof = erasing.Proof()
         if memories and not dry_run:
             finish(context, degraded)
@@ -126,14 +120,11 @@ def gc(context: Context, *, dry_run: object) -> GcReport:
     counts: dict[str, int] = {}
     seq = 0
     with context.operation("gc"):
-        try:
-            with context.ledger.write(context.now_us()) as txn:
-                counts = txn.collect(context.namespace)
-                seq = txn.seq + (1 if any(counts.values()) and not dry_run else 0)
-                if dry_run:
-                    raise _Undo
-        except _Undo:
-            pass
+        with suppress(Undo), context.ledger.write(context.now_us()) as txn:
+            counts = txn.collect(context.namespace)
+            seq = txn.seq + (1 if any(counts.values()) and not dry_run else 0)
+            if dry_run:
+                raise Undo
         if any(counts.values()) and not dry_run:
             finish(context, [])
         return GcReport(

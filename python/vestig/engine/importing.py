@@ -17,7 +17,7 @@ from vestig.errors import ValidationError
 from vestig.ingest.formats import Format
 from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
 from vestig.ports import Progress
-from vestig.recall.request import scopes_argument
+from vestig.recall.filters import scopes_argument
 from vestig.results import ImportReport
 from vestig.store.portability import restore
 from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError

@@ -17,8 +17,9 @@ from vestig.engine.ranking import Recipe, recipe
 from vestig.ids import id_bytes
 from vestig.language import temporal, words
 from vestig.ports import LedgerView, ScanRequest
+from vestig.recall.filters import RecallRequest
 from vestig.recall.reason import META_SIGNALS, Question, shares
-from vestig.recall.request import RecallPlan, RecallRequest, plan
+from vestig.recall.request import RecallPlan, plan
 from vestig.recall.seeds import chosen_seed
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow

@@ -11,8 +11,8 @@ from vestig.changes import AccessTouch
 from vestig.engine.context import Context
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ports import LedgerView, Listing
+from vestig.recall.filters import Moments, count_argument, flag_argument, scopes_argument
 from vestig.recall.reason import at_known_time, flags_of
-from vestig.recall.request import Moments, count_argument, flag_argument, scopes_argument
 from vestig.results import MemoryDetail, MemoryPage
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (

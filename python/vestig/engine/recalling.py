@@ -21,8 +21,9 @@ from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.hints import check_names
 from vestig.ids import id_text
 from vestig.ports import LedgerView
+from vestig.recall.filters import RecallRequest
 from vestig.recall.reason import Question, at_known_time, explain
-from vestig.recall.request import RecallPlan, RecallRequest
+from vestig.recall.request import RecallPlan
 from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
 

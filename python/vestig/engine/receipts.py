@@ -19,7 +19,7 @@ from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_text
 from vestig.language import words
-from vestig.recall.request import RecallRequest
+from vestig.recall.filters import RecallRequest
 from vestig.store.replaying import PastState, changed_since
 from vestig.times import format_us, to_plain
 

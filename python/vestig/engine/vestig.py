@@ -16,7 +16,7 @@ from vestig.engine.opening import OpenRequest, open_context
 from vestig.engine.recall_methods import RecallMethods
 from vestig.fields import CommitFields, ForgetFilter, Time, UpdateFields, Words
 from vestig.ports import Clock, CommitHook, Embedder, Progress
-from vestig.recall.request import moments
+from vestig.recall.filters import moments
 from vestig.results import (
     DoctorReport,
     EnrichReport,

@@ -19,25 +19,13 @@ from vestig.recall.filters import (
     count_argument,
     flag_argument,
     moments,
-    scopes_argument,
     text_argument,
     texts_argument,
 )
 from vestig.recall.seeds import Seed, seed_argument
 from vestig.times import from_us, parse_time
 
-__all__ = [
-    "Moments",
-    "RecallPlan",
-    "RecallRequest",
-    "build_filter",
-    "count_argument",
-    "flag_argument",
-    "moments",
-    "plan",
-    "query_argument",
-    "scopes_argument",
-]
+__all__ = ["RecallPlan", "plan", "query_argument"]
 
 MODES: Final = ("probabilistic", "deterministic")
 ORDERS: Final = ("best", "dfs")
