@@ -247,7 +247,10 @@ def figures(folder: Path, memories: int) -> None:
             store.recall(text, limit=10)
         held = anonymous_mb() - before
         share = held * 100_000 / memories
-        say(f"held beyond the page cache: {held:.0f} MB, {share:.1f} MB per 100,000 (bar 150)")
+        say(
+            f"held beyond the page cache: {held:.0f} MB, {share:.1f} MB per 100,000"
+            f" (bar {HELD_BAR_MB:.0f})"
+        )
         for profile in ("default", "baseline"):
             times = []
             for text in asked[20:220]:
