@@ -12,7 +12,18 @@ from vestig.ports import LedgerView
 from vestig.times import format_us, parse_time, to_us
 from vestig.types import Degradation, Memory, SupersessionRecord, _Value
 
-__all__ = ["StateChange", "change_state", "reason_argument", "record_access", "supersede"]
+__all__ = [
+    "StateChange",
+    "Undo",
+    "change_state",
+    "reason_argument",
+    "record_access",
+    "supersede",
+]
+
+
+class Undo(Exception):
+    """Leaves a transaction without writing; caught outside of it."""
 
 
 class StateChange(_Value, frozen=True, kw_only=True):

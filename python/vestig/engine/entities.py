@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from vestig.changes import ChangeSet
 from vestig.engine import nodes
-from vestig.engine.changing import clock_notice, finish
+from vestig.engine.changing import Undo, clock_notice, finish
 from vestig.engine.context import Context
 from vestig.engine.known_names import types_of
 from vestig.errors import NotFoundError, ValidationError
@@ -211,10 +212,6 @@ def _now(context: Context, space: str, id: str) -> Entity:
         return view.entities(space, [id])[0]
 
 
-class _Undo(Exception):
-    """Leaves a transaction without writing."""
-
-
 def purge_entities(
     context: Context, ids: object, *, dry_run: object, namespace: object
 ) -> PurgeReport:
@@ -226,18 +223,15 @@ def purge_entities(
         counts: dict[str, int] = {}
         degraded: list[Degradation] = []
         seq = 0
-        try:
-            with context.ledger.write(context.now_us()) as txn:
-                seq = txn.seq
-                going = _going(txn, space, ids)
-                if going:
-                    counts = txn.purge_entities(space, going)
-                    if dry:
-                        raise _Undo
-                    seq += 1
-                    degraded.extend(clock_notice(txn.clock_stepped_back))
-        except _Undo:
-            pass
+        with suppress(Undo), context.ledger.write(context.now_us()) as txn:
+            seq = txn.seq
+            going = _going(txn, space, ids)
+            if going:
+                counts = txn.purge_entities(space, going)
+                if dry:
+                    raise Undo
+                seq += 1
+                degraded.extend(clock_notice(txn.clock_stepped_back))
         if going and not dry:
             finish(context, degraded)
         return PurgeReport(

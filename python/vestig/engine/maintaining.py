@@ -100,7 +100,7 @@ def rebuild(context: Context, *, embeddings: bool, progress: Progress | None) ->
             "embedded": embedded,
             "seq": core.applied_seq,
             "generation": core.generation,
-            "bytes": sum(size for name, size in core.sizes() if name != "tail"),
+            "bytes": _published(core)[1],
         }
 
 
