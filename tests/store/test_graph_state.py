@@ -124,10 +124,16 @@ class GraphMachine(RuleBasedStateMachine):
         id = self.pick(data, list(self.memories))
         with self.ledger.write(made.NOW) as txn:
             txn.forget("default", [id], actor=None)
-        mentioned = {e[1] for e in self.edges.values() if e[0] == id and e[2] == "MENTIONS"}
-        del self.memories[id]
-        self.drop({id})
+        gone = self.quoting({id})
+        mentioned = {e[1] for e in self.edges.values() if e[0] in gone and e[2] == "MENTIONS"}
+        self.memories = {id: asked for id, asked in self.memories.items() if id not in gone}
+        self.drop(gone)
         self.drop_orphans(mentioned)
+
+    def quoting(self, ids: set[str]) -> set[str]:
+        """These memories and whatever sums them up, or such a summary (L-10)."""
+        found = {e[0] for e in self.edges.values() if e[2] == "SUMMARIZES" and e[1] in ids}
+        return ids if found <= ids else self.quoting(ids | found)
 
     @precondition(lambda self: self.entities)
     @rule()
