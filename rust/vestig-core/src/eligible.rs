@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::format::Section;
-use crate::segment::{Id, MENTIONS, NO_STRING, NO_TIME, Segment};
+use crate::segment::{Id, MENTIONS, NO_STRING, NO_TIME, STATUS_ACTIVE, Segment};
 use crate::snapshot::{Bits, Part, Snapshot, count, first_rows, has, set_bits};
 
-const STATUS_ACTIVE: u8 = 0;
 const STATUS_ARCHIVED: u8 = 3;
 
 /// Conditions on rows; None = no restriction, an empty list = nothing passes.
@@ -271,14 +270,9 @@ fn keep_times(bits: &mut [u64], segment: &Segment, filter: &Filter) {
 fn mentioning(segment: &Segment, entities: &[Id], known_at: i64) -> Bits {
     let mut bits = vec![0; segment.rows().div_ceil(64)];
     for id in entities {
-        let ending = match segment.find(id) {
-            Some(row) => segment.incoming(row),
-            None => segment.incoming_other(id),
-        };
-        for number in ending {
+        for number in segment.incoming_at(segment.find(id), id) {
             let edge = segment.edge(*number as usize);
-            let known = edge.created <= known_at && known_at < edge.expired;
-            if edge.kind == MENTIONS && known {
+            if edge.kind == MENTIONS && edge.known(known_at) {
                 bits[edge.source / 64] |= 1 << (edge.source % 64);
             }
         }
@@ -286,7 +280,8 @@ fn mentioning(segment: &Segment, entities: &[Id], known_at: i64) -> Bits {
     bits
 }
 
-/// Entities of a part that a filter's namespace, time and ids let through.
+/// Entities of a part that are of the namespace and not expired at K; `ids` and `exclude_ids` hold
+/// for them too.
 #[must_use]
 pub fn eligible_entities(part: &Part, filter: &Filter) -> Bits {
     let segment = part.segment.as_ref();
@@ -294,18 +289,19 @@ pub fn eligible_entities(part: &Part, filter: &Filter) -> Bits {
     let Some(namespace) = segment.string_number(&filter.namespace) else {
         return bits;
     };
+    let known_at = filter.graph_time();
     let namespaces = segment.column::<u32>(Section::Namespace);
-    let created = segment.column::<i64>(Section::Created);
-    let expired = segment.column::<i64>(Section::Expired);
     let set = |ids: &Option<Vec<Id>>| ids.as_ref().map(|ids| ids.iter().copied().collect());
     let wanted: Option<HashSet<Id>> = set(&filter.ids);
     let excluded: Option<HashSet<Id>> = set(&filter.exclude_ids);
     for row in segment.memory_rows()..segment.rows() {
         let id = &segment.ids()[row];
-        let known = created[row] <= filter.known_at && filter.known_at < expired[row];
-        let named = wanted.as_ref().is_none_or(|ids| ids.contains(id))
+        let passes = namespaces[row] == namespace
+            && has(&part.live, row)
+            && segment.known(row, known_at)
+            && wanted.as_ref().is_none_or(|ids| ids.contains(id))
             && !excluded.as_ref().is_some_and(|ids| ids.contains(id));
-        if namespaces[row] == namespace && known && named && has(&part.live, row) {
+        if passes {
             bits[row / 64] |= 1 << (row % 64);
         }
     }

@@ -30,12 +30,6 @@ pub struct Neighbour {
     pub id: Id,
     /// The edge between.
     pub edge: Id,
-    /// Code of EdgeType.
-    pub kind: u8,
-    /// Finite, at least 0.
-    pub weight: f64,
-    /// None = null.
-    pub confidence: Option<f64>,
 }
 
 /// Edges of a snapshot as known at one time: created at K or before, not expired by then.
@@ -79,11 +73,15 @@ impl<'a> Graph<'a> {
             })
     }
 
-    fn known(&self, edge: &EdgeRow) -> bool {
-        edge.created <= self.known_at && self.known_at < edge.expired
+    /// Whether an edge counts.
+    #[inline]
+    pub(crate) fn known(&self, edge: &EdgeRow) -> bool {
+        edge.known(self.known_at)
     }
 
-    fn end(&self, part: usize, edge: &EdgeRow) -> Option<Node> {
+    /// Where an edge of a part ends, if that row counts.
+    #[inline]
+    pub(crate) fn end(&self, part: usize, edge: &EdgeRow) -> Option<Node> {
         match edge.target {
             Target::Row(row) if has(&self.parts[part].live, row) => Some(Node::new(part, row)),
             Target::Row(row) => self.locate(&self.parts[part].segment.ids()[row]),
@@ -91,64 +89,46 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Adds the other ends of all edges of these types (bit = code) at a node, in both directions,
-    /// in no particular order. A pair with several edges comes several times.
-    pub fn neighbours(&self, node: Node, kinds: u16, out: &mut Vec<Neighbour>) {
-        self.outgoing(node, kinds, out);
-        self.incoming(node, kinds, out);
+    /// The row of a node in a part, where an older version of it may lie.
+    #[inline]
+    pub(crate) fn row_in(&self, part: usize, node: Node) -> Option<usize> {
+        if part == node.part as usize {
+            return Some(node.row as usize);
+        }
+        self.parts[part].segment.find(&self.id(node))
     }
 
-    fn wanted(&self, edge: &EdgeRow, kinds: u16) -> bool {
-        kinds >> edge.kind & 1 == 1 && self.known(edge)
+    /// Numbers of all edges of a part that end at a node, masked starts included.
+    #[inline]
+    pub(crate) fn incoming_in(&self, part: usize, node: Node) -> &'a [u32] {
+        let row = self.row_in(part, node);
+        self.parts[part].segment.incoming_at(row, &self.id(node))
     }
 
-    /// As `neighbours`, only edges that start here.
-    pub fn outgoing(&self, node: Node, kinds: u16, out: &mut Vec<Neighbour>) {
-        let part = node.part as usize;
-        let segment = self.parts[part].segment.as_ref();
-        for number in segment.edges(node.row as usize) {
-            let edge = segment.edge(number);
-            if !self.wanted(&edge, kinds) {
-                continue;
-            }
+    /// Adds the other ends of all edges at a node, in both directions, in no particular order. A
+    /// pair with several edges comes several times.
+    pub fn neighbours(&self, node: Node, out: &mut Vec<Neighbour>) {
+        let mut add = |edge: &EdgeRow, node: Node| {
+            out.push(Neighbour {
+                node,
+                id: self.id(node),
+                edge: edge.id,
+            });
+        };
+        let (part, segment) = (node.part as usize, self.segment(node));
+        let outgoing = segment.edges(node.row as usize).map(|n| segment.edge(n));
+        for edge in outgoing.filter(|edge| self.known(edge)) {
             if let Some(end) = self.end(part, &edge) {
-                out.push(neighbour(&edge, end, self.id(end)));
+                add(&edge, end);
             }
         }
-    }
-
-    /// As `neighbours`, only edges that end here.
-    pub fn incoming(&self, node: Node, kinds: u16, out: &mut Vec<Neighbour>) {
-        let id = self.id(node);
         for (part, held) in self.parts.iter().enumerate() {
-            let segment = held.segment.as_ref();
-            let row = if part == node.part as usize {
-                Some(node.row as usize)
-            } else {
-                segment.find(&id)
-            };
-            let numbers = match row {
-                Some(row) => segment.incoming(row),
-                None => segment.incoming_other(&id),
-            };
-            for number in numbers {
-                let edge = segment.edge(*number as usize);
-                if has(&held.live, edge.source) && self.wanted(&edge, kinds) {
-                    let start = Node::new(part, edge.source);
-                    out.push(neighbour(&edge, start, segment.ids()[edge.source]));
+            for number in self.incoming_in(part, node) {
+                let edge = held.segment.edge(*number as usize);
+                if has(&held.live, edge.source) && self.known(&edge) {
+                    add(&edge, Node::new(part, edge.source));
                 }
             }
         }
-    }
-}
-
-fn neighbour(edge: &EdgeRow, node: Node, id: Id) -> Neighbour {
-    Neighbour {
-        node,
-        id,
-        edge: edge.id,
-        kind: edge.kind,
-        weight: edge.weight,
-        confidence: edge.confidence,
     }
 }

@@ -61,7 +61,7 @@ pub fn find_names(
             known_at,
         };
         for first in 0..words.len() {
-            look.single(words, first, &mut found);
+            look.named(&words[first].bare, first, 1, &mut found);
             run.clear();
             run.push_str(&words[first].left);
             if run.is_empty() || !starts_a_name(segment, &mut run) {
@@ -101,20 +101,14 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn single(&self, words: &[Word], first: usize, found: &mut Vec<Found>) {
-        self.named(&words[first].bare, first, 1, found);
-    }
-
     fn named(&self, run: &str, first: usize, count: usize, found: &mut Vec<Found>) {
         let segment = self.part.segment.as_ref();
         let Some(norm) = segment.string_number(run) else {
             return;
         };
         let namespaces = segment.column::<u32>(Section::Namespace);
-        let created = segment.column::<i64>(Section::Created);
-        let expired = segment.column::<i64>(Section::Expired);
         for (row, name) in segment.named(norm) {
-            let known = created[row] <= self.known_at && self.known_at < expired[row];
+            let known = segment.known(row, self.known_at);
             if known && namespaces[row] == self.space && has(&self.part.live, row) {
                 found.push(Found {
                     first,

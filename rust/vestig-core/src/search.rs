@@ -2,46 +2,18 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::eligible::{Filter, eligible};
+use crate::eligible::{Filter, eligible, eligible_entities};
 use crate::format::Section;
 use crate::graph::{Graph, Node};
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::kernels::quantised::{QuantisedQuery, approx_rows};
 use crate::kernels::select::{descending, top_k};
 use crate::recall::STAGED_ROWS;
-use crate::segment::{EDGE_KINDS, Id, KIND_ENTITY, NO_TIME, Segment};
+use crate::segment::{Id, KIND_ENTITY, NO_TIME, Segment};
 use crate::snapshot::{Bits, Part, Snapshot, has, set_bits};
 
 /// A type of entity that stands for all of them.
 const UNTYPED: &str = "UNTYPED";
-
-/// Entities of the namespace that are not expired at K; `ids` and `exclude_ids` hold for them too.
-#[must_use]
-pub fn eligible_entities(part: &Part, filter: &Filter) -> Bits {
-    let segment = part.segment.as_ref();
-    let mut bits = vec![0; segment.rows().div_ceil(64)];
-    let Some(namespace) = segment.string_number(&filter.namespace) else {
-        return bits;
-    };
-    let known_at = filter.graph_time();
-    let namespaces = segment.column::<u32>(Section::Namespace);
-    let created = segment.column::<i64>(Section::Created);
-    let expired = segment.column::<i64>(Section::Expired);
-    let listed = |list: &Option<Vec<Id>>, id: &Id| list.as_ref().map(|ids| ids.contains(id));
-    for row in segment.memory_rows()..segment.rows() {
-        let id = &segment.ids()[row];
-        let passes = namespaces[row] == namespace
-            && has(&part.live, row)
-            && created[row] <= known_at
-            && known_at < expired[row]
-            && listed(&filter.ids, id) != Some(false)
-            && listed(&filter.exclude_ids, id) != Some(true);
-        if passes {
-            bits[row / 64] |= 1 << (row % 64);
-        }
-    }
-    bits
-}
 
 /// Eligible rows of the chosen kinds in every part.
 fn nodes(snapshot: &Snapshot, filter: &Filter, memories: bool, entities: bool) -> Vec<Bits> {
@@ -151,7 +123,6 @@ pub fn neighbourhood(snapshot: &Snapshot, filter: &Filter, reach: &Reach) -> (Ar
     let graph = Graph::new(snapshot, filter.graph_time());
     let eligible = nodes(snapshot, filter, true, true);
     let passes = |node: Node| has(&eligible[node.part as usize], node.row as usize);
-    let kinds = EDGE_KINDS.iter().fold(0_u16, |bits, kind| bits | 1 << kind);
     // A node keeps the nearest seeds, two when the nearest may be itself.
     let kept = if reach.others { 2 } else { 1 };
     let mut labels: HashMap<Node, Vec<(Node, usize)>> = HashMap::new();
@@ -176,7 +147,7 @@ pub fn neighbourhood(snapshot: &Snapshot, filter: &Filter, reach: &Reach) -> (Ar
             continue;
         }
         near.clear();
-        graph.neighbours(node, kinds, &mut near);
+        graph.neighbours(node, &mut near);
         near.retain(|neighbour| passes(neighbour.node));
         near.sort_unstable_by_key(|neighbour| neighbour.node);
         near.dedup_by_key(|neighbour| neighbour.node);

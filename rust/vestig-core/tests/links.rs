@@ -16,7 +16,7 @@ fn links(projection: &Projection) -> Vec<(Id, Vec<(Id, Id)>)> {
     let graph = Graph::new(&snapshot, i64::MAX - 1);
     let of = |id: Id| {
         let mut near = Vec::new();
-        graph.neighbours(graph.locate(&id).unwrap(), u16::MAX, &mut near);
+        graph.neighbours(graph.locate(&id).unwrap(), &mut near);
         let mut ends: Vec<(Id, Id)> = near.iter().map(|n| (n.id, n.edge)).collect();
         ends.sort_unstable();
         (id, ends)

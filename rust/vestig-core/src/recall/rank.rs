@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::candidates::{Candidate, by_start, ranks};
 use super::fields::Field;
-use super::net::{KIND_SUMMARY, Net};
+use super::net::Net;
 use super::scorer::{Scorer, Scores};
 use super::types::{Pool, Query, Ranking, Scan};
 use crate::graph::Node;
@@ -12,6 +12,7 @@ use crate::kernels::math;
 use crate::kernels::select::{descending, top_k};
 use crate::kernels::trace::TraceFactors;
 use crate::kernels::walk::{Walked, walk};
+use crate::segment::KIND_SUMMARY;
 
 /// A memory of the pool, or one that fills it up.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ mod nodes;
 
 pub(crate) use counts::MentionCounts;
 pub use nodes::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
-pub(crate) use nodes::{EXTRA, KIND_SHIFT, Record, SOURCE_MASK, plain_value, unpack};
+pub(crate) use nodes::{EXTRA, KIND_SHIFT, Record, SOURCE_MASK, SUMMARIZES, plain_value, unpack};
 
 use crate::format::{self, Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
 use crate::map::{Plain, Region, cast};
@@ -26,8 +26,14 @@ pub const NO_TIME: i64 = i64::MAX;
 pub const NO_SEQUENCE: i64 = i64::MIN;
 /// Number of members of Kind, Status, OriginType, Stability.
 const CODE_LIMITS: [u8; 4] = [3, 4, 4, 4];
+/// Position of MEMORY in Kind.
+pub(crate) const KIND_MEMORY: u8 = 0;
+/// Position of SUMMARY in Kind.
+pub(crate) const KIND_SUMMARY: u8 = 1;
 /// Kind of a row that is an entity.
 pub const KIND_ENTITY: u8 = 2;
+/// Position of ACTIVE in Status.
+pub(crate) const STATUS_ACTIVE: u8 = 0;
 
 /// Small codes of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,6 +234,14 @@ impl Segment {
     #[must_use]
     pub fn ids(&self) -> &[Id] {
         self.column(Section::Ids)
+    }
+
+    /// Whether a row was created at a time (µs) or before, and not expired by then.
+    #[must_use]
+    #[inline]
+    pub fn known(&self, row: usize, at: i64) -> bool {
+        self.column::<i64>(Section::Created)[row] <= at
+            && at < self.column::<i64>(Section::Expired)[row]
     }
 
     /// Small codes of a row.

@@ -12,6 +12,8 @@ pub const EDGE_KINDS: [u8; 4] = [0, 1, 2, 8];
 pub const MENTIONS: u8 = EDGE_KINDS[0];
 /// Code of RELATED.
 pub const RELATED: u8 = EDGE_KINDS[1];
+/// Code of SUMMARIZES.
+pub(crate) const SUMMARIZES: u8 = EDGE_KINDS[2];
 /// Open start of a window.
 pub const OPEN_START: i64 = i64::MIN;
 /// Bits of an edge record that hold the start row.
@@ -68,6 +70,15 @@ pub struct EdgeRow {
     pub created: i64,
     /// µs; `NO_TIME` = unexpired.
     pub expired: i64,
+}
+
+impl EdgeRow {
+    /// Whether it was created at a time (µs) or before, and not expired by then.
+    #[must_use]
+    #[inline]
+    pub fn known(&self, at: i64) -> bool {
+        self.created <= at && at < self.expired
+    }
 }
 
 /// Bytes of an edge record.
@@ -272,6 +283,15 @@ impl Segment {
         match self.column::<Id>(Section::OtherIds).binary_search(id) {
             Ok(at) => self.incoming(self.rows() + at),
             Err(_) => &[],
+        }
+    }
+
+    /// Numbers of the edges that end at a node; `row`: where this segment holds it, if it does.
+    #[must_use]
+    pub fn incoming_at(&self, row: Option<usize>, id: &Id) -> &[u32] {
+        match row {
+            Some(row) => self.incoming(row),
+            None => self.incoming_other(id),
         }
     }
 

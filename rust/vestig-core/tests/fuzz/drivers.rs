@@ -250,7 +250,7 @@ fn ask(snapshot: &Snapshot) {
             continue;
         };
         near.clear();
-        graph.neighbours(node, u16::MAX, &mut near);
+        graph.neighbours(node, &mut near);
         assert!(near.iter().all(|n| graph.id(n.node) == n.id));
     }
     let word = |text: &str| Word {

@@ -6,7 +6,9 @@ use super::Net;
 use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::entity_walk::{PUSHES_MAX, Ranks, THRESHOLD, entity_walk};
-use crate::segment::{EDGE_KINDS, EXTRA, KIND_SHIFT, MENTIONS, MentionCounts, SOURCE_MASK};
+use crate::segment::{
+    EDGE_KINDS, EXTRA, KIND_SHIFT, MENTIONS, MentionCounts, SOURCE_MASK, Segment,
+};
 use crate::snapshot::has;
 
 /// The row is an entity of the namespace that holds.
@@ -105,7 +107,7 @@ impl Net<'_> {
         mut sink: impl FnMut(usize) -> bool,
     ) -> bool {
         let segment = self.segment(part as u32);
-        let row = self.row_in(part, entity);
+        let row = self.graph.row_in(part, entity);
         if let Some(row) = row.filter(|row| *row >= segment.memory_rows()) {
             return self.each_start_in(part, row, sink);
         }
@@ -125,13 +127,6 @@ impl Net<'_> {
         true
     }
 
-    fn row_in(&self, part: usize, node: Node) -> Option<usize> {
-        if part == node.part as usize {
-            return Some(node.row as usize);
-        }
-        self.segment(part as u32).find(&self.graph.id(node))
-    }
-
     /// Numbers of the distinct eligible memories that mention an entity.
     pub(super) fn starts_of(&self, entity: Node, out: &mut Vec<u32>) {
         for part in 0..self.eligible.len() {
@@ -147,7 +142,7 @@ impl Net<'_> {
     pub(super) fn mentions_of(&self, entity: Node, most: usize) -> usize {
         let mut count = 0;
         for part in 0..self.eligible.len() {
-            let known = match self.row_in(part, entity) {
+            let known = match self.graph.row_in(part, entity) {
                 Some(row) => self.count_of(part, row),
                 None => None,
             };
@@ -169,7 +164,7 @@ impl Net<'_> {
     /// Whether node numbers ascend by (seq, id), memories and entities each for themselves.
     fn is_ordered(&self) -> bool {
         let segments = || (0..self.eligible.len()).map(|part| self.segment(part as u32));
-        let apart = |range: fn(&crate::segment::Segment) -> std::ops::Range<usize>| {
+        let apart = |range: fn(&Segment) -> std::ops::Range<usize>| {
             let mut last = None;
             segments().all(|segment| {
                 let rows = range(segment);
@@ -184,7 +179,7 @@ impl Net<'_> {
                 after
             })
         };
-        segments().all(crate::segment::Segment::rows_ascend)
+        segments().all(Segment::rows_ascend)
             && apart(|segment| 0..segment.memory_rows())
             && apart(|segment| segment.memory_rows()..segment.rows())
     }

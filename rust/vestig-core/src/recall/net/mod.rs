@@ -14,17 +14,10 @@ use crate::kernels::trace::{
     Stability, TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank,
 };
 use crate::segment::{
-    EDGE_KINDS, EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SHIFT, MENTIONS, MentionCounts, RELATED,
-    Record, Segment, Target, unpack,
+    EDGE_KINDS, EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SHIFT, KIND_SUMMARY, MENTIONS, MentionCounts,
+    RELATED, Record, STATUS_ACTIVE, SUMMARIZES, Segment, unpack,
 };
 use crate::snapshot::{Bits, Snapshot, has};
-
-/// Position of SUMMARY in Kind.
-pub(super) const KIND_SUMMARY: u8 = 1;
-/// Code of SUMMARIZES.
-const SUMMARIZES: u8 = 2;
-/// Position of ACTIVE in Status.
-const STATUS_ACTIVE: u8 = 0;
 
 /// Records read ahead: as many as wait for memory at the same time, and some.
 const AHEAD: usize = 32;
@@ -114,25 +107,8 @@ impl<'a> Net<'a> {
         has(&self.eligible[node.part as usize], node.row as usize)
     }
 
-    fn known(&self, edge: &EdgeRow) -> bool {
-        edge.created <= self.known_at && self.known_at < edge.expired
-    }
-
     pub(super) fn locate(&self, id: &Id) -> Option<Node> {
         self.graph.locate(id)
-    }
-
-    /// Where an edge of a part ends, if that row counts.
-    fn end(&self, part: u32, edge: &EdgeRow) -> Option<Node> {
-        let live = &self.snapshot.parts[part as usize].live;
-        match edge.target {
-            Target::Row(row) if has(live, row) => Some(Node {
-                part,
-                row: row as u32,
-            }),
-            Target::Row(row) => self.locate(&self.segment(part).ids()[row]),
-            Target::Other(id) => self.locate(&id),
-        }
     }
 
     /// See `is_entity`, from the columns.
@@ -143,9 +119,7 @@ impl<'a> Net<'a> {
             return false;
         }
         let namespace = segment.column::<u32>(Section::Namespace)[row];
-        self.namespaces[node.part as usize] == Some(namespace)
-            && segment.column::<i64>(Section::Created)[row] <= self.known_at
-            && self.known_at < segment.column::<i64>(Section::Expired)[row]
+        self.namespaces[node.part as usize] == Some(namespace) && segment.known(row, self.known_at)
     }
 
     /// Every known edge of a type that ends at a node: (part, number, edge), starts ascending in
@@ -156,18 +130,9 @@ impl<'a> Net<'a> {
         kind: u8,
         mut sink: impl FnMut(u32, u32, &EdgeRow) -> bool,
     ) {
-        let id = self.graph.id(node);
         for (part, held) in self.snapshot.parts.iter().enumerate() {
             let segment = held.segment.as_ref();
-            let row = if part == node.part as usize {
-                Some(node.row as usize)
-            } else {
-                segment.find(&id)
-            };
-            let numbers = match row {
-                Some(row) => segment.incoming(row),
-                None => segment.incoming_other(&id),
-            };
+            let numbers = self.graph.incoming_in(part, node);
             read_ahead(segment, numbers);
             for number in numbers {
                 let edge = self.known_edge(segment, *number as usize, kind);
@@ -189,7 +154,7 @@ impl<'a> Net<'a> {
         if start & EXTRA == 0 && !self.filter.past {
             return Some(segment.plain_edge(number));
         }
-        Some(segment.edge(number)).filter(|edge| self.known(edge))
+        Some(segment.edge(number)).filter(|edge| self.graph.known(edge))
     }
 
     /// Every known edge of a type that starts at a node and whose end counts.
@@ -199,7 +164,7 @@ impl<'a> Net<'a> {
             let Some(edge) = self.known_edge(segment, number, kind) else {
                 continue;
             };
-            if let Some(end) = self.end(node.part, &edge) {
+            if let Some(end) = self.graph.end(node.part as usize, &edge) {
                 sink(number as u32, &edge, end);
             }
         }
@@ -258,9 +223,8 @@ impl<'a> Net<'a> {
     fn is_active(&self, part: u32, row: usize) -> bool {
         let held = &self.snapshot.parts[part as usize];
         let segment = held.segment.as_ref();
-        let expired = segment.column::<i64>(Section::Expired)[row];
         let current = if self.filter.past {
-            segment.column::<i64>(Section::Created)[row] <= self.known_at && self.known_at < expired
+            segment.known(row, self.known_at)
         } else {
             segment.attributes(row).status == STATUS_ACTIVE
         };
