@@ -27,8 +27,34 @@ pub(crate) trait Search {
     fn offer(&mut self, field: usize, row: usize);
 }
 
-/// Offers each search every set row that can reach its floor, in order of field and row.
-pub(crate) fn pass<S: Search>(fields: &[(&Segment, Bits)], searches: &mut [(Probe, S)]) {
+/// A segment with those of these rows that have a vector.
+pub(crate) fn with_vectors(segment: &Segment, mut rows: Bits) -> (&Segment, Bits) {
+    let embedded = segment.embedded().iter();
+    rows.iter_mut()
+        .zip(embedded)
+        .for_each(|(rows, has)| *rows &= has);
+    (segment, rows)
+}
+
+/// Offers each search every set row that can reach its floor, in order of field and row; each
+/// thread has some of the searches.
+pub(crate) fn pass<S: Search + Send>(
+    fields: &[(&Segment, Bits)],
+    searches: &mut [(Probe, S)],
+    threads: usize,
+) {
+    let share = searches.len().div_ceil(threads.max(1)).max(1);
+    if share >= searches.len() {
+        return pass_here(fields, searches);
+    }
+    std::thread::scope(|scope| {
+        for searches in searches.chunks_mut(share) {
+            scope.spawn(|| pass_here(fields, searches));
+        }
+    });
+}
+
+fn pass_here<S: Search>(fields: &[(&Segment, Bits)], searches: &mut [(Probe, S)]) {
     let mut dots = vec![0_i32; ROWS * PROBES];
     for searches in searches.chunks_mut(PROBES) {
         for (number, (segment, bits)) in fields.iter().enumerate() {

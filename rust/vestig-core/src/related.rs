@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::blocks::{Search, pass};
+use crate::blocks::{Search, pass, with_vectors};
 use crate::eligible::{Filter, eligible};
 use crate::format::Section;
 use crate::kernels::dot::dot;
 use crate::kernels::tiles::Probe;
-use crate::segment::{EventRow, Id, Segment};
-use crate::similar::{Best, KIND_MEMORY, Limits, Neighbours};
+use crate::segment::{EventRow, Id, KIND_MEMORY, Segment};
+use crate::similar::{Best, Limits, Neighbours};
 use crate::snapshot::{Bits, Snapshot, set_bits};
 
 /// Positions in EventType.
@@ -52,7 +52,7 @@ impl<'a> Order<'a> {
         let mut fields = Vec::new();
         for (part, held) in snapshot.parts.iter().enumerate() {
             let segment = held.segment.as_ref();
-            let mut bits = eligible(held, &filter).0;
+            let bits = eligible(held, &filter).0;
             for row in set_bits(&bits) {
                 let seq = segment.column::<i64>(Section::Seq)[row];
                 let created = segment.column::<i64>(Section::Created)[row];
@@ -63,10 +63,7 @@ impl<'a> Order<'a> {
                 let key = (seq, learnt.2, segment.ids()[row]);
                 keyed.push((key, Memory { part, row, learnt }));
             }
-            bits.iter_mut()
-                .zip(segment.embedded())
-                .for_each(|(bits, has)| *bits &= has);
-            fields.push((segment, bits));
+            fields.push(with_vectors(segment, bits));
         }
         keyed.sort_unstable_by_key(|(key, _)| *key);
         let parts = snapshot.parts.iter();
@@ -160,16 +157,7 @@ pub fn related(
         };
         searches.push((Probe::new(vector), search));
     }
-    let share = searches.len().div_ceil(threads.max(1)).max(1);
-    if share >= searches.len() {
-        pass(&order.fields, &mut searches);
-    } else {
-        std::thread::scope(|scope| {
-            for searches in searches.chunks_mut(share) {
-                scope.spawn(|| pass(&order.fields, searches));
-            }
-        });
-    }
+    pass(&order.fields, &mut searches, threads);
     for (place, (_, search)) in places.into_iter().zip(searches) {
         found[place].1 = search.best.into_found();
     }

@@ -1,18 +1,13 @@
 //! Near-duplicates and neighbours of new vectors (C-07, G-07), exact and in one pass.
 
-use crate::blocks::{Search, pass};
+use crate::blocks::{Search, pass, with_vectors};
 use crate::eligible::{Filter, eligible};
 use crate::format::Section;
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::kernels::select::descending;
 use crate::kernels::tiles;
-use crate::segment::{Id, NO_STRING, Segment};
+use crate::segment::{Id, KIND_MEMORY, NO_STRING, STATUS_ACTIVE, Segment};
 use crate::snapshot::{Bits, Snapshot};
-
-/// Position of MEMORY in Kind.
-pub(crate) const KIND_MEMORY: u8 = 0;
-/// Position of active in Status.
-const STATUS_ACTIVE: u8 = 0;
 
 /// A new text.
 #[derive(Debug, Clone, Default)]
@@ -105,26 +100,11 @@ pub fn similar(
     let fields: Vec<(&Segment, Bits)> = snapshot
         .parts
         .iter()
-        .map(|part| {
-            let mut bits = eligible(part, &filter).0;
-            bits.iter_mut()
-                .zip(part.segment.embedded())
-                .for_each(|(bits, has)| *bits &= has);
-            (part.segment.as_ref(), bits)
-        })
+        .map(|part| with_vectors(&part.segment, eligible(part, &filter).0))
         .collect();
     let search = |probe| Pair::new(&fields, snapshot.identity.lanes(), probe, (near, related));
     let mut searches: Vec<_> = probes.iter().map(search).collect();
-    let share = probes.len().div_ceil(threads.max(1)).max(1);
-    if share >= probes.len() {
-        pass(&fields, &mut searches);
-    } else {
-        std::thread::scope(|scope| {
-            for searches in searches.chunks_mut(share) {
-                scope.spawn(|| pass(&fields, searches));
-            }
-        });
-    }
+    pass(&fields, &mut searches, threads);
     let found = searches.into_iter().map(|(_, pair)| pair);
     found
         .map(|pair| (pair.near.into_found(), pair.related.into_found()))
