@@ -126,10 +126,4 @@ impl Region {
             Self::Held(held) => held.bytes(),
         }
     }
-
-    /// Whether it is a file.
-    #[must_use]
-    pub fn is_mapped(&self) -> bool {
-        matches!(self, Self::Mapped(..))
-    }
 }
