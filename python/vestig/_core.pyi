@@ -353,8 +353,6 @@ class Scan:
     unembedded: int
     maxima: list[float | None]
     """Largest raw value over the eligible, in the order of `SIGNALS`."""
-    last: Row | None
-    """The worst returned row."""
 
 @final
 class Projection:

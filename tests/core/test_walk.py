@@ -262,8 +262,6 @@ def test_watched_memories_are_told_r22() -> None:
     )
     scan = projection.recall(5, _core.Query(vector=vector(1, 0), text=None), everything(), ranking)
     assert [row.id for row in scan.rows] == [ids["S"]]
-    assert scan.last is not None
-    assert scan.last.id == ids["S"]
     assert [(row.id, row.start_rank, row.pool_rank) for row in scan.watched] == [
         (ids["C"], 2, 2),
         (ids["E"], 4, None),

@@ -1,6 +1,8 @@
 //! The one mapping of core errors to Python exceptions.
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use vestig_core::CoreError;
 
@@ -24,6 +26,20 @@ pub(crate) fn to_python(error: CoreError) -> PyErr {
         CoreError::Damaged { .. } => ProjectionDamaged::new_err(error.to_string()),
         CoreError::Invalid(text) => PyValueError::new_err(text),
         CoreError::Moved => SnapshotMoved::new_err(error.to_string()),
+    }
+}
+
+/// Runs without the interpreter. A panic becomes a RuntimeError: snapshots are replaced whole, so
+/// the projection is as it was before the call.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> vestig_core::Result<T> + Send,
+) -> PyResult<T> {
+    match py.detach(|| catch_unwind(AssertUnwindSafe(work))) {
+        Ok(done) => done.map_err(to_python),
+        Err(_) => Err(PyRuntimeError::new_err(
+            "the core met a state that should not exist; nothing was changed: run `vestig rebuild`",
+        )),
     }
 }
 

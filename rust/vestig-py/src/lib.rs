@@ -3,6 +3,7 @@ use pyo3::prelude::*;
 
 mod errors;
 mod marks;
+mod neighbours;
 mod numbers;
 mod projection;
 mod query;

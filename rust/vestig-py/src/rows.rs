@@ -1,12 +1,15 @@
-//! Rows from the ledger to the core.
+//! Rows from the ledger to the core, and back.
+
+use std::collections::HashMap;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
-use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use vestig_core::row::{Forward, LOWER_CASE, nullable, row_version};
+use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START, Segment};
 use vestig_core::tail::NewRow;
 
-use crate::numbers::floats;
+use crate::numbers::{floats, to_bytes};
 use crate::query::id_of;
 
 /// Fields of a `ports.ProjectionRow`.
@@ -38,8 +41,7 @@ fn edge(given: Edge<'_>) -> PyResult<EdgeVersion> {
 /// `ports.ProjectionRow`, in its order.
 pub(crate) fn new_row(row: &Bound<'_, PyAny>) -> PyResult<NewRow> {
     let row = row.cast::<PyTuple>()?;
-    let full = row.len() == FIELDS;
-    if !full && row.len() != 24 {
+    if row.len() != FIELDS {
         return Err(PyValueError::new_err(format!(
             "expected {FIELDS} fields a row, got {}",
             row.len()
@@ -60,15 +62,8 @@ pub(crate) fn new_row(row: &Bound<'_, PyAny>) -> PyResult<NewRow> {
         row,
     };
     let events: Vec<(u8, i64, i64, i64, i64)> = field(row, 23)?;
-    let (mut edges, mut questions) = (Vec::<Edge<'_>>::new(), Vec::<Bound<'_, PyAny>>::new());
-    let (mut keywords, mut windows, mut names) = Default::default();
-    if full {
-        keywords = field(row, 24)?;
-        windows = field(row, 25)?;
-        edges = field(row, 26)?;
-        questions = field(row, 27)?;
-        names = field(row, 28)?;
-    }
+    let edges: Vec<Edge<'_>> = field(row, 26)?;
+    let questions: Vec<Bound<'_, PyAny>> = field(row, 27)?;
     Ok(NewRow {
         id: id_of(row.get_item(0)?.cast::<PyBytes>()?.as_bytes())?,
         seq: field(row, 1)?,
@@ -94,14 +89,88 @@ pub(crate) fn new_row(row: &Bound<'_, PyAny>) -> PyResult<NewRow> {
         } else {
             Some(floats("embedding", &embedding)?)
         },
-        lists: [field(row, 20)?, field(row, 21)?, field(row, 22)?, keywords],
+        lists: [
+            field(row, 20)?,
+            field(row, 21)?,
+            field(row, 22)?,
+            field(row, 24)?,
+        ],
         events: events.into_iter().map(event).collect(),
-        windows,
+        windows: field(row, 25)?,
         edges: edges.into_iter().map(edge).collect::<PyResult<_>>()?,
         questions: questions
             .iter()
             .map(|vector| floats("question", vector))
             .collect::<PyResult<_>>()?,
-        names,
+        names: field(row, 28)?,
     })
+}
+
+/// All columns of a row, by name.
+pub(crate) fn columns<'py>(
+    py: Python<'py>,
+    segment: &Segment,
+    number: usize,
+    dimensions: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let row = row_version(segment, &Forward::of_row(segment, number), number);
+    let columns = PyDict::new(py);
+    columns.set_item("id", PyBytes::new(py, &row.id))?;
+    columns.set_item("seq", row.seq)?;
+    columns.set_item("wseq", row.wseq)?;
+    columns.set_item("author", row.author)?;
+    columns.set_item("namespace", row.namespace)?;
+    columns.set_item("scope", row.scope)?;
+    columns.set_item("kind", row.attributes.kind)?;
+    columns.set_item("status", row.attributes.status)?;
+    columns.set_item("role", row.role)?;
+    columns.set_item("session_id", row.session)?;
+    columns.set_item("sequence", row.sequence)?;
+    columns.set_item("origin", row.attributes.origin)?;
+    columns.set_item("stability", row.attributes.stability)?;
+    columns.set_item("pinned", row.attributes.pinned)?;
+    let times = ["t_valid_us", "t_invalid_us", "t_created_us", "t_expired_us"];
+    for (name, time) in times.into_iter().zip(row.times) {
+        columns.set_item(name, nullable(time))?;
+    }
+    let unit = row
+        .vector
+        .unit()
+        .map(|unit| to_bytes(py, &unit[..dimensions]));
+    columns.set_item("unit", unit)?;
+    for (name, list) in ["tags", "sources", "actors", "keywords"]
+        .into_iter()
+        .zip(row.lists)
+    {
+        columns.set_item(name, list)?;
+    }
+    let event = |e: &EventRow| (e.kind, e.occurred, e.recorded, e.seq, e.row);
+    columns.set_item("events", row.events.iter().map(event).collect::<Vec<_>>())?;
+    let count = |(term, count)| (term, count & !LOWER_CASE);
+    let terms = row.terms.into_iter().map(count);
+    columns.set_item("terms", terms.collect::<HashMap<&str, u32>>())?;
+    let open = |time, none| (time != none).then_some(time);
+    let window = |(start, end): &(i64, i64)| (open(*start, OPEN_START), open(*end, NO_TIME));
+    let windows: Vec<_> = row.windows.iter().map(window).collect();
+    columns.set_item("windows", windows)?;
+    let edge = |e: &EdgeVersion| {
+        let ids = (PyBytes::new(py, &e.id), PyBytes::new(py, &e.end));
+        let (created, expired) = (e.created, nullable(e.expired));
+        (
+            ids.0,
+            ids.1,
+            e.kind,
+            e.weight,
+            e.confidence,
+            created,
+            expired,
+        )
+    };
+    columns.set_item("edges", row.edges.iter().map(edge).collect::<Vec<_>>())?;
+    let questions = row.questions.iter();
+    let questions = questions.map(|unit| to_bytes(py, &unit[..dimensions]));
+    columns.set_item("questions", questions.collect::<Vec<_>>())?;
+    columns.set_item("names", row.names)?;
+    columns.set_item("length", row.length)?;
+    Ok(columns)
 }

@@ -116,7 +116,6 @@ pub(crate) struct Scan {
     below_min_score: usize,
     unembedded: usize,
     maxima: Vec<Option<f64>>,
-    last: Option<Py<Row>>,
 }
 
 pub(crate) fn scan_of(py: Python<'_>, scan: CoreScan) -> PyResult<Scan> {
@@ -125,10 +124,8 @@ pub(crate) fn scan_of(py: Python<'_>, scan: CoreScan) -> PyResult<Scan> {
         let row = |hit| Py::new(py, row_of(py, hit, &keywords));
         hits.into_iter().map(row).collect()
     };
-    let returned = rows(scan.hits)?;
     Ok(Scan {
-        last: returned.last().map(|row| row.clone_ref(py)),
-        rows: returned,
+        rows: rows(scan.hits)?,
         watched: rows(scan.watched)?,
         terms: scan.terms,
         stored: scan.stored,

@@ -1,0 +1,70 @@
+//! What nearest rows and names in texts are asked with and told as.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use vestig_core::names::Word;
+use vestig_core::segment::Id;
+use vestig_core::similar::{Neighbours, Probe};
+
+use crate::query::ids_of;
+
+/// (id, cosine).
+pub(crate) type Neighbour<'py> = (Bound<'py, PyBytes>, f64);
+
+/// Wraps one neighbour.
+pub(crate) fn neighbour<'py>(py: Python<'py>) -> impl Fn((Id, f64)) -> Neighbour<'py> {
+    move |(id, cosine)| (PyBytes::new(py, &id), cosine)
+}
+
+/// Wraps a list of them.
+pub(crate) fn neighbours(py: Python<'_>, found: Neighbours) -> Vec<Neighbour<'_>> {
+    found.into_iter().map(neighbour(py)).collect()
+}
+
+/// (id, kind, cosine or depth).
+pub(crate) type Told<'py, T> = (Bound<'py, PyBytes>, u8, T);
+
+/// Wraps nodes.
+pub(crate) fn told<T>(py: Python<'_>, found: Vec<(Id, u8, T)>) -> Vec<Told<'_, T>> {
+    let wrap = |(id, kind, value): (Id, u8, T)| (PyBytes::new(py, &id), kind, value);
+    found.into_iter().map(wrap).collect()
+}
+
+/// Vectors one after the other, each with its scope, author and ids that are never near.
+pub(crate) fn probes_of(
+    vectors: &[f32],
+    dimensions: usize,
+    scopes: Vec<Option<String>>,
+    authors: Vec<Option<String>>,
+    exclude: Vec<Bound<'_, PyBytes>>,
+) -> PyResult<Vec<Probe>> {
+    let count = vectors.len() / dimensions;
+    let lengths = [scopes.len(), authors.len(), exclude.len()];
+    if lengths != [count; 3] || !vectors.len().is_multiple_of(dimensions) {
+        let text = "expected one vector, scope, author and exclusion each per query";
+        return Err(PyValueError::new_err(text));
+    }
+    let places = scopes.into_iter().zip(authors).zip(exclude);
+    let places = places.zip(vectors.chunks_exact(dimensions));
+    places
+        .map(|(((scope, author), ids), vector)| {
+            Ok(Probe {
+                vector: vector.to_vec(),
+                scope,
+                author,
+                exclude: ids_of(ids.as_bytes())?,
+            })
+        })
+        .collect()
+}
+
+/// A word of a text as `Word` has it.
+pub(crate) fn word_of((raw, left, right, bare): (String, String, String, String)) -> Word {
+    Word {
+        raw,
+        left,
+        right,
+        bare,
+    }
+}
