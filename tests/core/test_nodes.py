@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import string
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
+import oracle
 import pytest
 from rows import DAY, HEAD, NOW, STORE, Given, everything, id_of, make, opened, vector
 
@@ -49,12 +52,8 @@ def linked(dice: random.Random, count: int) -> list[Given]:
             expired = dice.choice([None, None, created + 3 * DAY])
             edges.append((edge_id(number), other.id, kind, weight, confidence, created, expired))
         nodes.append(
-            Given(
-                **{
-                    name: getattr(row, name)
-                    for name in row.__struct_fields__
-                    if name not in ("edges", "keywords", "windows", "questions")
-                },
+            msgspec.structs.replace(
+                row,
                 edges=edges,
                 keywords=dice.sample(["cache", "Paris", "v2.1"], 2),
                 windows=[(None, NOW), (NOW - DAY, None), (1, 2)][: dice.randrange(4)],
@@ -68,8 +67,6 @@ def linked(dice: random.Random, count: int) -> list[Given]:
 
 def unit(given: bytes) -> bytes:
     """As the projection holds it."""
-    import oracle
-
     return oracle.unit(np.frombuffer(given, np.float32))[:DIMENSIONS].tobytes()
 
 
@@ -101,15 +98,7 @@ def test_nodes_are_held_as_given_through_files_and_merges(tmp_path: Path) -> Non
         if start % 2:
             projection.publish()
     check(projection, rows)
-    newer = [
-        Given(
-            **{name: getattr(row, name) for name in row.__struct_fields__ if name != "edges"},
-            edges=list(row.edges)[:1],
-        )
-        for row in rows[::5]
-    ]
-    for row in newer:
-        row.wseq = 500
+    newer = [msgspec.structs.replace(row, edges=list(row.edges)[:1], wseq=500) for row in rows[::5]]
     projection.apply([row.row() for row in newer], 500, HEAD)
     rows = [row for i, row in enumerate(rows) if i % 5] + newer
     check(projection, rows)
@@ -163,8 +152,6 @@ def test_r02_the_entity_filter_asks_for_unexpired_mentions() -> None:
 
 def words(text: str) -> list[tuple[str, str, str, str]]:
     """The forms of a word that the core asks for."""
-    import string
-
     marks = string.punctuation
     raw = text.lower().split()
     return [(w, w.lstrip(marks), w.rstrip(marks), w.strip(marks)) for w in raw]

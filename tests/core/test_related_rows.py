@@ -33,9 +33,7 @@ EMBEDDER = {text: _vector(number) for number, text in enumerate(TEXTS)}
 _ACTS = ["commit", "batch", "deprecate", "archive", "restore", "supersede", "tick"]
 ACTS = st.lists(
     st.tuples(
-        st.sampled_from(
-            ["commit", "batch", "deprecate", "archive", "restore", "supersede", "tick"]
-        ),
+        st.sampled_from(_ACTS),
         st.integers(0, 39),
     ),
     min_size=10,

@@ -2,8 +2,11 @@
 //! Linear base, pool 50, limit 10, d = 384, 24 words a memory, 11 words a query, one thread.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod dice;
+
 use std::time::Instant;
 
+use dice::Dice;
 use vestig_core::eligible::Filter;
 use vestig_core::format::Identity;
 use vestig_core::kernels::dot::{dot_rows, unit};
@@ -14,17 +17,7 @@ use vestig_core::tail::NewRow;
 
 const D: usize = 384;
 
-struct Dice(u64);
-
 impl Dice {
-    fn unit(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
     fn vector(&mut self) -> Vec<f32> {
         (0..D)
             .map(|_| ((0..4).map(|_| self.unit()).sum::<f64>() - 2.0) as f32)

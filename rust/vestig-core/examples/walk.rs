@@ -2,8 +2,11 @@
 //! 10 RELATED and 3 MENTIONS a memory, one thread; entities as frequent as names in texts.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod dice;
+
 use std::time::Instant;
 
+use dice::Dice;
 use vestig_core::eligible::Filter;
 use vestig_core::format::Identity;
 use vestig_core::kernels::trace::TraceParams;
@@ -15,17 +18,7 @@ use vestig_core::tail::NewRow;
 const WALKS: usize = 1000;
 const STARTS: usize = 5;
 
-struct Dice(u64);
-
 impl Dice {
-    fn unit(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
     fn below(&mut self, n: usize) -> usize {
         (self.unit() * n as f64) as usize
     }
