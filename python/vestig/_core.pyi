@@ -436,7 +436,7 @@ class Projection:
         """Checks every checksum of every section again; findings, [] when clean."""
 
     def row(self, id: bytes) -> dict[str, object] | None:
-        """All stored columns of a memory, for comparison with the ledger (doctor)."""
+        """All stored columns of a memory or entity, for comparison with the ledger (doctor)."""
 
     def ids(self) -> bytes:
         """Ids of all live memories, ascending, 16 bytes each."""

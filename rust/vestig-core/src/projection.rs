@@ -246,9 +246,9 @@ impl Projection {
     }
 
     /// The tail to a segment (`compact`: everything to one; also what holds a forgotten memory) and
-    /// a manifest, durably. Bytes written; 0 when there was nothing to do or another process was newer. `Moved` when
-    /// another process published since `reset`: what it published may lack a memory that this
-    /// one still holds, so it is taken over by the next `refresh` instead.
+    /// a manifest, durably. Bytes written; 0 when there was nothing to do or another process was
+    /// newer. `Moved` when another process published since `reset`: what it published may lack a
+    /// memory that this one still holds, so it is taken over by the next `refresh` instead.
     pub fn publish(&self, compact: bool) -> Result<u64> {
         let Some(folder) = self.writable() else {
             return Ok(0);

@@ -108,8 +108,8 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An empty file under a name nobody knows yet. The caller holds the exclusive lock, so no sweep
-    /// comes between the file and its lock.
+    /// An empty file under a name nobody knows yet. The caller holds the exclusive lock, so no
+    /// sweep comes between the file and its lock.
     pub fn create(folder: &Path, generation: u64) -> io::Result<Self> {
         loop {
             let random = std::collections::hash_map::RandomState::new()
