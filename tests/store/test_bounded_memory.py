@@ -28,7 +28,8 @@ def row(number):
     vector = struct.pack("<f", number % 97 + 1.0) * dimensions
     text = f"memory {number} of {number % 13} others"
     return (id, 1, 1, text, None, "default", None, 0, 0, None, None, None, 0, 0, False, number,
-            None, number, None, vector, [], ["manual"], [], [(0, number, number, 1, number)])
+            None, number, None, vector, [], ["manual"], [], [(0, number, number, 1, number)],
+            [], [], [], [], [])
 projection = _core.Projection.open(folder, bytes(16), dimensions, "m")
 def limit():
     with open("/proc/self/status") as status:
