@@ -19,8 +19,15 @@ def test_readers_see_whole_commits_and_are_never_blocked(tmp_path: Path) -> None
     ("fault", "column"), [("apart", "half"), ("slow", "blocked"), ("backwards", "silent")]
 )
 def test_the_checker_sees(tmp_path: Path, fault: str, column: str) -> None:
-    """A commit in two transactions; a read beyond the limit; a reader that goes back in time."""
-    outcome = crowd(tmp_path, seconds=3, writers=2, readers=2, fault=fault)
-    assert getattr(outcome, column) > 0
+    """A commit in two transactions; a read beyond the limit; a reader that goes back in time.
+
+    A busy machine may start its processes too late for the short run to hold any fault."""
     others = {"lost", "half", "blocked", "silent", "crashes"} - {column}
-    assert [name for name in others if getattr(outcome, name)] == []
+    for seconds in (3, 12, 40):
+        folder = tmp_path / str(seconds)
+        folder.mkdir()
+        outcome = crowd(folder, seconds=seconds, writers=2, readers=2, fault=fault)
+        assert [name for name in others if getattr(outcome, name)] == []
+        if getattr(outcome, column) > 0:
+            return
+    pytest.fail(f"{fault} was not seen in {seconds} s: {outcome}")
