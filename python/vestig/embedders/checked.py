@@ -75,6 +75,11 @@ class CheckedEmbedder:
             return True
         return self._inner.truncated(text)
 
+    def count_pieces(self, text: str) -> int | None:
+        """Word pieces of a text (`ports.PieceCounter`); None when the embedder does not tell."""
+        count = getattr(self._inner, "count_pieces", None)
+        return None if count is None else int(count(text))
+
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One checked float32 little-endian vector per text; [] for [].
 

@@ -63,6 +63,21 @@ class SqliteView(GraphReads):
         wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
         return [memory_of(found[key], self._where) for key in wanted if key in found]
 
+    def places(
+        self, namespace: str, ids: Sequence[str]
+    ) -> dict[str, tuple[str | None, str | None, int | None]]:
+        """id → (scope, session, sequence) of the known ones."""
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT id, scope, session_id, sequence FROM memories"
+                " WHERE +namespace = ? AND id IN (?*)",
+                tuple(keys),
+                (namespace,),
+            )
+            return {keys[id]: (scope, session, place) for id, scope, session, place in rows}
+
     def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full memory ids that start with `prefix`, ascending."""
         sql = "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
