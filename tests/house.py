@@ -27,6 +27,7 @@ FLOORS: dict[str, int] = {
     "config": 1,
     "graph": 1,
     "ports": 1,
+    "vectors": 1,
     "language": 1,
     "commit": 2,
     "recall": 2,
@@ -48,7 +49,7 @@ FLOORS: dict[str, int] = {
 # On these floors a unit may import its neighbours: words refer to each other, language asks the
 # core for tokens. Everywhere else neighbours meet one floor higher.
 OPEN_FLOORS = {0}
-NEIGHBOURS = {("language", "_core"), ("ports", "graph")}
+NEIGHBOURS = {("language", "_core"), ("ports", "graph"), ("ports", "vectors")}
 
 # module -> the places (path prefixes below python/vestig) that may import it
 EXCLUSIVE: dict[str, tuple[str, ...]] = {

@@ -27,6 +27,7 @@ __all__ = [
     "NewQuestion",
     "NewSource",
     "NewSupersession",
+    "NewTokenVectors",
     "NewVector",
     "StoredWindow",
 ]
@@ -80,6 +81,16 @@ class NewVector(msgspec.Struct, frozen=True, kw_only=True):
     memory_id: str
     model: str
     embedding: bytes
+
+
+class NewTokenVectors(msgspec.Struct, frozen=True, kw_only=True):
+    """Vectors of a memory's word pieces, as `vectors.Pieces` holds them (Q-05)."""
+
+    memory_id: str
+    model: str
+    ids: bytes
+    codes: bytes
+    scales: bytes
 
 
 class MemoryPatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,3 +247,4 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     edge_patches: tuple[EdgePatch, ...] = ()
     # memories whose hypothetical questions were tried: [] instead of null (D-01)
     questions_tried: tuple[str, ...] = ()
+    token_vectors: tuple[NewTokenVectors, ...] = ()

@@ -4,7 +4,7 @@ Run once, with the code of that version, before its schema changes:
 
     git worktree add ../old COMMIT
     cp python/vestig/_core*.so ../old/python/vestig/   # the core of that commit
-    PYTHONPATH=../old/python python tests/compat/make_store.py 1 tests/compat/stores/1
+    PYTHONPATH=../old/python python tests/compat/make_store.py 2 tests/compat/stores/2
 
 The store goes into one archive, since SQLite gives every table and index a page of its own;
 `facts.json` beside it says what must be read from it.
@@ -18,18 +18,22 @@ import json
 import sys
 import tarfile
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import vestig
+from vestig.graph import EntityListing
 from vestig.store.migrations import MIGRATIONS, newest_version
 from vestig.testing import FrozenClock, HashingEmbedder
 
 DIMENSIONS: Final = 16
+EVERY: Final = EntityListing(limit=None, include_expired=True)
+Add = Callable[..., None]
 
 
 def fill(store: vestig.Vestig, clock: FrozenClock) -> dict[str, str]:
-    """Something of everything that version 1 can hold: name → memory id."""
+    """Something of everything that version 2 can hold: name → memory id."""
     ids: dict[str, str] = {}
 
     def add(name: str, text: str, **fields: Any) -> None:
@@ -52,14 +56,50 @@ def fill(store: vestig.Vestig, clock: FrozenClock) -> dict[str, str]:
     store.forget([ids["gone"]])
     store.record_access([ids["moved"]])
     assert ids["again"] == ids["port"]
+    fill_graph(store, add, ids)
+    fill_sessions(add)
     return ids
+
+
+def fill_graph(store: vestig.Vestig, add: Add, ids: dict[str, str]) -> None:
+    """Entities with what became of them, edges of every type, questions."""
+    add("ACME", "Tickets are kept by ACME Incorporated for Grace Hopper")
+    add("Ltd", "Invoices are sent to ACME Ltd by Grace Hopper today")
+    add("Oslo", "The office of Umbrella Corporation moved from Oslo to Bergen")
+    add(
+        "solved",
+        "The pump stopped since its gasket had dried out; a new one of rubber solved it",
+        trigger="problem-solution",
+        hypothetical_queries=["Why did the pump stop?", "What is the gasket made of?"],
+    )
+    named = {one.entity.canonical_name: one.entity.id for one in store.entities(limit=100)}
+    store.merge_entities(named["ACME Incorporated"], named["ACME Ltd"])
+    store.link(named["Grace Hopper"], named["ACME Ltd"], "RELATION", relation="WORKS_AT")
+    store.link(ids["Oslo"], ids["solved"], "RELATED", weight=0.5, evidence="both are about repairs")
+    ended = store.link(ids["ACME"], ids["rule"], "RELATED", weight=0.25)
+    store.unlink(ended.id)
+    store.expire_entity(named["Bergen"])
+
+
+def fill_sessions(add: Add) -> None:
+    """Two conversations: people among themselves, and one with an agent."""
+    for place, (author, text) in enumerate(
+        (
+            ("Ada", "Did you hear back from the landlord about the cellar?"),
+            ("Zoë", "Yes, he wants 40 euros more from May on"),
+            ("Ada", "I would still take it, mine is damp"),
+        )
+    ):
+        add(f"peer {place}", text, author=author, session_id="cellar", sequence=place)
+    add("asked", "How do I undo a rebase?", role="user", session_id="git", sequence=0)
+    add("told", "Look it up in the reflog", role="assistant", session_id="git", sequence=1)
 
 
 def facts(store: vestig.Vestig, ids: dict[str, str]) -> dict[str, Any]:
     """What must be read from the store whatever the version that reads it."""
     shown = {}
     for name, id in ids.items():
-        if name == "gone":
+        if name in ("gone", "again"):
             continue
         with store_view(store) as view:
             space = "other" if name == "other" else "default"
@@ -73,8 +113,19 @@ def facts(store: vestig.Vestig, ids: dict[str, str]) -> dict[str, Any]:
                     [e.from_id, e.to_id, str(e.edge_type), e.weight] for e in view.edges(space, id)
                 ),
                 "chain": [r.to_dict() for r in view.supersessions(space, id)],
+                "mentions": sorted([m.entity_id, m.confidence] for m in view.mentions(space, [id])),
+                "questions": view.questions(space, [id]).get(id),
             }
-    return {"ids": ids, "shown": shown}
+    with store_view(store) as view:
+        edges = view.list_edges("default", limit=None, include_expired=True)
+        entities, _ = zip(*view.list_entities("default", EVERY), strict=True)
+    return {
+        "ids": ids,
+        "shown": shown,
+        "entities": {entity.id: entity.to_dict() for entity in entities},
+        "expired_edges": sorted(edge.id for edge in edges if edge.t_expired is not None),
+        "relations": [[e.from_id, e.to_id, e.relation] for e in edges if e.relation is not None],
+    }
 
 
 def store_view(store: vestig.Vestig) -> Any:
@@ -108,7 +159,7 @@ def main(version: int, target: Path) -> None:
             found_facts = facts(store, ids)
             store.compact()
         pack(place, target / "store.tar.gz")
-    text = json.dumps(found_facts, indent=1, ensure_ascii=False, sort_keys=True)
+    text = json.dumps(found_facts, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
     (target / "facts.json").write_text(text + "\n", "utf-8")
 
 

@@ -45,6 +45,8 @@ def as_shown(ledger: SqliteLedger, space: str, id: str) -> dict[str, Any]:
                 [e.from_id, e.to_id, str(e.edge_type), e.weight] for e in view.edges(space, id)
             ),
             "chain": [record.to_dict() for record in view.supersessions(space, id)],
+            "mentions": sorted([m.entity_id, m.confidence] for m in view.mentions(space, [id])),
+            "questions": view.questions(space, [id]).get(id),
         }
 
 
@@ -64,7 +66,13 @@ def test_x_d16_an_older_store_opens_and_says_what_it_said(version: int, tmp_path
             assert {k: shown[k] for k in wanted} == wanted, name
         with ledger.read() as view:
             assert view.forgotten_at("default", facts["ids"]["gone"]) is not None
-            assert view.questions("default", list(facts["ids"].values())) == {}
+            entities = view.entities("default", list(facts.get("entities", {})))
+            edges = view.list_edges("default", limit=None, include_expired=True)
+        assert {e.id: e.to_dict() for e in entities} == facts.get("entities", {})
+        expired = sorted(edge.id for edge in edges if edge.t_expired is not None)
+        assert expired == facts.get("expired_edges", [])
+        relations = [[e.from_id, e.to_id, e.relation] for e in edges if e.relation is not None]
+        assert relations == facts.get("relations", [])
         assert ledger.verify_all() == []
     backup = path / f"ledger.bak-{version}"
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600

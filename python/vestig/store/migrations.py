@@ -12,7 +12,7 @@ import apsw
 from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store import chain, files
 from vestig.store.lookups import fetch
-from vestig.store.schema import APPLICATION_ID, CHAINED, CREATE, GRAPH, INSERT
+from vestig.store.schema import APPLICATION_ID, CHAINED, CREATE, GRAPH, INSERT, TOKENS
 from vestig.store.settings import UUID
 
 __all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]
@@ -33,8 +33,15 @@ def _add_graph(conn: apsw.Connection) -> None:
     conn.execute(GRAPH)
 
 
+def _add_tokens(conn: apsw.Connection) -> None:
+    conn.execute(TOKENS)
+
+
 # Ascending, without gaps, starting above FIRST_VERSION.
-MIGRATIONS: Final[tuple[Migration, ...]] = (Migration(2, _add_graph),)
+MIGRATIONS: Final[tuple[Migration, ...]] = (
+    Migration(2, _add_graph),
+    Migration(3, _add_tokens),
+)
 
 
 def newest_version(migrations: Sequence[Migration]) -> int:

@@ -16,7 +16,10 @@ from vestig.store.lookups import each, select_in
 __all__ = ["Proof"]
 
 _PROVED: Final = frozenset(
-    ("memories", "vectors", "events", "edges", "entities", "entity_vectors", "questions")
+    (
+        "memories", "vectors", "events", "edges", "entities", "entity_vectors", "questions",
+        "token_vectors",
+    )  # fmt: skip
 )
 
 

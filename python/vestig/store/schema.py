@@ -27,6 +27,7 @@ __all__ = [
     "NODE_TABLES",
     "NO_QUESTION",
     "TABLE_CODES",
+    "TOKENS",
     "columns_sql",
 ]
 
@@ -74,6 +75,7 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     "entity_vectors": ("salt", "entity", "seq", "model", "embedding"),
     # Position NO_QUESTION says that questions were tried for a memory.
     "questions": ("salt", "row", "memory", "position", "seq", "text", "model", "embedding"),
+    "token_vectors": ("salt", "memory", "seq", "model", "ids", "codes", "scales"),
 }  # fmt: skip
 
 # In the order of their codes in the chain: a table is only ever added at the end.
@@ -268,4 +270,13 @@ CREATE TABLE questions (
     seq INTEGER NOT NULL, text TEXT NOT NULL, model TEXT NOT NULL, embedding BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX questions_of ON questions (memory, position);
+"""
+
+# Version 3: vectors of word pieces.
+TOKENS: Final = """
+CREATE TABLE token_vectors (
+    memory INTEGER PRIMARY KEY REFERENCES memories,
+    salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL,
+    ids BLOB NOT NULL, codes BLOB NOT NULL, scales BLOB NOT NULL
+) STRICT;
 """

@@ -16,11 +16,12 @@ from vestig.changes import (
     NewMemory,
     NewSource,
     NewSupersession,
+    NewTokenVectors,
     NewVector,
 )
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
-from vestig.ports import UniquenessCollision
+from vestig.ports import Pieces, UniquenessCollision
 from vestig.store import chain, lookups, patches, removing, settings
 from vestig.store.faults import store_faults
 from vestig.store.graph_writes import GraphWriter
@@ -28,6 +29,7 @@ from vestig.store.lookups import fetch, rows_of
 from vestig.store.reads import SqliteView
 from vestig.store.rows import from_json, memory_row, to_json
 from vestig.store.schema import COLUMNS, INSERT, NODE_TABLES, columns_sql
+from vestig.store.token_rows import write_tokens
 
 __all__ = ["NO_CLOCK", "SqliteTransaction"]
 
@@ -75,6 +77,7 @@ class SqliteTransaction(SqliteView):
             graph = self._graph(link)
             graph.entities(changes.entities)
             self._vectors(link, changes.vectors)
+            self._token_vectors(link, changes.token_vectors)
             self._patches(link, changes.patches)
             graph.entity_patches(changes.entity_patches)
             graph.questions(changes.questions, changes.questions_tried)
@@ -176,7 +179,8 @@ class SqliteTransaction(SqliteView):
         """Rows of all nodes that the change set names and that exist."""
         wanted = {new.revives for new in changes.memories if new.revives is not None}
         for named in (
-            changes.vectors, changes.patches, changes.events, changes.jobs, changes.questions
+            changes.vectors, changes.patches, changes.events, changes.jobs, changes.questions,
+            changes.token_vectors,
         ):  # fmt: skip
             wanted.update([item.memory_id for item in named])
         wanted.update(changes.questions_tried)
@@ -284,6 +288,13 @@ class SqliteTransaction(SqliteView):
                 )
                 link.replaced("vectors", old, values)
             link.touched.add(row)
+
+    def _token_vectors(self, link: chain.Link, tokens: Sequence[NewTokenVectors]) -> None:
+        for new in tokens:
+            row = self._row_of(new.memory_id)
+            pieces = Pieces(new.ids, new.codes, new.scales)
+            values = (self._salts.take(), row, self._new_seq, new.model, *pieces)
+            write_tokens(self._conn, link, values, fresh=row in self._fresh)
 
     def _patches(self, link: chain.Link, changes: Sequence[MemoryPatch]) -> None:
         for patch in changes:

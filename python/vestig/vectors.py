@@ -1,0 +1,92 @@
+"""What makes vectors of texts: one for each text, and where a model can, one for each word piece."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol, runtime_checkable
+
+import msgspec
+
+__all__ = [
+    "PIECES_MAX",
+    "PIECE_DIMENSIONS",
+    "SPECIAL_PIECE",
+    "Embedder",
+    "EmbeddingIdentity",
+    "Pieces",
+    "TokenEmbedder",
+]
+
+# Word pieces of a text that get vectors, special ones included, and the length of each (Q-05).
+PIECES_MAX: Final = 160
+PIECE_DIMENSIONS: Final = 64
+# Stands for a piece that no text holds, such as the model's mark of the beginning.
+SPECIAL_PIECE: Final = 0xFFFFFFFF
+
+
+class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """Which model made a store's vectors (STORE 2). `fingerprint` is a file hash, or "" when
+    the provider has none; then `probes` (vectors of three fixed sentences, float32 bytes) are
+    compared by cosine >= 0.999."""
+
+    model: str
+    dimensions: int
+    normalized: bool
+    fingerprint: str = ""
+    probes: tuple[bytes, ...] = ()
+
+
+class Pieces(NamedTuple):
+    """Token vectors of n word pieces, n from 1 to `PIECES_MAX` (Q-05): piece i has the number
+    ids[i] (u32) and the vector codes[64·i : 64·i + 64] (i8) · scales[i] (float32); little-endian."""
+
+    ids: bytes
+    codes: bytes
+    scales: bytes
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Texts to vectors (D-13)."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model, stored with every vector."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector, 1 to 8192."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the weights, or "" when the provider gives none."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> list[bytes]:
+        """One float32 little-endian vector of `dimensions` values per text; [] for [].
+
+        Raises:
+            ProviderError: the model failed or gave something else than finite vectors.
+        """
+        ...
+
+    def truncated(self, text: str) -> bool:
+        """Whether the model reads only a beginning of this text."""
+        ...
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that gives a vector for each word piece as well (Q-05)."""
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """For each text its vector, the one of `embed`, and the vectors of its first word pieces,
+        both from one run of the model; [] for []. Special pieces have the number
+        `SPECIAL_PIECE`.
+
+        Raises:
+            ProviderError: as `embed`.
+        """
+        ...
