@@ -21,7 +21,7 @@ from vestig.types import (
     Status,
     SupersessionRecord,
 )
-from vestig.vectors import Embedder, EmbeddingIdentity, Pieces, TokenEmbedder
+from vestig.vectors import Embedder, EmbeddingIdentity, PieceCounter, Pieces, TokenEmbedder
 
 __all__ = [
     "CandidateIndex",

@@ -13,6 +13,7 @@ __all__ = [
     "SPECIAL_PIECE",
     "Embedder",
     "EmbeddingIdentity",
+    "PieceCounter",
     "Pieces",
     "TokenEmbedder",
 ]
@@ -89,4 +90,14 @@ class TokenEmbedder(Embedder, Protocol):
         Raises:
             ProviderError: as `embed`.
         """
+        ...
+
+
+@runtime_checkable
+class PieceCounter(Protocol):
+    """An embedder that tells how many word pieces a text has: the tokens of `recall(context=True)`.
+    Without it an estimate takes its place, and the result says so."""
+
+    def count_pieces(self, text: str) -> int | None:
+        """Pieces of the whole text, however long it is; None when they cannot be counted."""
         ...
