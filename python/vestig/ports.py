@@ -33,8 +33,10 @@ __all__ = [
     "LedgerView",
     "Listing",
     "PieceCounter",
+    "Pieces",
     "ProjectionRow",
     "ScanRequest",
+    "TokenEmbedder",
     "WriteTransaction",
 ]
 

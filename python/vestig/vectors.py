@@ -1,4 +1,4 @@
-"""What makes vectors of texts: one for each text, and where a model can, one for each word piece."""
+"""What makes vectors: one for each text, and where a model can, one for each word piece."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pieces(NamedTuple):
-    """Token vectors of n word pieces, n from 1 to `PIECES_MAX` (Q-05): piece i has the number
-    ids[i] (u32) and the vector codes[64·i : 64·i + 64] (i8) · scales[i] (float32); little-endian."""
+    """Token vectors of n word pieces, n from 1 to `PIECES_MAX` (Q-05), little-endian: piece i has
+    the number ids[i] (u32) and the vector codes[64·i : 64·i + 64] (i8) · scales[i] (float32)."""
 
     ids: bytes
     codes: bytes

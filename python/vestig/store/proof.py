@@ -12,15 +12,12 @@ from vestig.ids import id_text
 from vestig.store import chain
 from vestig.store.faults import damaged
 from vestig.store.lookups import each, select_in
+from vestig.store.schema import CHAINED
 
 __all__ = ["Proof"]
 
-_PROVED: Final = frozenset(
-    (
-        "memories", "vectors", "events", "edges", "entities", "entity_vectors", "questions",
-        "token_vectors",
-    )  # fmt: skip
-)
+# Tables whose rows go to the projection.
+_PROVED: Final = frozenset(CHAINED) - {"sources", "supersessions", "meta", "tombstones"}
 
 
 class Proof:
