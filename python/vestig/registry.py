@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from vestig.embedders.checked import CheckedEmbedder
+from vestig.embedders.checked import CheckedEmbedder, checked_embedder
 from vestig.embedders.settings import EmbeddingSettings
 from vestig.errors import ConfigError
 from vestig.hints import nearest
@@ -93,8 +93,10 @@ the call holds NaN or infinity; check the provider
     if isinstance(embedder, CheckedEmbedder):
         return embedder
     if settings is None:
-        return CheckedEmbedder(embedder)
-    return CheckedEmbedder(embedder, max_length=settings.max_length, batch_size=settings.batch_size)
+        return checked_embedder(embedder)
+    return checked_embedder(
+        embedder, max_length=settings.max_length, batch_size=settings.batch_size
+    )
 
 
 def build_index(dimensions: int, batches: Iterable[Sequence[bytes]]) -> CandidateIndex:

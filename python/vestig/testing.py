@@ -1,7 +1,8 @@
 """Helpers for tests of agents and adapters: embedders without a model, a clock that stands.
 
 Nothing here needs a model, a network or another package. `EmbedderContract` is the suite that
-every embedder has to pass.
+every embedder has to pass. The plain embedders give one vector for a text; those named `Token…`
+one for each word as well, for tests of late interaction (Q-05).
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from vestig.embedders.checked import float32_bytes, unit_bytes
+from vestig.embedders.contract import EmbedderContract
+from vestig.embedders.word_pieces import WordPieces
 from vestig.errors import ProviderError, ProviderTimeout
-from vestig.ports import Embedder
+from vestig.ports import Pieces
 from vestig.times import from_us, parse_time
 
 __all__ = [
@@ -24,6 +27,8 @@ __all__ = [
     "FrozenClock",
     "HashingEmbedder",
     "ScriptedEmbedder",
+    "TokenHashingEmbedder",
+    "TokenScriptedEmbedder",
     "hashing_embedder",
     "vector_at",
 ]
@@ -196,6 +201,58 @@ class ScriptedEmbedder:
         return vector
 
 
+class TokenHashingEmbedder(HashingEmbedder):
+    """A `HashingEmbedder` that also gives token vectors (Q-05): one for each word, the same for
+    the same word, with a mark at both ends.
+
+    Args:
+        dimensions: length of a vector of a text.
+        seed: another seed, another embedding.
+        pieces: every text has this many, words repeated or cut; None = as many as its words.
+
+    Example:
+        >>> (vector, pieces), = TokenHashingEmbedder(8).embed_tokens(["The office is in Oslo"])
+        >>> len(vector), [len(part) for part in pieces]
+        (32, [28, 448, 28])
+    """
+
+    def __init__(self, dimensions: int = 256, seed: int = 0, pieces: int | None = None) -> None:
+        super().__init__(dimensions, seed)
+        self._words = WordPieces(seed, pieces)
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """One call of `embed`, with the token vectors beside it."""
+        pieces = map(self._words.of, texts)
+        return list(zip(self.embed(texts), pieces, strict=True))
+
+
+class TokenScriptedEmbedder(ScriptedEmbedder):
+    """A `ScriptedEmbedder` that also gives token vectors (Q-05), as a `TokenHashingEmbedder`.
+
+    Example:
+        >>> embedder = TokenScriptedEmbedder({"a": [1.0, 0.0]}, default=[0.0, 1.0])
+        >>> [len(pieces.ids) for _, pieces in embedder.embed_tokens(["a", "b c"])], embedder.calls
+        ([12, 16], [('a', 'b c')])
+    """
+
+    def __init__(
+        self,
+        vectors: Mapping[str, Sequence[float] | bytes],
+        *,
+        default: Sequence[float] | bytes | None = None,
+        model: str = "scripted",
+        seed: int = 0,
+        pieces: int | None = None,
+    ) -> None:
+        super().__init__(vectors, default=default, model=model)
+        self._words = WordPieces(seed, pieces)
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """One call of `embed`, with the token vectors beside it."""
+        pieces = map(self._words.of, texts)
+        return list(zip(self.embed(texts), pieces, strict=True))
+
+
 class FailingEmbedder:
     """An embedder that fails in a chosen way.
 
@@ -306,81 +363,3 @@ def vector_at(cosine: float, dimensions: int = 8, axis: int = 1) -> list[float]:
 
 def _packed(vector: Sequence[float] | bytes) -> bytes:
     return vector if isinstance(vector, bytes) else float32_bytes(vector)
-
-
-class EmbedderContract:
-    """The suite for adapter authors: subclass it in a test module and override `embedder`.
-
-    Example:
-        >>> class TestHashing(EmbedderContract):
-        ...     def embedder(self):
-        ...         return HashingEmbedder()
-        >>> TestHashing().test_batch_and_single_agree()
-    """
-
-    TEXTS: Final = (
-        "The office is in Oslo.",
-        "Deploys run on Fridays, never on Mondays!",
-        "Café, naïve, 東京, Привет",
-        "a " * 40 + "much longer text than its neighbours in the batch",
-        "The office is in Oslo.",
-    )
-
-    def embedder(self) -> Embedder:
-        """The embedder under test; called by each test."""
-        raise NotImplementedError("override embedder()")
-
-    def test_fits_the_port(self) -> None:
-        """Properties have their types and ranges."""
-        embedder = self.embedder()
-        assert isinstance(embedder, Embedder)
-        assert isinstance(embedder.model, str)
-        assert embedder.model
-        assert 1 <= embedder.dimensions <= 8192
-        assert re.fullmatch(r"([0-9a-f]{64})?", embedder.fingerprint)
-
-    def test_vectors_are_whole_and_finite(self) -> None:
-        """One vector per text, of `dimensions` finite float32 numbers, not zero."""
-        embedder = self.embedder()
-        vectors = embedder.embed(self.TEXTS)
-        assert len(vectors) == len(self.TEXTS)
-        for vector in vectors:
-            assert isinstance(vector, bytes)
-            values = _unpacked(vector)
-            assert len(values) == embedder.dimensions
-            assert all(math.isfinite(value) for value in values)
-            assert any(values)
-
-    def test_empty_batch(self) -> None:
-        """[] for []."""
-        assert self.embedder().embed([]) == []
-
-    def test_batch_and_single_agree(self) -> None:
-        """To 1e-6 in every value, whatever stands beside a text (D-13)."""
-        embedder = self.embedder()
-        batch = embedder.embed(self.TEXTS)
-        for text, together in zip(self.TEXTS, batch, strict=True):
-            (alone,) = embedder.embed([text])
-            gap = max(
-                abs(a - b) for a, b in zip(_unpacked(alone), _unpacked(together), strict=True)
-            )
-            assert gap <= 1e-6
-
-    def test_same_text_same_vector(self) -> None:
-        """Deterministic, also within a batch and for another instance."""
-        batch = self.embedder().embed(self.TEXTS)
-        assert batch[0] == batch[-1]
-        assert self.embedder().embed(self.TEXTS) == batch
-
-    def test_different_texts_differ(self) -> None:
-        """No two different texts of the suite share a vector."""
-        distinct = list(dict.fromkeys(self.TEXTS))
-        assert len(set(self.embedder().embed(distinct))) == len(distinct)
-
-    def test_truncated_answers(self) -> None:
-        """A short text is read whole."""
-        assert self.embedder().truncated("The office is in Oslo.") is False
-
-
-def _unpacked(vector: bytes) -> list[float]:
-    return list(memoryview(vector).cast("f"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from array import array
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
@@ -16,6 +18,7 @@ __all__ = [
     "PieceCounter",
     "Pieces",
     "TokenEmbedder",
+    "are_pieces",
 ]
 
 # Word pieces of a text that get vectors, special ones included, and the length of each (Q-05).
@@ -101,3 +104,20 @@ class PieceCounter(Protocol):
     def count_pieces(self, text: str) -> int | None:
         """Pieces of the whole text, however long it is; None when they cannot be counted."""
         ...
+
+
+def are_pieces(pieces: Pieces) -> bool:
+    """Whether the three parts fit each other and every scale is finite and at least 0.
+
+    Example:
+        >>> are_pieces(Pieces(bytes(4), bytes(64), bytes(4))), are_pieces(Pieces(b"", b"", b""))
+        (True, False)
+    """
+    count, rest = divmod(len(pieces.ids), 4)
+    return (
+        rest == 0
+        and 1 <= count <= PIECES_MAX
+        and len(pieces.codes) == count * PIECE_DIMENSIONS
+        and len(pieces.scales) == 4 * count
+        and all(math.isfinite(scale) and scale >= 0 for scale in array("f", pieces.scales))
+    )

@@ -11,16 +11,19 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from vestig.config.vendors import forbid_telemetry
+from vestig.embedders.late import quantised
 from vestig.embedders.settings import EmbeddingSettings, missing_package, require_dimension
 from vestig.errors import ConfigError, ProviderError
+from vestig.vectors import SPECIAL_PIECE, Pieces
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = [
@@ -42,6 +45,7 @@ _WORD_CHARS_MAX: Final = 100
 # The model reads a longer word as one unknown piece.
 _UNBROKEN: Final = re.compile(rf"\S{{{_WORD_CHARS_MAX}}}")
 _THREADS_MAX: Final = 8
+_T = TypeVar("_T")
 # Fewer texts than this are not worth the start of a pool.
 _PARALLEL_FROM: Final = 4
 
@@ -106,13 +110,32 @@ class BuiltinEmbedder:
             ConfigError: the weights or the vocabulary are missing.
             ProviderError: weights or vocabulary are not the pinned ones.
         """
+        return self._each(texts, self._pooled)
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """The vector of each text, as `embed` gives it, with the vectors of its first 160 word
+        pieces, both from one run of the model; [] for [] (Q-05).
+
+        Raises:
+            ConfigError, ProviderError: as `embed`.
+
+        Example:
+            >>> (vector, pieces), = BuiltinEmbedder().embed_tokens(["The office is in Oslo."])
+            >>> len(vector), [len(part) for part in pieces]
+            (1536, [32, 512, 32])
+        """
+        return self._each(texts, self._both)
+
+    def _each(self, texts: Sequence[str], made: Callable[[list[int], Any], _T]) -> list[_T]:
+        """What is made of each text's word pieces and last hidden states."""
         if not texts:
             return []
         tokenizer, session = self._load_tokenizer(), self._load_session()
 
-        def one(text: str) -> bytes:
+        def one(text: str) -> _T:
             # encode, not encode_batch: the tokenizer's own threads do not survive a fork
-            return self._vector(session, tokenizer.encode(text).ids)
+            ids = tokenizer.encode(text).ids
+            return made(ids, _hidden(session, ids))
 
         threads = min(_processors(), _THREADS_MAX, len(texts))
         if threads == 1 or len(texts) < _PARALLEL_FROM:
@@ -137,23 +160,19 @@ class BuiltinEmbedder:
         whole = self._load_tokenizer().encode(_UNBROKEN.sub(r"\g<0> ", text))
         return sum(len(part.ids) - len(_SPECIAL) for part in (whole, *whole.overflowing))
 
-    def _vector(self, session: Any, ids: list[int]) -> bytes:
+    def _pooled(self, _ids: list[int], hidden: NDArray[np.float32]) -> bytes:
         import numpy as np
 
-        tokens = np.array([ids], dtype=np.int64)
-        hidden: NDArray[np.float32] = session.run(
-            None,
-            {
-                "input_ids": tokens,
-                "attention_mask": np.ones_like(tokens),
-                "token_type_ids": np.zeros_like(tokens),
-            },
-        )[0][0]
         mean = hidden.mean(axis=0, dtype=np.float64)
         if self._normalize:
             mean /= np.sqrt(mean @ mean)
         packed: bytes = mean.astype("<f4").tobytes()
         return packed
+
+    def _both(self, ids: list[int], hidden: NDArray[np.float32]) -> tuple[bytes, Pieces]:
+        # the first and the last piece mark the ends, and nothing else can
+        marked = [SPECIAL_PIECE, *ids[1:-1], SPECIAL_PIECE]
+        return self._pooled(ids, hidden), quantised(marked, hidden)
 
     def _load_tokenizer(self) -> Any:
         if self._tokenizer is None:
@@ -168,6 +187,22 @@ class BuiltinEmbedder:
                 if self._session is None:
                     self._session = _session(_weights(), one_shot=self._one_shot)
         return self._session
+
+
+def _hidden(session: Any, ids: list[int]) -> NDArray[np.float32]:
+    """Last hidden states of one text, a row for each word piece."""
+    import numpy as np
+
+    tokens = np.array([ids], dtype=np.int64)
+    found: NDArray[np.float32] = session.run(
+        None,
+        {
+            "input_ids": tokens,
+            "attention_mask": np.ones_like(tokens),
+            "token_type_ids": np.zeros_like(tokens),
+        },
+    )[0][0]
+    return found
 
 
 def _processors() -> int:

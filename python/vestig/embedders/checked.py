@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from vestig.errors import ConfigError, ProviderError, ValidationError
-from vestig.ports import Embedder
+from vestig.ports import Embedder, Pieces, TokenEmbedder
+from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, are_pieces
 
-__all__ = ["CheckedEmbedder", "float32_bytes", "unit_bytes"]
+__all__ = [
+    "CheckedEmbedder",
+    "CheckedTokenEmbedder",
+    "checked_embedder",
+    "float32_bytes",
+    "unit_bytes",
+]
+
+_T = TypeVar("_T")
 
 FLOAT32_BYTES: Final = 4
 DIMENSIONS_MAX: Final = 8192
@@ -89,23 +98,28 @@ class CheckedEmbedder:
         """
         if not texts:
             return []
+        vectors = self._asked(texts, self._inner.embed)
+        dimensions = self.dimensions
+        for number, vector in enumerate(vectors):
+            self._check_vector(number, vector, dimensions)
+        return vectors
+
+    def _asked(self, texts: Sequence[str], ask: Callable[[list[str]], list[_T]]) -> list[_T]:
+        """One answer of the provider for each text, which is cut before."""
         for text in texts:
             _check_text(text)
         limit = self._max_length
         cut = [text if limit is None else text[:limit] for text in texts]
-        vectors: list[bytes] = []
+        answers: list[_T] = []
         for batch in _slices(cut, self._batch_size):
-            answer = self._inner.embed(batch)
+            answer = ask(batch)
             if len(answer) != len(batch):
                 raise ProviderError(
                     f'embedder "{self.model}": expected {len(batch)} vectors for'
                     f" {len(batch)} texts, got {len(answer)}; check the provider"
                 )
-            vectors.extend(answer)
-        dimensions = self.dimensions
-        for number, vector in enumerate(vectors):
-            self._check_vector(number, vector, dimensions)
-        return vectors
+            answers.extend(answer)
+        return answers
 
     def _check_vector(self, number: int, vector: bytes, dimensions: int) -> None:
         if len(vector) != dimensions * FLOAT32_BYTES:
@@ -119,6 +133,45 @@ class CheckedEmbedder:
                 f'embedder "{self.model}": expected finite numbers, vector {number} of the call'
                 " holds NaN or infinity; check the provider"
             )
+
+
+class CheckedTokenEmbedder(CheckedEmbedder):
+    """A `CheckedEmbedder` for a provider that gives vectors of word pieces too (Q-05)."""
+
+    def __init__(self, inner: TokenEmbedder, **limits: int | None) -> None:
+        super().__init__(inner, **limits)
+        self._tokens = inner.embed_tokens
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """One checked vector per text with the checked vectors of its word pieces; [] for [].
+
+        Raises:
+            ProviderError: as `embed`, or token vectors of another shape.
+            ValidationError: a text holds lone surrogates.
+        """
+        if not texts:
+            return []
+        answers = self._asked(texts, self._tokens)
+        dimensions = self.dimensions
+        for number, (vector, pieces) in enumerate(answers):
+            self._check_vector(number, vector, dimensions)
+            if not are_pieces(pieces):
+                raise ProviderError(
+                    f'embedder "{self.model}": expected vectors of 1 to {PIECES_MAX} word pieces,'
+                    f" each with a number, {PIECE_DIMENSIONS} codes and a finite scale, text"
+                    f" {number} of the call has something else; check the provider"
+                )
+        return answers
+
+
+def checked_embedder(
+    inner: Embedder, *, max_length: int | None = None, batch_size: int | None = None
+) -> CheckedEmbedder:
+    """The embedder with its answers checked; of word pieces too where it gives them."""
+    limits = {"max_length": max_length, "batch_size": batch_size}
+    if isinstance(inner, TokenEmbedder):
+        return CheckedTokenEmbedder(inner, **limits)
+    return CheckedEmbedder(inner, **limits)
 
 
 def _check_text(text: object) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from vestig.config import Config
-from vestig.embedders.checked import CheckedEmbedder
+from vestig.embedders.checked import checked_embedder
 from vestig.engine.asking import Asker, Holdings, holdings
 from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
 from vestig.engine.vestig import Vestig
@@ -173,7 +173,7 @@ def _vectors(
 ) -> RememberingEmbedder:
     """The embedder of all benchmarks; vectors of other settings are kept apart."""
     settings = config.settings.embedding
-    inner = make_embedder(settings) if embedder is None else CheckedEmbedder(embedder)
+    inner = make_embedder(settings) if embedder is None else checked_embedder(embedder)
     cut = "" if settings.max_length is None else f"cut{settings.max_length}"
     plain = "" if settings.normalize else "plain"
     return RememberingEmbedder(

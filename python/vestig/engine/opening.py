@@ -11,7 +11,7 @@ import msgspec
 
 from vestig import config as configuration
 from vestig.config import Config
-from vestig.embedders.checked import CheckedEmbedder
+from vestig.embedders.checked import checked_embedder
 from vestig.engine.context import Context, system_clock
 from vestig.errors import EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
@@ -137,7 +137,7 @@ def open_context(path: object, request: OpenRequest) -> Context:
     space = request.namespace
     space = settings.namespace if space is None else check_namespace(space)
     directory = store_directory(path, loaded)
-    embedder = make_embedder(settings.embedding) if given is None else CheckedEmbedder(given)
+    embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
     ledger = open_ledger(
         directory,
         read_only=request.read_only,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from array import array
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -15,7 +13,7 @@ from vestig.store.lookups import fetch
 from vestig.store.schema import INSERT, columns_sql
 from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX
 
-__all__ = ["WRONG_SHAPE", "has_shape", "stored_pieces", "write_tokens"]
+__all__ = ["WRONG_SHAPE", "stored_pieces", "write_tokens"]
 
 _SELECT: Final = f"SELECT {columns_sql('token_vectors')} FROM token_vectors WHERE memory = ?"
 _NUMBER_BYTES: Final = 4  # of an id, and of a scale
@@ -25,23 +23,6 @@ WRONG_SHAPE: Final = (
     f" OR length(ids) % {_NUMBER_BYTES} <> 0 OR length(scales) <> length(ids)"
     f" OR length(codes) * {_NUMBER_BYTES} <> length(ids) * {PIECE_DIMENSIONS}"
 )
-
-
-def has_shape(pieces: Pieces) -> bool:
-    """Whether lengths fit each other and all scales are finite and at least 0.
-
-    Example:
-        >>> has_shape(Pieces(bytes(4), bytes(64), bytes(4))), has_shape(Pieces(b"", b"", b""))
-        (True, False)
-    """
-    count, rest = divmod(len(pieces.ids), _NUMBER_BYTES)
-    return (
-        rest == 0
-        and 1 <= count <= PIECES_MAX
-        and len(pieces.codes) == count * PIECE_DIMENSIONS
-        and len(pieces.scales) == count * _NUMBER_BYTES
-        and all(math.isfinite(scale) and scale >= 0 for scale in array("f", pieces.scales))
-    )
 
 
 def stored_pieces(row: Sequence[Any]) -> Pieces:
