@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import msgspec
 
@@ -19,6 +19,7 @@ __all__ = [
     "Pieces",
     "TokenEmbedder",
     "are_pieces",
+    "gives_tokens",
 ]
 
 # Word pieces of a text that get vectors, special ones included, and the length of each (Q-05).
@@ -81,7 +82,6 @@ class Embedder(Protocol):
         ...
 
 
-@runtime_checkable
 class TokenEmbedder(Embedder, Protocol):
     """An embedder that gives a vector for each word piece as well (Q-05)."""
 
@@ -121,3 +121,8 @@ def are_pieces(pieces: Pieces) -> bool:
         and len(pieces.scales) == 4 * count
         and all(math.isfinite(scale) and scale >= 0 for scale in array("f", pieces.scales))
     )
+
+
+def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
+    """Whether it has vectors of word pieces. Asks for nothing that would load a model."""
+    return callable(getattr(embedder, "embed_tokens", None))

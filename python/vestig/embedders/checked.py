@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from vestig.errors import ConfigError, ProviderError, ValidationError
 from vestig.ports import Embedder, Pieces, TokenEmbedder
-from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, are_pieces
+from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, are_pieces, gives_tokens
 
 __all__ = [
     "CheckedEmbedder",
@@ -169,7 +169,7 @@ def checked_embedder(
 ) -> CheckedEmbedder:
     """The embedder with its answers checked; of word pieces too where it gives them."""
     limits = {"max_length": max_length, "batch_size": batch_size}
-    if isinstance(inner, TokenEmbedder):
+    if gives_tokens(inner):
         return CheckedTokenEmbedder(inner, **limits)
     return CheckedEmbedder(inner, **limits)
 

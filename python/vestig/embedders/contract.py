@@ -6,8 +6,8 @@ import math
 import re
 from typing import Final
 
-from vestig.ports import Embedder, TokenEmbedder
-from vestig.vectors import are_pieces
+from vestig.ports import Embedder
+from vestig.vectors import are_pieces, gives_tokens
 
 __all__ = ["EmbedderContract"]
 
@@ -86,7 +86,7 @@ class EmbedderContract:
         """Where the embedder gives them: beside the vector of `embed`, the same ones alone and in
         a batch to the last bits of the scales (Q-05)."""
         embedder = self.embedder()
-        if not isinstance(embedder, TokenEmbedder):
+        if not gives_tokens(embedder):
             return
         assert embedder.embed_tokens([]) == []
         batch = embedder.embed_tokens(self.TEXTS)
