@@ -12,9 +12,11 @@ from vestig.types import Degradation, Memory, TemporalWindow, _Value
 __all__ = [
     "Analysis",
     "Change",
+    "ContextBlock",
     "Counts",
     "Formula",
     "Hypothetical",
+    "LeftOut",
     "QueryEntity",
     "Reason",
     "RecallHit",
@@ -264,6 +266,33 @@ class ReplayReport(_Value, frozen=True, kw_only=True):
     returned: int
 
 
+class LeftOut(_Value, frozen=True, kw_only=True):
+    """A memory for which the budget of a context had no room, and the tokens that its line has."""
+
+    id: str
+    neighbour: bool
+    tokens: int
+
+
+class ContextBlock(_Value, frozen=True, kw_only=True):
+    """What was found as a block for a prompt, in the order of sessions and time.
+
+    `ids`: results whose text is in it; `neighbours`: what stands beside them because it carries
+    the evidence. `folded`: id → id of the line that says the same and names both. `left_out`: the
+    rest, best first. `tokens` of the text, never more than `budget`, counted by the word pieces of
+    the embedder named in `counted_by`, or by an `estimate`.
+    """
+
+    text: str
+    ids: tuple[str, ...]
+    neighbours: tuple[str, ...]
+    folded: dict[str, str]
+    left_out: tuple[LeftOut, ...]
+    tokens: int
+    budget: int
+    counted_by: str
+
+
 class RecallResult(_Value, frozen=True, kw_only=True):
     """The answer of `recall` (R-17)."""
 
@@ -286,6 +315,7 @@ class RecallResult(_Value, frozen=True, kw_only=True):
     timings_ms: dict[str, float]
     why_not: tuple[WhyNot, ...] | UnsetType = UNSET
     receipt: Receipt | UnsetType = UNSET
+    context: ContextBlock | UnsetType = UNSET
     degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
 

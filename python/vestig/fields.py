@@ -112,6 +112,8 @@ class RecallFields(_Asked, total=False):
     order: str | None
     expect: Words
     receipt: bool
+    context: bool
+    budget: int | None
     include_vectors: bool
 
 

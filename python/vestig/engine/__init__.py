@@ -53,6 +53,9 @@ if TYPE_CHECKING:
         relating as relating,
     )
     from vestig.engine import (
+        rendering as rendering,
+    )
+    from vestig.engine import (
         searching as searching,
     )
     from vestig.engine import (
@@ -81,6 +84,7 @@ _MODULES: Final = frozenset(
         "recalling",
         "receipts",
         "relating",
+        "rendering",
         "searching",
         "updating",
     )

@@ -13,12 +13,11 @@ import msgspec
 from vestig.changes import ChangeSet, NewEvent
 from vestig.commit import rows as row
 from vestig.commit.guard import GuardText, differs
-from vestig.commit.guard import prepare as prepare_guard
 from vestig.commit.names import link
 from vestig.commit.rows import Found, Rows
 from vestig.engine.cases import Case, Draft, GroupEnds, Nearest, outcome_of
 from vestig.engine.context import Context
-from vestig.engine.items import Item, arrival, guard_of, text_key
+from vestig.engine.items import Item, arrival, guard_of, stored_guard, text_key
 from vestig.engine.naming import NameVectors, Naming
 from vestig.engine.neighbours import NOBODY, Neighbours, neighbours
 from vestig.errors import VestigError
@@ -36,8 +35,6 @@ from vestig.types import (
 
 __all__ = ["Batch"]
 
-# Texts near new ones tend to be the same few; each takes about a kilobyte.
-GUARDS_KEPT_MAX = 4_096
 _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
 
@@ -244,17 +241,7 @@ class Batch:
         """Relative times of a stored text are measured from its own reference time."""
         if memory.id in self._pending:
             return guard_of(self.context, self._pending[memory.id])
-        # A memory's text and reference time never change, so what was prepared stays true.
-        guards = self.context.guards
-        found = guards.get(memory.id)
-        if found is None:
-            first = view.events(memory.namespace, memory.id, 1)
-            at = to_us(first[0].occurred_at if first else memory.t_valid)
-            found = prepare_guard(memory.content, at, self.settings.time.zone)
-            if len(guards) >= GUARDS_KEPT_MAX:
-                guards.clear()
-            guards[memory.id] = found
-        return found
+        return stored_guard(self.context, view, memory)
 
     # --- rows ------------------------------------------------------------------------------
 

@@ -16,9 +16,14 @@ from vestig.config.recall_sections import HydeSettings
 from vestig.engine.context import Context
 from vestig.language import temporal, words
 from vestig.language.readings import Reading
-from vestig.types import CommitOutcome
+from vestig.ports import LedgerView
+from vestig.times import to_us
+from vestig.types import CommitOutcome, Memory
 
-__all__ = ["Item", "arrival", "extract", "guard_of", "text_key"]
+__all__ = ["Item", "arrival", "extract", "guard_of", "stored_guard", "text_key"]
+
+# Texts near new ones tend to be the same few; each takes about a kilobyte.
+GUARDS_KEPT_MAX = 4_096
 
 
 class Item(msgspec.Struct, kw_only=True):
@@ -118,6 +123,21 @@ def guard_of(context: Context, item: Item) -> GuardText:
         zone = context.config.settings.time.zone
         item.guard = prepare_guard(item.text, item.reference_us, zone)
     return item.guard
+
+
+def stored_guard(context: Context, view: LedgerView, memory: Memory) -> GuardText:
+    """What the fact guard compares of a stored memory; its relative times are measured from its own
+    reference time. Text and reference time never change, so what was prepared stays true."""
+    guards = context.guards
+    found = guards.get(memory.id)
+    if found is None:
+        first = view.events(memory.namespace, memory.id, 1)
+        at = to_us(first[0].occurred_at if first else memory.t_valid)
+        found = prepare_guard(memory.content, at, context.config.settings.time.zone)
+        if len(guards) >= GUARDS_KEPT_MAX:
+            guards.clear()
+        guards[memory.id] = found
+    return found
 
 
 def arrival(context: Context, item: Item, now_us: int) -> Arrival:

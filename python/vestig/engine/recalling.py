@@ -44,6 +44,8 @@ class _Scored(msgspec.Struct, frozen=True, kw_only=True):
     questions: dict[str, list[str]]
     vectors: dict[str, tuple[str, bytes]]
     why_not: tuple[WhyNot, ...]
+    # a `rendering.Gathered`, where a context is asked for
+    gathered: Any
     warnings: tuple[str, ...]
     seq: int
     analyse_ms: float
@@ -77,6 +79,9 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
                 memory, ends=ends, reinforced=reinforced, known_at=from_us(known)
             )
     why_not = () if expected is None else engine.expecting.why_not(asking, scan, expected)
+    gathered = None
+    if checked.budget is not None:
+        gathered = engine.rendering.gathered(asking, scan.rows, memories, question)
     return _Scored(
         asking=asking,
         scan=scan,
@@ -87,6 +92,7 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
         questions=view.questions(namespace, asked_of) if asked_of else {},
         vectors=view.vectors(namespace, ids) if checked.include_vectors and ids else {},
         why_not=why_not,
+        gathered=gathered,
         warnings=later_updates(view, memories.values(), checked.moments),
         seq=view.seq,
         analyse_ms=analyse_ms,
@@ -260,6 +266,9 @@ class _Recall:
             degraded=tuple(self.degraded),
             warnings=tuple(warnings),
         )
+        if self.plan.budget is not None:
+            block = engine.rendering.context_block(self.context, found.gathered, self.plan.budget)
+            result = msgspec.structs.replace(result, context=block)
         if not self.plan.receipt:
             return result
         receipt = engine.receipts.receipt(self.context, asking.asked, result)

@@ -32,8 +32,9 @@ _PREFIXES: Final = ("m3.", "m4.", "m5.", "recall.", "index.", "keywords.", "time
 _NAMES: Final = ("recall.profile", "recall.profiles")
 # What stands in a receipt by itself, or changes nothing of a ranking.
 _APART: Final = frozenset(
-    ("query", "messages", "query_vector", "seed", "expect", "receipt", "touch", "include_vectors")
-)
+    ("query", "messages", "query_vector", "seed", "expect", "receipt", "touch", "include_vectors",
+     "context", "budget")
+)  # fmt: skip
 _TIMES: Final = ("since", "until", "created_since", "created_until", "as_of", "known_at",
                  "valid_at")  # fmt: skip
 

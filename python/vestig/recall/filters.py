@@ -69,6 +69,8 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
     order: Any = None
     expect: Any = None
     receipt: Any = False
+    context: Any = False
+    budget: Any = None
     touch: Any = False
     include_vectors: Any = False
 

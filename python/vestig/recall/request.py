@@ -11,6 +11,7 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, check_namespace
+from vestig.recall.context import BUDGET_DEFAULT
 from vestig.recall.conversation import conversation_query, messages_query
 from vestig.recall.filters import (
     Moments,
@@ -51,6 +52,8 @@ class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
     order: str | None
     expect: tuple[str, ...]
     receipt: bool
+    # tokens of the context that is asked for; None = no context
+    budget: int | None
     touch: bool
     include_vectors: bool
     warnings: tuple[str, ...]
@@ -133,6 +136,15 @@ _TIMES: Final = (
 )
 
 
+def _budget(request: RecallRequest) -> int | None:
+    """How many tokens the context may have; None when none is asked for."""
+    if not flag_argument("context", request.context):
+        if request.budget is not None:
+            raise ValidationError("budget", request.budget, "a budget beside context=True")
+        return None
+    return BUDGET_DEFAULT if request.budget is None else count_argument("budget", request.budget)
+
+
 def _settled(request: RecallRequest, query: str) -> RecallRequest:
     """The request as values that can be read more than once and written as JSON: the query that
     is used, times as moments, sets and iterables as tuples."""
@@ -201,6 +213,7 @@ def plan(
         order=_choice("order", request.order, ORDERS),
         expect=() if request.expect is None else request.expect,
         receipt=flag_argument("receipt", request.receipt),
+        budget=_budget(request),
         touch=flag_argument("touch", request.touch),
         include_vectors=flag_argument("include_vectors", request.include_vectors),
         warnings=warnings + at.warnings,

@@ -193,6 +193,19 @@ RECALL: Final = (
         help="Print a receipt, by which replay-receipt derives the same ranking again.",
     ),
     Param(
+        name="context",
+        kind="flag",
+        flag="--context",
+        help="Print what was found as one block for a prompt, by session and time.",
+    ),
+    Param(
+        name="budget",
+        kind="integer",
+        flag="--budget",
+        help="Most tokens of the block.",
+        default_text="1000",
+    ),
+    Param(
         name="touch", kind="flag", flag="--touch", help="Count this as an access of each result."
     ),
 )

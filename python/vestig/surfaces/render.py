@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import UNSET
+
 from vestig.surfaces.why import expectations, receipts
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
@@ -104,7 +106,10 @@ def search(value: Any, args: Args) -> str:
 def _layout(value: Any, args: Args, layout: str) -> str:
     from vestig.recall.layouts import render
 
-    shown = render(value, layout, explained=bool(args.get("explain")))
+    if value.context is not UNSET:
+        shown = value.context.text
+    else:
+        shown = render(value, layout, explained=bool(args.get("explain")))
     return "\n\n".join([shown, *expectations(value), *receipts(value)])
 
 

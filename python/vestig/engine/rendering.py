@@ -1,0 +1,199 @@
+"""The context of a recall: what stands beside the results, what says the same, and how many tokens
+it takes (C-07, C-08, R-01)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from vestig.answers import ContextBlock
+from vestig.commit.guard import differs
+from vestig.engine.context import Context
+from vestig.engine.filtering import resolved
+from vestig.engine.inquiry import Asking
+from vestig.engine.items import stored_guard
+from vestig.ids import id_bytes, id_text
+from vestig.recall.beside import Found, Sessions, beside
+from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
+from vestig.recall.reason import Question, at_known_time, flags_of, signals_of
+from vestig.store.projection import similar_within
+from vestig.times import from_us
+from vestig.types import Kind, Memory
+
+__all__ = ["Gathered", "context_block", "gathered"]
+
+_ID_BYTES = 16
+_FLOAT32_BYTES = 4
+
+
+class Gathered(msgspec.Struct, frozen=True, kw_only=True):
+    """What the store has for a block, of the state that was ranked. `twins`: pairs of ids that say
+    the same."""
+
+    entries: tuple[Entry, ...]
+    twins: frozenset[frozenset[str]]
+
+
+def gathered(
+    asking: Asking, rows: Sequence[Any], memories: Mapping[str, Memory], question: Question
+) -> Gathered:
+    """Results, neighbours, and which of them say the same; for a callback of the keeper's `run`.
+
+    Args:
+        rows: of the scan, best first.
+        memories: their texts by id, as known at the time asked for.
+    """
+    results = [
+        Found(memory=memories[id_text("mem", row.id)], signals=signals_of(row, None, question))
+        for row in rows
+    ]
+    sessions = _sessions(asking, [one.memory for one in results])
+    known = _around(asking, sessions, results)
+    near = _similar_enough(asking, beside(results, sessions, known))
+    told = _as_known(asking, [known[id] for id, _ in near])
+    entries = [Entry(memory=one.memory, rank=rank) for rank, one in enumerate(results)]
+    entries += [
+        Entry(memory=memory, rank=rank, neighbour=True)
+        for memory, (_, rank) in zip(told, near, strict=True)
+    ]
+    flagged = tuple(
+        msgspec.structs.replace(
+            entry, flags=tuple(flags_of(entry.memory, question.query_time, question.known_at))
+        )
+        for entry in entries
+    )
+    return Gathered(entries=flagged, twins=_twins(asking, [one.memory for one in flagged]))
+
+
+# --- neighbours ---------------------------------------------------------------------------------
+
+
+def _sessions(asking: Asking, found: Sequence[Memory]) -> Sessions:
+    """The sessions of the results, of what passes the filters of the call alone."""
+    wanted = sorted(
+        {one.session_id for one in found if one.session_id is not None and one.sequence is not None}
+    )
+    if not wanted:
+        return Sessions({})
+    plan = asking.asked.plan
+    chosen = {**resolved(asking.view, asking.core, plan), "session_ids": wanted}
+    ids = _ids(asking.eligible(chosen))
+    return Sessions(asking.view.places(plan.namespace, ids))
+
+
+def _ids(packed: bytes) -> list[str]:
+    return [
+        id_text("mem", packed[start : start + _ID_BYTES])
+        for start in range(0, len(packed), _ID_BYTES)
+    ]
+
+
+def _around(asking: Asking, sessions: Sessions, results: Sequence[Found]) -> dict[str, Memory]:
+    near = sessions.around(one.memory.id for one in results)
+    space = asking.asked.plan.namespace
+    return {memory.id: memory for memory in asking.view.memories(space, near)} if near else {}
+
+
+def _as_known(asking: Asking, memories: Sequence[Memory]) -> list[Memory]:
+    """The memories as they were known at K (T-13)."""
+    plan, view = asking.asked.plan, asking.view
+    if not plan.moments.past or not memories:
+        return list(memories)
+    at = plan.moments.known_at_us
+    ends = view.ends_before(plan.namespace, at)
+    counts = view.reinforcements_at(plan.namespace, [one.id for one in memories], at)
+    known = from_us(at)
+    return [at_known_time(one, ends=ends, reinforced=counts, known_at=known) for one in memories]
+
+
+def _similar_enough(asking: Asking, near: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Those that pass `min_similarity` too, which only a scan judges."""
+    if not near or asking.asked.plan.filter.get("min_similarity") is None:
+        return near
+    exact = Asking(
+        asking.context, asking.view, asking.core, asking.context.keeper.scan, asking.asked
+    )
+    scan = exact.run(watch=b"".join(id_bytes(id) for id, _ in near))
+    passed = {id_text("mem", row.id) for row in scan.watched}
+    return [(id, rank) for id, rank in near if id in passed]
+
+
+# --- what says the same -------------------------------------------------------------------------
+
+
+def _twins(asking: Asking, memories: Sequence[Memory]) -> frozenset[frozenset[str]]:
+    """Pairs of one scope and author: of one text, or near-duplicates that the fact guard lets
+    pass (C-07)."""
+    groups: dict[tuple[str | None, str | None], list[Memory]] = {}
+    for memory in memories:
+        if memory.kind is Kind.MEMORY:
+            groups.setdefault((memory.scope, memory.author), []).append(memory)
+    pairs = set[frozenset[str]]()
+    for group in groups.values():
+        if len(group) > 1:
+            pairs |= _same_text(group)
+            pairs |= _near(asking, group, pairs)
+    return frozenset(pairs)
+
+
+def _same_text(group: Sequence[Memory]) -> set[frozenset[str]]:
+    by_text: dict[str, list[str]] = {}
+    for memory in group:
+        by_text.setdefault(" ".join(memory.content.split()), []).append(memory.id)
+    return {
+        frozenset((first, second))
+        for ids in by_text.values()
+        for place, first in enumerate(ids)
+        for second in ids[place + 1 :]
+    }
+
+
+def _near(
+    asking: Asking, group: Sequence[Memory], known: set[frozenset[str]]
+) -> set[frozenset[str]]:
+    near = asking.context.config.settings.hygiene.near_duplicate
+    if not near.enabled:
+        return set()
+    vectors = asking.view.vectors(asking.asked.plan.namespace, [one.id for one in group])
+    found = set[frozenset[str]]()
+    for model in sorted({model for model, _ in vectors.values()}):
+        mine = [one for one in group if one.id in vectors and vectors[one.id][0] == model]
+        packed = [vectors[one.id][1] for one in mine]
+        dimensions = len(packed[0]) // _FLOAT32_BYTES
+        for place, earlier in enumerate(
+            similar_within(b"".join(packed), dimensions, near.threshold)
+        ):
+            for other, _ in earlier:
+                pair = frozenset((mine[place].id, mine[other].id))
+                if pair not in known and _says_the_same(asking, mine[place], mine[other]):
+                    found.add(pair)
+    return found
+
+
+def _says_the_same(asking: Asking, one: Memory, other: Memory) -> bool:
+    classes = asking.context.config.settings.hygiene.near_duplicate.guard
+    guards = (stored_guard(asking.context, asking.view, memory) for memory in (one, other))
+    return not differs(*guards, classes)
+
+
+# --- the block ----------------------------------------------------------------------------------
+
+
+def context_block(context: Context, found: Gathered, budget: int) -> ContextBlock:
+    """The block in the space that it may take."""
+    return block(
+        found.entries,
+        found.twins,
+        _measure(context, budget),
+        zone=context.config.settings.time.zone,
+    )
+
+
+def _measure(context: Context, budget: int) -> Measure:
+    """Word pieces of the store's embedder where it tells them, else an estimate."""
+    count = getattr(context.embedder, "count_pieces", None)
+    if count is None or count("") is None:
+        return Measure(count=estimate, counted_by=ESTIMATE, budget=budget)
+    return Measure(count=count, counted_by=context.embedder.model, budget=budget)

@@ -1,0 +1,126 @@
+"""Expressions of time in a text, with the dates that they mean beside them (T-05)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta, tzinfo
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from vestig.types import TemporalWindow
+
+__all__ = ["dated", "day_of", "meanings", "window_words"]
+
+_DAY: Final = timedelta(days=1)
+_MOMENT: Final = timedelta(microseconds=1)
+# Who names the year needs no help.
+_YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)")
+
+
+def _local(moment: datetime, zone: tzinfo) -> datetime:
+    """The moment on the clocks of the zone; at the ends of the calendar there is no other."""
+    try:
+        return moment.astimezone(zone)
+    except OverflowError:
+        return moment
+
+
+def day_of(moment: datetime, zone: str) -> str:
+    """The day of a moment where its zone is, as YYYY-MM-DD.
+
+    Example:
+        >>> from datetime import UTC
+        >>> day_of(datetime(2026, 3, 18, 23, 30, tzinfo=UTC), "Europe/Oslo")
+        '2026-03-19'
+    """
+    return _local(moment, ZoneInfo(zone)).date().isoformat()
+
+
+def _midnight(moment: datetime) -> bool:
+    return (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
+
+
+def _point(moment: datetime) -> str:
+    day = moment.date().isoformat()
+    return day if _midnight(moment) else f"{day} {moment.hour:02d}:{moment.minute:02d}"
+
+
+def _days(start: datetime, end: datetime) -> str:
+    """Whole days: a day, a month, a year, or the first and the last day."""
+    first, last = start.date(), (end - _MOMENT).date()
+    if first == last:
+        return first.isoformat()
+    if start.day == end.day == 1:
+        months = 12 * (end.year - start.year) + end.month - start.month
+        if months == 1:
+            return first.isoformat()[:7]
+        if months == 12 and start.month == 1:
+            return first.isoformat()[:4]
+    return f"{first.isoformat()} to {last.isoformat()}"
+
+
+def window_words(window: TemporalWindow, zone: str) -> str:
+    """A window as dates, both ends in; "" for one that is open on both sides.
+
+    Example:
+        >>> from datetime import UTC
+        >>> week = TemporalWindow(text="last week", grain="week",
+        ...     start=datetime(2026, 3, 9, tzinfo=UTC), end=datetime(2026, 3, 16, tzinfo=UTC))
+        >>> window_words(week, "UTC")
+        '2026-03-09 to 2026-03-15'
+    """
+    where = ZoneInfo(zone)
+    start = None if window.start is None else _local(window.start, where)
+    end = None if window.end is None else _local(window.end, where)
+    if start is None:
+        return "" if end is None else f"before {_point(end)}"
+    if end is None:
+        return f"from {_point(start)} on"
+    if _midnight(start) and _midnight(end) and start < end:
+        return _days(start, end)
+    if end - start >= 2 * _DAY:
+        return f"{start.date().isoformat()} to {end.date().isoformat()}"
+    if start == end:
+        return _point(start)
+    same_day = start.date() == end.date()
+    until = f"{end.hour:02d}:{end.minute:02d}" if same_day else _point(end)
+    return f"{_point(start)} to {until}"
+
+
+def meanings(times: Sequence[TemporalWindow], zone: str) -> dict[str, str]:
+    """Expression → its dates, in the order of the text; several occasions are joined by `;`.
+    Left out is what names its year already."""
+    found: dict[str, list[str]] = {}
+    for window in times:
+        words = window_words(window, zone)
+        if words and not _YEAR.search(window.text):
+            known = found.setdefault(window.text, [])
+            if words not in known:
+                known.append(words)
+    return {text: "; ".join(words) for text, words in found.items()}
+
+
+def dated(content: str, times: Sequence[TemporalWindow], zone: str) -> str:
+    """The text with the dates that its expressions of time mean in brackets behind them, each
+    once.
+
+    Example:
+        >>> from datetime import UTC
+        >>> day = TemporalWindow(text="yesterday", grain="day",
+        ...     start=datetime(2026, 3, 17, tzinfo=UTC), end=datetime(2026, 3, 18, tzinfo=UTC))
+        >>> dated("I ran 5 km yesterday.", [day], "UTC")
+        'I ran 5 km yesterday [2026-03-17].'
+    """
+    known = meanings(times, zone)
+    taken = list[tuple[int, int, str]]()
+    # the longest first: "March" does not stand for a part of "March 5"
+    for text in sorted(known, key=len, reverse=True):
+        for match in re.finditer(rf"(?<!\w){re.escape(text)}(?!\w)", content):
+            start, end = match.span()
+            if all(end <= low or start >= high for low, high, _ in taken):
+                taken.append((start, end, known[text]))
+                break
+    for _, end, words in sorted(taken, reverse=True):
+        content = f"{content[:end]} [{words}]{content[end:]}"
+    return content
