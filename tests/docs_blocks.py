@@ -19,15 +19,41 @@ def replaced(text: str, parts: Mapping[str, str]) -> str:
     return _PART.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}", text)
 
 
+_ORIGINS = re.compile(r"(?<=^m5\.signals\.weights\.)(?:chat_peer|chat_agent|document|note)(?=\.)")
+
+
+def written(key: str) -> str:
+    """A key as its row names it: weights of all origins have one row."""
+    return _ORIGINS.sub("<origin>", key)
+
+
+def _origin(key: str) -> str:
+    return key.split(".")[3]
+
+
+def _value(found: Mapping[str, object]) -> str:
+    """One default, or one for each origin where they differ."""
+    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in found.items()}
+    if len(set(texts.values())) == 1:
+        return f"`{next(iter(texts.values()))}`"
+    return ", ".join(f"{_origin(key)} `{text}`" for key, text in texts.items())
+
+
 def key_rows() -> str:
     """One table row for each configuration key, from the schema."""
     from vestig.config.meanings import MEANINGS
     from vestig.config.schema import key_specs
 
     lines = ["| Key | Default | Allowed | Meaning |", "|---|---|---|---|"]
+    rows: dict[str, dict[str, object]] = {}
     for key, spec in key_specs().items():
-        default = json.dumps(spec.default, ensure_ascii=False)
-        cells = (f"`{key}`", f"`{default}`", spec.allowed, MEANINGS[key][0])
+        rows.setdefault(written(key), {})[key] = spec.default
+    for name, found in rows.items():
+        key = next(iter(found))
+        meaning = MEANINGS[key][0]
+        if key != name:
+            meaning = meaning.replace(f"of {_origin(key)}", "of this origin")
+        cells = (f"`{name}`", _value(found), key_specs()[key].allowed, meaning)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 

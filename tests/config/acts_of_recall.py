@@ -11,7 +11,6 @@ from typing import Any, Final
 from world import Act, World
 
 import vestig
-from vestig.config.profiles import ORIGINS
 from vestig.errors import ConfigError
 from vestig.types import EventType
 
@@ -189,13 +188,6 @@ RECALL: Final[dict[str, Act]] = {
     "m3.retrieval.include_expired": Act(True, expired),
     "m5.enabled": Act(False, formula),
     "m5.start_node.direct_pool": Act(1, formula),
-    "m5.signals.cosine.enabled": Act(False, scores),
-    "m5.signals.lexical.enabled": Act(False, scores),
-    **{
-        f"m5.signals.weights.{origin}.{name}": Act(1.5, partial(scores, origin_type=origin))
-        for origin in ORIGINS
-        for name in ("bias", "cosine", "lexical")
-    },
     "m5.final.base": Act("semantic", scores),
     "m5.final.tracerank_power": Act(1, scores),
     "m5.explainability.enabled": Act(False, reason_fields),

@@ -1,4 +1,4 @@
-"""Keys of the walk, the signals and the final score, each with what can be seen of it (X-K01)."""
+"""Keys of the walk and of the final score, each with what can be seen of it (X-K01)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import json
 from functools import partial
 from typing import Any, Final
 
-from acts_of_recall import NOTED, OSLO, QUERY, some
+from acts_of_recall import QUERY, some
 from world import Act, World
 
 import vestig
-from vestig.config.profiles import ORIGINS
 
 __all__ = ["WALK"]
 
@@ -114,16 +113,6 @@ def metadata(world: World, query: str = "Ada Lovelace in Oslo last week") -> Any
     ]
 
 
-def signal(world: World, name: str, **fields: Any) -> Any:
-    """A term of the linear score, its weight and what comes of it."""
-    store = world.open()
-    for text in (OSLO, NOTED, "Ada Lovelace opened the new office in Oslo"):
-        store.commit(text, t_valid="2026-03-11", **fields)
-        world.clock.move(hours=1)
-    found = store.recall("where did Ada Lovelace open the office last week?")
-    return [(hit.content, round(hit.score, 9), hit.reason.signals[name].weight) for hit in found]
-
-
 def asked_for(world: World) -> Any:
     """A memory that is known by a stored question."""
     text, question = "The centre of all these", "Which one is in the middle?"
@@ -165,10 +154,6 @@ def blended(**more: Any) -> dict[str, Any]:
     return {"recall.profile": "reference", "m5.final.base": "blend", **more}
 
 
-def linear(name: str, weight: float = 1.0) -> dict[str, Any]:
-    return {f"m5.signals.weights.{origin}.{name}": weight for origin in ORIGINS}
-
-
 EVERY: Final = {**BASE, f"{TRAVERSAL}.exploration_factor": 2.0}
 DICE: Final = {
     **BASE,
@@ -176,7 +161,6 @@ DICE: Final = {
     f"{TRAVERSAL}.exploration_factor": 1.0,
 }
 SUMMED: Final = {**BASE, "m5.start_node.direct_pool": 1, f"{TRAVERSAL}.enabled": False}
-R06: Final = ("keyword", "temporal", "entity", "recency")
 
 WALK: Final[dict[str, Act]] = {
     f"{RANK}.graph_connectivity_enabled": Act(True, boosts, BASE),
@@ -235,17 +219,6 @@ WALK: Final[dict[str, Act]] = {
     ),
     "m5.final.association": Act(0.9, walk, EVERY),
     "m5.final.path_power": Act(2, walk, EVERY),
-    **{
-        f"m5.signals.{name}.enabled": Act(False, partial(signal, name=name), linear(name))
-        for name in (*R06, "entity_walk")
-    },
-    **{
-        f"m5.signals.weights.{origin}.{name}": Act(
-            3.5, partial(signal, name=name, origin_type=origin)
-        )
-        for origin in ORIGINS
-        for name in (*R06, "entity_walk")
-    },
     "recall.temporal_open_scale_days": Act(
         3, partial(metadata, query="the office before 2026-02-20"), blended()
     ),

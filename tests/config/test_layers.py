@@ -11,6 +11,7 @@ import pytest
 
 from vestig.config import Config, InvalidConfigError, explain, explanations, load, show
 from vestig.config.schema import KEYS
+from vestig.config.signals import weighing, weights_of
 from vestig.errors import ConfigError, ConfigNotFoundError
 
 Loader = Callable[..., Config]
@@ -344,3 +345,54 @@ def test_every_key_is_explained(loaded: Loader) -> None:
     assert all(e.meaning and e.ids and e.allowed for e in found)
     with pytest.raises(ConfigError, match=r"hygiene\.min_chars"):
         explain(loaded(), "hygiene.min_char")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "m5.signals.weights.chat_peer.neighbours.lexical.+1: 2\n",
+        "m5.signals.weights.chat_peer: {neighbours.lexical: {+1: 2}}\n",
+        "m5:\n  signals:\n    weights:\n      chat_peer:\n        neighbours:\n"
+        "          lexical:\n            +1: 2\n",
+        "recall:\n  profile: mine\n  profiles:\n    mine:\n      m5.signals.weights:\n"
+        "        chat_peer:\n          neighbours: {lexical: {+1: 2}}\n",
+        "one: &one {+1: 2}\n",
+    ],
+    ids=["dotted", "inner", "nested", "profile", "merged"],
+)
+def test_k07_places_of_neighbours_are_keys_like_any_other(loaded: Loader, text: str) -> None:
+    """YAML reads +1 as a number; as a key it is the text that stands there."""
+    if "&one" in text:
+        text = (
+            "m5.signals.weights.document.neighbours.lexical: "
+            + text[5:]
+            + ("m5.signals.weights.chat_peer.neighbours.lexical: {<<: *one, -1: 3}\n")
+        )
+    config = loaded(text)
+    found = weights_of(config.settings.m5.signals, "chat_peer")
+    assert found["neighbours.lexical.+1"] == 2.0
+    assert found.get("neighbours.lexical.-1") == (3.0 if "&one" in text else None)
+
+
+def test_k07_weights_by_environment_and_call(loaded: Loader) -> None:
+    key = "m5.signals.weights.note.neighbours.cosine.-2"
+    config = loaded(env={"VESTIG_M5__SIGNALS__WEIGHTS__NOTE__NEIGHBOURS__COSINE__-2": "1.5"})
+    assert (config.effective()[key].value, config.origin(key)[:11]) == (1.5, "environment")
+    config = config.with_overrides({key: -2.5})
+    assert weights_of(config.settings.m5.signals, "note")["neighbours.cosine.-2"] == -2.5
+    assert explain(config, key).ids == ("Q-12", "Q-03")
+
+
+def test_k07_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
+    config = loaded("m5.signals.weights.note: {late: {mean: 2, idf: 0}, reply.late: 1}\n")
+    signals = config.settings.m5.signals
+    assert weights_of(signals, "note").keys() & {"late.mean", "late.idf", "reply.late"} == {
+        "late.mean",
+        "reply.late",
+    }
+    assert {"late", "reply", "lexical"} <= set(weighing(signals))
+    assert "role" not in weighing(signals)
+    quiet = config.with_overrides({"m5.signals.late.enabled": False}).settings.m5.signals
+    assert "late.mean" not in weights_of(quiet, "note")
+    assert "reply.late" in weights_of(quiet, "note"), "a part of another signal"
+    assert "late" in weighing(quiet), "what could be switched on"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from vestig.answers import QueryEntity
+from vestig.config.signals import SIGNALS
 from vestig.ids import id_text
 from vestig.recall.reason import Question
 from vestig.times import from_us
@@ -18,6 +20,15 @@ OTHER = bytes(range(16, 32))
 ENTITY = bytes(range(32, 48))
 EDGE = "00" * 15 + "0a"
 EDGE_2 = "00" * 15 + "0b"
+
+
+Value = tuple[float | None, float | None]
+
+
+def terms(found: Mapping[str, Value]) -> list[Value]:
+    """(raw, normalised) in the order of the terms; those that are not named are unavailable."""
+    assert set(found) <= set(SIGNALS)
+    return [found.get(name, (None, None)) for name in SIGNALS]
 
 
 class MadeRow(msgspec.Struct, kw_only=True):
@@ -32,9 +43,7 @@ class MadeRow(msgspec.Struct, kw_only=True):
     origin: int = 3
     kind: int = 0
     embedded: bool = True
-    signals: list[tuple[float | None, float | None]] = msgspec.field(
-        default_factory=lambda: [(None, None)] * 7
-    )
+    signals: list[Value] = msgspec.field(default_factory=lambda: terms({}))
     hypothetical: tuple[int, float] | None = None
     metadata_score: float | None = None
     alpha_used: float | None = None

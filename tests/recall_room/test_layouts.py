@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, memory, question
+from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, memory, question, terms
 
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult
 from vestig.ids import id_text
@@ -77,9 +77,6 @@ def test_x_r18_explain_has_a_line_for_each_group() -> None:
     assert render(result(hit(WALKED, content="One line", pinned=True)), "explain") == (
         f"[{B}] (score=0.5000, method=graph_traversal, hops=2, {AT})\n"
         f"Reason: Reached via 2-hop traversal (signal 0.9000) from {S}.\n"
-        "Signals: cosine – × – (raw –); keyword – × – (raw –); temporal – × – (raw –);"
-        " entity – × – (raw –); recency – × – (raw –); lexical – × – (raw –);"
-        " entity_walk – × – (raw –)\n"
         "Score: start 0.5000; semantic 0.5000; metadata 0.2500; alpha 0.6000; base 0.5000;"
         " base of the start 0.8000\n"
         'Stored question: "Who wrote it?" (0.4000)\n'
@@ -89,6 +86,30 @@ def test_x_r18_explain_has_a_line_for_each_group() -> None:
         " unclipped 1.0000, events 0, stability unknown)\n"
         "Flags: pinned\n"
         "Content: One line"
+    )
+
+
+def test_x_r18_explain_tells_of_the_terms_that_add_something() -> None:
+    """The bias, then signals by what they add, their parts side by side."""
+    found = {
+        "cosine": (0.4, 0.8),
+        "lexical": (7.5, 0.5),
+        "context.words": (3.0, 0.25),
+        "context.wide": (9.0, 0.75),
+        "person": (-1.0, -1.0),
+        "role": (1.0, 1.0),
+        "late.mean": (0.0, 0.0),
+    }
+    weights = {"bias": -12.0, "cosine": 2.0, "lexical": 4.0, "context.words": 2.0,
+               "context.wide": 2.0, "person": 0.5, "late.mean": 3.0}  # fmt: skip
+    asked = question(base="linear", weights=[{}, {}, {}, weights])
+    row = MadeRow(signals=terms(found))
+    reason = explain(row, memory(row.id), (), (), asked, Explained())
+    shown = RecallHit(memory=memory(row.id), score=0.5, similarity=0.5, reason=reason)
+    assert render(result(shown), "explain").split("\n")[2] == (
+        "Signals: bias 1.0000 × -12.0000 (raw 1.0000); context.wide 0.7500 × 2.0000 (raw 9.0000);"
+        " context.words 0.2500 × 2.0000 (raw 3.0000); lexical 0.5000 × 4.0000 (raw 7.5000);"
+        " cosine 0.8000 × 2.0000 (raw 0.4000); person -1.0000 × 0.5000 (raw -1.0000)"
     )
 
 

@@ -16,10 +16,11 @@ from scan_rows import (
     ada,
     memory,
     question,
+    terms,
 )
 
 from vestig.answers import Reason
-from vestig.config.profiles import SIGNALS
+from vestig.config.signals import SIGNALS
 from vestig.ids import id_text
 from vestig.recall.reason import Explained, Question, explain, shares
 from vestig.times import DAY_US, from_us
@@ -161,8 +162,7 @@ def test_r12_a_direct_candidate_that_was_walked_to_counts_as_direct(filled: bool
 
 
 def test_x_t09_a_query_without_time_has_no_temporal_signal() -> None:
-    signals: list[tuple[float | None, float | None]] = [(None, None)] * 7
-    signals[0], signals[1] = (0.5, 0.5), (0.25, 0.25)
+    signals = terms({"cosine": (0.5, 0.5), "keyword": (0.25, 0.25)})
     asked = question(meta_shares={"keyword": 1.0})
     found = reason(MadeRow(signals=signals), asked).to_dict()["signals"]
     assert list(found) == list(SIGNALS)
@@ -173,10 +173,18 @@ def test_x_t09_a_query_without_time_has_no_temporal_signal() -> None:
 
 
 def test_r14_terms_of_the_linear_score() -> None:
-    signals = [(0.5, 0.8), (0.25, 1.0), (None, None), (1.0, 1.0), (None, None), (3.0, 0.6),
-               (0.2, 0.2)]  # fmt: skip
+    signals = terms(
+        {
+            "cosine": (0.5, 0.8),
+            "keyword": (0.25, 1.0),
+            "entity": (1.0, 1.0),
+            "lexical": (3.0, 0.6),
+            "neighbours.lexical.-1": (0.4, 0.4),
+            "entity_walk": (0.2, 0.2),
+        }
+    )
     weights = [{}, {}, {}, {"bias": -12.0, "cosine": 8.0, "keyword": 0.0, "entity": 1.0,
-                            "lexical": 5.6}]  # fmt: skip
+                            "lexical": 5.6, "neighbours.lexical.-1": 2.5}]  # fmt: skip
     asked = question(base="linear", weights=weights, terms=("engin", "weav"), entities=ada())
     row = MadeRow(
         signals=signals,
@@ -190,7 +198,10 @@ def test_r14_terms_of_the_linear_score() -> None:
     assert found["lexical"] == {"raw": 3.0, "normalised": 0.6, "weight": 5.6, "matched": ["weav"]}
     assert found["keyword"]["matched"] == ["weave"]
     assert found["entity"]["matched"] == ["PERSON:Ada Lovelace"]
-    assert found["entity_walk"] == {"raw": 0.2, "normalised": 0.2, "weight": None}, "switched off"
+    assert found["neighbours.lexical.-1"] == {"raw": 0.4, "normalised": 0.4, "weight": 2.5}
+    assert found["entity_walk"] == {"raw": 0.2, "normalised": 0.2, "weight": 0.0}, "of another"
+    empty = {"raw": None, "normalised": None, "weight": None}
+    assert found["late.window_idf"] == found["temporal"] == empty
 
 
 def test_x_r16_explainability_switches() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from command_answers import Vestig
 
-from vestig.config.profiles import ORIGINS, PROFILES
+from vestig.config.profiles import PROFILES
+from vestig.config.signals import ORIGINS
 
 UNITS = (
     "The red key opens the shed behind the greenhouse",

@@ -86,6 +86,10 @@ def _loader() -> Any:
                         None, None, f"duplicate key {key_node.value!r}", key_node.start_mark
                     )
                 seen.add(key_node.value)
+            # a key is text, whatever it looks like: +1 is no number, on is no switch
+            self.flatten_mapping(node)
+            for key_node, _ in node.value:
+                key_node.tag = "tag:yaml.org,2002:str"
             return super().construct_mapping(node, deep)
 
     def integer(_: Any, node: Any) -> int:

@@ -25,6 +25,7 @@ from vestig.config.merge import (
 from vestig.config.problems import Problems
 from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
 from vestig.config.schema import Settings, key_specs
+from vestig.config.signals import nested
 from vestig.errors import ConfigError
 
 __all__ = ["Config", "built_in", "load", "state_directory"]
@@ -267,14 +268,8 @@ def _place_store(entries: dict[str, Entry], cwd: Path, data_folder: Path) -> Non
 
 def _settings(entries: Mapping[str, Entry], problems: Problems) -> Settings:
     problems.raise_if_any()
-    nested: dict[str, Any] = {}
-    for key, entry in entries.items():
-        *path, name = key.split(".")
-        place = nested
-        for part in path:
-            place = place.setdefault(part, {})
-        place[name] = entry.value
-    settings = msgspec.convert(nested, Settings)
+    values = nested({key: entry.value for key, entry in entries.items()})
+    settings = msgspec.convert(values, Settings)
     _check_together(settings, entries, problems)
     problems.raise_if_any()
     return settings

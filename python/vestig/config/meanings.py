@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from vestig.config.profiles import ORIGINS, SIGNALS
 from vestig.config.schema import EventWeights
+from vestig.config.signals import ORIGINS, SWITCHES
 
 __all__ = ["MEANINGS"]
 
@@ -14,14 +14,60 @@ _TRACE = "m3.tracerank."
 _META = "m5.start_node.metadata."
 _WALK = "m5.traversal."
 
-_SIGNALS: Final[Mapping[str, tuple[str, str]]] = {
+# what a term is, and the ID that defines it
+_TERMS: Final[Mapping[str, tuple[str, str]]] = {
     "cosine": ("meaning", "Q-03"),
     "keyword": ("shared keywords", "R-06"),
     "temporal": ("the times that the query names", "R-06"),
     "entity": ("the entities that the query names", "R-06"),
     "recency": ("recency", "R-06"),
     "lexical": ("words (BM25)", "Q-10"),
+    "context.words": ("words of the memory and its neighbours as one text", "Q-11"),
+    "context.vector": ("meaning of the memory and its neighbours as one text", "Q-11"),
+    "context.soft": ("words of five memories around it, near ones more", "Q-11"),
+    "context.wide": ("words of five memories around it as one text", "Q-11"),
+    **{
+        f"neighbours.{of}.{place}": (f"{what} of the memory at {place} in the session", "Q-12")
+        for of, what in (("lexical", "words"), ("cosine", "meaning"))
+        for place in ("-2", "-1", "+1", "+2", "+3")
+    },
+    "answer.lexical": ("words of the assistant's answer that follows", "Q-13"),
+    "answer.cosine": ("meaning of the assistant's answer that follows", "Q-13"),
+    "role": ("being said by the user", "Q-14"),
+    "person": ("the author being named by the query (another one: minus)", "Q-16"),
+    "date": ("nearness to the dates that the query names", "Q-17"),
+    "when": ("expressions of time, where the query asks when", "Q-18"),
+    "form.question": ("holding a question mark", "Q-19"),
+    "form.length": ("length", "Q-19"),
+    "form.first": ("being the first of the session", "Q-19"),
+    "reply.question": ("following a question by somebody else", "Q-25"),
+    "reply.lexical": ("words of the question that it follows", "Q-25"),
+    "reply.late": ("tokens of the question that it follows", "Q-25"),
+    "answer_type.number": ("holding a number, where the query asks how many", "Q-26"),
+    "answer_type.name": ("holding names, where the query asks who, where or which", "Q-26"),
+    "first_person.said": ("speaking of oneself", "Q-27"),
+    "first_person.person": ("speaking of oneself as the person that the query names", "Q-27"),
     "entity_walk": ("the walk over shared entities", "Q-21"),
+    "pair.pair": ("words of the query in it or in one of the best that shares a name", "Q-28"),
+    "pair.gain": ("words that it adds to one of the best that shares a name", "Q-28"),
+    "title": ("its title being a name in the query or in one of the best memories", "Q-29"),
+    "late.mean": ("tokens (MaxSim)", "Q-20"),
+    "late.idf": ("tokens, rare ones more", "Q-20"),
+    "late.window": ("tokens of it and its neighbours", "Q-20"),
+    "late.window_idf": ("tokens of it and its neighbours, rare ones more", "Q-20"),
+}
+# what a signal of several terms is
+_SIGNALS: Final[Mapping[str, tuple[str, str]]] = {
+    "context": ("the memory with its neighbours in the session", "Q-11"),
+    "neighbours": ("the neighbours in the session", "Q-12"),
+    "answer": ("the assistant's answer that follows", "Q-13"),
+    "form": ("question mark, length, place in the session", "Q-19"),
+    "reply": ("the question that a memory answers", "Q-25"),
+    "answer_type": ("the kind of answer that the query asks for", "Q-26"),
+    "first_person": ("speaking of oneself", "Q-27"),
+    "pair": ("memories that answer together with a best one", "Q-28"),
+    "late": ("tokens (late interaction)", "Q-20"),
+    **{name: found for name, found in _TERMS.items() if "." not in name},
 }
 
 MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
@@ -207,7 +253,7 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         ("R-12",),
     ),
     **{
-        f"{_META}{name}_weight": (f"Weight of {_SIGNALS[name][0]} in the metadata.", ("R-07",))
+        f"{_META}{name}_weight": (f"Weight of {_TERMS[name][0]} in the metadata.", ("R-07",))
         for name in ("keyword", "temporal", "entity", "recency")
     },
     f"{_META}recency_tau_days": ("Days in which recency falls to 1/e.", ("R-06",)),
@@ -263,16 +309,30 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "m5.explainability.include_path": ("Give path and hops of each result.", ("R-16",)),
     "m5.explainability.include_scores": ("Give the scores behind each result.", ("R-16",)),
     **{
-        f"m5.signals.{name}.enabled": (f"Use {text} in the linear score.", (id, "Q-03"))
-        for name, (text, id) in _SIGNALS.items()
+        f"m5.signals.{name}.enabled": (
+            f"Part of the linear score: {_SIGNALS[name][0]}.",
+            (_SIGNALS[name][1], "Q-03"),
+        )
+        for name in SWITCHES
+    },
+    "m5.signals.late.pool": (
+        "How many of the best memories by all other terms are compared token by token.",
+        ("Q-20", "Q-03"),
+    ),
+    **{
+        f"m5.signals.weights.{origin}.bias": (
+            f"Constant for memories of {origin} in the linear score.",
+            ("Q-03",),
+        )
+        for origin in ORIGINS
     },
     **{
-        f"m5.signals.weights.{origin}.{name}": (f"{text} for memories of {origin}.", ("Q-03",))
-        for origin in ORIGINS
-        for name, text in (
-            ("bias", "Constant of the linear score"),
-            *((name, f"Weight of {_SIGNALS[name][0]}") for name in SIGNALS),
+        f"m5.signals.weights.{origin}.{name}": (
+            f"Weight for memories of {origin}: {text}.",
+            ("Q-03",) if id == "Q-03" else (id, "Q-03"),
         )
+        for origin in ORIGINS
+        for name, (text, id) in _TERMS.items()
     },
     "index.mode": (
         "auto: large stores use an index of candidates; exact: everything is compared.",

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vestig.config.recall_sections import OriginWeights, SignalWeights
+from vestig.config.signals import ORIGINS, SWITCHES, SignalSettings, all_weights
 
-__all__ = ["ORIGINS", "PROFILES", "PROFILE_PREFIXES", "SIGNALS"]
-
-ORIGINS: Final = OriginWeights.__struct_fields__
-# Terms of the linear score beside its bias, in the order in which it sums them (Q-03).
-SIGNALS: Final = SignalWeights.__struct_fields__[1:]
+__all__ = ["PROFILES", "PROFILE_PREFIXES"]
 
 # Keys that a profile, or one call of recall, may set (R-01).
 PROFILE_PREFIXES: Final = ("m3.", "m4.graph_expansion.", "m5.", "recall.")
@@ -25,12 +21,11 @@ _HYDE: Final = {
 
 def _weights() -> dict[str, float]:
     """Every weight of `default`, as the keys have them built in."""
-    found: dict[str, float] = {}
-    for origin in ORIGINS:
-        own = getattr(OriginWeights(), origin)
-        for name in own.__struct_fields__:
-            found[f"m5.signals.weights.{origin}.{name}"] = getattr(own, name)
-    return found
+    return {
+        f"m5.signals.weights.{origin}.{name}": weight
+        for origin in ORIGINS
+        for name, weight in all_weights(SignalSettings(), origin).items()
+    }
 
 
 PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -79,7 +74,8 @@ PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
         "m5.final.association": 0.05,
         "m5.final.path_power": 1.0,
         "m5.final.tracerank_power": 0.5,
-        **{f"m5.signals.{name}.enabled": True for name in SIGNALS},
+        **{f"m5.signals.{name}.enabled": True for name in SWITCHES},
+        "m5.signals.late.pool": 128,
         **_weights(),
     },
     # plain cosine

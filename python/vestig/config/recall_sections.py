@@ -5,7 +5,7 @@ The built-in values of what a profile may set are those of the profile `default`
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,6 +20,7 @@ from vestig.config.kinds import (
     SignedShare,
     Text,
 )
+from vestig.config.signals import SignalSettings
 
 __all__ = [
     "DecaySettings",
@@ -27,7 +28,6 @@ __all__ = [
     "M5Settings",
     "RecallSettings",
     "SearchSettings",
-    "SignalWeights",
 ]
 
 
@@ -73,48 +73,6 @@ class TraversalSettings(Section, frozen=True, kw_only=True):
     max_entity_degree: Count = 50
     use_tracerank_in_walk: bool = True
     deterministic_threshold: Share = 0.5
-
-
-class SignalSwitch(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-
-
-class SignalWeights(Section, frozen=True, kw_only=True):
-    """Weights of one origin, in the order in which L sums them (Q-03)."""
-
-    bias: float = -12.0
-    cosine: float = 8.0
-    keyword: float = 0.0
-    temporal: float = 0.0
-    entity: float = 0.0
-    recency: float = 0.0
-    lexical: float = 0.0
-    entity_walk: float = 1.0
-
-
-# The walk over shared names counts as much as meaning between passages and notes, little in chats
-# (Q-04); the bias of texts takes back what the walk gives to most of them, so that origins that lie
-# in one store rank on one scale (Q-03). The scale keeps the logistic of R-12 unsaturated, so that
-# use cannot outrank meaning. `vestig eval` measures what a change does.
-_TEXTS: Final = SignalWeights(bias=-15.0, cosine=8.0, lexical=3.2, entity_walk=7.0)
-
-
-class OriginWeights(Section, frozen=True, kw_only=True):
-    chat_peer: SignalWeights = SignalWeights(lexical=5.0)
-    chat_agent: SignalWeights = SignalWeights(lexical=2.9)
-    document: SignalWeights = _TEXTS
-    note: SignalWeights = _TEXTS
-
-
-class SignalSettings(Section, frozen=True, kw_only=True):
-    cosine: SignalSwitch = SignalSwitch()
-    keyword: SignalSwitch = SignalSwitch()
-    temporal: SignalSwitch = SignalSwitch()
-    entity: SignalSwitch = SignalSwitch()
-    recency: SignalSwitch = SignalSwitch()
-    lexical: SignalSwitch = SignalSwitch()
-    entity_walk: SignalSwitch = SignalSwitch()
-    weights: OriginWeights = OriginWeights()
 
 
 class FinalSettings(Section, frozen=True, kw_only=True):

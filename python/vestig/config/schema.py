@@ -222,8 +222,9 @@ def _is_text(kind: Any) -> bool:
 
 def _walk(defaults: msgspec.Struct, prefix: str) -> Iterator[KeySpec]:
     hints = get_type_hints(type(defaults), include_extras=True)
-    for name in defaults.__struct_fields__:
-        kind, key = hints[name], f"{prefix}{name}"
+    fields = zip(defaults.__struct_fields__, defaults.__struct_encode_fields__, strict=True)
+    for name, written in fields:
+        kind, key = hints[name], f"{prefix}{written}"
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             yield from _walk(getattr(defaults, name), f"{key}.")
             continue

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
 from typing import Any, Final
 
 import msgspec
 
 from vestig.answers import Change, Standing, WhyNot
-from vestig.config.profiles import SIGNALS
+from vestig.config.signals import weighing, weights_of
 from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking, planned
 from vestig.engine.ranking import recipe_of
@@ -55,9 +54,9 @@ _OPEN: Final[dict[str, Any]] = {
 }
 # Without these the query time is another one (T-13).
 _TIMES: Final = frozenset(("as_of", "known_at"))
-# Switches in the order in which they are tried: what changes least comes first.
+# Switches beside those of the signals, in the order in which they are tried: what changes least
+# comes first.
 _SWITCHES: Final = (
-    *(f"m5.signals.{name}.enabled" for name in SIGNALS),
     "m5.hyde.enabled",
     "m5.traversal.enabled",
     "m5.traversal.normalize_weights",
@@ -240,7 +239,7 @@ class _Why:
 
     def value(self, key: str) -> Any:
         """The effective value of a key."""
-        return reduce(getattr, key.split("."), self.settings)
+        return self.asking.asked.config.effective()[key].value
 
     def keyed(self, kind: str, key: str, after: Any) -> Iterator[Change]:
         """One key of the configuration with another value."""
@@ -304,10 +303,10 @@ class _Why:
     def switches(self) -> Iterator[Change]:
         """Each switch the other way."""
         m5 = self.settings.m5
-        linear = m5.enabled and m5.final.base == "linear"
-        for key in _SWITCHES:
-            if key.startswith("m5.signals.") and not linear:
-                continue
+        keys = list(_SWITCHES)
+        if m5.enabled and m5.final.base == "linear":
+            keys[:0] = [f"m5.signals.{name}.enabled" for name in weighing(m5.signals)]
+        for key in keys:
             if not m5.enabled and key not in ("m5.enabled", "m3.tracerank.enabled"):
                 continue
             if key == "m5.start_node.direct_pool":
@@ -325,9 +324,11 @@ class _Why:
             return
         if m5.final.base == "linear":
             origin = list(OriginType)[self.row.origin].value
-            names = [n for n in SIGNALS if getattr(m5.signals, n).enabled]
-            own = getattr(m5.signals.weights, origin)
-            keys = {f"m5.signals.weights.{origin}.{n}": getattr(own, n) for n in names}
+            keys = {
+                f"m5.signals.weights.{origin}.{name}": weight
+                for name, weight in weights_of(m5.signals, origin).items()
+                if name != "bias"
+            }
             most = None
         else:
             place = m5.start_node.metadata

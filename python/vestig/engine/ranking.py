@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config import Config
-from vestig.config.profiles import SIGNALS
+from vestig.config.signals import weights_of
 from vestig.engine.context import Context
 from vestig.recall.reason import META_SIGNALS, Explained
 from vestig.types import EventType, OriginType
@@ -91,7 +91,7 @@ def recipe_of(settings: Any) -> Recipe:
     meta = start.metadata
     ranking = {
         "base": final.base,
-        "weights": _weights(m5.signals),
+        "weights": [weights_of(m5.signals, origin.value) for origin in OriginType],
         "tracerank_power": final.tracerank_power,
         "path_power": final.path_power,
         "association": final.association,
@@ -139,15 +139,6 @@ def recipe_of(settings: Any) -> Recipe:
             include_scores=shown.include_scores,
         ),
     )
-
-
-def _weights(signals: Any) -> list[dict[str, float]]:
-    """Per code of `OriginType`; what is switched off is absent."""
-    names = [name for name in SIGNALS if getattr(signals, name).enabled]
-    return [
-        {name: getattr(own, name) for name in ("bias", *names)}
-        for own in (getattr(signals.weights, origin.value) for origin in OriginType)
-    ]
 
 
 def _walk(settings: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from vestig import engine
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult, WhyNot
 from vestig.changes import AccessTouch
 from vestig.config import Config
-from vestig.config.profiles import SIGNALS
+from vestig.config.signals import SIGNALS, by_term
 from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
@@ -294,7 +294,7 @@ def _formula(asking: Asking, scan: Any) -> Formula:
         content_weight=ranking["content_weight"],
         query_weight=ranking["query_weight"],
         summary_prior=ranking["summary_prior"],
-        normalisers=dict(zip(SIGNALS, scan.maxima, strict=True)),
+        normalisers={**dict.fromkeys(SIGNALS), **by_term(scan.maxima)},
     )
 
 

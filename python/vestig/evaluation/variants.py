@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vestig.config import Config
+from vestig.config.signals import SWITCHES, weighing
 from vestig.errors import ValidationError
 from vestig.evaluation.peers import PEERS
 
@@ -67,7 +68,8 @@ def _variant(
 
 
 def switches_of(config: Config) -> list[str]:
-    """Signals and switches that are on: every `….enabled` of m3 and m5 that changes results.
+    """Signals and switches that are on: every `….enabled` of m3 and m5 that changes results. A
+    signal changes them where the base is linear and it weighs something for an origin.
 
     Example:
         >>> from vestig.config import load
@@ -75,12 +77,16 @@ def switches_of(config: Config) -> list[str]:
         >>> "m5.signals.lexical.enabled" in found, "m5.explainability.enabled" in found
         (True, False)
     """
+    m5 = config.settings.m5
+    counted = weighing(m5.signals) if m5.enabled and m5.final.base == "linear" else ()
+    silent = {f"m5.signals.{name}.enabled" for name in SWITCHES if name not in counted}
     return [
         key
         for key, entry in config.effective().items()
         if key.startswith(("m3.", "m5."))
         and key.endswith(".enabled")
         and key not in _TELLING
+        and key not in silent
         and entry.value is True
     ]
 

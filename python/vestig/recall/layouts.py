@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult
+from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult, SignalTrace
 from vestig.errors import ValidationError
 from vestig.times import age_words, to_us
 
@@ -51,15 +51,33 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
+def _share(signal: SignalTrace) -> float:
+    """What a term adds to the score; 0 for one that is unavailable or without weight."""
+    value = signal.raw if signal.normalised is None else signal.normalised
+    return 0.0 if value is None or signal.weight is None else value * signal.weight
+
+
 def _signals(reason: Reason) -> list[str]:
+    """The terms that add something: those of the signal that adds most first."""
     if reason.signals is UNSET:
         return []
+    shares = {name: _share(signal) for name, signal in reason.signals.items()}
+    whole: dict[str, float] = {}
+    for name, share in shares.items():
+        signal, _, _ = name.partition(".")
+        whole[signal] = whole.get(signal, 0.0) + share
+
+    def order(name: str) -> tuple[bool, float, str, float]:
+        signal, _, _ = name.partition(".")
+        return name != "bias", -abs(whole[signal]), signal, -abs(shares[name])
+
     terms = [
-        f"{name} {_number(signal.normalised)} × {_number(signal.weight)}"
-        f" (raw {_number(signal.raw)})"
-        for name, signal in reason.signals.items()
+        f"{name} {_number(one.raw if one.normalised is None else one.normalised)}"
+        f" × {_number(one.weight)} (raw {_number(one.raw)})"
+        for name in sorted((name for name, share in shares.items() if share != 0), key=order)
+        for one in (reason.signals[name],)
     ]
-    return ["Signals: " + "; ".join(terms)]
+    return ["Signals: " + "; ".join(terms)] if terms else []
 
 
 def _scores(reason: Reason) -> list[str]:

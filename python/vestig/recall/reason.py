@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.answers import Hypothetical, QueryEntity, Reason, SignalTrace, Step, TraceRankBoost
-from vestig.config.profiles import SIGNALS
+from vestig.config.signals import SIGNALS, by_term
 from vestig.ids import id_text
 from vestig.recall.rows import ScanRow
 from vestig.times import from_us
@@ -37,7 +37,7 @@ _MENTIONS: Final = 0
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What of the query and the formula the reasons refer to.
 
-    `weights`: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = off; read where
+    `weights`: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
     `base` is linear. `meta_shares`: shares of the metadata (R-07), read everywhere else.
     """
 
@@ -141,11 +141,14 @@ def _signals(
     signals = {}
     if linear and "bias" in weights:
         signals["bias"] = SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])
-    for name, (raw, normalised) in zip(SIGNALS, row.signals, strict=True):
+    nothing = 0.0 if linear else None
+    found = by_term(row.signals)
+    for name in SIGNALS:
+        raw, normalised = found.get(name, (None, None))
         signals[name] = SignalTrace(
             raw=raw,
             normalised=normalised,
-            weight=None if raw is None else weights.get(name),
+            weight=None if raw is None else weights.get(name, nothing),
             matched=matched[name] if raw is not None and name in matched else UNSET,
         )
     return signals

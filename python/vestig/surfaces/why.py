@@ -43,15 +43,20 @@ def _number(signal: Any) -> str:
     return "–" if signal is None or signal.normalised is None else f"{signal.normalised:.4f}"
 
 
+def _silent(signal: Any) -> bool:
+    """Whether a term says nothing: unavailable, without weight, or 0."""
+    return signal is None or signal.raw in (None, 0) or signal.weight == 0
+
+
 def _signals(entry: Any) -> list[str]:
-    """Each term beside that of the last result."""
+    """Each term that says something beside that of the last result."""
     last = entry.last_returned
     if entry.signals is None or last is None:
         return []
     pairs = [
         f"{name} {_number(own)} / {_number(last.signals.get(name))}"
         for name, own in entry.signals.items()
-        if name != "bias" and own.raw is not None
+        if name != "bias" and not (_silent(own) and _silent(last.signals.get(name)))
     ]
     return [f"  Signals (its own / of the last result): {'; '.join(pairs)}"] if pairs else []
 

@@ -1,0 +1,77 @@
+"""Switches and weights of the signals, each with what can be seen of it (X-K01)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+from world import Act, World
+
+from vestig import _core
+from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES
+
+__all__ = ["SIGNALLED", "waiting"]
+
+ASKED: Final = "When and where did Bob spend how many weeks with Ada Lovelace in May last year?"
+# (content, author, role, title) of one session, in which every term finds something
+SESSION: Final = (
+    ("Where did you all spend the summer, and when was it?", "Ann", "user", None),
+    ("I spent three weeks with Ada Lovelace in Oslo on 3 May 2025.", "Bob", "assistant", None),
+    ("My brother stayed at home and read about ships.", "Ann", "user", "Ada Lovelace"),
+    ("Nobody saw the harbour of Oslo that year.", "Bob", "assistant", None),
+    ("Did Ada Lovelace like the harbour?", "Cid", "user", None),
+    ("She did, and so did we.", "Bob", "assistant", None),
+)
+# nothing is ranked by anything but what is looked at
+SILENT: Final = {
+    "store.path": ":memory:",
+    "hygiene.near_duplicate.enabled": False,
+    **{f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in SIGNALS},
+}
+
+
+def seen(world: World, origin: str = "chat_peer") -> Any:
+    """Scores of a session's memories."""
+    store = world.open()
+    for place, (text, author, role, title) in enumerate(SESSION):
+        store.commit(
+            text,
+            author=author,
+            role=role,
+            title=title,
+            origin_type=origin,
+            session_id="s",
+            sequence=place,
+            t_valid=f"2025-05-{place + 1:02}",
+        )
+        world.clock.move(hours=1)
+    found = store.recall(ASKED, limit=len(SESSION))
+    return [(hit.content, round(hit.score, 9)) for hit in found]
+
+
+def waiting(key: str) -> bool:
+    """Whether the core does not make the terms of this key."""
+    if not key.startswith("m5.signals."):
+        return False
+    name = key.split(".", 4)[-1] if ".weights." in key else key.split(".")[2]
+    known = {"bias", *_core.SIGNALS, *(n.partition(".")[0] for n in _core.SIGNALS)}
+    return name not in known
+
+
+def parts(signal: str) -> list[str]:
+    return [name for name in SIGNALS if name.partition(".")[0] == signal]
+
+
+def weighing(names: list[str], weight: float = 1.5) -> dict[str, Any]:
+    return {**SILENT, **{f"m5.signals.weights.chat_peer.{name}": weight for name in names}}
+
+
+SIGNALLED: Final[dict[str, Act]] = {
+    **{f"m5.signals.{name}.enabled": Act(False, seen, weighing(parts(name))) for name in SWITCHES},
+    "m5.signals.late.pool": Act(1, seen, weighing([*parts("late"), "lexical"])),
+    **{
+        f"m5.signals.weights.{origin}.{name}": Act(1.5, partial(seen, origin=origin), SILENT)
+        for origin in ORIGINS
+        for name in ("bias", *SIGNALS)
+    },
+}
