@@ -17,6 +17,7 @@ from vestig.changes import (
     NewMemory,
     NewQuestion,
     NewSource,
+    NewTokenVectors,
     NewVector,
     StoredWindow,
 )
@@ -33,6 +34,7 @@ from vestig.types import (
     TemporalWindow,
     Trigger,
 )
+from vestig.vectors import Pieces
 
 __all__ = [
     "Arrival",
@@ -43,6 +45,7 @@ __all__ = [
     "merged",
     "reinforce",
     "related_edge",
+    "token_vectors",
 ]
 
 
@@ -58,6 +61,7 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     windows: tuple[StoredWindow, ...] = ()
     keywords: tuple[str, ...] = ()
     vector: bytes | None = None
+    pieces: Pieces | None = None
     model: str = ""
     embed_later: bool = False
     # (text, vector); None = not tried
@@ -78,6 +82,7 @@ class Rows(msgspec.Struct, kw_only=True):
     sources: list[NewSource] = msgspec.field(default_factory=list)
     memories: list[NewMemory] = msgspec.field(default_factory=list)
     vectors: list[NewVector] = msgspec.field(default_factory=list)
+    token_vectors: list[NewTokenVectors] = msgspec.field(default_factory=list)
     patches: list[MemoryPatch] = msgspec.field(default_factory=list)
     events: list[NewEvent] = msgspec.field(default_factory=list)
     edges: list[NewEdge] = msgspec.field(default_factory=list)
@@ -96,6 +101,7 @@ class Rows(msgspec.Struct, kw_only=True):
             sources=tuple(self.sources),
             memories=tuple(self.memories),
             vectors=tuple(self.vectors),
+            token_vectors=tuple(self.token_vectors),
             patches=tuple(self.patches),
             events=tuple(self.events),
             edges=tuple(self.edges),
@@ -105,6 +111,11 @@ class Rows(msgspec.Struct, kw_only=True):
             questions=tuple(self.questions),
             questions_tried=tuple(self.questions_tried),
         )
+
+
+def token_vectors(memory_id: str, model: str, pieces: Pieces) -> NewTokenVectors:
+    """The vectors of a memory's word pieces as the store writes them (Q-05)."""
+    return NewTokenVectors(memory_id=memory_id, model=model, **pieces._asdict())
 
 
 def related_edge(from_id: str, to_id: str, score: float, origin: str = "computed") -> NewEdge:
@@ -199,6 +210,8 @@ def insert(rows: Rows, came: Arrival, found: Found) -> NewMemory:
     rows.memories.append(memory)
     if came.vector is not None:
         rows.vectors.append(NewVector(memory_id=memory.id, model=came.model, embedding=came.vector))
+    if came.pieces is not None:
+        rows.token_vectors.append(token_vectors(memory.id, came.model, came.pieces))
     if came.embed_later:
         rows.jobs.append(NewJob(id=new_id("job"), memory_id=memory.id, kind="embed"))
     hint = found.possible_update

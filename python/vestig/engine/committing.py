@@ -22,7 +22,12 @@ from vestig.engine.cases import GroupEnds
 from vestig.engine.changing import clock_notice
 from vestig.engine.context import Context
 from vestig.engine.deciding import Batch
-from vestig.engine.embedding import check_identity, remember_identity, spoken
+from vestig.engine.embedding import (
+    check_identity,
+    embed_memories,
+    remember_identity,
+    spoken,
+)
 from vestig.engine.hooks import call_hooks, check_depth
 from vestig.engine.items import Item, extract
 from vestig.engine.known_names import types_of
@@ -248,8 +253,8 @@ def _decide_and_write(context: Context, group: list[Item]) -> None:
 
 
 def _embed(context: Context, batch: Batch) -> None:
-    """Vectors of the new texts, their questions and the names new to the store, in one call;
-    deferred where the configuration says so."""
+    """Vectors of the new texts, their questions and the names new to the store, each text run
+    once; deferred where the configuration says so."""
     fresh, names = context.keeper.run(lambda view, _: batch.to_embed(view))
     if not fresh and not names:
         return
@@ -260,7 +265,8 @@ def _embed(context: Context, batch: Batch) -> None:
             check_identity(context)
         else:
             remember_identity(context)
-        vectors = iter(context.embed([*texts, *asked, *names]))
+        origins = [item.request.origin_type.value for item in fresh]
+        made, others = embed_memories(context, texts, origins, [*asked, *names])
     except ProviderError as error:
         if context.config.settings.embedding.on_failure != "defer":
             raise
@@ -271,8 +277,8 @@ def _embed(context: Context, batch: Batch) -> None:
                     "the hypothetical questions were left out: no vectors could be made of them"
                 )
         return
-    for item, text in zip(fresh, texts, strict=True):
-        item.vector = next(vectors)
+    vectors = iter(others)
+    for item, text, (item.vector, item.pieces) in zip(fresh, texts, made, strict=True):
         if context.embedder.truncated(text):
             item.warnings.append(
                 "the embedder reads only the beginning of this text; the rest is found by words"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vestig.config import Config
 from vestig.engine.metrics import Metrics, error_type
@@ -26,11 +26,14 @@ from vestig.store import SqliteLedger
 from vestig.store.projection import ProjectionKeeper
 from vestig.times import format_us, to_us
 from vestig.types import Memory
+from vestig.vectors import Pieces, gives_tokens
 
 if TYPE_CHECKING:
     from vestig.commit.guard import GuardText
 
 __all__ = ["Context", "system_clock"]
+
+_T = TypeVar("_T")
 
 
 def system_clock() -> datetime:
@@ -127,10 +130,22 @@ class Context:
             ProviderError: the embedder failed; counted.
             EmbeddingMismatchError: the store's vectors are of another model.
         """
+        return self._asked(self.embedder.embed, texts)
+
+    def embed_tokens(self, texts: list[str]) -> list[tuple[bytes, Pieces]]:
+        """Vectors of texts with those of their word pieces, by an embedder that gives them.
+
+        Raises:
+            ProviderError, EmbeddingMismatchError: as `embed`.
+        """
+        assert gives_tokens(self.embedder), "asked only of an embedder that has them"
+        return self._asked(self.embedder.embed_tokens, texts)
+
+    def _asked(self, ask: Callable[[list[str]], list[_T]], texts: list[str]) -> list[_T]:
         if self.mismatch is not None:
             raise self.mismatch
         try:
-            return self.embedder.embed(texts)
+            return ask(texts)
         except ProviderError:
             self.metrics.add("vestig_errors_total", operation="embed", error_type="network")
             raise

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 
+from vestig.config.signals import ORIGINS, SignalSettings
 from vestig.engine.context import Context
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity
 from vestig.store.identity import same_model
 from vestig.types import Memory
+from vestig.vectors import Pieces, gives_tokens
 
 __all__ = [
     "PROBES",
     "check_identity",
+    "embed_memories",
     "embedded_text",
+    "origins_with_tokens",
     "probed_identity",
+    "query_vectors",
     "remember_identity",
     "spoken",
+    "wants_tokens",
 ]
 
 # Sentences whose vectors stand for a model that has no fingerprint (STORE 2).
@@ -42,6 +49,70 @@ def spoken(text: str, author: str | None) -> str:
 def embedded_text(memory: Memory) -> str:
     """The text of a stored memory as it is embedded."""
     return spoken(memory.content, memory.author)
+
+
+def wants_tokens(signals: SignalSettings, origin: str) -> bool:
+    """Whether memories of this origin need vectors of their word pieces: only where late
+    interaction, or the part of `reply` made of it, counts (Q-05).
+
+    Example:
+        >>> from vestig.config.signals import LateSwitch
+        >>> wants_tokens(SignalSettings(late=LateSwitch(enabled=False)), "chat_peer")
+        False
+    """
+    if not signals.late.enabled:
+        return False
+    weights = getattr(signals.weights, origin)
+    if any(msgspec.structs.astuple(weights.late)):
+        return True
+    return signals.reply.enabled and weights.reply.late != 0
+
+
+def origins_with_tokens(signals: SignalSettings) -> tuple[str, ...]:
+    """Origins whose memories need vectors of their word pieces."""
+    return tuple(origin for origin in ORIGINS if wants_tokens(signals, origin))
+
+
+def embed_memories(
+    context: Context, texts: Sequence[str], origins: Sequence[str], others: Sequence[str] = ()
+) -> tuple[list[tuple[bytes, Pieces | None]], list[bytes]]:
+    """Vectors of memories' texts, with those of their word pieces where their origin needs them
+    and the embedder gives them; then vectors of other texts. Each text is run once.
+
+    Raises:
+        ProviderError: the embedder failed.
+        EmbeddingMismatchError: the store's vectors are of another model.
+    """
+    wanting = _wanting(context)
+    wanted = [origin in wanting for origin in origins]
+    if not any(wanted):
+        vectors = context.embed([*texts, *others])
+        return [(vector, None) for vector in vectors[: len(texts)]], vectors[len(texts) :]
+    marked = list(zip(texts, wanted, strict=True))
+    tokens = iter(context.embed_tokens([text for text, own in marked if own]))
+    plain = iter(context.embed([*(text for text, own in marked if not own), *others]))
+    made: list[tuple[bytes, Pieces | None]] = [
+        next(tokens) if own else (next(plain), None) for own in wanted
+    ]
+    return made, list(plain)
+
+
+def _wanting(context: Context) -> tuple[str, ...]:
+    if not gives_tokens(context.embedder):
+        return ()
+    return origins_with_tokens(context.config.settings.m5.signals)
+
+
+def query_vectors(context: Context, text: str, *, late: bool) -> tuple[bytes, Pieces | None]:
+    """The vector of a query, and where `late` says that late interaction counts and the embedder
+    gives them, those of its word pieces, from one run of the model.
+
+    Raises:
+        ProviderError, EmbeddingMismatchError: as `embed_memories`.
+    """
+    if late and gives_tokens(context.embedder):
+        return context.embed_tokens([text])[0]
+    return context.embed([text])[0], None
 
 
 def probed_identity(context: Context) -> EmbeddingIdentity:

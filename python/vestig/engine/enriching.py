@@ -8,10 +8,10 @@ import msgspec
 
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent, NewVector
 from vestig.commit.guard import differs, prepare
-from vestig.commit.rows import related_edge
+from vestig.commit.rows import related_edge, token_vectors
 from vestig.engine.changing import finish
 from vestig.engine.context import Context
-from vestig.engine.embedding import embedded_text, remember_identity
+from vestig.engine.embedding import embed_memories, embedded_text, remember_identity
 from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import Job, LedgerView
@@ -19,6 +19,7 @@ from vestig.recall.filters import count_argument, flag_argument
 from vestig.results import EnrichReport
 from vestig.times import to_us
 from vestig.types import Degradation, EventType, Kind, Memory, PossibleUpdate, Status
+from vestig.vectors import Pieces
 
 __all__ = ["enrich", "work_job"]
 
@@ -80,28 +81,31 @@ def _work(context: Context, jobs: list[Job]) -> list[tuple[bool, bool]]:
         if job.memory_id not in memories:
             context.ledger.finish_job(job.id, context.now_us(), changes=None, error=None)
             results.append((True, False))
-    texts = [embedded_text(memories[job.memory_id]) for job in present]
+    waiting = [memories[job.memory_id] for job in present]
+    origins = [memory.origin_type.value for memory in waiting]
     try:
-        vectors = context.embed(texts)
+        made, _ = embed_memories(context, list(map(embedded_text, waiting)), origins)
     except ProviderError as error:
         for job in present:
             context.ledger.finish_job(
                 job.id, context.now_us(), changes=None, error=str(error)[:500]
             )
         return results + [(False, False)] * len(present)
-    for job, vector in zip(present, vectors, strict=True):
-        results.append((True, work_job(context, job, memories[job.memory_id], vector)))
+    for job, memory, vectors in zip(present, waiting, made, strict=True):
+        results.append((True, work_job(context, job, memory, vectors)))
     return results
 
 
-def work_job(context: Context, job: Job, memory: Memory, vector: bytes) -> bool:
-    """Stores a late vector with the links that it brings; whether it found a possible update."""
+def work_job(
+    context: Context, job: Job, memory: Memory, vectors: tuple[bytes, Pieces | None]
+) -> bool:
+    """Stores late vectors with the links that they bring; whether they found a possible update."""
     remember_identity(context)
-    found = context.keeper.run(lambda view, _: _neighbours(context, view, memory, vector))
+    found = context.keeper.run(lambda view, _: _neighbours(context, view, memory, vectors[0]))
     context.ledger.finish_job(
         job.id,
         context.now_us(),
-        changes=_changes(context, memory, vector, found),
+        changes=_changes(context, memory, vectors, found),
         error=None,
     )
     return found.update is not None
@@ -154,7 +158,11 @@ def _possible_update(
     return None
 
 
-def _changes(context: Context, memory: Memory, vector: bytes, found: _Found) -> ChangeSet:
+def _changes(
+    context: Context, memory: Memory, vectors: tuple[bytes, Pieces | None], found: _Found
+) -> ChangeSet:
+    vector, pieces = vectors
+    model = context.embedder.model
     events: tuple[NewEvent, ...] = ()
     edges = [related_edge(memory.id, id, score) for id, score in found.related]
     if found.update is not None:
@@ -180,7 +188,8 @@ def _changes(context: Context, memory: Memory, vector: bytes, found: _Found) -> 
             )
     return ChangeSet(
         namespace=memory.namespace,
-        vectors=(NewVector(memory_id=memory.id, model=context.embedder.model, embedding=vector),),
+        vectors=(NewVector(memory_id=memory.id, model=model, embedding=vector),),
+        token_vectors=() if pieces is None else (token_vectors(memory.id, model, pieces),),
         patches=(MemoryPatch(memory_id=memory.id, columns={"processing": "ready"}),),
         events=events,
         edges=tuple(edges),

@@ -19,6 +19,7 @@ from vestig.language.readings import Reading
 from vestig.ports import LedgerView
 from vestig.times import to_us
 from vestig.types import CommitOutcome, Memory
+from vestig.vectors import Pieces
 
 __all__ = ["Item", "arrival", "extract", "guard_of", "stored_guard", "text_key"]
 
@@ -47,6 +48,7 @@ class Item(msgspec.Struct, kw_only=True):
     questions: tuple[str, ...] | None = None
     # embedding
     vector: bytes | None = None
+    pieces: Pieces | None = None
     question_vectors: tuple[bytes, ...] = ()
     needs_vector: bool = False
     deferred: str | None = None
@@ -152,6 +154,7 @@ def arrival(context: Context, item: Item, now_us: int) -> Arrival:
         windows=item.windows,
         keywords=item.keywords,
         vector=item.vector,
+        pieces=item.pieces,
         model=context.embedder.model,
         embed_later=item.deferred is not None and jobs_wanted(context, item),
         questions=None
