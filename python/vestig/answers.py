@@ -18,6 +18,7 @@ __all__ = [
     "Hypothetical",
     "LeftOut",
     "QueryEntity",
+    "QueryPieces",
     "Reason",
     "RecallHit",
     "RecallResult",
@@ -233,12 +234,21 @@ class WhyNot(_Value, frozen=True, kw_only=True):
     runs: int
 
 
+class QueryPieces(_Value, frozen=True, kw_only=True):
+    """The vectors of the query's word pieces (Q-05), each part in base64."""
+
+    ids: str
+    codes: str
+    scales: str
+
+
 class Receipt(_Value, frozen=True, kw_only=True):
     """All that makes a recall repeatable (R-23). Holds the query, so it is the caller's to keep.
 
     `config`: values that differ from the built-in ones. `arguments`: every default resolved.
-    `query_vector`: base64 of float32 values; `vector_hash`: their SHA-256. `ids_hash`: SHA-256
-    over ids and scores in order.
+    `query_vector`: base64 of float32 values; `query_pieces`: the vectors of its word pieces, where
+    they were compared; `vector_hash`: SHA-256 of all of them. `ids_hash`: SHA-256 over ids and
+    scores in order.
     """
 
     version: int
@@ -251,6 +261,7 @@ class Receipt(_Value, frozen=True, kw_only=True):
     seed: int
     query: str
     query_vector: str | None
+    query_pieces: QueryPieces | None = None
     vector_hash: str | None
     analyser: str
     ids_hash: str

@@ -14,6 +14,7 @@ __all__ = [
     "ORIGINS",
     "SIGNALS",
     "SWITCHES",
+    "TOKEN_TERMS",
     "WEIGHTS",
     "OriginWeights",
     "SignalSettings",
@@ -207,6 +208,8 @@ _PLACES: Final = dict(_places(SignalWeights()))
 ORIGINS: Final = OriginWeights.__struct_fields__
 # Terms of the linear score beside its bias, in the order in which it sums them.
 SIGNALS: Final = tuple(_PLACES)[1:]
+# Terms that are made of vectors of word pieces.
+TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "reply.late")
 # Signals that can be switched off; a term belongs to the one before its first dot.
 SWITCHES: Final = tuple(name for name in SignalSettings.__struct_fields__ if name != "weights")
 

@@ -13,9 +13,10 @@ from vestig.config import Config
 from vestig.engine import matching
 from vestig.engine.context import Context
 from vestig.engine.filtering import resolved
-from vestig.engine.ranking import Recipe, recipe
+from vestig.engine.ranking import KNOWS_SIGNALS, Recipe, recipe
 from vestig.ids import id_bytes
 from vestig.language import temporal, words
+from vestig.language.asks import asks, is_yearless
 from vestig.ports import LedgerView, ScanRequest
 from vestig.recall.filters import RecallRequest
 from vestig.recall.reason import META_SIGNALS, Question, shares
@@ -23,6 +24,7 @@ from vestig.recall.request import RecallPlan, plan
 from vestig.recall.seeds import chosen_seed
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
+from vestig.vectors import Pieces
 
 __all__ = ["Asked", "Asking", "Scanner", "analysed", "planned"]
 
@@ -36,6 +38,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     plan: RecallPlan
     config: Config
     vector: bytes | None
+    pieces: Pieces | None
     keywords: tuple[str, ...]
     windows: tuple[TemporalWindow, ...]
     name_vectors: dict[str, bytes]
@@ -59,7 +62,13 @@ def planned(context: Context, config: Config, request: RecallRequest) -> RecallP
     )
 
 
-def analysed(context: Context, config: Config, checked: RecallPlan, vector: bytes | None) -> Asked:
+def analysed(
+    context: Context,
+    config: Config,
+    checked: RecallPlan,
+    vector: bytes | None,
+    pieces: Pieces | None,
+) -> Asked:
     """Keywords, windows and vectors of names of the query (R-03, C-09, T-05, G-27)."""
     settings = config.settings
     found = temporal.find_windows(
@@ -84,6 +93,7 @@ def analysed(context: Context, config: Config, checked: RecallPlan, vector: byte
         plan=checked,
         config=config,
         vector=vector,
+        pieces=pieces,
         keywords=tuple(keywords),
         windows=tuple(windows),
         name_vectors=matching.name_vectors(context, checked.query, config),
@@ -171,13 +181,29 @@ class Asking:
 
     def _query(self, made: Recipe) -> dict[str, Any]:
         asked = self.asked
-        return {
+        windows = [(_us(w.start), _us(w.end)) for w in asked.windows]
+        query: dict[str, Any] = {
             "vector": asked.vector,
-            "text": asked.plan.query if made.base == "linear" else None,
+            "text": None,
             "keywords": asked.keywords,
-            "windows": [(_us(w.start), _us(w.end)) for w in asked.windows],
+            "windows": windows,
             "entities": [(id_bytes(entity.id), entity.score) for entity in self.entities],
             "seed": self.seed,
+        }
+        if made.base != "linear":
+            return query
+        said = asked.plan.query
+        query["text"] = said
+        if not KNOWS_SIGNALS:
+            return query
+        return query | {
+            "said": said,
+            "dates": [
+                (start, end, None not in (start, end) and is_yearless(window.text))
+                for (start, end), window in zip(windows, asked.windows, strict=True)
+            ],
+            "asks": asks(said),
+            "pieces": asked.pieces,
         }
 
     def eligible(self, chosen: dict[str, Any]) -> bytes:

@@ -7,9 +7,10 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config import Config
-from vestig.config.signals import weights_of
+from vestig.config.signals import TOKEN_TERMS, weights_of
 from vestig.engine.context import Context
 from vestig.recall.reason import META_SIGNALS, Explained
+from vestig.store import projection
 from vestig.types import EventType, OriginType
 
 __all__ = ["Recipe", "recipe", "recipe_of"]
@@ -17,6 +18,8 @@ __all__ = ["Recipe", "recipe", "recipe_of"]
 POOL_LEAST: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
+# until the core makes every term
+KNOWS_SIGNALS: Final = len(vars(projection)["_core"].SIGNALS) > 7
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +47,20 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     def meta_weights(self) -> dict[str, float]:
         """Weights of the metadata before unavailable signals are left out (R-07)."""
         return dict(zip(META_SIGNALS, self.ranking["meta_weights"], strict=True))
+
+    @property
+    def counts_words(self) -> bool:
+        """Whether words alone can rank."""
+        return self._counts("lexical")
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether vectors of word pieces are compared (Q-20, Q-25)."""
+        return self._counts(*TOKEN_TERMS)
+
+    def _counts(self, *names: str) -> bool:
+        weights = self.ranking["weights"]
+        return self.base == "linear" and any(name in own for own in weights for name in names)
 
     def pool(self, limit: int) -> int | str | None:
         """How many direct candidates; None = all (R-12)."""
@@ -110,6 +127,8 @@ def recipe_of(settings: Any) -> Recipe:
         "expand_summaries": settings.recall.expand_summaries,
         "min_score": settings.recall.min_score,
     }
+    if KNOWS_SIGNALS:
+        ranking["late_pool"] = m5.signals.late.pool
     pool = start.direct_pool
     if not m5.enabled:
         # every eligible memory, max(0, cosine) · TraceRank

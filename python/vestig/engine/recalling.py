@@ -14,8 +14,9 @@ from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import SIGNALS, by_term
 from vestig.engine.context import Context
-from vestig.engine.embedding import check_identity
+from vestig.engine.embedding import check_identity, query_vectors
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
+from vestig.engine.ranking import recipe
 from vestig.engine.reading import later_updates, replaced_as_known
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.hints import check_names
@@ -26,6 +27,7 @@ from vestig.recall.reason import Question, at_known_time, explain
 from vestig.recall.request import RecallPlan
 from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
+from vestig.vectors import Pieces
 
 __all__ = ["recall"]
 
@@ -107,22 +109,23 @@ class _Recall:
     def __init__(self, context: Context, config: Config, checked: RecallPlan) -> None:
         self.context = context
         self.config = config
-        self.settings = config.settings
         self.plan = checked
         self.timings: dict[str, float] = {}
         self.degraded: list[Degradation] = []
 
-    def vector(self) -> bytes | None:
-        """The query's vector; without one, words alone can still answer (`partial_backend`)."""
+    def vectors(self) -> tuple[bytes | None, Pieces | None]:
+        """The query's vector and those of its word pieces; without any, words alone can still
+        answer (`partial_backend`)."""
         if self.plan.query_vector is not None:
-            return self.plan.query_vector
+            return self.plan.query_vector, None
+        made = recipe(self.context, self.config)
+        # a switch that is tried may ask for what the call itself does not use
+        late = made.counts_tokens or bool(self.plan.expect)
         try:
             check_identity(self.context)
-            return self.context.embed([self.plan.query])[0]
+            return query_vectors(self.context, self.plan.query, late=late)
         except ProviderError as error:
-            m5 = self.settings.m5
-            by_words = m5.enabled and m5.final.base == "linear" and m5.signals.lexical.enabled
-            if not by_words:
+            if not made.counts_words:
                 raise
             self.degraded.append(
                 Degradation(
@@ -130,15 +133,15 @@ class _Recall:
                     detail=f"no query vector ({type(error).__name__}): ranked by words alone",
                 )
             )
-            return None
+            return None, None
 
     def run(self) -> RecallResult:
         """All stages."""
         started = time.perf_counter()
-        vector = self.vector()
+        vector, pieces = self.vectors()
         self.timings["embed"] = _milliseconds(started)
         mark = time.perf_counter()
-        asked = analysed(self.context, self.config, self.plan, vector)
+        asked = analysed(self.context, self.config, self.plan, vector, pieces)
         analyse_ms = _milliseconds(mark)
         mark = time.perf_counter()
         found = self.context.keeper.run(lambda view, core: self.read(view, core, asked))

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 from msgspec import UNSET
 
-from vestig.answers import RecallResult, Receipt, ReplayReport
+from vestig.answers import QueryPieces, RecallResult, Receipt, ReplayReport
 from vestig.config import Config, built_in
 from vestig.engine.context import Context
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
@@ -22,10 +22,11 @@ from vestig.language import words
 from vestig.recall.filters import RecallRequest
 from vestig.store.replaying import PastState, changed_since
 from vestig.times import format_us, to_plain
+from vestig.vectors import Pieces, are_pieces
 
 __all__ = ["receipt", "replay"]
 
-VERSION: Final = 1
+VERSION: Final = 2
 # Keys by which a recall can come out otherwise.
 _PREFIXES: Final = ("m3.", "m4.", "m5.", "recall.", "index.", "keywords.", "time.", "hygiene.norm")
 # Which profile gave the values does not matter once they stand there.
@@ -52,11 +53,22 @@ def receipt(context: Context, asked: Asked, result: RecallResult) -> Receipt:
         arguments=_arguments(asked, result),
         seed=result.seed,
         query=result.query or "",
-        query_vector=None if vector is None else base64.b64encode(vector).decode(),
-        vector_hash=None if vector is None else hashlib.sha256(vector).hexdigest(),
+        query_vector=None if vector is None else _written(vector),
+        query_pieces=None
+        if asked.pieces is None
+        else QueryPieces(**{name: _written(part) for name, part in asked.pieces._asdict().items()}),
+        vector_hash=None if vector is None else _vector_hash(vector, asked.pieces),
         analyser=words.ANALYSER_VERSION,
         ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results),
     )
+
+
+def _written(part: bytes) -> str:
+    return base64.b64encode(part).decode()
+
+
+def _vector_hash(vector: bytes, pieces: Pieces | None) -> str:
+    return hashlib.sha256(b"".join((vector, *(pieces or ())))).hexdigest()
 
 
 def _ids_hash(results: Any) -> str:
@@ -199,14 +211,7 @@ def _check_store(context: Context, wanted: Receipt) -> None:
 
 def _asked(context: Context, wanted: Receipt) -> Asked:
     """What was asked, under the receipt's own configuration."""
-    vector = None
-    if wanted.query_vector is not None:
-        try:
-            vector = base64.b64decode(wanted.query_vector, validate=True)
-        except ValueError:
-            _refused("a query_vector that is no base64")
-        if hashlib.sha256(vector).hexdigest() != wanted.vector_hash:
-            raise ConflictError("the receipt's query_vector is not the one of its vector_hash")
+    vector, pieces = _vectors(wanted)
     config = built_in(wanted.config)
     unknown = set(wanted.arguments) - set(RecallRequest.__struct_fields__) | (
         _APART & set(wanted.arguments)
@@ -222,4 +227,26 @@ def _asked(context: Context, wanted: Receipt) -> Asked:
     request = RecallRequest(
         query=wanted.query, query_vector=vector, seed=wanted.seed, **wanted.arguments
     )
-    return analysed(context, config, planned(context, config, request), vector)
+    return analysed(context, config, planned(context, config, request), vector, pieces)
+
+
+def _vectors(wanted: Receipt) -> tuple[bytes | None, Pieces | None]:
+    """The query's vector and those of its word pieces, as the receipt holds them."""
+    if wanted.query_vector is None:
+        return None, None
+    vector, pieces = _decoded("query_vector", wanted.query_vector), None
+    if wanted.query_pieces is not None:
+        parts = wanted.query_pieces.to_dict()
+        pieces = Pieces(**{name: _decoded("query_pieces", part) for name, part in parts.items()})
+    if _vector_hash(vector, pieces) != wanted.vector_hash:
+        raise ConflictError("the receipt's query_vector is not the one of its vector_hash")
+    if pieces is not None and not are_pieces(pieces):
+        _refused("query_pieces whose parts do not fit each other")
+    return vector, pieces
+
+
+def _decoded(name: str, text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        _refused(f"a {name} that is no base64")

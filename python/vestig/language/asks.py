@@ -1,0 +1,58 @@
+"""What a question asks for, by its words: when, how many, who or which (Q-17, Q-18, Q-26)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from vestig.language.listed import listed
+
+__all__ = ["asks", "is_yearless"]
+
+# Bits of `asks`.
+WHEN: Final = 1
+HOW_MANY: Final = 2
+WHICH: Final = 4
+
+_VERBS: Final = listed("is are was were do does did has have had will would can could should")
+# What follows "what" where it asks for no name: a verb, or whoever it is about.
+_NO_KIND: Final = (
+    *_VERBS,
+    *listed("may might must if about else a an the i you he she it we they"),
+)
+_WHEN: Final = re.compile(
+    rf"^\W*when\b|\bwhen (?:{'|'.join(_VERBS)})\b"
+    r"|\b(?:what|which) (?:day|date|week|month|year|time)\b|\bhow long ago\b",
+    re.IGNORECASE,
+)
+_HOW_MANY: Final = re.compile(r"\bhow (?:many|much|often|old|long)\b", re.IGNORECASE)
+_WHICH: Final = re.compile(
+    rf"\b(?:who|whom|whose|where|which)\b|\bwhat (?!(?:{'|'.join(_NO_KIND)})\b)\w",
+    re.IGNORECASE,
+)
+_MONTH: Final = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE
+)
+_YEAR: Final = re.compile(r"\b\d{4}\b")
+
+
+def asks(query: str) -> int:
+    """Bit 0: it asks when; bit 1: how many, much, often, old or long; bit 2: who, where, which or
+    what of a kind.
+
+    Example:
+        >>> [asks(q) for q in ("When was it?", "How many came, and who?", "What is it?")]
+        [1, 6, 0]
+    """
+    found = ((WHEN, _WHEN), (HOW_MANY, _HOW_MANY), (WHICH, _WHICH))
+    return sum(bit for bit, pattern in found if pattern.search(query))
+
+
+def is_yearless(words: str) -> bool:
+    """Whether an expression of time names a month, or a day of one, and no year (Q-17).
+
+    Example:
+        >>> is_yearless("on 3 May"), is_yearless("in May 2024"), is_yearless("last week")
+        (True, False, False)
+    """
+    return _MONTH.search(words) is not None and _YEAR.search(words) is None
