@@ -1,13 +1,19 @@
 """Which neighbours of a found memory carry its evidence (Q-11, Q-12).
 
-A turn of a conversation is often found for what stands beside it: a question whose answer has none
-of its words, an answer that only its question explains. Such neighbours belong into a context; all
-others would only fill it.
+A turn of a conversation is often found for what follows it: the question has the words, the answer
+has the fact. Three rules, from what stands in the session and in the reason trace:
+
+1. The result asks: the next turn, by somebody else, answers.
+2. The result does not ask, but the next turn, by somebody else, asks back: that question and the
+   turn that answers it.
+3. The trace says that a turn directly beside the result has more of the question's words than the
+   result itself (`neighbours.lexical.-1` or `.+1` above `lexical`).
+
+All other neighbours would only fill the block: a further result is worth more than they are.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -16,11 +22,11 @@ import msgspec
 from vestig.answers import SignalTrace
 from vestig.types import Memory
 
-__all__ = ["OFFSETS", "Found", "Sessions", "beside"]
+__all__ = ["Found", "Sessions", "beside"]
 
-# Places in the session that a signal looks at, counted from the memory's own.
-OFFSETS: Final = (-2, -1, 1, 2, 3)
-_ASKS: Final = re.compile(r"\?[\s\"'”’)\]*_]*$")
+# Places in the session that the rules look at, counted from the result's own.
+_AROUND: Final = (-1, 1, 2)
+_BESIDE: Final = (-1, 1)
 
 
 class Sessions:
@@ -55,8 +61,8 @@ class Sessions:
         return () if where is None else self._at.get((where[0], where[1] + offset), ())
 
     def around(self, ids: Iterable[str]) -> list[str]:
-        """Ids of everything that a signal looks at beside these, each once."""
-        found = (near for id in ids for offset in OFFSETS for near in self.at(id, offset))
+        """Ids of everything that the rules look at beside these, each once."""
+        found = (near for id in ids for offset in _AROUND for near in self.at(id, offset))
         return list(dict.fromkeys(found))
 
 
@@ -68,13 +74,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _asks(memory: Memory) -> bool:
-    """Whether a turn ends in a question."""
-    return _ASKS.search(memory.content) is not None
-
-
-def _raw(found: Found, name: str) -> float | None:
-    trace = found.signals.get(name)
-    return None if trace is None else trace.raw
+    """Whether a turn holds a question, as the signals see it (Q-12)."""
+    return "?" in memory.content
 
 
 def _by_others(one: Memory, other: Memory) -> bool:
@@ -82,10 +83,29 @@ def _by_others(one: Memory, other: Memory) -> bool:
     return (one.author, one.role) != (other.author, other.role) or one.author is one.role is None
 
 
-def _explained(found: Found, offset: int) -> bool:
-    """Whether the trace says that the neighbour has more of the question's words."""
+def _raw(found: Found, name: str) -> float | None:
+    trace = found.signals.get(name)
+    return None if trace is None else trace.raw
+
+
+def _has_more_words(found: Found, offset: int) -> bool:
+    """Whether the trace says that the turn there has more of the question's words."""
     own, beside = _raw(found, "lexical"), _raw(found, f"neighbours.lexical.{offset:+d}")
-    return beside is not None and beside > 0 and (own is None or beside > own)
+    return beside is not None and beside > (0.0 if own is None else own)
+
+
+def _exchange(
+    memory: Memory, next_turn: Sequence[Memory], turn_after: Sequence[Memory]
+) -> list[Memory]:
+    """What answers the result, or what it is asked and answers."""
+    replies = [turn for turn in next_turn if _by_others(memory, turn)]
+    if _asks(memory):
+        return replies
+    questions = [turn for turn in replies if _asks(turn)]
+    answers = [
+        turn for turn in turn_after if any(_by_others(turn, question) for question in questions)
+    ]
+    return [*questions, *answers] if answers else []
 
 
 def beside(
@@ -101,14 +121,13 @@ def beside(
     mine = {one.memory.id for one in results}
     chosen: dict[str, int] = {}
     for rank, found in enumerate(results):
-        memory = found.memory
-        for offset in OFFSETS:
-            for id in sessions.at(memory.id, offset):
-                near = known.get(id)
-                if near is None or id in mine or id in chosen:
-                    continue
-                answers = offset == 1 and _asks(memory) and _by_others(memory, near)
-                asked = offset == -1 and _asks(near) and _by_others(memory, near)
-                if answers or asked or _explained(found, offset):
-                    chosen[id] = rank
+        turns = {
+            offset: [known[id] for id in sessions.at(found.memory.id, offset) if id in known]
+            for offset in _AROUND
+        }
+        near = _exchange(found.memory, turns[1], turns[2])
+        near += [turn for at in _BESIDE if _has_more_words(found, at) for turn in turns[at]]
+        for turn in near:
+            if turn.id not in mine:
+                chosen.setdefault(turn.id, rank)
     return list(chosen.items())
