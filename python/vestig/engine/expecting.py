@@ -24,6 +24,8 @@ __all__ = ["Expected", "expected", "why_not"]
 
 RUNS_MAX: Final = 64
 RUNS_PER_SIGNAL: Final = 8
+# Kept back from the weights, so that the limit that would be enough is found.
+RUNS_OF_LIMITS: Final = 8
 FACTOR_MAX: Final = 4.0
 DIGITS: Final = 2
 # What excludes memories, with the value at which it excludes none.
@@ -339,7 +341,7 @@ class _Why:
             }
             most = 1.0
         for key, weight in keys.items():
-            if weight != 0:
+            if weight != 0 and self.left > RUNS_OF_LIMITS:
                 yield from self.weight(key, weight, most)
 
     def weight(self, key: str, weight: float, most: float | None) -> Iterator[Change]:
