@@ -55,6 +55,9 @@ _QUESTIONS: Final = (
         " ORDER BY position",
     ),
 )
+_TOKENS: Final = tuple(
+    f"SELECT {column} FROM token_vectors WHERE memory = ?" for column in ("ids", "codes", "scales")
+)
 
 _Hits = dict[tuple[int, int, int], Counter[str]]
 
@@ -296,6 +299,8 @@ def _live(conn: apsw.Connection) -> Iterator[bytes]:
     for (embedding,) in fetch(conn, _ANY_VECTOR):
         yield from _in_segments(conn, _VECTORS, bytes(len(_in_lanes(embedding))))
     yield from _in_segments(conn, _QUESTIONS, b"")
+    for sql in _TOKENS:
+        yield from _joined(conn, sql)
     held: list[bytes] = []
     size = 0
     for value in _values(conn):
@@ -325,6 +330,19 @@ def _in_segments(
             if len(block) >= _CHUNK:
                 yield bytes(block)
                 block[:] = own
+    yield bytes(block)
+
+
+def _joined(conn: apsw.Connection, sql: str) -> Iterator[bytes]:
+    """A column of token vectors as a segment holds it, one memory's behind the other's. The last
+    one of a piece begins the next one."""
+    block = bytearray()
+    for (key,) in fetch(conn, _IN_ORDER.format("memories")):
+        for (value,) in each(conn, sql, (key,)):
+            block += value
+            if len(block) >= _CHUNK:
+                yield bytes(block)
+                block[:] = value
     yield bytes(block)
 
 

@@ -39,6 +39,7 @@ __all__ = [
     "Record",
     "SourceRecord",
     "SupersessionRecord",
+    "TokenVectorsRecord",
     "VectorRecord",
 ]
 
@@ -133,6 +134,18 @@ class VectorRecord(_Line, frozen=True, kw_only=True, tag="vector"):
     seq: _Seq
     model: str
     embedding: bytes
+
+
+class TokenVectorsRecord(_Line, frozen=True, kw_only=True, tag="token_vectors"):
+    """Vectors of a memory's word pieces (Q-05): numbers u32, codes i8 and scales float32, all
+    little-endian, base64."""
+
+    memory: str
+    seq: _Seq
+    model: str
+    ids: bytes
+    codes: bytes
+    scales: bytes
 
 
 class EventRecord(_Line, frozen=True, kw_only=True, tag="event"):
@@ -246,4 +259,5 @@ Record = (
     | QuestionRecord
     | SupersessionRecord
     | JobRecord
+    | TokenVectorsRecord
 )

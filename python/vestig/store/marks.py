@@ -21,6 +21,8 @@ from vestig.store.graph_rows import aliases_of
 from vestig.store.lookups import fetch
 from vestig.store.rows import from_json, to_json
 from vestig.store.schema import INDEX
+from vestig.store.token_rows import stored_pieces
+from vestig.vectors import SPECIAL_PIECE, Pieces
 
 __all__ = ["RUN", "Erasure", "Piece", "pending", "remember"]
 
@@ -32,6 +34,8 @@ _LEAST: Final = 6
 _NAME_LEAST: Final = 12
 # Runs of a vector that are nearly all zeros stand in many places.
 _DISTINCT_LEAST: Final = 8
+_PIECES_DISTINCT: Final = 4
+_SPECIAL: Final = SPECIAL_PIECE.to_bytes(4, "little")
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[tuple[int, bool, bytes]]).decode
 
@@ -113,6 +117,8 @@ def _pieces(
             yield from _text(row[INDEX[table]["text"]])
         elif table == "entities":
             yield from _names(row)
+        elif table == "token_vectors":
+            yield from _tokens(stored_pieces(row))
         if "embedding" in INDEX[table]:
             yield from _vector(row[INDEX[table]["embedding"]])
     for raw in pending_vectors:
@@ -144,11 +150,31 @@ def _cut(data: bytes) -> Iterator[Piece]:
         yield Piece(min(RUN, len(data)), True, runs)
 
 
+def _tokens(pieces: Pieces) -> Iterator[Piece]:
+    """The numbers of word pieces are the text in another coat; those of special pieces, and runs
+    of few different ones, stand in other columns by chance. What hangs on them is not counted: the
+    text is."""
+    numbers = pieces.ids.removeprefix(_SPECIAL).removesuffix(_SPECIAL)
+    last = max(0, len(numbers) - RUN)
+    runs = (numbers[at : at + RUN] for at in (*range(0, last, _STRIDE), last))
+    telling = tuple(run for run in runs if len(set(array("I", run))) >= _PIECES_DISTINCT)
+    if telling:
+        yield Piece(len(telling[0]), False, telling)
+    for data in (pieces.codes, pieces.scales):
+        yield from _runs(data)
+
+
+def _runs(data: bytes) -> Iterator[Piece]:
+    """Whole runs side by side, but for those of few different bytes."""
+    runs = (data[at : at + RUN] for at in range(0, len(data) - RUN + 1, RUN))
+    telling = tuple(run for run in runs if len(set(run)) >= _DISTINCT_LEAST)
+    if telling:
+        yield Piece(RUN, False, telling)
+
+
 def _vector(raw: bytes) -> Iterator[Piece]:
     """As the ledger holds it, and as segments do, at length one."""
     for data in dict.fromkeys((raw, unit(raw))):
-        runs = (data[at : at + RUN] for at in range(0, len(data) - RUN + 1, RUN))
-        telling = tuple(run for run in runs if len(set(run)) >= _DISTINCT_LEAST)
-        if telling:
+        for telling in _runs(data):
             yield Piece(len(data), True, (data,))
-            yield Piece(RUN, False, telling)
+            yield telling

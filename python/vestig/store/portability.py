@@ -147,6 +147,7 @@ def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str
         _rows(conn, "event", _EVENTS, namespace, 6),
         _edges(conn, namespace, 7),
         _rows(conn, "supersession", _SUPERSESSIONS, namespace, 8),
+        _vectors(conn, "token_vectors", _TOKEN_VECTORS, namespace, 9),
     )
     for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
         yield kind, fields
@@ -195,6 +196,11 @@ _EVENTS: Final = _Select(
 )
 _VECTORS: Final = _Select(
     _plain("vectors", "memory"), (("memory", "mem", "m.id"),), f"vectors t {_OF_MEMORY}"
+)
+_TOKEN_VECTORS: Final = _Select(
+    _plain("token_vectors", "memory"),
+    (("memory", "mem", "m.id"),),
+    f"token_vectors t {_OF_MEMORY}",
 )
 _ENTITIES: Final = _Select(
     _plain("entities", "merged_into"),

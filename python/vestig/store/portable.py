@@ -26,11 +26,13 @@ from vestig.store.export_records import (
     Record,
     SourceRecord,
     SupersessionRecord,
+    TokenVectorsRecord,
     VectorRecord,
 )
 from vestig.store.graph_rows import StoredAlias
 from vestig.store.schema import NO_QUESTION
 from vestig.times import format_us, parse_time
+from vestig.vectors import Pieces, are_pieces
 
 __all__ = [
     "EXPORT_SCHEMA",
@@ -41,9 +43,9 @@ __all__ = [
 ]
 
 EXPORT_SCHEMA: Final = "vestig/export/1"
-# Version 1 had no entities and no questions; it is read as well.
-EXPORT_VERSION: Final = 2
-_VERSIONS: Final = (1, 2)
+# Version 1 had no entities and no questions, version 2 no token vectors; both are read as well.
+EXPORT_VERSION: Final = 3
+_VERSIONS: Final = (1, 2, 3)
 
 _AnyLine: Any = Header | Record
 
@@ -170,7 +172,7 @@ def _check(record: Header | Record) -> None:
     if isinstance(record, Header):
         if record.schema != EXPORT_SCHEMA or record.format_version not in _VERSIONS:
             shown = f"{record.schema}, version {record.format_version}"
-            known = " or ".join(map(str, _VERSIONS))
+            known = f"{_VERSIONS[0]} to {_VERSIONS[-1]}"
             raise ValidationError("schema", shown, f"{EXPORT_SCHEMA}, version {known}")
         return
     for name, prefix in _ID_FIELDS[type(record)]:
@@ -185,6 +187,10 @@ def _check(record: Header | Record) -> None:
         _check_wseq(record)
     elif isinstance(record, (VectorRecord, EntityVectorRecord)):
         _check_vector(record.embedding)
+    elif isinstance(record, TokenVectorsRecord):
+        if not are_pieces(Pieces(record.ids, record.codes, record.scales)):
+            shown = f"{len(record.ids)}, {len(record.codes)} and {len(record.scales)} bytes"
+            raise ValidationError("ids, codes, scales", shown, "those of 1 to 160 word pieces")
     elif isinstance(record, QuestionRecord):
         if record.position != NO_QUESTION:
             _check_vector(record.embedding)
@@ -208,6 +214,7 @@ _ID_FIELDS: Final[dict[type[Any], tuple[tuple[str, str], ...]]] = {
     EntityRecord: (("id", "ent"), ("merged_into", "ent")),
     EntityVectorRecord: (("entity", "ent"),),
     QuestionRecord: (("memory", "mem"),),
+    TokenVectorsRecord: (("memory", "mem"),),
     SupersessionRecord: (("superseding", "mem"), ("superseded", "mem")),
     JobRecord: (("id", "job"), ("memory", "mem")),
 }

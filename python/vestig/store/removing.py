@@ -34,6 +34,7 @@ _X: Final = INDEX["edges"]
 # Tables that hang on a memory, by the columns that name it; those under the chain first.
 _CHAINED: Final = (
     ("vectors", ("memory",)),
+    ("token_vectors", ("memory",)),
     ("questions", ("memory",)),
     ("events", ("memory",)),
     ("supersessions", ("superseding", "superseded")),

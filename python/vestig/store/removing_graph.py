@@ -21,7 +21,7 @@ _N: Final = INDEX["entities"]
 _KEY: Final = {
     "memories": "row", "vectors": "memory", "events": "row", "supersessions": "row",
     "sources": "row", "edges": "id", "entities": "row", "entity_vectors": "entity",
-    "questions": "row",
+    "questions": "row", "token_vectors": "memory",
 }  # fmt: skip
 _MENTIONS: Final = f"({EDGE_CODES['MENTIONS']}, {EDGE_CODES['LINKED']})"
 _RELATION: Final = EDGE_CODES["RELATION"]

@@ -29,6 +29,7 @@ from vestig.store.export_records import (
     Record,
     SourceRecord,
     SupersessionRecord,
+    TokenVectorsRecord,
     VectorRecord,
 )
 from vestig.store.identity import same_model
@@ -156,6 +157,8 @@ class Restoration(GraphRestoration):
                 written = self._source(record)
             case VectorRecord():
                 written = self._vector(record)
+            case TokenVectorsRecord():
+                written = self._token_vectors(record)
             case EventRecord():
                 written = self._event(record)
             case EdgeRecord():
@@ -295,6 +298,17 @@ class Restoration(GraphRestoration):
         seq = self._seq(record.seq)
         values = (self._salts.take(), row, seq, record.model, record.embedding)
         self._write("vectors", values, seq).touched.add(row)
+        return True
+
+    def _token_vectors(self, record: TokenVectorsRecord) -> bool:
+        self._check_name(record.model)
+        row = self._row(record.memory)
+        if record.memory in self._settled:
+            return False
+        seq = self._seq(record.seq)
+        pieces = (record.ids, record.codes, record.scales)
+        values = (self._salts.take(), row, seq, record.model, *pieces)
+        self._write("token_vectors", values, seq).touched.add(row)
         return True
 
     def _event(self, record: EventRecord) -> bool:

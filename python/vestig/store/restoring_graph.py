@@ -68,6 +68,12 @@ class GraphRestoration(Placement):
             shown = f"{record.model}, {len(record.embedding) // 4} dimensions"
             raise ValidationError("model", shown, "the model and dimensions of the header")
 
+    def _check_name(self, model: str) -> None:
+        assert self._header is not None
+        known = self._header.embedding
+        if known is None or model != known.model:
+            raise ValidationError("model", model, "the model of the header")
+
     # --- entities ----------------------------------------------------------------------------
 
     def _entity(self, record: EntityRecord, number: int) -> bool:
