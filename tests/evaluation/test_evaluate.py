@@ -156,6 +156,18 @@ def test_s10_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) 
     assert ("default", "baseline") in compared
 
 
+def test_s10_only_signals_that_weigh_something_are_ablated() -> None:
+    config = load(environ={}, overrides={"m5.signals.weights.note.late.window": 0.5})
+    off = switches_of(config)
+    assert {"m5.signals.lexical.enabled", "m5.signals.late.enabled"} <= set(off)
+    assert "m5.signals.keyword.enabled" not in off, "it weighs nothing"
+    quiet = config.with_overrides({"m5.signals.late.enabled": False})
+    assert "m5.signals.late.enabled" not in switches_of(quiet), "it is off"
+    other = switches_of(config.with_overrides(profile="reference"))
+    assert not [key for key in other if key.startswith("m5.signals.")], "nothing sums them"
+    assert "m5.traversal.enabled" in other
+
+
 def test_s10_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured() -> None:
     config = load(
         environ={},
