@@ -183,3 +183,15 @@ def test_other_model_or_dimension_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"embedding\.dimension: expected 384.*got 768"):
         BuiltinEmbedder(EmbeddingSettings(dimension=768))
     assert BuiltinEmbedder(EmbeddingSettings(model=MODEL, dimension=384)).model == MODEL
+
+
+def test_word_pieces_are_counted_whole(embedder: BuiltinEmbedder) -> None:
+    """I6-5: however long a text is, and the same whether its lines are counted one by one."""
+    count = embedder.count_pieces
+    assert count("") == 0
+    assert count("The office is in Oslo.") == 6
+    assert count("a " * 1000) == 1000
+    lines = ["The café: 2026-03-18", "[mem_3f2a9c1b] quoted", "x" * 130, "東京 (Tokyo)"]
+    assert count("\n\n".join(lines)) == sum(map(count, lines))
+    # one unknown piece would be no measure of a text without spaces
+    assert count("q7" * 5000) > 100

@@ -163,3 +163,12 @@ def test_shipped_provider_scans_no_metadata_and_loads_no_vendor() -> None:
         " & set(sys.modules); assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_pieces_are_counted_where_the_embedder_can() -> None:
+    class Counting(HashingEmbedder):
+        def count_pieces(self, text: str) -> int:
+            return len(text.split())
+
+    assert CheckedEmbedder(Counting(), max_length=3).count_pieces("one two three") == 3
+    assert CheckedEmbedder(HashingEmbedder()).count_pieces("one two three") is None

@@ -32,6 +32,7 @@ _INDENT: Final = "\n    "
 _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
+_ROUND: Final = str.maketrans("[]", "()")
 _PIECE: Final = re.compile(r"[A-Za-z]+|\n|\S")
 _LETTERS_A_PIECE: Final = 3
 
@@ -100,8 +101,8 @@ def _clean(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """A name on one line."""
-    line = " ".join(_clean(text).split())
+    """A name on one line; without the brackets that ids stand in."""
+    line = " ".join(_clean(text).translate(_ROUND).split())
     return line if len(line) <= _NAME_CHARS_MAX else line[:_NAME_CHARS_MAX] + "…"
 
 
@@ -191,23 +192,23 @@ def _speaker(memory: Memory) -> str:
 
 
 def _also(entry: Entry, line: _Line, zone: str) -> str:
-    """The tail that tells of a folded entry: id, day, and what its own words of time meant."""
+    """What a line tells of a folded entry: id, day, and what its own words of time meant."""
     own = meanings(entry.memory.times, zone)
     same = meanings(line.entry.memory.times, zone)
-    words = [day_of(entry.memory.t_valid, zone), _state(entry, zone)]
+    words = [f"also [{entry.memory.id}]", day_of(entry.memory.t_valid, zone), _state(entry, zone)]
     words += [f"{_name(text)} [{means}]" for text, means in own.items() if same.get(text) != means]
-    mark = "+ " if entry.neighbour else ""
-    return f"(also {mark}[{entry.memory.id}] {' '.join(word for word in words if word)})"
+    return " ".join(word for word in words if word)
 
 
 def _written(line: _Line, day: str, zone: str) -> str:
+    """Everything that Vestig says stands before the colon; behind it is the text alone."""
     entry = line.entry
     memory = entry.memory
-    mark = "+" if entry.neighbour else ""
+    mark = "+" if all(one.neighbour for one in line.entries) else ""
     words = (mark, f"[{memory.id}]", day, _speaker(memory), _state(entry, zone))
-    told = _quoted(dated(memory.content, memory.times, zone))
-    tails = "".join(f" {_also(other, line, zone)}" for other in line.folded)
-    return f"{' '.join(word for word in words if word)}: {told}{tails}"
+    head = [" ".join(word for word in words if word)]
+    head += [_also(other, line, zone) for other in line.folded]
+    return f"{', '.join(head)}: {_quoted(dated(memory.content, memory.times, zone))}"
 
 
 def _parts(entries: Sequence[Entry], twins: AbstractSet[frozenset[str]], zone: str) -> list[_Part]:
@@ -219,7 +220,8 @@ def _parts(entries: Sequence[Entry], twins: AbstractSet[frozenset[str]], zone: s
         own = [line for line, entry in zip(own, group, strict=True) if line.entry is entry]
         days = sorted(day_of(line.entry.memory.t_valid, zone) for line in own)
         for line in own:
-            day = day_of(line.entry.memory.t_valid, zone) if days[0] != days[-1] else ""
+            dateless = days[0] == days[-1] and not line.folded
+            day = "" if dateless else day_of(line.entry.memory.t_valid, zone)
             line.text = _written(line, day, zone)
         if own:
             parts.append(_Part(heading=_heading(group, days), lines=own))
@@ -227,6 +229,12 @@ def _parts(entries: Sequence[Entry], twins: AbstractSet[frozenset[str]], zone: s
 
 
 # --- the budget ---------------------------------------------------------------------------------
+
+
+def _gone_words(lines: Sequence[_Line]) -> str:
+    entries = [entry for line in lines for entry in line.entries]
+    beside = sum(entry.neighbour for entry in entries)
+    return f"Left out for want of room: {len(entries) - beside} found, {beside} neighbours."
 
 
 class _Fit:
@@ -245,52 +253,45 @@ class _Fit:
 
     def choose(self) -> str:
         """The text; `kept` has the ids of the lines that are in it."""
-        for told in (True, False):
-            self.kept = self._filled(told=told)
-            # lines may cost more together than one by one
-            while self.kept:
-                text = self._text(told=told)
-                if self.measure.count(text) <= self.measure.budget:
-                    return text
-                last = [line for line in self.lines if line.entry.memory.id in self.kept][-1]
-                self.kept.discard(last.entry.memory.id)
+        self._fill()
+        # lines may cost more together than one by one
+        while self.kept:
+            text = self._text()
+            if self.measure.count(text) <= self.measure.budget:
+                return text
+            last = [line for line in self.lines if line.entry.memory.id in self.kept][-1]
+            self.kept.discard(last.entry.memory.id)
         return ""
 
-    def _filled(self, *, told: bool) -> set[str]:
+    def _fill(self) -> None:
         headings = [self._cost(f"\n{part.heading}") for part in self.parts]
         room = self.measure.budget - self._cost(self.preface)
-        if told and sum(headings) + sum(self.costs.values()) > room:
-            room -= self._cost(self._left_out_words(self.lines))
+        if sum(headings) + sum(self.costs.values()) > room:
+            room -= self._cost(_gone_words(self.lines))
         part_of = {
             line.entry.memory.id: place
             for place, part in enumerate(self.parts)
             for line in part.lines
         }
-        kept, opened = set[str](), set[int]()
+        opened = set[int]()
         for line in self.lines:
             id = line.entry.memory.id
             place = part_of[id]
             need = self.costs[id] + (0 if place in opened else headings[place])
             if need <= room:
                 room -= need
-                kept.add(id)
+                self.kept.add(id)
                 opened.add(place)
-        return kept
 
-    def _left_out_words(self, lines: Sequence[_Line]) -> str:
-        entries = [entry for line in lines for entry in line.entries]
-        beside = sum(entry.neighbour for entry in entries)
-        return f"Left out for want of room: {len(entries) - beside} found, {beside} neighbours."
-
-    def _text(self, *, told: bool) -> str:
+    def _text(self) -> str:
         blocks = [self.preface]
         for part in self.parts:
             kept = [line.text for line in part.lines if line.entry.memory.id in self.kept]
             if kept:
                 blocks.append("\n".join([part.heading, *kept]))
         gone = self.left_out()
-        if told and gone:
-            blocks.append(self._left_out_words(gone))
+        if gone:
+            blocks.append(_gone_words(gone))
         return "\n\n".join(blocks)
 
     def left_out(self) -> list[_Line]:

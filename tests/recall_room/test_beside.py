@@ -1,0 +1,98 @@
+"""Which neighbours carry evidence: I6-5, Q-11, Q-12."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scan_rows import memory
+
+from vestig.answers import SignalTrace
+from vestig.recall.beside import Found, Sessions, beside
+from vestig.types import Memory
+
+
+def talk(*turns: tuple[str | None, str], session: str | None = "s") -> list[Memory]:
+    """One session; turn n has the id of sixteen bytes n."""
+    return [
+        memory(bytes([place] * 16), author=author, content=text, session_id=session, sequence=place)
+        for place, (author, text) in enumerate(turns)
+    ]
+
+
+def chosen(
+    turns: list[Memory], *found: int, signals: dict[int, dict[str, float]] | None = None
+) -> dict[int, int]:
+    """Place of the neighbour → place of its result."""
+    places: dict[str, Any] = {one.id: (one.scope, one.session_id, one.sequence) for one in turns}
+    sessions = Sessions(places)
+    results = [
+        Found(
+            memory=turns[place],
+            signals={
+                name: SignalTrace(raw=raw, normalised=None, weight=1.0)
+                for name, raw in (signals or {}).get(place, {}).items()
+            },
+        )
+        for place in found
+    ]
+    known = {one.id: one for one in turns}
+    at = {one.id: place for place, one in enumerate(turns)}
+    return {at[id]: rank for id, rank in beside(results, sessions, known)}
+
+
+def test_i6_5_an_answer_follows_its_question() -> None:
+    turns = talk(("Ann", "Hello"), ("Ann", "Where did you go?"), ("Ben", "Oslo"), ("Ann", "Nice"))
+    assert chosen(turns, 1) == {2: 0}
+    assert chosen(turns, 2) == {}
+    assert chosen(turns, 0) == {}
+
+
+def test_i6_5_one_voice_answers_no_question_of_its_own() -> None:
+    turns = talk(("Ann", "Where did you go?"), ("Ann", "I was in Oslo"), ("Ben", "So was I"))
+    assert chosen(turns, 0) == {}
+    assert chosen(talk((None, "Which port?"), (None, "5433")), 0) == {1: 0}
+
+
+def test_i6_5_what_is_asked_back_and_answered() -> None:
+    turns = talk(("Ann", "I moved"), ("Ben", "Oh, where to?"), ("Ann", "Bergen"), ("Ben", "Fine"))
+    assert chosen(turns, 0) == {1: 0, 2: 0}
+    # a question that nobody answers explains nothing
+    assert chosen(turns[:2], 0) == {}
+    twice = talk(("Ann", "I moved"), ("Ben", "Oh, where to?"), ("Ben", "I would not"))
+    assert chosen(twice, 0) == {}
+
+
+def test_i6_5_the_trace_tells_of_words_beside() -> None:
+    turns = talk(("Ann", "the red pump"), ("Ben", "it failed"), ("Ann", "at night"))
+    beneath = {1: {"lexical": 1.5, "neighbours.lexical.-1": 1.0, "neighbours.lexical.+1": 2.0}}
+    assert chosen(turns, 1, signals=beneath) == {2: 0}
+    assert chosen(turns, 1, signals={1: {"neighbours.lexical.-1": 0.5}}) == {0: 0}
+    assert chosen(turns, 1, signals={1: {"lexical": 0.0, "neighbours.lexical.-1": 0.0}}) == {}
+
+
+def test_i6_5_results_are_no_neighbours_and_the_best_result_counts() -> None:
+    turns = talk(("Ann", "Where to?"), ("Ben", "Oslo, and you?"), ("Ann", "Bergen"))
+    assert chosen(turns, 0, 1) == {2: 1}
+    assert chosen(turns, 1, 0) == {2: 0}
+    assert chosen(turns, 0, 1, 2) == {}
+
+
+def test_i6_5_no_session_no_neighbours() -> None:
+    assert chosen(talk(("Ann", "Where to?"), ("Ben", "Oslo"), session=None), 0) == {}
+
+
+def test_places_are_ranks_of_eligible_sequences() -> None:
+    sessions = Sessions(
+        {
+            "a": (None, "s", 3),
+            "b1": (None, "s", 10),
+            "b2": (None, "s", 10),
+            "c": (None, "s", 11),
+            "elsewhere": ("other", "s", 4),
+        }
+    )
+    assert sessions.at("a", 1) == ("b1", "b2")
+    assert sessions.at("b2", 1) == ("c",)
+    assert sessions.at("c", 1) == ()
+    assert sessions.at("elsewhere", 1) == ()
+    assert sessions.around(["a", "b1"]) == ["b1", "b2", "c", "a"]
