@@ -118,7 +118,7 @@ def _matched(row: ScanRow, memory: Memory | None, question: Question) -> dict[st
         "lexical": tuple(question.terms[index] for index in row.matched_terms),
     }
     if memory is not None:
-        found["temporal"] = tuple(_matched_windows(memory, question))
+        found["temporal"] = found["date"] = tuple(_matched_windows(memory, question))
     return found
 
 
@@ -133,24 +133,27 @@ def signals_of(row: ScanRow, memory: Memory | None, question: Question) -> dict[
     return _signals(row, _matched(row, memory, question), question)
 
 
+_NO_SIGNALS: Final = dict.fromkeys(SIGNALS, SignalTrace(raw=None, normalised=None, weight=None))
+
+
 def _signals(
     row: ScanRow, matched: Mapping[str, tuple[str, ...]], question: Question
 ) -> dict[str, SignalTrace]:
     linear = question.base == "linear"
     weights = question.weights[row.origin] if linear else question.meta_shares
-    signals = {}
+    signals = dict(_NO_SIGNALS)
     if linear and "bias" in weights:
-        signals["bias"] = SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])
+        bias = SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])
+        signals = {"bias": bias, **signals}
     nothing = 0.0 if linear else None
-    found = by_term(row.signals)
-    for name in SIGNALS:
-        raw, normalised = found.get(name, (None, None))
-        signals[name] = SignalTrace(
-            raw=raw,
-            normalised=normalised,
-            weight=None if raw is None else weights.get(name, nothing),
-            matched=matched[name] if raw is not None and name in matched else UNSET,
-        )
+    for name, (raw, normalised) in by_term(row.signals).items():
+        if raw is not None:
+            signals[name] = SignalTrace(
+                raw=raw,
+                normalised=normalised,
+                weight=weights.get(name, nothing),
+                matched=matched.get(name, UNSET),
+            )
     return signals
 
 
