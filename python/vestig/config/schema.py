@@ -220,22 +220,34 @@ def _is_text(kind: Any) -> bool:
     return kind is str or origin is Literal
 
 
+@cache
+def _taken(kind: Any) -> tuple[str, bool, bool]:
+    """What a type allows in words, whether it takes text, and whether anything else."""
+    arms = [_is_text(arm) for arm in _arms(kind) if arm is not type(None)]
+    return _allowed(kind), any(arms), not all(arms)
+
+
+@cache
+def _hints(section: type) -> dict[str, Any]:
+    return get_type_hints(section, include_extras=True)
+
+
 def _walk(defaults: msgspec.Struct, prefix: str) -> Iterator[KeySpec]:
-    hints = get_type_hints(type(defaults), include_extras=True)
+    hints = _hints(type(defaults))
     fields = zip(defaults.__struct_fields__, defaults.__struct_encode_fields__, strict=True)
     for name, written in fields:
         kind, key = hints[name], f"{prefix}{written}"
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             yield from _walk(getattr(defaults, name), f"{key}.")
             continue
-        arms = [arm for arm in _arms(kind) if arm is not type(None)]
+        allowed, takes_text, takes_other = _taken(kind)
         yield KeySpec(
             key=key,
             type=kind,
             default=getattr(defaults, name),
-            allowed=_allowed(kind),
-            takes_text=any(_is_text(arm) for arm in arms),
-            takes_other=not all(_is_text(arm) for arm in arms),
+            allowed=allowed,
+            takes_text=takes_text,
+            takes_other=takes_other,
         )
 
 
