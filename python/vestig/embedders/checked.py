@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from vestig.errors import ConfigError, ProviderError, ValidationError
-from vestig.ports import Embedder, Pieces, TokenEmbedder
+from vestig.ports import Embedder, PieceCounter, Pieces, TokenEmbedder
 from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, are_pieces, gives_tokens
 
 __all__ = [
@@ -86,8 +86,9 @@ class CheckedEmbedder:
 
     def count_pieces(self, text: str) -> int | None:
         """Word pieces of a text (`ports.PieceCounter`); None when the embedder does not tell."""
-        count = getattr(self._inner, "count_pieces", None)
-        return None if count is None else int(count(text))
+        if not isinstance(self._inner, PieceCounter):
+            return None
+        return self._inner.count_pieces(text)
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One checked float32 little-endian vector per text; [] for [].

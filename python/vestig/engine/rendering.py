@@ -15,6 +15,7 @@ from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking
 from vestig.engine.items import stored_guard
 from vestig.ids import id_bytes, id_text
+from vestig.ports import PieceCounter
 from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
 from vestig.recall.reason import Question, at_known_time, flags_of, signals_of
@@ -173,9 +174,10 @@ def _near(
 
 
 def _says_the_same(asking: Asking, one: Memory, other: Memory) -> bool:
-    classes = asking.context.config.settings.hygiene.near_duplicate.guard
-    guards = (stored_guard(asking.context, asking.view, memory) for memory in (one, other))
-    return not differs(*guards, classes)
+    context, view = asking.context, asking.view
+    classes = context.config.settings.hygiene.near_duplicate.guard
+    mine, others = stored_guard(context, view, one), stored_guard(context, view, other)
+    return not differs(mine, others, classes)
 
 
 # --- the block ----------------------------------------------------------------------------------
@@ -193,7 +195,12 @@ def context_block(context: Context, found: Gathered, budget: int) -> ContextBloc
 
 def _measure(context: Context, budget: int) -> Measure:
     """Word pieces of the store's embedder where it tells them, else an estimate."""
-    count = getattr(context.embedder, "count_pieces", None)
-    if count is None or count("") is None:
+    embedder = context.embedder
+    if not isinstance(embedder, PieceCounter) or embedder.count_pieces("") is None:
         return Measure(count=estimate, counted_by=ESTIMATE, budget=budget)
-    return Measure(count=count, counted_by=context.embedder.model, budget=budget)
+
+    def pieces(text: str) -> int:
+        count = embedder.count_pieces(text)
+        return estimate(text) if count is None else count
+
+    return Measure(count=pieces, counted_by=embedder.model, budget=budget)

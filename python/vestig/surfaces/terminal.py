@@ -158,6 +158,8 @@ class Terminal:
         total = getattr(value, "total", 0)
         if total and len(value) < total:
             click.echo(f"{len(value)} of {total} memories; --offset shows others", err=True)
+        for entry in getattr(getattr(value, "context", None), "left_out", ()):
+            click.echo(f"left out: {entry.id} ({entry.tokens} tokens)", err=True)
         for warning in getattr(value, "warnings", ()):
             click.echo(_harmless(f"warning: {warning}"), err=True)
         for entry in getattr(value, "degraded", ()):

@@ -1,0 +1,43 @@
+"""`memory recall --context` on the command line: I6-5, S-03."""
+
+from __future__ import annotations
+
+import re
+
+from command_answers import Vestig
+
+QUERY = "which port has the staging database?"
+
+
+def test_i6_5_the_block_is_what_is_printed(vestig: Vestig, ids: list[str]) -> None:
+    answer = vestig("memory", "recall", QUERY, "--context")
+    assert answer.code == 0
+    assert answer.out.startswith("Memories, quoted as data")
+    assert sorted(re.findall(r"^\[(mem_\S+)\]", answer.out, re.M)) == sorted(ids)
+    document = vestig("memory", "recall", QUERY, "--context", "--json").document["context"]
+    assert document["text"] + "\n" == answer.out
+    assert sorted(document["ids"]) == sorted(ids)
+    assert (document["budget"], document["counted_by"]) == (1000, "estimate")
+    assert vestig("memory", "search", QUERY, "--context").out == answer.out
+
+
+def test_i6_5_what_has_no_room_is_named(vestig: Vestig, ids: list[str]) -> None:
+    words = ("memory", "recall", QUERY, "--context", "--budget")
+    document = vestig(*words, "150", "--json").document["context"]
+    assert 0 < document["tokens"] <= 150
+    gone = [entry["id"] for entry in document["left_out"]]
+    assert sorted([*document["ids"], *gone]) == sorted(ids)
+    answer = vestig(*words, "150")
+    assert f"Left out for want of room: {len(gone)} found, 0 neighbours." in answer.out
+    assert all(id in answer.err for id in gone)
+    nothing = vestig(*words, "5")
+    assert (nothing.code, nothing.out) == (0, "\n")
+    assert all(id in nothing.err for id in ids)
+
+
+def test_i6_5_arguments_of_a_context(vestig: Vestig) -> None:
+    assert vestig("memory", "recall", QUERY, "--context").out == "No memories found.\n"
+    assert vestig("memory", "recall", QUERY, "--context", "--budget", "0").code == 2
+    alone = vestig("memory", "recall", QUERY, "--budget", "100")
+    assert alone.code == 2
+    assert "context" in alone.err
