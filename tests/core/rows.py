@@ -70,12 +70,15 @@ class Given(msgspec.Struct, kw_only=True):
     edges: Sequence[tuple[bytes, bytes, int, float, float | None, int, int | None]] = ()
     questions: Sequence[bytes] = ()
     names: Sequence[tuple[str, str]] = ()
+    features: int = 0
+    title: str | None = None
+    pieces: tuple[bytes, bytes, bytes] | None = None
 
     def row(self) -> tuple[Any, ...]:
         """As the ledger gives it."""
         values = list(msgspec.structs.astuple(self))
         values[2] = max(self.wseq, self.seq)
-        values[20:] = [list(v) for v in values[20:]]
+        values[20:29] = [list(v) for v in values[20:29]]
         return tuple(values)
 
 

@@ -60,9 +60,26 @@ def linked(dice: random.Random, count: int) -> list[Given]:
                 questions=[vector(*[dice.uniform(-1, 1) for _ in range(DIMENSIONS)])]
                 if row.kind != ENTITY
                 else [],
+                features=dice.randrange(1 << 16),
+                title=dice.choice([None, "harbor plan", "name 1", ""]),
+                pieces=pieces(dice, dice.choice([0, 0, 1, 2, 160])),
             )
         )
     return nodes
+
+
+def pieces(dice: random.Random, count: int) -> tuple[bytes, bytes, bytes] | None:
+    """Token vectors of so many word pieces."""
+    if count == 0:
+        return None
+    codes = [dice.randrange(-127, 128) for _ in range(count * 64)]
+    scales = [dice.random() / 127 for _ in range(count)]
+    ids = [dice.choice([7, 101, 2**32 - 1, dice.randrange(30_000)]) for _ in range(count)]
+    return (
+        np.array(ids, "<u4").tobytes(),
+        np.array(codes, np.int8).tobytes(),
+        np.array(scales, "<f4").tobytes(),
+    )
 
 
 def unit(given: bytes) -> bytes:
@@ -86,6 +103,8 @@ def check(projection: _core.Projection, rows: list[Given]) -> None:
         assert held["keywords"] == list(row.keywords)
         assert held["questions"] == [unit(question) for question in row.questions]
         assert held["names"] == list(row.names)
+        assert (held["features"], held["title"]) == (row.features, row.title)
+        assert held["pieces"] == row.pieces
 
 
 def test_nodes_are_held_as_given_through_files_and_merges(tmp_path: Path) -> None:
@@ -209,3 +228,22 @@ def test_g03_lower_case_is_known_per_word_and_namespace() -> None:
 def test_an_edge_that_cannot_be_walked_is_refused(edge: Any) -> None:
     with pytest.raises(ValueError, match="finite weights"):
         opened([Given(id=id_of(1), seq=1, edges=[edge])], DIMENSIONS)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("features", 1 << 16, "features below 65536"),
+        ("pieces", (b"", b"", b""), "1 to 160 word pieces"),
+        ("pieces", (bytes(4 * 161), bytes(64 * 161), bytes(4 * 161)), "1 to 160 word pieces"),
+        ("pieces", (bytes(4), bytes(63), bytes(4)), "got 4, 63 and 4 bytes"),
+        ("pieces", (bytes(4), b"\x80" * 64, bytes(4)), "codes from -127"),
+        ("pieces", (bytes(4), bytes(64), vector(float("nan"))), "finite scales"),
+    ],
+)
+def test_what_a_text_is_like_is_refused_when_it_cannot_be(
+    field: str, value: Any, reason: str
+) -> None:
+    row = msgspec.structs.replace(Given(id=id_of(1), seq=1), **{field: value})
+    with pytest.raises(ValueError, match=reason):
+        opened([row], DIMENSIONS)

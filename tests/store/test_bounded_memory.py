@@ -14,10 +14,11 @@ import pytest
 
 ROWS = 16_384
 DIMENSIONS = 4_096
-# A row takes 20 KiB of vector and codes: 336 MB in all. Held may be 64 MiB of them, twice while
-# halves are merged, or less than a KiB a row of the other columns.
-IMAGE = ROWS * DIMENSIONS * 5
-MOST = {"rebuild": (2 * 64 + 40) << 20, "merge": ROWS * 1024 + (24 << 20)}
+# A row takes 20 KiB of vector and codes, 4.5 KiB of 64 word pieces: 411 MB in all. Held may be
+# 64 MiB of them, twice while halves are merged, with the 12 MB of rows that come in, or less than
+# a KiB a row of the other columns.
+IMAGE = ROWS * (DIMENSIONS * 5 + 64 * 72)
+MOST = {"rebuild": (2 * 64 + 56) << 20, "merge": ROWS * 1024 + (24 << 20)}
 
 LIMITED = """
 import resource, struct, sys
@@ -29,7 +30,7 @@ def row(number):
     text = f"memory {number} of {number % 13} others"
     return (id, 1, 1, text, None, "default", None, 0, 0, None, None, None, 0, 0, False, number,
             None, number, None, vector, [], ["manual"], [], [(0, number, number, 1, number)],
-            [], [], [], [], [])
+            [], [], [], [], [], 0, None, (bytes(256), bytes(4096), bytes(256)))
 projection = _core.Projection.open(folder, bytes(16), dimensions, "m")
 def limit():
     with open("/proc/self/status") as status:

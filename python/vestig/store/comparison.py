@@ -124,7 +124,8 @@ def _expected(row: ProjectionRow) -> dict[str, Any]:
     wanted: dict[str, Any] = dict(zip(_PLAIN, row, strict=False))
     content, author = wanted.pop("content"), wanted["author"]
     embedding, tags, sources, actors, events = row[19:24]
-    wanted["keywords"], wanted["windows"], wanted["edges"], questions, wanted["names"] = row[24:]
+    wanted["keywords"], wanted["windows"], wanted["edges"], questions = row[24:28]
+    wanted["names"], wanted["features"], wanted["title"], wanted["pieces"] = row[28:]
     wanted["questions"] = [_core.unit(vector) for vector in questions]
     terms = _core.terms(content, author)
     wanted["unit"] = None if embedding is None else _core.unit(embedding)

@@ -19,6 +19,7 @@ import msgspec
 from vestig._core import find_marks, terms, unit
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
+from vestig.language.forms import title_key
 from vestig.store import candidates, forks, marks
 from vestig.store.faults import store_faults
 from vestig.store.ledger import SqliteLedger
@@ -360,8 +361,10 @@ def _values(conn: apsw.Connection) -> Iterator[bytes]:
                 # As it stands in a segment.
                 yield from (_bytes(value.lower()) for value in row if isinstance(value, str))
             elif table == "memories":
+                # As they stand in a segment.
                 at = INDEX[table]
                 yield _bytes(" ".join(terms(row[at["content"]], row[at["author"]])))
+                yield _bytes(title_key(row[at["title"]]))
     for table, column in (("tags", "tag"), ("jobs", "last_error")):
         for (value,) in each(conn, f"SELECT {column} FROM {table}"):
             yield _bytes(value)

@@ -10,6 +10,7 @@ import apsw
 import msgspec
 
 from vestig.changes import StoredWindow
+from vestig.language.forms import features, title_key
 from vestig.ports import ProjectionRow
 from vestig.store import chain
 from vestig.store.faults import damaged
@@ -45,7 +46,7 @@ _OUT: Final = itemgetter(
             "row", "id", "seq", "wseq", "content", "author", "namespace", "scope", "kind",
             "status", "role", "session_id", "sequence", "origin_type", "temporal_stability",
             "pinned", "t_valid_us", "t_invalid_us", "t_created_us", "t_expired_us", "metadata",
-            "keywords", "times",
+            "keywords", "times", "title",
         )
     )
 )  # fmt: skip
@@ -138,7 +139,7 @@ def _row(memory: tuple[Any, ...], parts: _Parts, proof: Proof) -> ProjectionRow:
     (
         number, id, seq, wseq, content, author, namespace, scope, kind, status, role,
         session_id, sequence, origin, stability, pinned, t_valid, t_invalid, t_created,
-        t_expired, metadata, keywords, times,
+        t_expired, metadata, keywords, times, title,
     ) = _OUT(memory)  # fmt: skip
     proof.check("memories", memory, wseq, id)
     touched = wseq
@@ -169,6 +170,7 @@ def _row(memory: tuple[Any, ...], parts: _Parts, proof: Proof) -> ProjectionRow:
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,
         t_invalid, t_created, t_expired, embedding, _tags(metadata), list(sources), list(actors),
         out, [] if keywords == "[]" else _keywords(keywords), _spans(times), edges, questions, [],
+        features(content), title_key(title), None,
     )  # fmt: skip
 
 

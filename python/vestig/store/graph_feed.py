@@ -165,7 +165,8 @@ def _entity(
     return (
         id, seq, max(touched, newest), "", None, namespace, None, ENTITY_NODE,
         0 if expired is None else 1, entity_type, None, None, _NOTE, _UNKNOWN, False, created,
-        None, created, expired, embedding, [], [], [], [], [], [], starting, [], names,
+        None, created, expired, embedding, [], [], [], [], [], [], starting, [], names, 0,
+        None, None,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ mod links;
 use crate::format::{self, Identity, SECTIONS, Section};
 use crate::image::Image;
 use crate::map::{Held, Plain, bytes_of};
+use crate::pieces::Pieces;
 use crate::row::{RowVersion, Vector};
 use crate::segment::{EventRow, KIND_ENTITY, NO_SEQUENCE, NO_STRING};
 
@@ -52,6 +53,8 @@ pub trait Rows<'a> {
         'a: 's;
     /// Of one row.
     fn vector(&self, at: usize) -> Vector<'a>;
+    /// Of one row.
+    fn pieces(&self, at: usize) -> Pieces<'a>;
 }
 
 /// Rows that are held anyway.
@@ -72,13 +75,17 @@ impl<'a> Rows<'a> for HeldRows<'_, 'a> {
     fn vector(&self, at: usize) -> Vector<'a> {
         self.0[at].vector.clone()
     }
+
+    fn pieces(&self, at: usize) -> Pieces<'a> {
+        self.0[at].pieces
+    }
 }
 
 /// Columns waiting for their place in the file.
 pub(crate) struct Columns(pub(crate) [Vec<u8>; SECTIONS]);
 
 impl Columns {
-    /// All but the vectors and what belongs to them.
+    /// All but those that are made while they are written.
     pub(crate) fn of<'a>(rows: &impl Rows<'a>) -> Self {
         let mut columns = Self(std::array::from_fn(|_| Vec::new()));
         put_plain(&mut columns, rows);
@@ -88,6 +95,14 @@ impl Columns {
         put_windows(&mut columns, rows);
         links::put_edges(&mut columns, rows);
         columns
+    }
+
+    /// Number of word pieces of all rows.
+    pub(crate) fn pieces(&self) -> u64 {
+        let offsets = &self.0[Section::PieceOffsets as usize];
+        offsets
+            .last_chunk::<4>()
+            .map_or(0, |last| u64::from(u32::from_le_bytes(*last)))
     }
 
     fn put<T: Plain>(&mut self, section: Section, values: &[T]) {
@@ -116,7 +131,10 @@ fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     fn wide<T>(count: usize) -> Vec<T> {
         Vec::with_capacity(count)
     }
-    let (mut ids, mut attributes, mut lengths) = (wide(count), wide(count), wide(count));
+    let (mut ids, mut attributes) = (wide(count), wide(count));
+    let (mut lengths, mut features) = (wide(count), wide(count));
+    let (mut piece_offsets, mut pieces) = (wide(count + 1), 0_u32);
+    piece_offsets.push(pieces);
     let numbers = [
         S::Seq,
         S::Wseq,
@@ -131,6 +149,9 @@ fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
         ids.push(row.id);
         attributes.push(row.attributes.to_bytes());
         lengths.push(row.length);
+        features.push(row.features);
+        pieces += row.pieces.ids.len() as u32;
+        piece_offsets.push(pieces);
         let [valid, invalid, created, expired] = row.times;
         let sequence = row.sequence.unwrap_or(NO_SEQUENCE);
         let row = [
@@ -147,6 +168,8 @@ fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     columns.put(S::IdOrder, &id_order);
     columns.put(S::Attributes, &attributes);
     columns.put(S::Lengths, &lengths);
+    columns.put(S::Features, &features);
+    columns.put(S::PieceOffsets, &piece_offsets);
     for (section, column) in numbers.into_iter().zip(&values) {
         columns.put(section, column);
     }
@@ -155,7 +178,7 @@ fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
 fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     use Section as S;
     let mut interner = Interner::default();
-    let mut texts: [Vec<u32>; 5] = Default::default();
+    let mut texts: [Vec<u32>; 6] = Default::default();
     let mut offsets: [Vec<u32>; 4] = std::array::from_fn(|_| vec![0]);
     let mut values: [Vec<u32>; 4] = Default::default();
     let mut names = links::Names::default();
@@ -166,6 +189,7 @@ fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
             row.author,
             row.role,
             row.session,
+            row.title,
         ];
         for (column, text) in texts.iter_mut().zip(row_texts) {
             column.push(text.map_or(NO_STRING, |text| interner.number(text)));
@@ -190,10 +214,15 @@ fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     names.put(columns, &numbers);
     columns.put(S::StringOffsets, &text_offsets);
     columns.put(S::StringBytes, &bytes);
-    for (section, column) in [S::Namespace, S::Scope, S::Author, S::Role, S::Session]
-        .into_iter()
-        .zip(&texts)
-    {
+    let sections = [
+        S::Namespace,
+        S::Scope,
+        S::Author,
+        S::Role,
+        S::Session,
+        S::Titles,
+    ];
+    for (section, column) in sections.into_iter().zip(&texts) {
         columns.put(section, column);
     }
     let lists = [

@@ -1,5 +1,5 @@
-//! Where the bytes of a segment go. Vectors and codes are written row by row, the other columns are
-//! held until then; a row is made anew for each pass, so that rows of a file take no memory.
+//! Where the bytes of a segment go. Vectors and codes, those of tokens too, are written row by row,
+//! the other columns are held until then; a row is made anew for each pass, so that rows of a file take no memory.
 
 use std::io::{self, Write};
 
@@ -18,17 +18,21 @@ pub struct Image<'r, R> {
 }
 
 impl<'r, 'a, R: Rows<'a>> Image<'r, R> {
-    /// Makes all columns but the vectors and what belongs to them.
+    /// Makes all columns but the vectors and what belongs to them, and token vectors.
     #[must_use]
     pub fn of(identity: &'r Identity, rows: &'r R) -> Self {
         let columns = Columns::of(rows);
+        let pieces = columns.pieces();
         let mut extents = [Extent::default(); SECTIONS];
         let mut end = format::header_length(identity) as u64;
         for (i, extent) in extents.iter_mut().enumerate() {
             let width = SECTION_TABLE[i].1;
-            let length = match BY_ROW.iter().position(|section| *section as usize == i) {
-                Some(0 | 1) => (rows.count() * identity.lanes()) as u64 * width,
-                Some(_) => rows.count() as u64 * width,
+            let length = match made_late(i) {
+                Some(Section::Vectors | Section::Codes) => {
+                    (rows.count() * identity.lanes()) as u64 * width
+                }
+                Some(Section::Scales | Section::Bounds) => rows.count() as u64 * width,
+                Some(_) => pieces * width,
                 None => columns.0[i].len() as u64,
             };
             *extent = Extent {
@@ -65,11 +69,12 @@ impl<'r, 'a, R: Rows<'a>> Image<'r, R> {
                 out,
                 crc: summed.then(crc32fast::Hasher::new),
             };
-            match BY_ROW.iter().position(|section| *section as usize == i) {
-                Some(0) => self.put_vectors(&mut part)?,
-                Some(1) => (scales, bounds) = self.put_codes(&mut part)?,
-                Some(2) => part.put(bytes_of(&scales))?,
-                Some(_) => part.put(bytes_of(&bounds))?,
+            match made_late(i) {
+                Some(Section::Vectors) => self.put_vectors(&mut part)?,
+                Some(Section::Codes) => (scales, bounds) = self.put_codes(&mut part)?,
+                Some(Section::Scales) => part.put(bytes_of(&scales))?,
+                Some(Section::Bounds) => part.put(bytes_of(&bounds))?,
+                Some(section) => self.put_pieces(&mut part, section)?,
                 None => part.put(&std::mem::take(&mut self.columns.0[i]))?,
             }
             self.extents[i].crc = part.crc.map_or(0, crc32fast::Hasher::finalize);
@@ -86,6 +91,17 @@ impl<'r, 'a, R: Rows<'a>> Image<'r, R> {
         (0..self.rows.count()).try_for_each(|at| {
             let vector = self.rows.vector(at);
             part.put(bytes_of(vector.unit().unwrap_or(&none)))
+        })
+    }
+
+    fn put_pieces(&self, part: &mut Summed<'_>, section: Section) -> io::Result<()> {
+        (0..self.rows.count()).try_for_each(|at| {
+            let pieces = self.rows.pieces(at);
+            part.put(match section {
+                Section::PieceIds => bytes_of(pieces.ids),
+                Section::PieceScales => bytes_of(pieces.scales),
+                _ => bytes_of(pieces.codes),
+            })
         })
     }
 
@@ -116,12 +132,21 @@ impl<'r, 'a, R: Rows<'a>> Image<'r, R> {
 }
 
 /// Sections that are made while they are written.
-const BY_ROW: [Section; 4] = [
+const MADE_LATE: [Section; 7] = [
     Section::Vectors,
     Section::Codes,
     Section::Scales,
     Section::Bounds,
+    Section::PieceIds,
+    Section::PieceScales,
+    Section::PieceCodes,
 ];
+
+fn made_late(place: usize) -> Option<Section> {
+    MADE_LATE
+        .into_iter()
+        .find(|section| *section as usize == place)
+}
 
 /// A section on its way, with the checksum of what has passed.
 struct Summed<'o> {

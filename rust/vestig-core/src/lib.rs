@@ -21,6 +21,7 @@ pub mod map;
 pub mod marks;
 pub mod merging;
 pub mod names;
+pub mod pieces;
 pub mod plan;
 pub mod projection;
 pub mod recall;

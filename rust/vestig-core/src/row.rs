@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::builder::Rows;
 use crate::format::Section;
+use crate::pieces::Pieces;
 use crate::segment::{Attributes, EdgeVersion, EventRow, Id, NO_SEQUENCE, NO_TIME, Segment};
 use crate::snapshot::{Part, set_bits};
 
@@ -53,6 +54,12 @@ pub struct RowVersion<'a> {
     pub terms: Vec<(&'a str, u32)>,
     /// Number of indexed words.
     pub length: u32,
+    /// What the text is like, below 2^16 (`ports.ProjectionRow`).
+    pub features: u32,
+    /// The name that the title is.
+    pub title: Option<&'a str>,
+    /// Token vectors.
+    pub pieces: Pieces<'a>,
 }
 
 /// A vector, or the absence of one.
@@ -181,6 +188,9 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
             .map(|(t, n)| (segment.term(*t as usize), *n))
             .collect(),
         length: segment.column::<u32>(S::Lengths)[row],
+        features: segment.features(row),
+        title: text(S::Titles),
+        pieces: segment.pieces(row),
     }
 }
 
@@ -246,6 +256,11 @@ impl<'a> Rows<'a> for Merged<'a> {
     fn vector(&self, at: usize) -> Vector<'a> {
         let (part, row) = self.order[at];
         vector_of(self.parts[part as usize].0, row as usize)
+    }
+
+    fn pieces(&self, at: usize) -> Pieces<'a> {
+        let (part, row) = self.order[at];
+        self.parts[part as usize].0.pieces(row as usize)
     }
 }
 

@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use crate::error::{CoreError, Result};
 use crate::format::Identity;
 use crate::kernels::dot::unit;
+use crate::pieces::{OwnedPieces, Pieces};
 use crate::row::{LOWER_CASE, RowVersion, Vector};
 use crate::segment::{
-    Attributes, EDGE_KINDS, EdgeVersion, EventRow, Id, KIND_ENTITY, NO_TIME, OPEN_START,
+    Attributes, EDGE_KINDS, EdgeVersion, EventRow, FEATURES_END, Id, KIND_ENTITY, NO_TIME,
+    OPEN_START,
 };
 use crate::words;
 
@@ -71,6 +73,12 @@ pub struct NewRow {
     pub questions: Vec<Vec<f32>>,
     /// Of an entity: (normal form, stored name), canonical first.
     pub names: Vec<(String, String)>,
+    /// What the text is like, below 2^16.
+    pub features: u32,
+    /// The name that the title is.
+    pub title: Option<String>,
+    /// Token vectors.
+    pub pieces: Option<OwnedPieces>,
 }
 
 /// A row with its words counted and its vector normalised.
@@ -161,6 +169,12 @@ impl<'a> Analysed<'a> {
                 .map(|(term, count)| (term.as_str(), *count))
                 .collect(),
             length: self.length,
+            features: row.features,
+            title: row.title.as_deref(),
+            pieces: row
+                .pieces
+                .as_ref()
+                .map_or_else(Pieces::default, OwnedPieces::view),
         }
     }
 }
@@ -183,6 +197,12 @@ fn check(row: &NewRow, identity: &Identity) -> Result<()> {
         let (seq, wseq) = (row.seq, row.wseq);
         return Err(CoreError::Invalid(format!(
             "expected 0 <= seq <= wseq, got {seq} and {wseq}"
+        )));
+    }
+    if row.features >= FEATURES_END {
+        let features = row.features;
+        return Err(CoreError::Invalid(format!(
+            "expected features below {FEATURES_END}, got {features}"
         )));
     }
     for edge in &row.edges {

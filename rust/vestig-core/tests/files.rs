@@ -7,8 +7,9 @@ use std::fs;
 
 use common::{filled, identity, segment_file};
 use proptest::prelude::*;
-use vestig_core::format::{self, Manifest, SegmentEntry};
+use vestig_core::format::{self, Manifest, Section, SegmentEntry};
 use vestig_core::map::{Held, Region};
+use vestig_core::pieces::{OwnedPieces, PIECE_LANES, Pieces};
 use vestig_core::segment::Segment;
 
 fn bind(bytes: &[u8]) -> Result<Segment, format::Damage> {
@@ -64,6 +65,88 @@ fn every_flipped_bit_of_a_segment_is_found() {
         bad[at] ^= 1 << (at % 8);
         assert!(bind(&bad).is_err(), "byte {at}");
     }
+}
+
+/// A sound image with other values from a place of a section on, under right checksums.
+fn with_values(image: &[u8], section: Section, at: usize, values: &[u8]) -> Vec<u8> {
+    let extent = format::parse_header(image).unwrap().extents[section as usize];
+    assert!(at + values.len() <= extent.length as usize);
+    let mut bad = image.to_vec();
+    let start = extent.offset as usize + at;
+    bad[start..start + values.len()].copy_from_slice(values);
+    resealed(&bad)
+}
+
+#[test]
+fn features_titles_and_pieces_that_break_a_rule_are_refused() {
+    let image = image();
+    let segment = bind(&image).unwrap();
+    let found = |row| segment.pieces(row);
+    // Rows 1, 2 and 3 have one, two and no pieces.
+    assert_eq!((found(0).ids, found(1).ids), (&[0][..], &[0, 1000][..]));
+    assert_eq!(found(1).codes[PIECE_LANES - 1..=PIECE_LANES], [1, 2]);
+    assert_eq!(found(1).scales, [0.0, 1.0 / 127.0]);
+    assert_eq!(found(2), Pieces::default());
+    assert_eq!((segment.features(2), segment.memory_rows()), (3, 3));
+    let title = segment.title(1).and_then(|number| segment.string(number));
+    assert_eq!(title, Some("plan 2"));
+    let word = |value: u32| value.to_le_bytes();
+    let broken: [(Section, usize, [u8; 4], &str); 9] = [
+        (Section::Features, 4, word(1 << 16), "unknown bit"),
+        (Section::Titles, 8, word(77), "unknown string"),
+        (Section::PieceOffsets, 0, word(1), "not ascending from 0"),
+        (Section::PieceOffsets, 4, word(9), "not ascending"),
+        (Section::PieceOffsets, 12, word(4), "do not end at 3"),
+        (Section::PieceScales, 4, f32::NAN.to_le_bytes(), "no scale"),
+        (
+            Section::PieceScales,
+            4,
+            (-1.0_f32).to_le_bytes(),
+            "no scale",
+        ),
+        (
+            Section::PieceScales,
+            8,
+            f32::INFINITY.to_le_bytes(),
+            "no scale",
+        ),
+        (Section::PieceCodes, 100, [0, 0x80, 0, 0], "unused code"),
+    ];
+    for (section, at, value, reason) in broken {
+        let refused = bind(&with_values(&image, section, at, &value))
+            .map(drop)
+            .unwrap_err();
+        assert!(refused.0.contains(reason), "{section:?}: {refused}");
+    }
+    let none = u32::MAX.to_le_bytes();
+    let untitled = bind(&with_values(&image, Section::Titles, 0, &none)).unwrap();
+    assert_eq!(untitled.title(0), None);
+    let ids = with_values(&image, Section::PieceIds, 0, &none);
+    assert_eq!(bind(&ids).unwrap().pieces(0).ids, [u32::MAX]);
+}
+
+#[test]
+fn pieces_of_any_bytes_are_whole_or_refused() {
+    let of = |ids: usize, codes: usize, scales: usize| {
+        OwnedPieces::from_bytes(&vec![1; ids], &vec![2; codes], &vec![0; scales])
+    };
+    assert_eq!(of(8, 128, 8).unwrap().view().ids, [0x0101_0101; 2]);
+    assert!(of(640, 10_240, 640).is_ok());
+    for (ids, codes, scales) in [
+        (0, 0, 0),
+        (7, 64, 4),
+        (4, 63, 4),
+        (4, 64, 8),
+        (644, 10_304, 644),
+    ] {
+        assert!(of(ids, codes, scales).is_err(), "{ids} {codes} {scales}");
+    }
+    let one = |code: u8, scale: f32| {
+        OwnedPieces::from_bytes(&[0; 4], &[code; PIECE_LANES], &scale.to_le_bytes())
+    };
+    assert!(one(0x81, 0.5).is_ok());
+    assert!(one(0x80, 0.5).is_err());
+    assert!(one(0, -0.5).is_err() && one(0, f32::NAN).is_err());
 }
 
 #[test]

@@ -306,12 +306,13 @@ fn refused_rows_change_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let projection = filled(folder.path());
     type Change = fn(&mut NewRow);
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 6] = [
         ("kind", |r| r.kind = 3),
         ("status", |r| r.status = 4),
         ("length", |r| r.embedding = Some(vec![1.0; 3])),
         ("finite", |r| r.embedding = Some(vec![f32::NAN; 4])),
         ("wseq", |r| r.wseq = 0),
+        ("features", |r| r.features = 1 << 16),
     ];
     for (name, change) in changes {
         let mut bad = row(5, 5);

@@ -5,15 +5,18 @@ use std::collections::HashMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+use vestig_core::map::bytes_of;
+use vestig_core::pieces::{OwnedPieces, Pieces};
 use vestig_core::row::{Forward, LOWER_CASE, nullable, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START, Segment};
 use vestig_core::tail::NewRow;
 
+use crate::errors::to_python;
 use crate::numbers::{floats, to_bytes};
 use crate::query::id_of;
 
 /// Fields of a `ports.ProjectionRow`.
-pub(crate) const FIELDS: usize = 29;
+pub(crate) const FIELDS: usize = 32;
 
 type Edge<'py> = (
     Bound<'py, PyBytes>,
@@ -24,6 +27,18 @@ type Edge<'py> = (
     i64,
     Option<i64>,
 );
+
+/// Ids, codes and scales of word pieces.
+pub(crate) type PieceBytes<'py> = (
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+);
+
+/// `ports.Pieces`; ValueError when they are none.
+pub(crate) fn pieces((ids, codes, scales): PieceBytes<'_>) -> PyResult<OwnedPieces> {
+    OwnedPieces::from_bytes(ids.as_bytes(), codes.as_bytes(), scales.as_bytes()).map_err(to_python)
+}
 
 fn edge(given: Edge<'_>) -> PyResult<EdgeVersion> {
     let (id, end, kind, weight, confidence, created, expired) = given;
@@ -103,6 +118,11 @@ pub(crate) fn new_row(row: &Bound<'_, PyAny>) -> PyResult<NewRow> {
             .map(|vector| floats("question", vector))
             .collect::<PyResult<_>>()?,
         names: field(row, 28)?,
+        features: field(row, 29)?,
+        title: field(row, 30)?,
+        pieces: field::<Option<PieceBytes<'_>>>(row, 31)?
+            .map(pieces)
+            .transpose()?,
     })
 }
 
@@ -172,5 +192,16 @@ pub(crate) fn columns<'py>(
     columns.set_item("questions", questions.collect::<Vec<_>>())?;
     columns.set_item("names", row.names)?;
     columns.set_item("length", row.length)?;
+    columns.set_item("features", row.features)?;
+    columns.set_item("title", row.title)?;
+    let Pieces { ids, codes, scales } = row.pieces;
+    let pieces = (!ids.is_empty()).then(|| {
+        (
+            PyBytes::new(py, bytes_of(ids)),
+            PyBytes::new(py, bytes_of(codes)),
+            PyBytes::new(py, bytes_of(scales)),
+        )
+    });
+    columns.set_item("pieces", pieces)?;
     Ok(columns)
 }

@@ -122,10 +122,22 @@ pub enum Section {
     Names,
     /// u32: positions of pairs in `Names`, by normal form, then position.
     NameOrder,
+    /// u32 a row, below 2^16: what the text is like (`ports.ProjectionRow`).
+    Features,
+    /// u32 a row: string number of the name that the title is, `u32::MAX` = null.
+    Titles,
+    /// u32, rows + 1: word pieces of a row.
+    PieceOffsets,
+    /// u32 a word piece.
+    PieceIds,
+    /// f32 a word piece.
+    PieceScales,
+    /// i8, 64 a word piece.
+    PieceCodes,
 }
 
 /// Number of sections of a segment.
-pub const SECTIONS: usize = 58;
+pub const SECTIONS: usize = 64;
 
 /// Name and element width in bytes of every section, in file order. The width of `Vectors`,
 /// `Codes` and `QuestionVectors` is that of one lane.
@@ -188,4 +200,10 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("name_offsets", 4),
     ("names", 8),
     ("name_order", 4),
+    ("features", 4),
+    ("titles", 4),
+    ("piece_offsets", 4),
+    ("piece_ids", 4),
+    ("piece_scales", 4),
+    ("piece_codes", 64),
 ];

@@ -1,8 +1,11 @@
 //! Everything that accessors and kernels rely on, checked once per image.
 
 use super::nodes::SOURCE_MASK;
-use super::{CODE_LIMITS, EXTRA, Id, KIND_ENTITY, NO_STRING, Record, Segment, unpack};
+use super::{
+    CODE_LIMITS, EXTRA, FEATURES_END, Id, KIND_ENTITY, NO_STRING, Record, Segment, unpack,
+};
 use crate::format::{Damage, SECTION_TABLE, Section, damaged};
+use crate::pieces::{PIECES_MAX, is_scale};
 
 impl Segment {
     fn count(&self, section: Section) -> Result<usize, Damage> {
@@ -47,6 +50,8 @@ impl Segment {
             S::Role,
             S::Session,
             S::Lengths,
+            S::Features,
+            S::Titles,
         ];
         for section in per_row {
             self.expect(section, rows)?;
@@ -65,6 +70,7 @@ impl Segment {
             S::WindowOffsets,
             S::QuestionOffsets,
             S::EdgeOffsets,
+            S::PieceOffsets,
         ] {
             self.expect(section, rows + 1)?;
         }
@@ -78,6 +84,9 @@ impl Segment {
         for section in [S::ExtraConfidence, S::ExtraCreated, S::ExtraExpired] {
             self.expect(section, extras)?;
         }
+        let pieces = self.count(S::PieceIds)?;
+        self.expect(S::PieceScales, pieces)?;
+        self.expect(S::PieceCodes, pieces)?;
         let edges = self.count(S::Edges)?;
         self.expect(S::Incoming, edges)?;
         self.expect(S::IncomingOffsets, rows + self.count(S::OtherIds)? + 1)?;
@@ -157,12 +166,20 @@ impl Segment {
             Section::Author,
             Section::Role,
             Section::Session,
+            Section::Titles,
         ] {
             let nullable = section != Section::Namespace;
             let known = |n: &u32| *n < strings || (nullable && *n == NO_STRING);
             if !self.column::<u32>(section).iter().all(known) {
                 return damaged("a text column names an unknown string");
             }
+        }
+        if self
+            .column::<u32>(Section::Features)
+            .iter()
+            .any(|f| *f >= FEATURES_END)
+        {
+            return damaged("features hold an unknown bit");
         }
         Ok(memories)
     }
@@ -221,6 +238,26 @@ impl Segment {
 }
 
 impl Segment {
+    pub(super) fn check_pieces(&self) -> Result<(), Damage> {
+        use Section as S;
+        let offsets = self.column::<u32>(S::PieceOffsets);
+        let pieces = self.column::<u32>(S::PieceIds).len();
+        check_offsets(offsets.iter().map(|o| u64::from(*o)), pieces, "pieces")?;
+        if offsets
+            .windows(2)
+            .any(|pair| (pair[1] - pair[0]) as usize > PIECES_MAX)
+        {
+            return damaged(format!("a row has more than {PIECES_MAX} pieces"));
+        }
+        if !self.column::<f32>(S::PieceScales).iter().all(is_scale) {
+            return damaged("a scale of a piece is no scale");
+        }
+        if self.column::<i8>(S::PieceCodes).contains(&i8::MIN) {
+            return damaged("piece_codes hold an unused code");
+        }
+        Ok(())
+    }
+
     pub(super) fn check_edges(&self) -> Result<(), Damage> {
         use Section as S;
         let records = self.column::<Record>(S::Edges);

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 mod checks;
 mod counts;
 mod nodes;
+mod texts;
 
 pub(crate) use counts::MentionCounts;
 pub use nodes::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
@@ -26,6 +27,8 @@ pub const NO_TIME: i64 = i64::MAX;
 pub const NO_SEQUENCE: i64 = i64::MIN;
 /// Number of members of Kind, Status, OriginType, Stability.
 const CODE_LIMITS: [u8; 4] = [3, 4, 4, 4];
+/// Features are below this.
+pub(crate) const FEATURES_END: u32 = 1 << 16;
 /// Position of MEMORY in Kind.
 pub(crate) const KIND_MEMORY: u8 = 0;
 /// Position of SUMMARY in Kind.
@@ -151,6 +154,7 @@ impl Segment {
         segment.check_postings()?;
         segment.check_edges()?;
         segment.check_names()?;
+        segment.check_pieces()?;
         let mut embedded = vec![0; segment.rows().div_ceil(64)];
         for (row, b) in segment
             .column::<[u8; 8]>(Section::Attributes)

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use vestig_core::format::Identity;
+use vestig_core::pieces::{OwnedPieces, PIECE_LANES};
 use vestig_core::projection::Projection;
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME};
 use vestig_core::tail::NewRow;
@@ -52,6 +53,21 @@ impl Dice {
             }
         };
         (0..self.below(4)).map(|i| edge(self, i)).collect()
+    }
+
+    /// None, or up to four.
+    pub fn pieces(&mut self) -> Option<OwnedPieces> {
+        let count = self.below(5) as usize;
+        let ids: Vec<u8> = (0..count)
+            .flat_map(|_| (self.below(9) as u32).to_le_bytes())
+            .collect();
+        let codes: Vec<u8> = (0..count * PIECE_LANES)
+            .map(|_| (self.below(255) as i64 - 127) as i8 as u8)
+            .collect();
+        let scales: Vec<u8> = (0..count)
+            .flat_map(|_| (self.below(100) as f32 / 12700.0).to_le_bytes())
+            .collect();
+        OwnedPieces::from_bytes(&ids, &codes, &scales).ok()
     }
 
     pub fn text(&mut self) -> String {
@@ -116,6 +132,9 @@ impl Dice {
                 .collect(),
             names: vec![],
             events,
+            features: self.below(1 << 16) as u32,
+            title: self.maybe(&["river plan", "cache"]),
+            pieces: self.pieces(),
         }
     }
 }

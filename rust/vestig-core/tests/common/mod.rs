@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use vestig_core::format::{self, Identity};
+use vestig_core::pieces::{OwnedPieces, PIECE_LANES};
 use vestig_core::projection::Projection;
 use vestig_core::tail::NewRow;
 
@@ -26,8 +27,22 @@ pub fn row(number: u8, seq: i64) -> NewRow {
         namespace: "default".into(),
         embedding: Some(vec![f32::from(number), 1.0, 2.0, 3.0]),
         lists: [vec!["tag".into()], vec!["manual".into()], vec![], vec![]],
+        features: u32::from(number),
+        title: Some(format!("plan {number}")),
+        pieces: pieces(number % 3),
         ..NewRow::default()
     }
+}
+
+pub fn pieces(count: u8) -> Option<OwnedPieces> {
+    let ids: Vec<u8> = (0..count)
+        .flat_map(|i| (u32::from(i) * 1000).to_le_bytes())
+        .collect();
+    let codes: Vec<u8> = (0..count).flat_map(|i| [i + 1; PIECE_LANES]).collect();
+    let scales: Vec<u8> = (0..count)
+        .flat_map(|i| (f32::from(i) / 127.0).to_le_bytes())
+        .collect();
+    OwnedPieces::from_bytes(&ids, &codes, &scales).ok()
 }
 
 pub fn open(folder: &Path) -> Projection {

@@ -13,6 +13,7 @@ use vestig_core::graph::Graph;
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::map::{Held, Region};
 use vestig_core::names::{Word, find_names, lowercase};
+use vestig_core::pieces::{OwnedPieces, PIECE_LANES};
 use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Traversal, Weights, recall};
 use vestig_core::row::{Forward, row_version};
@@ -80,6 +81,11 @@ pub fn segment(bytes: &[u8]) -> bool {
     for row in 0..segment.rows() {
         let version = row_version(&segment, &forward, row);
         assert_eq!(segment.find(&version.id), Some(row));
+        let pieces = version.pieces;
+        assert_eq!(pieces.codes.len(), pieces.ids.len() * PIECE_LANES);
+        assert_eq!(pieces.scales.len(), pieces.ids.len());
+        let title = segment.title(row).and_then(|number| segment.string(number));
+        assert_eq!(version.title, title);
     }
     let _ = segment.term_number("river");
     if let Some(norm) = segment.string_number("ada lovelace") {
@@ -286,6 +292,14 @@ fn edge(number: u8, end: u8, kind: u8) -> EdgeVersion {
     }
 }
 
+fn pieces(count: u8) -> Option<OwnedPieces> {
+    let numbers = |n: u8| (0..n).flat_map(|i| u32::from(i).to_le_bytes());
+    let scales = (0..count).flat_map(|i| (f32::from(i) / 127.0).to_le_bytes());
+    let codes: Vec<u8> = (0..count).flat_map(|i| [i; PIECE_LANES]).collect();
+    let (ids, scales): (Vec<u8>, Vec<u8>) = (numbers(count).collect(), scales.collect());
+    OwnedPieces::from_bytes(&ids, &codes, &scales).ok()
+}
+
 fn entity(number: u8) -> NewRow {
     NewRow {
         id: [number; 16],
@@ -333,6 +347,9 @@ fn new_row(number: u8) -> NewRow {
             seq,
             row: seq,
         }],
+        features: 1 << 11 | u32::from(number),
+        title: Some("river plan".into()),
+        pieces: pieces(number % 3),
         ..NewRow::default()
     }
 }

@@ -1,0 +1,69 @@
+"""What a text is like, in bits that the projection keeps beside its words (Q-17 … Q-29)."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, islice
+from typing import Final
+
+from vestig.language.name_forms import norm_name
+
+__all__ = ["features", "title_key"]
+
+_LENGTH_MOST: Final = 2000
+_QUESTION: Final = 1 << 11
+_NUMBER_BIT: Final = 1 << 12
+_OWN_BIT: Final = 1 << 13
+_NAMES_AT: Final = 14
+_NAMES_MOST: Final = 3
+
+_NUMBER: Final = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred"
+    r"|thousand|million|once|twice)\b",
+    re.I,
+)
+# The first person as subject or owner; "i" alone is not always it, "US" is a country.
+_OWN: Final = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur)\b")
+# A capitalised word that no sentence begins with; looking back from the capital is several times
+# faster than at every character.
+_NAME: Final = re.compile(r"[A-Z](?:(?<=[^\W_]\s.)|(?<=[^\W_][,;:)'’\"”]\s.))\w+")
+_QUOTED: Final = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
+
+
+def features(content: str) -> int:
+    """What signals ask of a text, below 2¹⁶.
+
+    Returns:
+        bits 0-10: its code points, at most 2000; bit 11: it contains `?`; bit 12: a number, in
+        digits or in words; bit 13: the first person; bits 14-15: names, at most 3, which are
+        capitalised words inside of sentences and quoted terms.
+
+    Example:
+        >>> bits = features('Did I see Ada Lovelace twice?')
+        >>> bits & 2047, bits >> 11 & 1, bits >> 12 & 1, bits >> 13 & 1, bits >> 14
+        (29, 1, 1, 1, 2)
+    """
+    bits = min(len(content), _LENGTH_MOST)
+    if "?" in content:
+        bits |= _QUESTION
+    if _NUMBER.search(content) is not None:
+        bits |= _NUMBER_BIT
+    if _OWN.search(content) is not None:
+        bits |= _OWN_BIT
+    found = chain(_NAME.finditer(content), _QUOTED.finditer(content))
+    return bits | sum(1 for _ in islice(found, _NAMES_MOST)) << _NAMES_AT
+
+
+def title_key(title: str | None) -> str | None:
+    """The name that a title is, as the keys of entities hold names (D-02); None when it is none.
+
+    Example:
+        >>> title_key("Harbor Plan (draft)"), title_key("42"), title_key(None)
+        ('harbor plan', None, None)
+    """
+    if title is None:
+        return None
+    from vestig.language.entities import title_name
+
+    named = title_name(title)
+    return None if named is None else norm_name(named.name)

@@ -1,0 +1,66 @@
+"""What a text is like: bits for signals, and titles as names (Q-17 … Q-29)."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vestig.language.entities import find_names
+from vestig.language.forms import features, title_key
+from vestig.language.name_forms import norm_name
+
+# The same names, asked for at every character.
+NAME = re.compile(r"(?<=[^\W_][,;:)'’\"”]\s)[A-Z]\w+|(?<=[^\W_]\s)[A-Z]\w+")
+QUOTED = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
+PARTS = ["Ada", "ada", "Å", "B1", "A", "_", ",", ".", ";", ")", "'", '"', "“", "”", " ", "\n", "é"]
+
+
+def bits(text: str) -> tuple[int, int, int, int, int]:
+    """(length, question, number, first person, names)."""
+    found = features(text)
+    assert 0 <= found < 1 << 16
+    return found & 2047, found >> 11 & 1, found >> 12 & 1, found >> 13 & 1, found >> 14
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", (0, 0, 0, 0, 0)),
+        ("x" * 1999, (1999, 0, 0, 0, 0)),
+        ("é" * 5000, (2000, 0, 0, 0, 0)),
+        ("really?", (7, 1, 0, 0, 0)),
+        ("of ٣ ships", (10, 0, 1, 0, 0)),
+        ("Twice.", (6, 0, 1, 0, 0)),
+        ("someone often", (13, 0, 0, 0, 0)),
+        ("give it to Me", (13, 0, 0, 1, 1)),
+        ("the US of them", (14, 0, 0, 0, 1)),
+        ("i think", (7, 0, 0, 0, 0)),
+        ("I think", (7, 0, 0, 1, 0)),
+        ("Then I left. Then Bob", (21, 0, 0, 1, 1)),
+        ("at Kiel, Bonn; Ulm and Jena", (27, 0, 0, 0, 3)),
+        ('he said "no way" and “yes”', (26, 0, 0, 0, 2)),
+        ('"' + "a" * 81 + '"', (83, 0, 0, 0, 0)),
+    ],
+)
+def test_q_19_q_26_q_27_bits(text: str, expected: tuple[int, int, int, int, int]) -> None:
+    assert bits(text) == expected
+
+
+@given(st.lists(st.sampled_from(PARTS), max_size=30).map("".join))
+def test_q_26_names_are_those_found_at_every_character(text: str) -> None:
+    assert bits(text)[4] == min(3, len(NAME.findall(text)) + len(QUOTED.findall(text)))
+
+
+@given(st.one_of(st.none(), st.text(), st.sampled_from(["Ada Lovelace (poet)", "C++", "a", "  "])))
+def test_q_29_a_title_is_the_name_that_entities_are_made_of(title: str | None) -> None:
+    named = find_names("", title=title)
+    assert title_key(title) == (norm_name(named[0].name) if named else None)
+
+
+def test_q_29_titles() -> None:
+    assert title_key("  The Harbor  Plan. (1911 film) ") == "the harbor plan"
+    assert title_key(".NET") == ".net"
+    assert [title_key(t) for t in (None, "", "7", "!?", "(only this)")] == [None] * 5
