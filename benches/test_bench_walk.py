@@ -49,7 +49,11 @@ def _rows(count: int) -> Rows:
         )
         vector = None if kind else matrix[number].tobytes()
         times = (NOW, None, NOW, None)
-        return (*place, 0, None, None, None, 3, 3, False, *times, vector, *_EMPTY, edges, [], [])
+        text = (0, None, None)
+        return (
+            *(*place, 0, None, None, None, 3, 3, False, *times, vector, *_EMPTY, edges, [], []),
+            *text,
+        )
 
     found = []
     for number in range(count):
