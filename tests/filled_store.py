@@ -28,8 +28,8 @@ LATER = made.NOW + 1_000_000_000
 def fill(
     ledger: SqliteLedger, count: int = 12, namespace: str = "default", *, jobs: bool = True
 ) -> list[str]:
-    """Memories with tags, edges, jobs, entities, questions; one superseded, one reinforced, one
-    touched; an entity that was merged away, an edge that ended."""
+    """Memories with tags, edges, jobs, entities, questions, token vectors; one superseded, one
+    reinforced, one touched; an entity that was merged away, an edge that ended."""
     ledger.set_embedding_identity(IDENTITY)
     ids: list[str] = []
     for number in range(count):
@@ -41,8 +41,9 @@ def fill(
             metadata={"source": "manual", "tags": ["a", f"t{number}"], "n": 0.1 + number},
             t_valid_us=made.NOW - 12_345_678_901_234_567 + number,
         )
+        tokens = (made.tokens(new.id, seed=number),) if number % 2 else ()
         queued = (made.job(new.id),) if jobs and number % 5 == 0 else ()
-        changes = made.added(new, *ids[-2:], jobs=queued)
+        changes = made.added(new, *ids[-2:], jobs=queued, token_vectors=tokens)
         with ledger.write(made.NOW + number) as txn:
             txn.apply(with_graph(changes, namespace, number))
         ids.append(new.id)

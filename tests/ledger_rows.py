@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from hashlib import sha256
 from typing import Any
@@ -17,6 +18,7 @@ from vestig.changes import (
     NewQuestion,
     NewSource,
     NewSupersession,
+    NewTokenVectors,
     NewVector,
 )
 from vestig.ids import new_id
@@ -71,6 +73,18 @@ def vector(memory_id: str, dimensions: int = 8, value: float = 0.5) -> NewVector
     """A vector of equal numbers."""
     raw = struct.pack(f"<{dimensions}f", *([value] * dimensions))
     return NewVector(memory_id=memory_id, model="test-model", embedding=raw)
+
+
+def tokens(memory_id: str, count: int = 12, seed: int = 0, **fields: Any) -> NewTokenVectors:
+    """Vectors of word pieces, other ones for another seed."""
+    chance = random.Random(seed)
+    values: dict[str, Any] = {
+        "model": "test-model",
+        "ids": struct.pack(f"<{count}I", *(chance.randrange(30_000) for _ in range(count))),
+        "codes": chance.randbytes(64 * count),
+        "scales": struct.pack(f"<{count}f", *(chance.random() / 127 for _ in range(count))),
+    }
+    return NewTokenVectors(memory_id=memory_id, **(values | fields))
 
 
 def source(agent: str | None = "cli", session_id: str | None = None, **fields: Any) -> NewSource:

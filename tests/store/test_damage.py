@@ -44,6 +44,7 @@ def fill(store: Path, count: int = 6) -> list[str]:
                     entities=(ada,),
                     edges=(made.mention(ids[0], ada.id),),
                     questions=(made.question(ids[1]),),
+                    token_vectors=(made.tokens(ids[2]),),
                 )
             )
         with ledger.write(NOW) as txn:
@@ -94,6 +95,10 @@ FLIPS = [
     ("questions", "text = 'Who?'"),
     ("questions", "embedding = zeroblob(length(embedding))"),
     ("questions", "position = -1"),
+    ("token_vectors", "ids = zeroblob(length(ids))"),
+    ("token_vectors", "codes = zeroblob(length(codes))"),
+    ("token_vectors", "scales = zeroblob(length(scales))"),
+    ("token_vectors", "model = 'other'"),
     ("meta", "value = x'00'"),
 ]
 

@@ -25,7 +25,7 @@ from vestig.store.schema import LEDGER_FILE
 
 CHECKS = [
     "integrity", "chain", "foreign_keys", "dangling_ends", "tags", "uniqueness", "vector_shapes",
-    "embedding_identity", "projection", "jobs", "leases", "clock", "residues", "witness",
+    "embedding_identity", "token_vectors", "projection", "jobs", "leases", "clock", "residues", "witness",
     "durability", "disk_space", "permissions",
 ]  # fmt: skip
 
@@ -142,6 +142,9 @@ LEDGER_DAMAGE: dict[str, tuple[str, str]] = {
     "named shape": ("UPDATE entity_vectors SET embedding = zeroblob(28)", "vector_shapes"),
     "question": ("UPDATE questions SET text = 'x' WHERE position = 0", "chain"),
     "lost question": ("DELETE FROM questions WHERE position = -1", "chain"),
+    "token shape": ("UPDATE token_vectors SET scales = x''", "vector_shapes"),
+    "token count": ("UPDATE token_vectors SET ids = x'00'", "vector_shapes"),
+    "token model": ("UPDATE token_vectors SET model = 'other'", "vector_shapes"),
     "question shape": ("UPDATE questions SET model = 'other' WHERE position = 0", "vector_shapes"),
     "mention": ("UPDATE edges SET expired_seq = 0 WHERE edge_type = 0", "chain"),
     "mentioned": (

@@ -113,7 +113,7 @@ def test_lines_stand_in_the_order_of_seq_behind_the_header(store: SqliteLedger) 
     kinds = {record["record"] for record in records}
     assert kinds == {
         "source", "memory", "vector", "event", "edge", "supersession", "job", "entity",
-        "entity_vector", "question",
+        "entity_vector", "question", "token_vectors",
     }  # fmt: skip
 
 

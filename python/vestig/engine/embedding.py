@@ -25,6 +25,7 @@ __all__ = [
     "query_vectors",
     "remember_identity",
     "spoken",
+    "wanted_tokens",
     "wants_tokens",
 ]
 
@@ -83,7 +84,7 @@ def embed_memories(
         ProviderError: the embedder failed.
         EmbeddingMismatchError: the store's vectors are of another model.
     """
-    wanting = _wanting(context)
+    wanting = wanted_tokens(context)
     wanted = [origin in wanting for origin in origins]
     if not any(wanted):
         vectors = context.embed([*texts, *others])
@@ -97,7 +98,8 @@ def embed_memories(
     return made, list(plain)
 
 
-def _wanting(context: Context) -> tuple[str, ...]:
+def wanted_tokens(context: Context) -> tuple[str, ...]:
+    """Origins whose memories get token vectors in this store: none if the embedder gives none."""
     if not gives_tokens(context.embedder):
         return ()
     return origins_with_tokens(context.config.settings.m5.signals)

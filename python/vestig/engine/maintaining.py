@@ -8,15 +8,16 @@ from typing import IO, Any
 
 from vestig import engine
 from vestig.engine.context import Context
-from vestig.engine.embedding import probed_identity
+from vestig.engine.embedding import probed_identity, remember_identity, wanted_tokens
 from vestig.engine.opening import keeper_for
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.ports import Progress
 from vestig.results import DoctorReport, Finding
 from vestig.store import backup as copying
 from vestig.store import doctor as checking
-from vestig.store import portability, reembedding
+from vestig.store import portability, reembedding, tokenizing
 from vestig.store.discarding import discard_projection
+from vestig.vectors import gives_tokens
 
 __all__ = ["backup", "compact", "doctor", "export", "metrics", "rebuild", "stats"]
 
@@ -55,7 +56,10 @@ def doctor(context: Context) -> DoctorReport:
     """All checks; nothing is changed."""
     with context.operation("doctor"):
         findings: list[Finding] = checking.checks(
-            context.ledger, context.keeper, now_us=context.now_us()
+            context.ledger,
+            context.keeper,
+            now_us=context.now_us(),
+            token_origins=wanted_tokens(context),
         )
         findings.append(_configuration(context))
         with context.ledger.read() as view:
@@ -70,13 +74,19 @@ def _configuration(context: Context) -> Finding:
     return Finding(check="configuration", level="ok", detail=detail)
 
 
-def rebuild(context: Context, *, embeddings: bool, progress: Progress | None) -> dict[str, Any]:
-    """The projection again from the ledger; with `embeddings` every vector again first."""
-    if not isinstance(embeddings, bool):
-        raise ValidationError("embeddings", embeddings, "true or false")
+def rebuild(
+    context: Context, *, embeddings: bool, tokens: bool, progress: Progress | None
+) -> dict[str, Any]:
+    """The projection again from the ledger; with `embeddings` every vector again first, with
+    `tokens` token vectors for the memories that lack them."""
+    for name, value in (("embeddings", embeddings), ("tokens", tokens)):
+        if not isinstance(value, bool):
+            raise ValidationError(name, value, "true or false")
     if context.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
     with context.operation("rebuild"):
+        if tokens:
+            _check_tokens(context)
         embedded = 0
         if embeddings:
             identity = probed_identity(context)
@@ -90,18 +100,45 @@ def rebuild(context: Context, *, embeddings: bool, progress: Progress | None) ->
             context.keeper = keeper_for(context.ledger, context.directory, identity)
             context.keeper.take_degraded()
             context.mismatch, context.identity_known = None, True
+        made = _fill_tokens(context, progress) if tokens and not embeddings else 0
         rows = context.keeper.rebuild(progress)
         if embeddings:
             engine.relating.rebuild_all(context, progress)
+            # last, since all the rest does without them
+            made = _fill_tokens(context, progress)
+            rows = context.keeper.rebuild(progress) if made else rows
         engine.indexing.build(context, progress)
         core = context.keeper.core
         return {
             "rows": rows,
             "embedded": embedded,
+            "tokens": made,
             "seq": core.applied_seq,
             "generation": core.generation,
             "bytes": _published(core)[1],
         }
+
+
+def _check_tokens(context: Context) -> None:
+    """Asked for by name, they must be of use."""
+    if not gives_tokens(context.embedder):
+        raise ConflictError(
+            f"{context.embedder.model}: expected an embedder that gives vectors of word pieces,"
+            " this one gives none; use the built-in one"
+        )
+    if not wanted_tokens(context):
+        raise ConflictError(
+            "late interaction counts for no origin under this configuration: set a weight of"
+            " m5.signals.weights.<origin>.late first"
+        )
+
+
+def _fill_tokens(context: Context, progress: Progress | None) -> int:
+    origins = wanted_tokens(context)
+    if not origins:
+        return 0
+    remember_identity(context)
+    return tokenizing.fill_tokens(context.ledger, context.embed_tokens, origins, progress=progress)
 
 
 def compact(context: Context) -> dict[str, Any]:

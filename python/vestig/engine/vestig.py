@@ -344,11 +344,16 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
         self,
         *,
         embeddings: bool = False,
+        tokens: bool = False,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Makes the projection again from the ledger alone (D-10); `embeddings=True` embeds every
-        text again with the configured embedder (D-13)."""
-        return engine.maintaining.rebuild(self._context, embeddings=embeddings, progress=progress)
+        text again with the configured embedder (D-13), `tokens=True` makes token vectors for the
+        memories that lack them where late interaction counts (Q-05). Either goes on where it was
+        interrupted."""
+        return engine.maintaining.rebuild(
+            self._context, embeddings=embeddings, tokens=tokens, progress=progress
+        )
 
     def compact(self) -> dict[str, Any]:
         """Merges all segments of the projection into one, while others read and write (D-10)."""

@@ -23,6 +23,8 @@ from vestig.store.projection import ProjectionKeeper
 from vestig.store.reads import SqliteView
 from vestig.store.reembedding import pending_rows
 from vestig.store.schema import LEDGER_FILE, NO_QUESTION
+from vestig.store.token_rows import WRONG_SHAPE
+from vestig.store.tokenizing import without_tokens
 from vestig.store.verify import Finding as LedgerFinding
 from vestig.store.verify import verify
 from vestig.times import format_us
@@ -53,11 +55,18 @@ _KNOWN_FILES: Final = frozenset(
 )
 
 
-def checks(ledger: SqliteLedger, keeper: ProjectionKeeper, *, now_us: int) -> list[Finding]:
+def checks(
+    ledger: SqliteLedger,
+    keeper: ProjectionKeeper,
+    *,
+    now_us: int,
+    token_origins: Sequence[str] = (),
+) -> list[Finding]:
     """One finding for each check, `ok` ones too, in a fixed order.
 
     `damage` means that something stored is lost or altered; `finding` that somebody should look.
-    `now_us` is the clock the store is used with.
+    `now_us` is the clock the store is used with; memories of `token_origins` should have token
+    vectors.
     """
     where = ":memory:" if ledger.path is None else str(ledger.path)
     folder = None if ledger.path is None else ledger.path.parent
@@ -70,6 +79,7 @@ def checks(ledger: SqliteLedger, keeper: ProjectionKeeper, *, now_us: int) -> li
             ("uniqueness", lambda: _uniqueness(view.connection)),
             ("vector_shapes", lambda: _vector_shapes(ledger, view)),
             ("embedding_identity", lambda: _identity(ledger, view)),
+            ("token_vectors", lambda: _token_vectors(view.connection, token_origins)),
             ("projection", lambda: _projection(ledger, keeper, view)),
             ("jobs", lambda: _jobs(view.connection)),
             ("leases", lambda: _leases(view.connection, now_us)),
@@ -143,6 +153,7 @@ _VECTORS: Final = (
     "vectors WHERE length(embedding) <> ?1 OR model <> ?2",
     "entity_vectors WHERE length(embedding) <> ?1 OR model <> ?2",
     f"questions WHERE position <> {NO_QUESTION} AND (length(embedding) <> ?1 OR model <> ?2)",
+    f"token_vectors WHERE {WRONG_SHAPE} OR model <> ?2",
 )
 
 
@@ -175,6 +186,17 @@ def _identity(ledger: SqliteLedger, view: SqliteView) -> Finding:
     if without:
         good += f", {without} memories wait for theirs"
     return Finding(check="embedding_identity", level=OK, detail=good)
+
+
+def _token_vectors(conn: apsw.Connection, origins: Sequence[str]) -> Finding:
+    ((held,),) = fetch(conn, "SELECT COUNT(*) FROM token_vectors")
+    lacking = without_tokens(conn, origins) if origins else 0
+    problem = (
+        f"{lacking} memories have none and late interaction counts for them; make them with"
+        " `vestig rebuild --tokens`"
+    )
+    good = f"{held} memories have them" if held else "none, and none are needed"
+    return _verdict("token_vectors", [problem] if lacking else [], good, FINDING)
 
 
 # --- what belongs to it ----------------------------------------------------------------------

@@ -26,6 +26,7 @@ from vestig.store.lookups import fetch
 from vestig.store.pending import IDENTITY_KEY, PENDING_TABLE, is_pending
 from vestig.store.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.settings import IDENTITY
+from vestig.store.tokenizing import drop_tokens
 from vestig.store.writes import NO_CLOCK
 
 __all__ = ["ReembedCounts", "pending_rows", "reembed"]
@@ -91,7 +92,8 @@ def reembed(
     """Embeds every stored text with `embedder` and switches the store to `identity`.
 
     Ids stay the same. Killed half-way, the store answers as before; run again with the same
-    identity it goes on, with another one it starts over. The caller rebuilds the projection.
+    identity it goes on, with another one it starts over. Token vectors go with the old vectors.
+    The caller makes them anew (`tokenizing`) and rebuilds the projection.
 
     Args:
         batch: texts given to the embedder at once; each batch is durable on its own.
@@ -226,6 +228,7 @@ def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int
             work = _Switching(conn, link, identity.model, seq, where)
             work.run(kind)
             replaced, added = replaced + work.replaced, added + work.added
+        drop_tokens(conn, link)
         _set_identity(conn, link, raw, seq)
         conn.execute(f"DROP TABLE {PENDING_TABLE}")
         txn.rows_written = replaced + added

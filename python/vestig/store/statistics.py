@@ -41,6 +41,12 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
             " WHERE m.namespace = ?",
             (namespace,),
         )[0][0],
+        "token_vectors": fetch(
+            conn,
+            'SELECT COUNT(*) FROM token_vectors t JOIN memories m ON m."row" = t.memory'
+            " WHERE m.namespace = ?",
+            (namespace,),
+        )[0][0],
         "entities": fetch(
             conn,
             "SELECT COUNT(*) FROM entities WHERE namespace = ? AND expired_us IS NULL",

@@ -173,6 +173,12 @@ STORE_OPERATIONS: Final = (
                 help="Embed every text again with the configured model.",
             ),
             Param(
+                name="tokens",
+                kind="flag",
+                flag="--tokens",
+                help="Make token vectors where late interaction counts and they are missing.",
+            ),
+            Param(
                 name="accept_ledger",
                 kind="flag",
                 flag="--accept-ledger",

@@ -1,0 +1,131 @@
+"""Token vectors for memories that have none: of an older store, or of another configuration (Q-05).
+
+Page by page, each page one transaction, so a run that was killed goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Any, Final
+
+import apsw
+
+from vestig.errors import ProviderError
+from vestig.ids import id_text
+from vestig.ports import Pieces, Progress
+from vestig.store import chain
+from vestig.store.faults import damaged, store_faults
+from vestig.store.ledger import SqliteLedger
+from vestig.store.lookups import fetch, select_in
+from vestig.store.schema import columns_sql
+from vestig.store.token_rows import write_tokens
+from vestig.store.writes import NO_CLOCK
+from vestig.vectors import are_pieces
+
+__all__ = ["EmbedTokens", "drop_tokens", "fill_tokens", "without_tokens"]
+
+EmbedTokens = Callable[[list[str]], list[tuple[bytes, Pieces]]]
+
+# A memory that waits for its vector gets both from its job.
+_WITHOUT: Final = (
+    'FROM memories m JOIN vectors v ON v.memory = m."row"'
+    ' WHERE NOT EXISTS (SELECT 1 FROM token_vectors t WHERE t.memory = m."row")'
+    " AND m.origin_type IN (?*)"
+)
+_NEXT: Final = (
+    'SELECT m."row", m.id, m.content_hash, m.author, m.content, v.model'
+    f' {_WITHOUT} AND +m."row" > ? ORDER BY m."row" LIMIT ?'
+)
+_STILL: Final = (
+    'SELECT m."row" FROM memories m JOIN vectors v ON v.memory = m."row"'
+    ' WHERE +v.model = ? AND m."row" IN (?*) AND NOT EXISTS'
+    ' (SELECT 1 FROM token_vectors t WHERE t.memory = m."row")'
+)
+
+
+def without_tokens(conn: apsw.Connection, origins: Sequence[str]) -> int:
+    """How many memories of these origins have a vector and none for their word pieces."""
+    rows = fetch(conn, f"SELECT COUNT(*) {_in(_WITHOUT, origins)}", tuple(origins))
+    return int(rows[0][0])
+
+
+def fill_tokens(
+    ledger: SqliteLedger,
+    embed: EmbedTokens,
+    origins: Sequence[str],
+    *,
+    batch: int = 64,
+    progress: Progress | None = None,
+) -> int:
+    """Makes token vectors for the memories of these origins that have none; how many.
+
+    Args:
+        embed: the model of the store's vectors.
+        batch: texts given to it at once; each batch is durable on its own.
+        progress: called with memories done and how many there are to do.
+
+    Raises:
+        ProviderError: the embedder failed; what is done stays done.
+        StoreDamagedError: a text is not the one that was stored.
+        StoreLockedError: no write lock, or a read-only store.
+    """
+    where = ":memory:" if ledger.path is None else str(ledger.path)
+    with ledger.read() as view, store_faults(where):
+        total = without_tokens(view.connection, origins)
+    done = last = 0
+    sql = _in(_NEXT, origins)
+    while True:
+        with ledger.read() as view, store_faults(where):
+            todo = fetch(view.connection, sql, (*origins, last, batch))
+        if not todo:
+            return done
+        made = embed([_text(row, where) for row in todo])
+        if len(made) != len(todo) or not all(are_pieces(pieces) for _vector, pieces in made):
+            raise ProviderError(
+                f"expected token vectors of {len(todo)} texts, got something else; nothing of this"
+                " batch was stored, check the embedder and run `vestig rebuild --tokens` again"
+            )
+        model = todo[0][5]
+        found = {row[0]: pieces for row, (_vector, pieces) in zip(todo, made, strict=True)}
+        done += _keep(ledger, found, model, where)
+        last = todo[-1][0]
+        if progress is not None:
+            progress(done, max(done, total))
+
+
+def _in(sql: str, values: Sequence[str]) -> str:
+    return sql.replace("?*", ", ".join("?" * len(values)))
+
+
+def _text(row: Sequence[Any], where: str) -> str:
+    """As commit embeds it (C-06)."""
+    _row, id, content_hash, author, text, _model = row
+    if sha256(text.encode()).digest() != content_hash:
+        raise damaged(where, f"another text than was stored under {id_text('mem', id)}")
+    return text if author is None else f"{author}: {text}"
+
+
+def _keep(ledger: SqliteLedger, found: dict[int, Pieces], model: str, where: str) -> int:
+    """Writes them, but for what was forgotten, embedded by another model or written meanwhile."""
+    with ledger.write(NO_CLOCK) as txn, store_faults(where):
+        conn = txn.connection
+        rows = sorted(row for (row,) in select_in(conn, _STILL, tuple(found), (model,)))
+        if not rows:
+            return 0
+        link, salts, seq = txn.new_link(), chain.Salts(), txn.seq + 1
+        for row in rows:
+            write_tokens(conn, link, (salts.take(), row, seq, model, *found[row]), fresh=True)
+        txn.rows_written = len(rows)
+        txn.close_link(link)
+    return len(rows)
+
+
+def drop_tokens(conn: apsw.Connection, link: chain.Link) -> None:
+    """Removes all of them, row by row: those of another model are of no use."""
+    rows = fetch(conn, "SELECT memory FROM token_vectors ORDER BY memory")
+    sql = f"SELECT {columns_sql('token_vectors')} FROM token_vectors WHERE memory = ?"
+    for (memory,) in rows:
+        link.removed("token_vectors", fetch(conn, sql, (memory,))[0])
+        link.touched.add(memory)
+    conn.execute("DELETE FROM token_vectors")
