@@ -29,6 +29,9 @@ class RecallMethods:
             seed: of the walk, 0 … 2⁵³ − 1, or `random`; the one used is in the result.
             expect: ids that should come; `why_not` tells of those that do not (R-22).
             receipt: adds a receipt, by which `replay_receipt` derives the ranking again (R-23).
+            context: adds a block of text for a prompt, by session and time, with the neighbours
+                that carry evidence.
+            budget: most tokens of that block, 1,000 when absent.
 
         Raises:
             ValidationError, ConfigError, ProviderError.
@@ -38,8 +41,9 @@ class RecallMethods:
             >>> from vestig.testing import HashingEmbedder
             >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
             ...     id = store.commit("The spare key lies under the pot").memory_id
-            ...     store.recall("where is the spare key?").results[0].id == id
-            True
+            ...     found = store.recall("where is the spare key?", context=True, budget=300)
+            ...     found.results[0].id == id, found.context.ids == (id,)
+            (True, True)
         """
         found: RecallResult = engine.recalling.recall(self._context, query, dict(fields))
         return found

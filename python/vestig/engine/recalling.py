@@ -270,7 +270,9 @@ class _Recall:
             warnings=tuple(warnings),
         )
         if self.plan.budget is not None:
-            block = engine.rendering.context_block(self.context, found.gathered, self.plan.budget)
+            block = engine.rendering.context_block(
+                self.context, found.gathered, returned=len(hits), budget=self.plan.budget
+            )
             result = msgspec.structs.replace(result, context=block)
         if not self.plan.receipt:
             return result

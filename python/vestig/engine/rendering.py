@@ -4,7 +4,7 @@ it takes (C-07, C-08, R-01)."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,6 +18,7 @@ from vestig.ids import id_bytes, id_text
 from vestig.ports import PieceCounter
 from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
+from vestig.recall.layouts import NO_RESULTS
 from vestig.recall.reason import Question, at_known_time, flags_of, signals_of
 from vestig.store.projection import similar_within
 from vestig.times import from_us
@@ -25,8 +26,9 @@ from vestig.types import Kind, Memory
 
 __all__ = ["Gathered", "context_block", "gathered"]
 
-_ID_BYTES = 16
-_FLOAT32_BYTES = 4
+ABSTAINED: Final = "No memory answers this question."
+_ID_BYTES: Final = 16
+_FLOAT32_BYTES: Final = 4
 
 
 class Gathered(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,13 +185,18 @@ def _says_the_same(asking: Asking, one: Memory, other: Memory) -> bool:
 # --- the block ----------------------------------------------------------------------------------
 
 
-def context_block(context: Context, found: Gathered, budget: int) -> ContextBlock:
-    """The block in the space that it may take."""
+def context_block(context: Context, found: Gathered, *, returned: int, budget: int) -> ContextBlock:
+    """The block in the space that it may take.
+
+    Args:
+        returned: how many results the call gives; 0 although there are some = it abstains.
+    """
     return block(
-        found.entries,
+        found.entries if returned else (),
         found.twins,
         _measure(context, budget),
         zone=context.config.settings.time.zone,
+        nothing=ABSTAINED if found.entries else NO_RESULTS,
     )
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import ContextBlock, LeftOut
+from vestig.recall.layouts import NO_RESULTS
 from vestig.recall.moments import dated, day_of, meanings
 from vestig.types import Kind, Memory
 
@@ -310,7 +311,7 @@ def block(
     measure: Measure,
     *,
     zone: str = "UTC",
-    nothing: str = "No memories found.",
+    nothing: str = NO_RESULTS,
 ) -> ContextBlock:
     """The block: sessions by time, their memories by sequence, equal ones on one line.
 

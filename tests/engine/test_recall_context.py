@@ -98,7 +98,8 @@ def test_i6_5_neighbours_are_of_the_time_asked_for(opener: Opener, clock: Frozen
     store = opener(embedder=Counting())
     ids = talk(store, TALK[0])
     before = clock.move(days=1)
-    late = store.commit("Oslo, as I said", author="Ben", session_id="s-1", sequence=1).memory_id
+    outcome = store.commit("Oslo, as I said", author="Ben", session_id="s-1", sequence=1)
+    late = str(outcome.memory_id)
     clock.move(days=1)
     assert context(store, limit=1).neighbours == (late,)
     told = context(store, limit=1, known_at="2026-03-18T13:00:00Z")
@@ -180,7 +181,7 @@ def test_i6_5_one_text_said_twice_is_told_once_with_both_days(
 ) -> None:
     store = opener(embedder=Counting())
     text = "The release is today"
-    old = store.commit(text, session_id="s-1", sequence=0).memory_id
+    old = str(store.commit(text, session_id="s-1", sequence=0).memory_id)
     store.deprecate(old, t_invalid="2026-03-19")
     clock.move(days=7)
     new = store.commit(text, session_id="s-2", sequence=0).memory_id
@@ -195,7 +196,13 @@ def test_i6_5_one_text_said_twice_is_told_once_with_both_days(
 def test_i6_5_scopes_and_authors_are_never_folded(opener: Opener) -> None:
     store = opener(embedder=Counting())
     text = "The passport lies in the desk"
-    for fields in ({"scope": "a"}, {"scope": "b"}, {"author": "Ann"}, {"author": "Ben"}):
+    places: list[dict[str, Any]] = [
+        {"scope": "a"},
+        {"scope": "b"},
+        {"author": "A"},
+        {"author": "B"},
+    ]
+    for fields in places:
         store.commit(text, **fields)
     told = context(store, "where is the passport?", limit=9)
     assert (len(told.ids), told.folded) == (4, {})
@@ -209,7 +216,7 @@ def test_i6_5_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> N
     for number in range(4):
         talk(store, session_id=f"s-{number}", scope=f"scope {number % 2}")
     store.commit_many([f"Ben went on holiday number {n}" for n in range(10)])
-    asked = {"limit": 12, "budget": 400}
+    asked: dict[str, Any] = {"limit": 12, "budget": 400}
     first = store.recall(QUERY, context=True, **asked)
     told = context(store, **asked)
     assert told == first.context
@@ -277,7 +284,7 @@ def test_i6_5_nothing_found_and_wrong_arguments(store: vestig.Vestig) -> None:
     with pytest.raises(vestig.ValidationError, match="context"):
         store.recall(QUERY, budget=100)
     with pytest.raises(vestig.ValidationError, match="context"):
-        store.recall(QUERY, context="yes")  # type: ignore[typeddict-item]
+        store.recall(QUERY, context="yes")  # type: ignore[arg-type]
 
 
 def test_i6_5_a_receipt_beside_a_context_is_the_same(store: vestig.Vestig) -> None:
