@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET, UnsetType
+
 from vestig.types import (
     Degradation,
     Event,
@@ -21,13 +23,33 @@ __all__ = [
     "ForgetReport",
     "GcReport",
     "ImportReport",
+    "LinkedEntity",
+    "LinkedMemory",
     "MemoryDetail",
     "MemoryPage",
 ]
 
 
+class LinkedEntity(_Value, frozen=True, kw_only=True):
+    """An entity that a memory mentions. `confidence` is None where the caller gave none."""
+
+    id: str
+    type: str
+    name: str
+    confidence: float | None
+
+
+class LinkedMemory(_Value, frozen=True, kw_only=True):
+    """A memory with a RELATED edge to or from another one, and the edge's weight."""
+
+    id: str
+    weight: float
+    content: str
+
+
 class MemoryDetail(_Value, frozen=True, kw_only=True):
-    """One memory with its evidence (`show`). `ledger_seq` is the state that was read."""
+    """One memory with its evidence (`show`). `ledger_seq` is the state that was read. `mentions`
+    and `related` are there only with `expand=1`."""
 
     memory: Memory
     access_velocity: float
@@ -37,6 +59,8 @@ class MemoryDetail(_Value, frozen=True, kw_only=True):
     events: tuple[Event, ...]
     supersessions: tuple[SupersessionRecord, ...]
     flags: tuple[str, ...]
+    mentions: tuple[LinkedEntity, ...] | UnsetType = UNSET
+    related: tuple[LinkedMemory, ...] | UnsetType = UNSET
     ledger_seq: int
     warnings: tuple[str, ...] = ()
 

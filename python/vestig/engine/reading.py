@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from vestig.changes import AccessTouch
 from vestig.engine.context import Context
+from vestig.engine.linked import entities_of, related_to
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ports import LedgerView, Listing
 from vestig.recall.filters import Moments, count_argument, flag_argument, scopes_argument
@@ -109,9 +111,15 @@ def show(
     *,
     namespace: object = None,
     include_expired: bool = True,
+    expand: object = 0,
     touch: bool = False,
 ) -> MemoryDetail:
-    """One memory with its evidence; an access that finds the store locked is dropped (L-12)."""
+    """One memory with its evidence; an access that finds the store locked is dropped (L-12).
+
+    Args:
+        expand: 1 = with the entities that it mentions and the memories related to it.
+    """
+    whole = _depth(expand) == 1
     flag_argument("touch", touch)
     flag_argument("include_expired", include_expired)
     now = context.now_us()
@@ -138,6 +146,8 @@ def show(
                 events=tuple(history),
                 supersessions=tuple(_records(view, space, memory.id, at)),
                 flags=tuple(flags_of(memory, from_us(at.query_time_us), from_us(at.known_at_us))),
+                mentions=entities_of(view, memory, at) if whole else UNSET,
+                related=related_to(view, memory, at) if whole else UNSET,
                 ledger_seq=view.seq,
                 warnings=at.warnings + later_updates(view, [memory], at),
             )
@@ -149,6 +159,13 @@ def show(
                 dropped = "the access was not counted: the store is locked"
                 return msgspec.structs.replace(detail, warnings=(*detail.warnings, dropped))
         return detail
+
+
+def _depth(value: object) -> int:
+    """How far `show` looks along links."""
+    if isinstance(value, bool) or value not in (0, 1):
+        raise ValidationError("expand", value, "0 or 1")
+    return int(value)
 
 
 def access_velocity(memory: Memory, now_us: int) -> float:

@@ -247,12 +247,14 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
         *,
         namespace: str | None = None,
         include_expired: bool = True,
+        expand: int = 0,
         as_of: Time = None,
         known_at: Time = None,
         valid_at: Time = None,
         touch: bool = False,
     ) -> MemoryDetail:
-        """One memory with its vector's head, sources, events and chain."""
+        """One memory with its vector's head, sources, events and chain; `expand=1` adds the
+        entities that it mentions and the memories related to it."""
         at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
         return engine.reading.show(
             self._context,
@@ -260,6 +262,7 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
             at,
             namespace=namespace,
             include_expired=include_expired,
+            expand=expand,
             touch=touch,
         )
 

@@ -180,7 +180,18 @@ _RECALL: Final = Operation(
 _SHOW: Final = Operation(
     name="memory show",
     help="One memory with its evidence.",
-    params=(ID, INCLUDE_EXPIRED, *TIME_TRAVEL),
+    params=(
+        ID,
+        Param(
+            name="expand",
+            kind="integer",
+            flag="--expand",
+            help="1: with the entities that it mentions and the memories related to it.",
+            default_text="0",
+        ),
+        INCLUDE_EXPIRED,
+        *TIME_TRAVEL,
+    ),
     run=lambda call: call.store.show(call.args.pop("id"), **call.args),
     document="memory",
     text=render.detail,

@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 Args = Mapping[str, Any]
+_LINKED_CHARS: Final = 80
 
 
 def _time(moment: datetime | None) -> str:
@@ -143,7 +144,23 @@ def detail(value: Any, _: Args) -> str:
         why = f": {record.reason}" if record.reason else ""
         rows.append(("chain", f"{record.superseded_id} → {record.superseding_id}{why}"))
     rows.extend(("event", _event(event)) for event in value.events)
+    if value.mentions is not UNSET:
+        rows += _linked("MENTIONS", [_mention(one) for one in value.mentions])
+        rows += _linked("RELATED", [_related(one) for one in value.related])
     return _table(rows) + f"\n\n{memory.content}"
+
+
+def _linked(name: str, shown: list[str]) -> list[tuple[str, str]]:
+    return [(name, line) for line in shown or ["(none)"]]
+
+
+def _mention(entity: Any) -> str:
+    sure = "" if entity.confidence is None else f" ({entity.confidence:.4f})"
+    return f"{entity.type}:{entity.name}{sure} {entity.id}"
+
+
+def _related(memory: Any) -> str:
+    return f"{memory.id} ({memory.weight:.4f}) {snippet(memory.content, _LINKED_CHARS)}"
 
 
 def _event(event: Any) -> str:

@@ -1,0 +1,39 @@
+"""`memory show --expand` (S-03)."""
+
+from __future__ import annotations
+
+from command_answers import FACTS, UNKNOWN, Vestig
+
+
+def test_s_03_expand_tells_of_entities_and_related_memories(vestig: Vestig) -> None:
+    words = ("memory", "add", "--json")
+    one = vestig(*words, "The keys are kept by Ada Lovelace in the cellar").document["memory_id"]
+    two = vestig(*words, "The boat is moored at the old pier").document["memory_id"]
+    assert vestig("edge", "link", one, two, "--type", "RELATED", "--weight", "0.75").code == 0
+    (entity,) = vestig("entity", "list", "--json").document["entities"]
+    answer = vestig("memory", "show", one, "--expand", "1")
+    lines = {line.split()[0]: line.split(maxsplit=1)[-1] for line in answer.out.split("\n") if line}
+    assert lines["MENTIONS"] == f"{entity['entity_type']}:Ada Lovelace (0.8000) {entity['id']}"
+    assert lines["RELATED"] == f"{two} (0.7500) The boat is moored at the old pier"
+    document = vestig("memory", "show", one, "--expand", "1", "--json").document
+    assert [found["id"] for found in document["mentions"]] == [entity["id"]]
+    assert document["related"] == [
+        {"id": two, "weight": 0.75, "content": "The boat is moored at the old pier"}
+    ]
+    (back,) = vestig("memory", "show", two, "--expand", "1", "--json").document["related"]
+    assert back["id"] == one
+    for plain in (vestig("memory", "show", one), vestig("memory", "show", one, "--expand", "0")):
+        assert "MENTIONS" not in plain.out
+        assert "RELATED" not in plain.out
+    assert "mentions" not in vestig("memory", "show", one, "--json").document
+
+
+def test_s_03_nothing_linked_and_other_depths(vestig: Vestig, ids: list[str]) -> None:
+    out = vestig("memory", "show", ids[0], "--expand", "1").out
+    assert "MENTIONS" in out
+    assert out.count("(none)") == 2
+    assert FACTS[0] in out
+    for depth in ("2", "-1", "x"):
+        assert vestig("memory", "show", ids[0], "--expand", depth).code == 2
+    assert "0 or 1" in vestig("memory", "show", ids[0], "--expand", "2").err
+    assert vestig("memory", "show", UNKNOWN, "--expand", "1").code == 1
