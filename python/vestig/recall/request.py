@@ -11,7 +11,6 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, check_namespace
-from vestig.recall.context import BUDGET_DEFAULT
 from vestig.recall.conversation import conversation_query, messages_query
 from vestig.recall.filters import (
     Moments,
@@ -30,6 +29,8 @@ __all__ = ["RecallPlan", "plan", "query_argument"]
 
 MODES: Final = ("probabilistic", "deterministic")
 ORDERS: Final = ("best", "dfs")
+# Tokens of a context.
+BUDGET_DEFAULT: Final = 1_000
 
 
 class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
