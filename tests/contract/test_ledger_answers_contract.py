@@ -61,6 +61,20 @@ def test_metadata_equality_keeps_the_types_of_json(ledger: Ledger) -> None:
         assert view.ids_with_metadata("default", {"source": "m"}) == sorted(ids)
 
 
+def test_q01_places_in_sessions(ledger: Ledger) -> None:
+    one = add(ledger, "one", scope="home", session_id="s-1", sequence=0)
+    two = add(ledger, "two", session_id="s-1")
+    three = add(ledger, "three", sequence=7)
+    other = add(ledger, "other", namespace="other", session_id="s-1", sequence=1)
+    with ledger.read() as view:
+        assert view.places("default", [three, one, other, two, new_id("mem"), "mem_x"]) == {
+            one: ("home", "s-1", 0),
+            two: (None, "s-1", None),
+            three: (None, None, 7),
+        }
+        assert view.places("default", []) == {}
+
+
 def test_d07_recorded_references(ledger: Ledger) -> None:
     first = made.memory("one", scope="s")
     write(ledger, made.added(first, events=(made.event(first.id, artifact_ref="m1"),)))
