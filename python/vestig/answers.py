@@ -217,9 +217,10 @@ class WhyNot(_Value, frozen=True, kw_only=True):
     """Why an expected memory did not come (R-22).
 
     `stage` is the first that stopped it: unknown, other_namespace, filtered (`filters` names each
-    that excludes it), not_in_pool, ranked_below, below_min_score. `rank` counts from 1, by start
-    score where it was not in the pool. `change` is None where no single change was found: then
-    `no_change` says why. `runs`: how many runs it took to find out.
+    that excludes it), not_in_pool, ranked_below, below_min_score, abstained (it was a result that
+    the call held back). `rank` counts from 1, by start score where it was not in the pool. `change`
+    is None where no single change was found: then `no_change` says why. `runs`: how many runs it
+    took to find out.
     """
 
     id: str
@@ -305,7 +306,12 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
 
 
 class RecallResult(_Value, frozen=True, kw_only=True):
-    """The answer of `recall` (R-17)."""
+    """The answer of `recall` (R-17).
+
+    `confidence`: the probability that the eligible memories answer the query at all (R-24), None
+    where a profile has none. `abstained`: it was below `min_confidence`, so that `results` is empty
+    and `nearest_misses` holds what they would have been.
+    """
 
     results: tuple[RecallHit, ...]
     query: str | None
@@ -324,6 +330,9 @@ class RecallResult(_Value, frozen=True, kw_only=True):
     counts: Counts
     formula: Formula
     timings_ms: dict[str, float]
+    confidence: float | None = None
+    abstained: bool = False
+    nearest_misses: tuple[RecallHit, ...] = ()
     why_not: tuple[WhyNot, ...] | UnsetType = UNSET
     receipt: Receipt | UnsetType = UNSET
     context: ContextBlock | UnsetType = UNSET

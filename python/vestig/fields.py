@@ -105,6 +105,7 @@ class RecallFields(_Asked, total=False):
     messages: Sequence[Mapping[str, Any]] | None
     query_vector: Any
     limit: int | None
+    min_confidence: float | None
     profile: str | None
     config: Mapping[str, Any] | None
     seed: int | str | None

@@ -28,9 +28,10 @@ _TIMED_CUT: Final = 10
 
 
 class Holdings(msgspec.Struct, kw_only=True):
-    """Which memory holds which units, and when each conversation ended."""
+    """Which memory holds which units, whose it is, and when each conversation ended."""
 
     units_of: dict[str, tuple[str, ...]] = {}
+    scope_of: dict[str, str | None] = {}
     ends: dict[str | None, Any] = {}
     origin: str | None = None
     missing: int = 0
@@ -58,6 +59,7 @@ def holdings(store: Vestig, benchmark: Benchmark) -> Holdings:
         units = [unit for unit in references if (memory.scope, unit) in place]
         units.sort(key=lambda unit: place[memory.scope, unit])
         held.units_of[memory.id] = tuple(units)
+        held.scope_of[memory.id] = memory.scope
         found.update((memory.scope, unit) for unit in units)
         held.ends[memory.scope] = max(memory.t_valid, held.ends.get(memory.scope, memory.t_valid))
         origin = str(memory.origin_type)

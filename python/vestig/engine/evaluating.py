@@ -10,13 +10,15 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
 from vestig.engine.asking import Asker, Holdings, holdings
+from vestig.engine.doubting import ANSWERABLE, Case, cases, confidences
 from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
 from vestig.engine.vestig import Vestig
 from vestig.errors import ValidationError
@@ -54,6 +56,7 @@ def evaluate(
     gate: bool = False,
     peers: bool = True,
     questions: bool = False,
+    confidence: bool = False,
     leave_out: Sequence[str] = (),
     cache: str | os.PathLike[str] | None = None,
     config: str | os.PathLike[str] | Mapping[str, Any] | Config | None = None,
@@ -71,6 +74,8 @@ def evaluate(
         gate: judge `default` against `baseline` (R-21); both are measured then.
         peers: plain cosine, BM25 and their hybrid as rows.
         questions: every row also tells where the relevant units of each question stood.
+        confidence: every profile and switch also tells how well its confidence knows questions
+            that the memories do not answer (R-24); asks three times as many questions.
         leave_out: categories that are not asked.
         cache: folder that keeps vectors between runs.
         config: as in `vestig.open`; the store it names is not touched.
@@ -98,13 +103,11 @@ def evaluate(
     plan = variants.plan(loaded, profiles=profiles, switches=switches, ablate=ablate, gate=gate)
     chosen = [_read(folder, leave_out) for folder in _folders(benchmarks)]
     vectors = _vectors(loaded, embedder, cache)
-    steps = _Steps(progress, sum(_size(one, plan, peers=peers) for one in chosen))
+    steps = _Steps(progress, sum(_size(one, plan, peers, confidence) for one in chosen))
     vectors.on_made = steps.add
+    wanted = _Wanted(peers=peers, gate=gate, questions=questions, confidence=confidence)
     reports = tuple(
-        _benchmark(
-            benchmark, loaded, plan, vectors, steps, peers=peers, gate=gate, questions=questions
-        )
-        for benchmark in chosen
+        _benchmark(benchmark, loaded, plan, vectors, steps, wanted) for benchmark in chosen
     )
     return EvaluationReport(
         version=_version(),
@@ -116,6 +119,15 @@ def evaluate(
         gated=gate,
         benchmarks=reports,
     )
+
+
+class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What of `evaluate` was asked for."""
+
+    peers: bool
+    gate: bool
+    questions: bool
+    confidence: bool
 
 
 class _Steps:
@@ -141,9 +153,20 @@ class _Steps:
             self._progress(self._done, self._total)
 
 
-def _size(benchmark: Benchmark, plan: Sequence[Variant], *, peers: bool) -> int:
+# Of each question: as it is, without its evidence, and of another conversation.
+_POPULATIONS: Final = 3
+
+
+def _size(benchmark: Benchmark, plan: Sequence[Variant], peers: bool, confidence: bool) -> int:
     """Steps of a benchmark: its import, its peers, and every question of every row."""
-    return benchmark.unit_count * (1 + peers) + len(benchmark.queries) * len(plan)
+    doubted = _POPULATIONS * len(_doubted(plan)) if confidence else 0
+    questions = len(benchmark.queries) * (len(plan) + doubted)
+    return benchmark.unit_count * (1 + peers) + questions
+
+
+def _doubted(plan: Sequence[Variant]) -> list[Variant]:
+    """Rows whose confidence is measured."""
+    return [variant for variant in plan if variant.kind != "ablation"]
 
 
 def _version() -> str:
@@ -187,17 +210,15 @@ def _benchmark(
     plan: Sequence[Variant],
     vectors: RememberingEmbedder,
     steps: _Steps,
-    *,
-    peers: bool,
-    gate: bool,
-    questions: bool,
+    wanted: _Wanted,
 ) -> BenchmarkReport:
     """One import, then every row."""
     tallies: dict[str, Tally] = {}
     rows: list[Row] = []
     noticed: dict[str, set[str]] = {}
     request = OpenRequest(config=config, embedder=vectors)
-    with Vestig(open_context(MEMORY_PATH, request)) as store:
+    context = open_context(MEMORY_PATH, request)
+    with Vestig(context) as store:
         started = time.perf_counter()
         with steps.stage(benchmark.unit_count), repeatable_ids(benchmark.digest):
             imported = store.import_(benchmark.corpus, format="messages")
@@ -205,7 +226,7 @@ def _benchmark(
         seconds = time.perf_counter() - started
         held = holdings(store, benchmark)
         vectors.embed([query.text for query in benchmark.queries])
-        if peers:
+        if wanted.peers:
             with steps.stage(benchmark.unit_count):
                 found = _peer_tallies(benchmark, vectors, held.origin)
             parameters = msgspec.to_builtins(parameters_for(held.origin))
@@ -218,9 +239,12 @@ def _benchmark(
                 tally = tallies[variant.name] = asker.tally(benchmark, steps.add)
             rows.append(_row(benchmark, variant, tally, latency=asker.latency()))
             noticed[variant.name] = asker.degraded
+        if wanted.confidence:
+            asked = list(cases(context, benchmark, held))
+            rows = _with_confidence(store, held, asked, plan, rows, steps)
         measured = _measured(store, imported, held, vectors, seconds)
     scored = {name: tally.scores for name, tally in tallies.items()}
-    if questions:
+    if wanted.questions:
         rows = [_with_questions(benchmark, row, tallies[row.name]) for row in rows]
     return BenchmarkReport(
         name=benchmark.name,
@@ -233,9 +257,26 @@ def _benchmark(
         store=measured,
         rows=tuple(rows),
         comparisons=tuple(compare(scored, rows, [query.category for query in benchmark.queries])),
-        gate=tuple(gate_breaches(benchmark.name, rows)) if gate else (),
+        gate=tuple(gate_breaches(benchmark.name, rows)) if wanted.gate else (),
         warnings=tuple(_warnings(measured, noticed)),
     )
+
+
+def _with_confidence(
+    store: Vestig,
+    held: Holdings,
+    asked: Sequence[Case],
+    plan: Sequence[Variant],
+    rows: Sequence[Row],
+    steps: _Steps,
+) -> list[Row]:
+    """The rows with how well their confidence tells what is answered."""
+    found: dict[str, Any] = {}
+    size = _POPULATIONS * sum(case.population == ANSWERABLE for case in asked)
+    for variant in _doubted(plan):
+        with steps.stage(size):
+            found[variant.name] = confidences(store, held, variant, asked, steps.add) or UNSET
+    return [msgspec.structs.replace(row, confidence=found.get(row.name, UNSET)) for row in rows]
 
 
 def _warnings(measured: MeasuredStore, noticed: Mapping[str, set[str]]) -> Iterator[str]:

@@ -9,6 +9,7 @@ import msgspec
 
 from vestig.answers import Change, Standing, WhyNot
 from vestig.config.signals import weighing, weights_of
+from vestig.engine.abstaining import held_back, held_back_too
 from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking, planned
 from vestig.engine.ranking import recipe_of
@@ -112,25 +113,32 @@ def expected(asking: Asking) -> Expected:
     return Expected(here=tuple(here), elsewhere=elsewhere)
 
 
-def why_not(asking: Asking, scan: Any, wanted: Expected) -> tuple[WhyNot, ...]:
+def why_not(asking: Asking, scan: Any, wanted: Expected, abstained: bool) -> tuple[WhyNot, ...]:
     """One entry for each expected memory that did not come, in the order asked."""
     question = asking.question(scan.terms)
-    came = {row.id for row in scan.rows}
-    watched = {row.id: row for row in scan.watched}
+    rows = scan.rows[: asking.asked.plan.limit]
+    # confidence may have read more rows than were asked for
+    watched = {row.id: row for row in (*scan.rows[len(rows) :], *scan.watched)}
+    came = {row.id: place for place, row in enumerate(rows, 1)}
     last = None
-    if scan.rows:
-        row = scan.rows[-1]
+    if rows:
+        row = rows[-1]
         last = Standing(
             id=id_text("mem", row.id),
-            rank=len(scan.rows),
+            rank=len(rows),
             score=row.final_score,
             signals=signals_of(row, None, question),
         )
-    entries = [
-        _Why(asking, scan, id, watched.get(id_bytes(id)), last).entry()
-        for id in wanted.here
-        if id_bytes(id) not in came
-    ]
+    entries = []
+    for id in wanted.here:
+        place = came.get(id_bytes(id))
+        if place is None:
+            entry = _Why(asking, scan, id, watched.get(id_bytes(id)), last).entry()
+            entries.append(held_back_too(entry) if abstained else entry)
+        elif abstained:
+            row = rows[place - 1]
+            signals = signals_of(row, None, question)
+            entries.append(held_back(asking.asked.plan, id, place, row.final_score, signals))
     missing = {
         "unknown": "no memory has this id",
         "other_namespace": "the id is not in this namespace",

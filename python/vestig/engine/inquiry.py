@@ -134,6 +134,11 @@ class Asking:
         return self.asked.plan.order or self.recipe.order
 
     @property
+    def has_confidence(self) -> bool:
+        """Whether the numbers that confidence is made of are there (R-24)."""
+        return self.recipe.has_confidence and self.asked.vector is not None
+
+    @property
     def available(self) -> list[str]:
         """Metadata signals that the query has something for (R-03, R-06)."""
         asked = self.asked

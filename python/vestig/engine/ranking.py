@@ -9,6 +9,7 @@ import msgspec
 from vestig.config import Config
 from vestig.config.signals import TOKEN_TERMS, weights_of
 from vestig.engine.context import Context
+from vestig.recall.confidence import LOOKED_AT
 from vestig.recall.reason import META_SIGNALS, Explained
 from vestig.store import projection
 from vestig.types import EventType, OriginType
@@ -57,6 +58,22 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     def counts_tokens(self) -> bool:
         """Whether vectors of word pieces are compared (Q-20, Q-25)."""
         return self._counts(*TOKEN_TERMS)
+
+    @property
+    def has_confidence(self) -> bool:
+        """Whether a result under this recipe is given a confidence (R-24)."""
+        return self.counts_words
+
+    def looked_at(self, limit: int) -> int:
+        """How many rows a scan brings for so many results: confidence reads the best few. The first
+        of more rows are the same where the pool does not shrink with the limit."""
+        least = max(limit, LOOKED_AT)
+        whole = (
+            self.ranking["min_score"] is None
+            and self.direct_pool in ("auto", "all")
+            and self.pool(limit) == self.pool(least)
+        )
+        return least if self.has_confidence and whole else limit
 
     def _counts(self, *names: str) -> bool:
         weights = self.ranking["weights"]

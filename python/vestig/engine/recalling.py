@@ -22,6 +22,7 @@ from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.hints import check_names
 from vestig.ids import id_text
 from vestig.ports import LedgerView
+from vestig.recall.confidence import confidence
 from vestig.recall.filters import RecallRequest
 from vestig.recall.reason import Question, at_known_time, explain
 from vestig.recall.request import RecallPlan
@@ -39,6 +40,10 @@ class _Scored(msgspec.Struct, frozen=True, kw_only=True):
 
     asking: Asking
     scan: Any
+    # those of the scan that were asked for
+    rows: list[Any]
+    confidence: float | None
+    abstained: bool
     question: Question
     ids: list[str]
     memories: dict[str, Memory]
@@ -65,13 +70,20 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
     checked = asking.asked.plan
     namespace = checked.namespace
     expected = engine.expecting.expected(asking) if checked.expect else None
-    scan = asking.run(watch=b"" if expected is None else expected.watch)
+    scan = asking.run(
+        limit=asking.recipe.looked_at(checked.limit),
+        watch=b"" if expected is None else expected.watch,
+    )
+    rows = scan.rows[: checked.limit]
+    told = confidence(scan) if asking.has_confidence else None
+    least = checked.min_confidence
+    abstained = least is not None and told is not None and told < least
     score_ms = _milliseconds(started)
     question = asking.question(scan.terms)
     started = time.perf_counter()
-    ids = [id_text("mem", row.id) for row in scan.rows]
+    ids = [id_text("mem", row.id) for row in rows]
     memories = {memory.id: memory for memory in view.memories(namespace, ids)}
-    asked_of = [id for id, row in zip(ids, scan.rows, strict=True) if row.hypothetical is not None]
+    asked_of = [id for id, row in zip(ids, rows, strict=True) if row.hypothetical is not None]
     if checked.moments.past:
         known = checked.moments.known_at_us
         ends = view.ends_before(namespace, known)
@@ -80,13 +92,18 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
             memories[id] = at_known_time(
                 memory, ends=ends, reinforced=reinforced, known_at=from_us(known)
             )
-    why_not = () if expected is None else engine.expecting.why_not(asking, scan, expected)
+    why_not = (
+        () if expected is None else engine.expecting.why_not(asking, scan, expected, abstained)
+    )
     gathered = None
     if checked.budget is not None:
-        gathered = engine.rendering.gathered(asking, scan.rows, memories, question)
+        gathered = engine.rendering.gathered(asking, rows, memories, question)
     return _Scored(
         asking=asking,
         scan=scan,
+        rows=rows,
+        confidence=told,
+        abstained=abstained,
         question=question,
         ids=ids,
         memories=memories,
@@ -153,9 +170,11 @@ class _Recall:
         hits = self.hits(found)
         notes = getattr(found.scan, "notes", ())
         warnings = [*self.plan.warnings, *found.warnings, *notes]
-        self.touch(hits, warnings)
+        if self.plan.min_confidence is not None and found.confidence is None:
+            warnings.append("min_confidence held nothing back: words or meaning were not compared")
+        self.touch([] if found.abstained else hits, warnings)
         self.notice(found, hits)
-        result = self.result(found, hits, warnings)
+        result = self.attached(self.result(found, hits, warnings), found)
         result.timings_ms["format"] = _milliseconds(mark)
         result.timings_ms["total"] = _milliseconds(started)
         return result
@@ -173,7 +192,7 @@ class _Recall:
         """Rows and memories joined, with reasons."""
         hits = []
         shown = found.asking.recipe.explained
-        for id, row in zip(found.ids, found.scan.rows, strict=True):
+        for id, row in zip(found.ids, found.rows, strict=True):
             memory = found.memories[id]
             reason = explain(
                 row,
@@ -233,8 +252,9 @@ class _Recall:
     def result(self, found: _Scored, hits: list[RecallHit], warnings: list[str]) -> RecallResult:
         """The answer (R-17)."""
         at, scan, asking = self.plan.moments, found.scan, found.asking
-        result = RecallResult(
-            results=tuple(hits),
+        results = () if found.abstained else tuple(hits)
+        return RecallResult(
+            results=results,
             query=self.plan.query,
             namespace=self.plan.namespace,
             profile=self.config.profile,
@@ -259,24 +279,33 @@ class _Recall:
                 eligible=scan.eligible,
                 scored=scan.scored,
                 walked=scan.walked,
-                returned=len(hits),
+                returned=len(results),
                 below_min_score=scan.below_min_score,
                 approximate=getattr(scan, "approximate", False),
             ),
             formula=_formula(asking, scan),
             timings_ms=self.timings,
+            confidence=found.confidence,
+            abstained=found.abstained,
+            nearest_misses=tuple(hits) if found.abstained else (),
             why_not=found.why_not if self.plan.expect else UNSET,
             degraded=tuple(self.degraded),
             warnings=tuple(warnings),
         )
+
+    def attached(self, result: RecallResult, found: _Scored) -> RecallResult:
+        """The answer with its context and its receipt, where they are asked for."""
         if self.plan.budget is not None:
             block = engine.rendering.context_block(
-                self.context, found.gathered, returned=len(hits), budget=self.plan.budget
+                self.context,
+                found.gathered,
+                returned=len(result.results),
+                budget=self.plan.budget,
             )
             result = msgspec.structs.replace(result, context=block)
         if not self.plan.receipt:
             return result
-        receipt = engine.receipts.receipt(self.context, asking.asked, result)
+        receipt = engine.receipts.receipt(self.context, found.asking.asked, result)
         return msgspec.structs.replace(result, receipt=receipt)
 
 
@@ -315,6 +344,14 @@ def recall(context: Context, query: Any, given: dict[str, Any]) -> RecallResult:
         raise ValidationError("profile", profile, "the name of a recall profile")
     config = context.effective(overrides, profile)
     checked = planned(context, config, RecallRequest(query=query, **given))
+    if checked.min_confidence is not None and not recipe(context, config).has_confidence:
+        raise ValidationError(
+            "min_confidence",
+            checked.min_confidence,
+            "None here",
+            f"the profile {config.profile} has no confidence: use one that ranks by words and"
+            " meaning together (m5.final.base: linear), such as default",
+        )
     with context.operation("recall"):
         result = _Recall(context, config, checked).run()
         for stage, spent in result.timings_ms.items():

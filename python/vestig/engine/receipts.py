@@ -34,7 +34,7 @@ _NAMES: Final = ("recall.profile", "recall.profiles")
 # What stands in a receipt by itself, or changes nothing of a ranking.
 _APART: Final = frozenset(
     ("query", "messages", "query_vector", "seed", "expect", "receipt", "touch", "include_vectors",
-     "context", "budget")
+     "context", "budget", "min_confidence")
 )  # fmt: skip
 _TIMES: Final = ("since", "until", "created_since", "created_until", "as_of", "known_at",
                  "valid_at")  # fmt: skip
@@ -59,7 +59,8 @@ def receipt(context: Context, asked: Asked, result: RecallResult) -> Receipt:
         else QueryPieces(**{name: _written(part) for name, part in asked.pieces._asdict().items()}),
         vector_hash=None if vector is None else _vector_hash(vector, asked.pieces),
         analyser=words.ANALYSER_VERSION,
-        ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results),
+        # the ranking is the same whether it is held back or not
+        ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results or result.nearest_misses),
     )
 
 

@@ -7,7 +7,7 @@ from html import escape
 from typing import Final
 
 from vestig.evaluation.comparing import chiefs
-from vestig.evaluation.plots import Mark, bars, forest
+from vestig.evaluation.plots import Line, Mark, bars, forest, lines
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
 from vestig.evaluation.tables import SIGNIFICANT, Table, facts, named_difference, tables, verdict
 
@@ -58,6 +58,14 @@ svg .grid { stroke: var(--grid); }
 svg .axis { stroke: var(--soft); }
 svg .whisker { stroke: var(--ink); stroke-width: 1.25; }
 svg .hit { fill: transparent; }
+svg .curve { fill: none; stroke-width: 2; }
+svg .even { stroke-dasharray: 4 4; }
+svg .curve.foreign { stroke: var(--better); }
+svg .curve.removed { stroke: var(--worse); }
+svg .curve.mixture { stroke: var(--chief); }
+svg .bar.foreign { fill: var(--better); }
+svg .bar.removed { fill: var(--worse); }
+svg .bar.mixture { fill: var(--chief); }
 svg .bar.chief { fill: var(--chief); }
 svg .bar.profile { fill: var(--profile); }
 svg .bar.peer { fill: var(--peer); }
@@ -140,6 +148,47 @@ def _difference_plot(report: BenchmarkReport) -> Iterator[str]:
         yield forest("Differences in R@10, points of per cent (coloured where p < .01)", marks)
 
 
+def _confidence_plots(report: BenchmarkReport) -> Iterator[str]:
+    """Reliability and risk–coverage of every row that has a confidence."""
+    for row in report.rows:
+        found = row.confidence or {}
+        reliable, curves = [], []
+        for population, one in found.items():
+            met = [
+                (bin.confidence, bin.answerable, bin.share)
+                for bin in one.bins
+                if bin.confidence is not None and bin.answerable is not None
+            ]
+            reliable.append(
+                Line(
+                    label=population,
+                    look=population,
+                    points=tuple((told, true) for told, true, _ in met),
+                    told=tuple(
+                        f"told {told:.2f}, true {true:.2f} ({share:.1%} of questions)"
+                        for told, true, share in met
+                    ),
+                )
+            )
+            curves.append(
+                Line(
+                    label=population,
+                    look=population,
+                    points=tuple((at.coverage, at.risk) for at in one.curve),
+                    told=tuple(
+                        f"min_confidence {at.threshold:.3f} answers {at.coverage:.1%},"
+                        f" {at.risk:.1%} of that wrongly"
+                        for at in one.curve
+                    ),
+                )
+            )
+        if found:
+            yield lines(
+                f"{row.name}: reliability", ("confidence", "answerable"), reliable, even=True
+            )
+            yield lines(f"{row.name}: risk and coverage", ("answered", "risk"), curves)
+
+
 def _table(table: Table) -> str:
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.columns)
     body = "\n".join(
@@ -179,6 +228,7 @@ def _benchmark(report: EvaluationReport, benchmark: BenchmarkReport) -> Iterator
         "Results": _metric_plots,
         "Differences": _difference_plot,
         "R@10 by category": _category_plots,
+        "Confidence": _confidence_plots,
     }
     for table in made:
         yield _titled(table)

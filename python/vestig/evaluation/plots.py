@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["Mark", "bars", "forest"]
+__all__ = ["Line", "Mark", "bars", "forest", "lines"]
 
 _CHAR: Final = 7.0
 _LABEL_CHARS_MAX: Final = 48
@@ -32,6 +32,15 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     told: str = ""
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """Points joined to one line, both coordinates from 0 to 1. `told`: of each point."""
+
+    label: str
+    look: str
+    points: tuple[tuple[float, float], ...]
+    told: tuple[str, ...]
 
 
 def _shown(label: str) -> str:
@@ -130,3 +139,50 @@ def forest(title: str, marks: Sequence[Mark]) -> str:
             "</g>",
         ]
     return _frame(title, gutter + width + _VALUE + _GAP, bottom + _BOTTOM, body)
+
+
+_SQUARE: Final = 200
+_LEFT: Final = 34
+_LEGEND: Final = 150
+
+
+def lines(title: str, axes: tuple[str, str], drawn: Sequence[Line], *, even: bool = False) -> str:
+    """Lines over a square from 0 to 1; `even`: with the diagonal, where both coordinates agree.
+
+    Example:
+        >>> line = Line(label="a<b", look="peer", points=((0.0, 0.0), (1.0, 0.5)), told=("", "x"))
+        >>> drawn = lines("Risk", ("coverage", "risk"), [line], even=True)
+        >>> drawn.count("<polyline"), "a&lt;b" in drawn
+        (1, True)
+    """
+    bottom, right = _TOP + _SQUARE, _LEFT + _SQUARE
+
+    def at(point: tuple[float, float]) -> tuple[float, float]:
+        return _LEFT + _SQUARE * point[0], bottom - _SQUARE * point[1]
+
+    body = [_text(0, 14, title, "title")]
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        x, y = at((share, share))
+        look = "grid" if share else "axis"
+        body += [_line(x, _TOP, x, bottom, look), _line(_LEFT, y, right, y, look)]
+        if share in (0.0, 0.5, 1.0):
+            body.append(_text(x, bottom + 15, f"{share:g}", "tick", "middle"))
+            body.append(_text(_LEFT - 6, y + 4, f"{share:g}", "tick", "end"))
+    if even:
+        body.append(_line(_LEFT, bottom, right, _TOP, "axis even"))
+    for number, one in enumerate(drawn):
+        places = [at(point) for point in one.points]
+        look = escape(one.look, quote=True)
+        joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        body.append(f'<polyline points="{joined}" class="curve {look}"/>')
+        for (x, y), told in zip(places, one.told, strict=True):
+            inner = f"<title>{escape(f'{one.label}: {told}')}</title>" if told else ""
+            body.append(
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="bar {look}">{inner}</circle>'
+            )
+        y = _TOP + 10 + 18 * number
+        body.append(_line(right + 14, y, right + 30, y, f"curve {look}"))
+        body.append(_text(right + 36, y + 4, _shown(one.label), "label"))
+    body.append(_text(_LEFT + _SQUARE / 2, bottom + 32, axes[0], "tick", "middle"))
+    body.append(_text(_LEFT, _TOP - 6, axes[1], "tick"))
+    return _frame(title, right + _LEGEND, bottom + 40, body)

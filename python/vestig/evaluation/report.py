@@ -11,7 +11,10 @@ from vestig.types import _Value
 __all__ = [
     "AskedQuestion",
     "BenchmarkReport",
+    "Bin",
+    "Calibration",
     "Comparison",
+    "Coverage",
     "Difference",
     "Estimate",
     "EvaluationReport",
@@ -56,13 +59,44 @@ class AskedQuestion(_Value, frozen=True, kw_only=True):
     ranks: dict[str, int | None]
 
 
+class Bin(_Value, frozen=True, kw_only=True):
+    """Questions whose confidence lies in [`low`, `high`): their share of all weights, their mean
+    confidence, and the share of them that the memories answer; null in an empty bin."""
+
+    low: float
+    high: float
+    share: float
+    confidence: float | None
+    answerable: float | None
+
+
+class Coverage(_Value, frozen=True, kw_only=True):
+    """What `min_confidence` = `threshold` answers, a share of all weights, and the share of that
+    which the memories do not answer."""
+
+    threshold: float
+    coverage: float
+    risk: float
+
+
+class Calibration(_Value, frozen=True, kw_only=True):
+    """How well confidence tells questions that the memories answer from others (R-24). The two
+    kinds weigh half each."""
+
+    questions: int
+    auroc: float
+    calibration_error: float
+    bins: tuple[Bin, ...]
+    curve: tuple[Coverage, ...]
+
+
 class Row(_Value, frozen=True, kw_only=True):
     """One way to answer the questions.
 
     `kind` is `peer` (parameters of its own), `profile`, `switch` (a profile under overrides) or
     `ablation` (a profile with one signal or switch off). `settings`: every effective value.
-    `seed`: of the walk; null = derived from the query and the store's seq (R-11). `questions`: only
-    when asked for.
+    `seed`: of the walk; null = derived from the query and the store's seq (R-11). `questions` and
+    `confidence` (population → figures): only when asked for; no `confidence` where it is null.
     """
 
     name: str
@@ -76,6 +110,7 @@ class Row(_Value, frozen=True, kw_only=True):
     settings: dict[str, Any]
     seed: int | None = None
     questions: tuple[AskedQuestion, ...] | UnsetType = UNSET
+    confidence: dict[str, Calibration] | UnsetType = UNSET
 
 
 class Comparison(_Value, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.evaluation.report import BenchmarkReport, EvaluationReport, Row
+from vestig.evaluation.report import BenchmarkReport, Calibration, EvaluationReport, Row
 
 __all__ = ["RECALL_PREFIXES", "SHOWN", "Table", "facts", "markdown", "tables", "text", "verdict"]
 
@@ -28,6 +28,8 @@ SHOWN: Final = (
 TESTED: Final = (("recall@5", "R@5"), ("recall@10", "R@10"), ("ndcg@10", "nDCG@10"))
 # Keys that can change what recall finds in a store.
 RECALL_PREFIXES: Final = ("embedding.", "hygiene.", "keywords.", "m3.", "m4.", "m5.", "recall.")
+# Shares of all questions at which risk is shown; the JSON holds the whole curve.
+COVERAGES: Final = (0.1, 0.25, 0.5, 0.75, 1.0)
 NONE: Final = "–"
 SIGNIFICANT: Final = 0.01
 # Smaller categories say little.
@@ -158,6 +160,66 @@ def uneven(report: BenchmarkReport) -> Table:
     )
 
 
+def confidence(report: BenchmarkReport) -> Table:
+    """How well the confidence of each row knows what is not answered."""
+    rows = []
+    for row in report.rows:
+        for population, found in (row.confidence or {}).items():
+            by_coverage = (_risk(found, at) for at in COVERAGES)
+            rows.append(
+                (
+                    f"{row.name}: {population}",
+                    str(found.questions),
+                    f"{found.auroc:.3f}",
+                    f"{found.calibration_error:.3f}",
+                    *map(percent, by_coverage),
+                )
+            )
+    return Table(
+        title="Confidence",
+        note="Questions that the memories answer against questions of the next conversation"
+        " (foreign), questions without their evidence (removed), and both; each side weighs half."
+        " Risk: per cent of the answers that are none, when so much of all questions is answered.",
+        columns=(
+            "row",
+            "questions",
+            "AUROC",
+            "calibration error",
+            *(f"risk at {at:.0%}" for at in COVERAGES),
+        ),
+        rows=tuple(rows),
+    )
+
+
+def _risk(found: Calibration, coverage: float) -> float | None:
+    """The risk of the highest threshold that answers so much."""
+    return next((at.risk for at in found.curve if at.coverage >= coverage - 1e-9), None)
+
+
+def reliability(report: BenchmarkReport) -> Table:
+    """Confidence and truth, bin by bin."""
+    rows = []
+    for row in report.rows:
+        for population, found in (row.confidence or {}).items():
+            rows += [
+                (
+                    f"{row.name}: {population}, {one.low:.1f} to {one.high:.1f}",
+                    percent(one.share),
+                    percent(one.confidence),
+                    percent(one.answerable),
+                )
+                for one in found.bins
+            ]
+    return Table(
+        title="Reliability",
+        note="Questions by their confidence, in per cent: how many, what they were told, and how"
+        " many of them the memories answer.",
+        columns=("bin", "share", "mean confidence", "answerable"),
+        rows=tuple(rows),
+        folded=True,
+    )
+
+
 def settings(report: BenchmarkReport, *, all_keys: bool) -> Table:
     """Effective values: a line for each key, a column for each profile; other rows differ from
     theirs by what their names say.
@@ -201,8 +263,9 @@ def peers(report: BenchmarkReport) -> Table:
 def tables(report: BenchmarkReport, *, all_keys: bool) -> Iterator[Table]:
     """Every table of a benchmark that has rows."""
     made = [results(report), comparisons(report), by_category(report), uneven(report)]
+    made.append(confidence(report))
     if all_keys:
-        made.append(peers(report))
+        made += [reliability(report), peers(report)]
     made.append(settings(report, all_keys=all_keys))
     return (table for table in made if table.rows)
 

@@ -60,6 +60,7 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
     exclude_ids: Any = None
     ids: Any = None
     min_similarity: Any = None
+    min_confidence: Any = None
     as_of: Any = None
     known_at: Any = None
     valid_at: Any = None

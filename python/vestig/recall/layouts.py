@@ -12,9 +12,10 @@ from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult, Signal
 from vestig.errors import ValidationError
 from vestig.times import age_words, to_us
 
-__all__ = ["FORMATS", "NO_RESULTS", "render", "timing_lines"]
+__all__ = ["ABSTAINED", "FORMATS", "NO_RESULTS", "render", "timing_lines"]
 
 NO_RESULTS: Final = "No memories found."
+ABSTAINED: Final = "No memory answers this question."
 _LIST_CHARS: Final = 100
 _SEPARATOR: Final = "\n\n---\n\n"
 
@@ -175,7 +176,16 @@ def render(result: RecallResult, format: str = "text", *, explained: bool = Fals
     layout = FORMATS.get(format)
     if layout is None:
         raise ValidationError("format", format, "one of " + ", ".join([*FORMATS, "json"]))
+    if result.abstained:
+        return _abstained(result)
     return layout(result, explained) if result.results else NO_RESULTS
+
+
+def _abstained(result: RecallResult) -> str:
+    """That nothing answers, and what came nearest to it."""
+    near = [f"[{hit.id}] (score={hit.score:.4f})" for hit in result.nearest_misses]
+    lines = [f"{ABSTAINED} Confidence {result.confidence:.4f}."]
+    return "\n".join([*lines, "Nearest: " + ", ".join(near)] if near else lines)
 
 
 def timing_lines(result: RecallResult) -> str:

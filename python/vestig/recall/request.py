@@ -55,6 +55,7 @@ class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
     receipt: bool
     # tokens of the context that is asked for; None = no context
     budget: int | None
+    min_confidence: float | None
     touch: bool
     include_vectors: bool
     warnings: tuple[str, ...]
@@ -146,6 +147,15 @@ def _budget(request: RecallRequest) -> int | None:
     return BUDGET_DEFAULT if request.budget is None else count_argument("budget", request.budget)
 
 
+def _confidence(value: object) -> float | None:
+    """The least confidence at which results are given."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ValidationError("min_confidence", value, "a number from 0 to 1")
+    return float(value)
+
+
 def _settled(request: RecallRequest, query: str) -> RecallRequest:
     """The request as values that can be read more than once and written as JSON: the query that
     is used, times as moments, sets and iterables as tuples."""
@@ -215,6 +225,7 @@ def plan(
         expect=() if request.expect is None else request.expect,
         receipt=flag_argument("receipt", request.receipt),
         budget=_budget(request),
+        min_confidence=_confidence(request.min_confidence),
         touch=flag_argument("touch", request.touch),
         include_vectors=flag_argument("include_vectors", request.include_vectors),
         warnings=warnings + at.warnings,

@@ -138,6 +138,13 @@ EVAL: Final = Operation(
             help="In JSON, the ranks of the relevant units of every question too.",
         ),
         Param(
+            name="confidence",
+            kind="flag",
+            flag="--confidence",
+            help="Measure how well confidence tells questions that the memories do not answer;"
+            " asks three times as many.",
+        ),
+        Param(
             name="leave_out",
             kind="words",
             flag="--leave-out",

@@ -187,6 +187,12 @@ RECALL: Final = (
         help="Ids that should come: for those that do not, why not and what would bring them in.",
     ),
     Param(
+        name="min_confidence",
+        kind="number",
+        flag="--min-confidence",
+        help="Least confidence, from 0 to 1: below it nothing is given but the nearest misses.",
+    ),
+    Param(
         name="receipt",
         kind="flag",
         flag="--receipt",

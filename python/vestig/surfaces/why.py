@@ -18,6 +18,7 @@ _STAGES: Final = {
     "not_in_pool": "not among the candidates",
     "ranked_below": "ranked below the last result",
     "below_min_score": "its score is too small",
+    "abstained": "held back by min_confidence",
 }
 
 

@@ -1,0 +1,148 @@
+"""How well confidence tells questions that the memories answer from those that they do not (R-24).
+
+Questions have weights: those that can be answered weigh half of everything, the others the other
+half, in equal shares of the populations they come from. All figures are of these weights, so that
+they do not depend on how many questions of each kind there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from vestig.evaluation.report import Bin, Calibration, Coverage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["BINS", "FOREIGN", "MIXTURE", "POPULATIONS", "REMOVED", "calibration", "calibrations"]
+
+BINS: Final = 10
+# Questions of the next conversation; questions whose evidence is taken away; both.
+FOREIGN: Final = "foreign"
+REMOVED: Final = "removed"
+MIXTURE: Final = "mixture"
+POPULATIONS: Final = (FOREIGN, REMOVED)
+# Points of a risk–coverage curve, evenly spread over coverage.
+_POINTS: Final = 100
+
+
+def calibrations(
+    answerable: Sequence[float], others: Mapping[str, Sequence[float]]
+) -> dict[str, Calibration]:
+    """Each population against the answerable questions, and all of them as the mixture.
+
+    Args:
+        answerable: confidences of questions that the memories answer.
+        others: population → confidences of questions that they do not answer; empty ones are
+            left out.
+
+    Example:
+        >>> found = calibrations([0.9, 0.8], {"foreign": [0.1], "removed": [0.85, 0.3]})
+        >>> {name: one.auroc for name, one in found.items()}
+        {'foreign': 1.0, 'removed': 0.75, 'mixture': 0.875}
+    """
+    there = {name: list(values) for name, values in others.items() if len(values)}
+    if not there or not len(answerable):
+        return {}
+    found = {name: calibration(answerable, [values]) for name, values in there.items()}
+    return {**found, MIXTURE: calibration(answerable, list(there.values()))}
+
+
+def calibration(
+    answerable: Sequence[float], others: Sequence[Sequence[float]], bins: int = BINS
+) -> Calibration:
+    """The figures of one mixture: half answerable, the rest in equal shares of `others`.
+
+    `calibration_error`: mean distance of confidence and share of answerable questions in bins of
+    equal width, by their weights. `auroc`: probability that an answerable question has the higher
+    confidence, ties count half.
+
+    Example:
+        >>> found = calibration([1.0, 0.8], [[0.25, 0.8]])
+        >>> round(found.calibration_error, 4), found.auroc, found.questions
+        (0.2625, 0.875, 4)
+    """
+    import numpy as np
+
+    values = np.concatenate([np.asarray(part, dtype=float) for part in (answerable, *others)])
+    truth = np.zeros(len(values))
+    truth[: len(answerable)] = 1.0
+    shares = [0.5 / len(answerable)] * len(answerable)
+    for part in others:
+        shares += [0.5 / len(others) / len(part)] * len(part)
+    weights = np.array(shares)
+    table = _reliability(values, truth, weights, bins)
+    return Calibration(
+        questions=len(values),
+        auroc=_auroc(values, truth, weights),
+        calibration_error=sum(
+            one.share * abs(one.confidence - one.answerable)
+            for one in table
+            if one.confidence is not None and one.answerable is not None
+        ),
+        bins=tuple(table),
+        curve=tuple(_curve(values, truth, weights)),
+    )
+
+
+def _auroc(
+    values: NDArray[np.float64], truth: NDArray[np.float64], weights: NDArray[np.float64]
+) -> float:
+    """Both classes weigh the same, so that four times the weighted pairs is their share."""
+    import numpy as np
+
+    _, group = np.unique(values, return_inverse=True)
+    yes = np.bincount(group, weights * truth)
+    no = np.bincount(group, weights * (1 - truth))
+    below = np.concatenate([[0.0], np.cumsum(no)[:-1]])
+    return min(1.0, float((yes * (below + no / 2)).sum() / (yes.sum() * no.sum())))
+
+
+def _reliability(
+    values: NDArray[np.float64],
+    truth: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    bins: int,
+) -> list[Bin]:
+    """Bins of equal width, 1 in the last; an empty one has neither confidence nor share."""
+    import numpy as np
+
+    place = np.minimum((values * bins).astype(int), bins - 1)
+    share, told, true = (
+        np.bincount(place, part, bins) for part in (weights, weights * values, weights * truth)
+    )
+    return [
+        Bin(
+            low=at / bins,
+            high=(at + 1) / bins,
+            share=float(share[at]),
+            confidence=float(told[at] / share[at]) if share[at] > 0 else None,
+            answerable=float(true[at] / share[at]) if share[at] > 0 else None,
+        )
+        for at in range(bins)
+    ]
+
+
+def _curve(
+    values: NDArray[np.float64], truth: NDArray[np.float64], weights: NDArray[np.float64]
+) -> list[Coverage]:
+    """What a threshold answers (coverage), and how much of that has no answer (risk): from the
+    highest threshold to the lowest; equal confidences are answered together."""
+    import numpy as np
+
+    levels, group = np.unique(-values, return_inverse=True)
+    covered = np.cumsum(np.bincount(group, weights))
+    wrong = np.cumsum(np.bincount(group, weights * (1 - truth)))
+    wanted = np.arange(1, _POINTS + 1) / _POINTS
+    # a sum of weights may miss a round share by its last bits
+    places = np.minimum(np.searchsorted(covered, wanted - 1e-9), len(levels) - 1)
+    return [
+        Coverage(
+            threshold=float(-levels[at]),
+            coverage=min(1.0, float(covered[at])),
+            risk=float(wrong[at] / covered[at]),
+        )
+        for at in dict.fromkeys(int(place) for place in places)
+    ]
