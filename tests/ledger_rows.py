@@ -81,7 +81,7 @@ def tokens(memory_id: str, count: int = 12, seed: int = 0, **fields: Any) -> New
     values: dict[str, Any] = {
         "model": "test-model",
         "ids": struct.pack(f"<{count}I", *(chance.randrange(30_000) for _ in range(count))),
-        "codes": chance.randbytes(64 * count),
+        "codes": bytes(chance.randrange(-127, 128) & 0xFF for _ in range(64 * count)),
         "scales": struct.pack(f"<{count}f", *(chance.random() / 127 for _ in range(count))),
     }
     return NewTokenVectors(memory_id=memory_id, **(values | fields))

@@ -27,6 +27,8 @@ PIECES_MAX: Final = 160
 PIECE_DIMENSIONS: Final = 64
 # Stands for a piece that no text holds, such as the model's mark of the beginning.
 SPECIAL_PIECE: Final = 0xFFFFFFFF
+# −128, which has no opposite.
+_LEAST_CODE: Final = 0x80
 
 
 class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +45,8 @@ class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 class Pieces(NamedTuple):
     """Token vectors of n word pieces, n from 1 to `PIECES_MAX` (Q-05), little-endian: piece i has
-    the number ids[i] (u32) and the vector codes[64·i : 64·i + 64] (i8) · scales[i] (float32)."""
+    the number ids[i] (u32) and the vector codes[64·i : 64·i + 64] · scales[i], codes i8 from −127
+    to 127, scales float32."""
 
     ids: bytes
     codes: bytes
@@ -107,7 +110,8 @@ class PieceCounter(Protocol):
 
 
 def are_pieces(pieces: Pieces) -> bool:
-    """Whether the three parts fit each other and every scale is finite and at least 0.
+    """Whether the three parts fit each other, every code is at least −127 and every scale is
+    finite and at least 0.
 
     Example:
         >>> are_pieces(Pieces(bytes(4), bytes(64), bytes(4))), are_pieces(Pieces(b"", b"", b""))
@@ -119,6 +123,7 @@ def are_pieces(pieces: Pieces) -> bool:
         and 1 <= count <= PIECES_MAX
         and len(pieces.codes) == count * PIECE_DIMENSIONS
         and len(pieces.scales) == 4 * count
+        and _LEAST_CODE not in pieces.codes
         and all(math.isfinite(scale) and scale >= 0 for scale in array("f", pieces.scales))
     )
 

@@ -11,7 +11,7 @@ import msgspec
 
 from vestig.changes import StoredWindow
 from vestig.language.forms import features, title_key
-from vestig.ports import ProjectionRow
+from vestig.ports import Pieces, ProjectionRow
 from vestig.store import chain
 from vestig.store.faults import damaged
 from vestig.store.graph_feed import (
@@ -27,6 +27,7 @@ from vestig.store.lookups import fetch
 from vestig.store.proof import Proof
 from vestig.store.rows import from_json
 from vestig.store.schema import INDEX, columns_sql
+from vestig.store.token_rows import stored_pieces
 from vestig.types import EventType, Kind, OriginType, Stability, Status
 
 __all__ = ["STORING", "projection_rows"]
@@ -57,6 +58,7 @@ _EVENT_OUT: Final = itemgetter(
 )
 _MEMORIES: Final = f'SELECT {columns_sql("memories")} FROM memories WHERE "row"'
 _VECTORS: Final = f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory"
+_TOKENS: Final = f"SELECT {columns_sql('token_vectors')} FROM token_vectors WHERE memory"
 _EVENTS: Final = f"SELECT {columns_sql('events')} FROM events WHERE memory"
 _QUESTIONS: Final = f"SELECT {columns_sql('questions')} FROM questions WHERE memory"
 
@@ -112,6 +114,7 @@ class _Parts(NamedTuple):
     """What hangs on the memories of a batch, by their rows."""
 
     vectors: dict[int, tuple[Any, ...]]
+    tokens: dict[int, tuple[Any, ...]]
     events: dict[int, list[tuple[Any, ...]]]
     questions: dict[int, list[tuple[Any, ...]]]
     edges: NodeEdges
@@ -122,12 +125,14 @@ def _batch(conn: apsw.Connection, selection: Selection, proof: Proof) -> Iterato
     order = ' ORDER BY memory, "row"'
     parts = _Parts(
         {row[1]: row for row in select(conn, _VECTORS, selection)},
+        {row[1]: row for row in select(conn, _TOKENS, selection)},
         by_node(select(conn, _EVENTS, selection, order), _E["memory"]),
         by_node(select(conn, _QUESTIONS, selection, order), _Q["memory"]),
         read_edges(conn, "mem", selection),
     )
     seqs = {row[_M["wseq"]] for row in memories}
-    seqs.update(row[2] for row in parts.vectors.values())
+    for held in (parts.vectors, parts.tokens):
+        seqs.update(row[2] for row in held.values())
     for seq_at, groups in ((_E["seq"], parts.events), (_Q["seq"], parts.questions)):
         seqs.update(row[seq_at] for rows in groups.values() for row in rows)
     proof.load(seqs | parts.edges.seqs())
@@ -149,6 +154,12 @@ def _row(memory: tuple[Any, ...], parts: _Parts, proof: Proof) -> ProjectionRow:
         proof.check("vectors", vector, vector[2], id)
         touched = max(touched, vector[2])
         embedding = vector[4]
+    pieces: Pieces | None = None
+    tokens = parts.tokens.get(number)
+    if tokens is not None:
+        proof.check("token_vectors", tokens, tokens[2], id)
+        touched = max(touched, tokens[2])
+        pieces = stored_pieces(tokens)
     sources: dict[str, None] = {}
     actors: dict[str, None] = {}
     out = []
@@ -170,7 +181,7 @@ def _row(memory: tuple[Any, ...], parts: _Parts, proof: Proof) -> ProjectionRow:
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,
         t_invalid, t_created, t_expired, embedding, _tags(metadata), list(sources), list(actors),
         out, [] if keywords == "[]" else _keywords(keywords), _spans(times), edges, questions, [],
-        features(content), title_key(title), None,
+        features(content), title_key(title), pieces,
     )  # fmt: skip
 
 
