@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import msgspec
 
-from vestig.answers import Change, SignalTrace, WhyNot
+from vestig.answers import Change, Standing, WhyNot
 from vestig.recall.request import RecallPlan
 
 __all__ = ["held_back", "held_back_too"]
 
 
-def held_back(
-    plan: RecallPlan, id: str, rank: int, score: float, signals: dict[str, SignalTrace]
-) -> WhyNot:
+def held_back(plan: RecallPlan, at: Standing) -> WhyNot:
     """The entry of a result that the call held back: without `min_confidence` it comes."""
     change = Change(
-        kind="filter", key="min_confidence", before=plan.min_confidence, after=None, rank=rank
+        kind="filter", key="min_confidence", before=plan.min_confidence, after=None, rank=at.rank
     )
     return WhyNot(
-        id=id,
+        id=at.id,
         stage="abstained",
-        rank=rank,
-        score=score,
-        signals=signals,
+        rank=at.rank,
+        score=at.score,
+        signals=at.signals,
         last_returned=None,
         change=change,
         runs=0,

@@ -113,32 +113,24 @@ def expected(asking: Asking) -> Expected:
     return Expected(here=tuple(here), elsewhere=elsewhere)
 
 
-def why_not(asking: Asking, scan: Any, wanted: Expected, abstained: bool) -> tuple[WhyNot, ...]:
+def why_not(asking: Asking, scan: Any, wanted: Expected, held: bool) -> tuple[WhyNot, ...]:
     """One entry for each expected memory that did not come, in the order asked."""
     question = asking.question(scan.terms)
     rows = scan.rows[: asking.asked.plan.limit]
     # confidence may have read more rows than were asked for
     watched = {row.id: row for row in (*scan.rows[len(rows) :], *scan.watched)}
     came = {row.id: place for place, row in enumerate(rows, 1)}
-    last = None
-    if rows:
-        row = rows[-1]
-        last = Standing(
-            id=id_text("mem", row.id),
-            rank=len(rows),
-            score=row.final_score,
-            signals=signals_of(row, None, question),
-        )
+    last = _standing(rows[-1], len(rows), question) if rows else None
     entries = []
     for id in wanted.here:
         place = came.get(id_bytes(id))
         if place is None:
             entry = _Why(asking, scan, id, watched.get(id_bytes(id)), last).entry()
-            entries.append(held_back_too(entry) if abstained else entry)
-        elif abstained:
-            row = rows[place - 1]
-            signals = signals_of(row, None, question)
-            entries.append(held_back(asking.asked.plan, id, place, row.final_score, signals))
+            entries.append(held_back_too(entry) if held else entry)
+        elif held:
+            entries.append(
+                held_back(asking.asked.plan, _standing(rows[place - 1], place, question))
+            )
     missing = {
         "unknown": "no memory has this id",
         "other_namespace": "the id is not in this namespace",
@@ -158,6 +150,11 @@ def why_not(asking: Asking, scan: Any, wanted: Expected, abstained: bool) -> tup
         for id, stage in wanted.elsewhere.items()
     ]
     return tuple(entries)
+
+
+def _standing(row: Any, rank: int, question: Any) -> Standing:
+    signals = signals_of(row, None, question)
+    return Standing(id=id_text("mem", row.id), rank=rank, score=row.final_score, signals=signals)
 
 
 class _Why:

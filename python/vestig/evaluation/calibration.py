@@ -142,7 +142,7 @@ def _curve(
         Coverage(
             threshold=float(-levels[at]),
             coverage=min(1.0, float(covered[at])),
-            risk=float(wrong[at] / covered[at]),
+            risk=min(1.0, float(wrong[at] / covered[at])),
         )
         for at in dict.fromkeys(int(place) for place in places)
     ]

@@ -1,0 +1,120 @@
+"""Confidence against truth: figures computed by hand, and how reports show them (R-24)."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+from labelled_life import Bench, queries, units
+
+import vestig
+from vestig.evaluation import pages, tables
+from vestig.evaluation.calibration import calibration, calibrations
+from vestig.evaluation.report import EvaluationReport
+from vestig.testing import HashingEmbedder
+
+ANSWERABLE = [0.95, 0.65]
+FOREIGN = [0.05]
+REMOVED = [0.65, 0.15]
+
+
+def test_r24_calibration_error_weighs_both_classes_half() -> None:
+    found = calibration(ANSWERABLE, [FOREIGN, REMOVED])
+    # weights: .25 and .25, .25 of the foreign one, .125 of each removed one
+    # bin .9: .25·|.95 − 1|; bin .6: .375·|.65 − .25/.375|; bin .1: .125·.15; bin 0: .25·.05
+    assert found.calibration_error == pytest.approx(0.0125 + 0.00625 + 0.01875 + 0.0125)
+    shares = [one.share for one in found.bins]
+    assert shares == pytest.approx([0.25, 0.125, 0, 0, 0, 0, 0.375, 0, 0, 0.25])
+    middle = found.bins[6]
+    assert (middle.low, middle.high) == (0.6, 0.7)
+    assert middle.confidence == pytest.approx(0.65)
+    assert middle.answerable == pytest.approx(2 / 3)
+    assert found.bins[2].confidence is None
+    assert found.bins[2].answerable is None
+
+
+def test_r24_auroc_counts_ties_half() -> None:
+    found = calibrations(ANSWERABLE, {"foreign": FOREIGN, "removed": REMOVED})
+    assert list(found) == ["foreign", "removed", "mixture"]
+    assert found["foreign"].auroc == 1.0
+    # pairs: .95 above both, .65 above one and equal to the other
+    assert found["removed"].auroc == pytest.approx(3.5 / 4)
+    assert found["mixture"].auroc == pytest.approx((1.0 + 0.875) / 2)
+    assert [one.questions for one in found.values()] == [3, 4, 5]
+
+
+def test_r24_the_curve_tells_risk_at_each_coverage() -> None:
+    curve = calibration(ANSWERABLE, [FOREIGN, REMOVED]).curve
+    assert [at.threshold for at in curve] == [0.95, 0.65, 0.15, 0.05]
+    assert [at.coverage for at in curve] == pytest.approx([0.25, 0.625, 0.75, 1.0])
+    assert [at.risk for at in curve] == pytest.approx([0, 0.2, 1 / 3, 0.5])
+
+
+def test_r24_more_questions_of_a_population_weigh_no_more() -> None:
+    once = calibration(ANSWERABLE, [FOREIGN, REMOVED])
+    often = calibration(ANSWERABLE * 3, [FOREIGN * 7, REMOVED * 2])
+    assert often.auroc == pytest.approx(once.auroc)
+    assert often.calibration_error == pytest.approx(once.calibration_error)
+    assert [at.risk for at in often.curve] == pytest.approx([at.risk for at in once.curve])
+
+
+def test_r24_confidence_without_knowledge_has_auroc_one_half() -> None:
+    found = calibration([0.5, 0.5], [[0.5, 0.5, 0.5]])
+    assert found.auroc == 0.5
+    assert found.calibration_error == pytest.approx(0, abs=1e-12)
+    (only,) = found.curve
+    assert (only.threshold, only.coverage, only.risk) == pytest.approx((0.5, 1.0, 0.5))
+
+
+def test_r24_ends_of_the_scale_have_bins() -> None:
+    found = calibration([1.0], [[0.0]])
+    assert (found.bins[0].share, found.bins[9].share) == (0.5, 0.5)
+    assert found.calibration_error == 0.0
+
+
+def test_r24_populations_without_questions_are_left_out() -> None:
+    found = calibrations(ANSWERABLE, {"foreign": [], "removed": REMOVED})
+    assert list(found) == ["removed", "mixture"]
+    assert found["mixture"] == found["removed"]
+    assert calibrations([], {"removed": REMOVED}) == {}
+    assert calibrations(ANSWERABLE, {"removed": []}) == {}
+
+
+def _with_confidence(bench: Bench) -> EvaluationReport:
+    report = vestig.evaluate(
+        bench(units(), queries()), profiles=["baseline", "default"], embedder=HashingEmbedder()
+    )
+    one = report.benchmarks[0]
+    found = calibrations(ANSWERABLE, {"foreign": FOREIGN, "removed": REMOVED})
+    rows = tuple(
+        msgspec.structs.replace(row, confidence=found) if row.name == "default" else row
+        for row in one.rows
+    )
+    changed = msgspec.structs.replace(one, rows=rows)
+    return msgspec.structs.replace(report, benchmarks=(changed,))
+
+
+def test_r24_reports_show_confidence_by_population(bench: Bench) -> None:
+    report = _with_confidence(bench)
+    shown = tables.text(report)
+    assert re.search(r"default: mixture +5 +0\.938 +0\.050 +0\.0 +0\.0 +20\.0 +33\.3 +50\.0", shown)
+    written = tables.markdown(report)
+    assert "### Confidence" in written
+    assert "default: removed, 0.6 to 0.7" in written
+    page = pages.html(report)
+    assert page.count("<polyline") == 6, "two plots of three populations"
+    assert "default: reliability" in page
+    assert "default: risk and coverage" in page
+    plain = report.to_dict()["benchmarks"][0]["rows"]
+    by_name = {row["name"]: row for row in plain}
+    assert by_name["default"]["confidence"]["mixture"]["auroc"] == pytest.approx(0.9375)
+    assert "confidence" not in by_name["baseline"]
+
+
+def test_r24_reports_without_confidence_have_no_such_table(bench: Bench) -> None:
+    report = vestig.evaluate(
+        bench(units(), queries()), profiles=["baseline"], embedder=HashingEmbedder()
+    )
+    assert "AUROC" not in tables.markdown(report)
+    assert "<polyline" not in pages.html(report)

@@ -1,0 +1,81 @@
+"""Questions that a benchmark's memories do not answer: which, asked of what (R-24)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from labelled_life import Bench, queries, units
+
+from vestig.engine.asking import Holdings, holdings
+from vestig.engine.doubting import ANSWERABLE, Case, cases
+from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
+from vestig.engine.vestig import Vestig
+from vestig.evaluation.benchmarks import read_benchmark
+from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
+
+TEXTS = {"0": "the key is red", "1": "red is the key", "2": "a key", "3": "nets"}
+COSINES = {"0": 1.0, "1": 0.86, "2": 0.84, "3": 0.1}
+
+
+@pytest.fixture
+def asked(bench: Bench) -> Iterator[Any]:
+    """Imports units and gives the cases of questions about them."""
+    opened: list[Vestig] = []
+
+    def found(embedder: Any, corpus: Any, questions: Any) -> tuple[list[Case], Holdings]:
+        benchmark = read_benchmark(bench(corpus, questions))
+        request = OpenRequest(config=load_config(None, None), embedder=embedder)
+        context = open_context(MEMORY_PATH, request)
+        store = Vestig(context)
+        opened.append(store)
+        store.import_(Path(benchmark.corpus), format="messages")
+        held = holdings(store, benchmark)
+        return list(cases(context, benchmark, held)), held
+
+    yield found
+    for store in opened:
+        store.close()
+
+
+def test_r24_foreign_questions_are_those_of_the_next_conversation(asked: Any) -> None:
+    found, held = asked(HashingEmbedder(), units(), queries())
+    foreign = [(c.conversation, c.query.id) for c in found if c.population == "foreign"]
+    assert foreign == [
+        *(("garden", f"q{n}") for n in (3, 4, 5)),
+        *(("harbour", f"q{n}") for n in (0, 1, 2)),
+    ]
+    own = [(c.conversation, c.query.id) for c in found if c.population == ANSWERABLE]
+    assert own == [("garden" if n < 3 else "harbour", f"q{n}") for n in range(6)]
+    late = next(c for c in found if c.population == "foreign" and c.query.id == "q3")
+    assert late.fields(held)["scope"] == "garden"
+    assert late.fields(held)["query_time"] == held.ends["garden"], "asked of that conversation now"
+    dated = next(c for c in found if c.population == "foreign" and c.query.id == "q5")
+    assert dated.fields(held)["query_time"] == "2025-04-20T08:00:00"
+
+
+def test_r24_removed_questions_lose_their_evidence(asked: Any) -> None:
+    found, held = asked(HashingEmbedder(), units(), queries())
+    gone = {c.query.id: c.without for c in found if c.population == "removed"}
+    assert {id: sorted(u for m in ids for u in held.units_of[m]) for id, ids in gone.items()} == {
+        "q0": ["0"],
+        "q1": ["1"],
+        "q2": ["3", "5"],
+        "q3": ["0"],
+        "q4": ["1"],
+        "q5": ["2"],
+    }
+    assert all(c.without == () for c in found if c.population != "removed")
+
+
+def test_r24_removed_questions_lose_what_says_nearly_the_same(asked: Any) -> None:
+    vectors = {text: vector_at(COSINES[id], 16, int(id) + 1) for id, text in TEXTS.items()}
+    embedder = ScriptedEmbedder(vectors, default=[0.0] * 15 + [1.0])
+    corpus = [{"id": id, "text": text, "conversation": "c"} for id, text in TEXTS.items()]
+    question = {"id": "q", "text": "which key?", "relevant": ["0"], "conversation": "c"}
+    found, held = asked(embedder, corpus, [question])
+    (removed,) = (c for c in found if c.population == "removed")
+    assert sorted(u for m in removed.without for u in held.units_of[m]) == ["0", "1"]
+    assert [c.population for c in found] == [ANSWERABLE, "removed"], "one conversation only"
