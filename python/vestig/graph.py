@@ -9,7 +9,11 @@ import msgspec
 
 from vestig.types import Edge, Entity
 
-__all__ = ["EntityListing", "GraphView", "Mentioned"]
+__all__ = ["EntityListing", "GraphView", "Mentioned", "NamedEntity"]
+
+# What names need of an entity, as a plain row because texts ask for many: id, type, canonical
+# name, seq, `expired_us`, id of the entity it was merged into
+NamedEntity = tuple[str, str, str, int, int | None, str | None]
 
 
 class EntityListing(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +50,14 @@ class GraphView(Protocol):
 
     def entities_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, Entity]:
         """norm_key → the unexpired entity that has it."""
+        ...
+
+    def entity_ids_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, str]:
+        """norm_key → id of the unexpired entity that has it."""
+        ...
+
+    def named_entities(self, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
+        """The known ones of these full ids, expired ones too, in no order."""
         ...
 
     def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:

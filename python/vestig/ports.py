@@ -160,6 +160,13 @@ class LedgerView(GraphView, Protocol):
         """id → (scope, session, sequence) of the known ones."""
         ...
 
+    def turns(
+        self, namespace: str, sessions: Sequence[str], spans: Sequence[tuple[int, int]]
+    ) -> dict[str, tuple[str | None, str | None, int | None]]:
+        """As `places`, for memories of these sessions with a sequence in one of the spans (both
+        ends in, at most 200). May read all memories."""
+        ...
+
     def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full memory ids that start with `prefix`, ascending."""
         ...
@@ -272,6 +279,16 @@ class WriteTransaction(LedgerView, Protocol):
         Raises:
             UniquenessCollision: another unexpired memory holds the same text.
         """
+        ...
+
+    @property
+    def applied(self) -> tuple[int, bytes] | None:
+        """The seq and the head of what was written; None before."""
+        ...
+
+    def fresh_rows(self) -> list[ProjectionRow] | None:
+        """What `apply` wrote, as the projection holds it; None when it did more than write new
+        memories and entities, so that they must be read. Answers once."""
         ...
 
 

@@ -361,7 +361,7 @@ def test_c02_a_state_of_the_store_is_asked_once(
     """What the embedding call needed to know of texts and names is not asked for again."""
     store, asked = opener(), list[str]()
     store.commit("We met Ada Lovelace in the harbour")
-    for kind, name in ((SqliteView, "known_hashes"), (SqliteView, "entities_by_key")):
+    for kind, name in ((SqliteView, "known_hashes"), (SqliteView, "entity_ids_by_key")):
         whole = getattr(kind, name)
 
         def counted(*given: Any, whole: Any = whole, name: str = name) -> Any:
@@ -371,7 +371,7 @@ def test_c02_a_state_of_the_store_is_asked_once(
         monkeypatch.setattr(kind, name, counted)
     texts = [f"Then Grace Hopper asked Ada Lovelace for gasket {n}" for n in range(count)]
     assert all(one.outcome is Kind.INSERTED_NEW for one in store.commit_many(texts))
-    assert asked == ["known_hashes", "entities_by_key"]
+    assert asked == ["known_hashes", "entity_ids_by_key"]
 
 
 def test_x_d15_bad_vectors_store_nothing(opener: Opener) -> None:

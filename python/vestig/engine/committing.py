@@ -48,6 +48,8 @@ __all__ = ["BatchOptions", "commit", "commit_batch", "commit_many", "field_chang
 # Items of one transaction (C-01).
 GROUP_ITEMS: Final = 1_000
 _COLLISION_RETRIES: Final = 3
+# So many items are decided faster than another look at the store takes.
+_FEW: Final = 4
 
 
 class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -289,21 +291,24 @@ def _embed(context: Context, batch: Batch) -> None:
 
 
 def _write(context: Context, batch: Batch) -> None:
-    """The decision outside the lock, then the transaction; decided again when overtaken."""
-    seq, changes = context.keeper.run(lambda view, _: (view.seq, batch.decide(view)))
+    """Many items are decided outside the lock, and again when overtaken; few of them under it,
+    where nobody overtakes and one state is read less."""
+    seq, changes = -1, None
+    if batch.dry or len(batch.items) > _FEW:
+        seq, changes = context.keeper.run(lambda view, _: (view.seq, batch.decide(view)))
     if batch.dry:
         batch.finish(None, [])
         return
     degraded: list[Degradation] = []
     with context.ledger.write(context.now_us()) as txn:
-        if txn.seq != seq:
+        if changes is None or txn.seq != seq:
             changes = context.keeper.held(txn, lambda: batch.decide(txn))
         if not is_empty(changes):
             written = txn.apply(changes)
             degraded.extend(clock_notice(txn.clock_stepped_back))
         else:
             written = txn.seq
-    degraded.extend(context.keeper.after_commit())
+    degraded.extend(context.keeper.after_commit(txn))
     batch.finish(written, degraded)
     context.metrics.degraded(degraded)
     if batch.wants_inline():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -15,8 +14,6 @@ from vestig.language.gazetteer import Hit, Known
 from vestig.language.ontology import Ontology, read_ontology
 from vestig.language.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView
-from vestig.times import to_us
-from vestig.types import Entity
 
 __all__ = ["LATEST_US", "Asked", "ask", "common_words", "known_names", "types_of", "types_of_rules"]
 
@@ -56,34 +53,27 @@ def known_names(
         return [], {}
     core = context.keeper.core
     found = core.find_names(view.seq, namespace, words, known_at_us)
-    hits = [(first, count, id_text("ent", raw), stored) for first, count, raw, stored in found]
+    if not found:
+        return [], {}
+    ids = {raw: id_text("ent", raw) for raw in {raw for _, _, raw, _ in found}}
+    hits = [(first, count, ids[raw], stored) for first, count, raw, stored in found]
     hits.sort()
-    ids = list(dict.fromkeys(id for _, _, id, _ in hits))
-    entities = {
-        entity.id: entity
-        for entity in (view.entities(namespace, ids) if ids else ())
-        if entity.expired_at is None or to_us(entity.expired_at) > known_at_us
-    }
-    known = {
-        entity.id: Known(
-            id=entity.id,
-            type=entity.entity_type,
-            name=entity.canonical_name,
-            order=(entity.seq, entity.canonical_name),
-        )
-        for entity in entities.values()
-    }
-    return _before_merges(hits, entities), known
+    known: dict[str, Known] = {}
+    merged: dict[str, str] = {}
+    for id, type, name, seq, expired, into in view.named_entities(namespace, list(ids.values())):
+        if expired is None or expired > known_at_us:
+            known[id] = Known(id=id, type=type, name=name, order=(seq, name))
+            if into is not None:
+                merged[id] = into
+    return _before_merges(hits, merged), known
 
 
-def _before_merges(hits: list[Hit], entities: Mapping[str, Entity]) -> list[Hit]:
+def _before_merges(hits: list[Hit], merged: Mapping[str, str]) -> list[Hit]:
     """A name that an entity had before it was merged is not yet that of the other (G-05)."""
-    later = {
-        (first, count, into)
-        for first, count, id, _ in hits
-        if id in entities and (into := entities[id].merged_into) is not None
-    }
-    return [hit for hit in hits if hit[:3] not in later] if later else hits
+    if not merged:
+        return hits
+    later = {(first, count, merged[id]) for first, count, id, _ in hits if id in merged}
+    return [hit for hit in hits if hit[:3] not in later]
 
 
 def common_words(
@@ -117,8 +107,12 @@ def ask(context: Context, view: LedgerView, namespace: str, readings: Sequence[R
         words.append(NOTHING)
     found, known = known_names(context, view, namespace, words)
     hits: list[list[Hit]] = [[] for _ in readings]
+    begins.append(len(words))
+    part = 0
     for first, count, id, stored in found:
-        part = bisect_right(begins, first) - 1
+        # hits come in the order of words
+        while first >= begins[part + 1]:
+            part += 1
         hits[part].append((first - begins[part], count, id, stored))
     openers = (word for reading in readings for word in reading.openers)
     common = common_words(context, view, namespace, openers)

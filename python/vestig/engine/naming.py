@@ -22,6 +22,7 @@ from vestig.language.gazetteer import Hit, Known, Mentioned, best, named, resolv
 from vestig.language.name_forms import aliases_of, cased_name, norm_key
 from vestig.language.name_table import NameTable
 from vestig.language.readings import Reading, read
+from vestig.language.remembering import Remembered
 from vestig.language.words import terms
 from vestig.ports import LedgerView, UniquenessCollision
 
@@ -31,6 +32,10 @@ _GIVEN_AT: Final = -2
 _WORD: Final = re.compile(r"[\w'’-]+")
 # Entities of this group are younger than all of the store.
 _YOUNGEST: Final = 2**63
+_NOTHING: Final = frozenset[str]()
+
+
+_TERMS: Final = Remembered(lambda word: tuple(terms(word)))
 
 
 class NameVectors(msgspec.Struct, kw_only=True):
@@ -68,8 +73,9 @@ class Naming:
         self._surveyed: dict[int, _Surveyed] = {}
         self._known: dict[str, Known] = {}
         self._common: set[str] = set()
-        # index term → openers that have it
+        # index term → openers that have it, and the letters that these terms begin with
         self._asked: dict[str, set[str]] = {}
+        self._letters: set[str] = set()
         # norm_key → entity of the store, None = there is none
         self._keys: dict[str, str | None] = {}
         self.start()
@@ -78,9 +84,11 @@ class Naming:
         """Nothing is inserted yet."""
         self._table = NameTable()
         self._own_keys: dict[str, str] = {}
-        self._own_known: dict[str, Known] = {}
-        self._own_common: set[str] = set()
         self._inserted = 0
+        self._own_common: set[str] = set()
+        # what the store knows, and what earlier items add to it
+        self._all_known = dict(self._known)
+        self._all_common = set(self._common)
 
     # --- the store -------------------------------------------------------------------------
 
@@ -94,11 +102,16 @@ class Naming:
         if not parts:
             return
         asked = ask(self.context, view, self._items[places[0]].request.namespace, parts)
+        own = {id: one for id, one in self._all_known.items() if id not in self._known}
         self._known, self._common = asked.known, asked.common
+        self._all_known = self._known | own
+        self._all_common = self._common | self._own_common
         self._asked = {}
         for word in {word for reading in parts for word in reading.openers}:
-            for term in terms(word)[:1]:
+            for term in _TERMS[word][:1]:
                 self._asked.setdefault(term, set()).add(word)
+        # stemming leaves the first letter of a word as it is
+        self._letters = {term[0] for term in self._asked}
         self._sort(places, zip(parts, asked.hits, strict=True))
 
     def _sort(self, places: Sequence[int], parts: Iterable[tuple[Reading, list[Hit]]]) -> None:
@@ -152,9 +165,9 @@ class Naming:
         """Names of more words than are looked for are found by their key."""
         fresh = [key for key in keys if key not in self._keys]
         if fresh:
-            found = view.entities_by_key(self._items[0].request.namespace, fresh)
+            found = view.entity_ids_by_key(self._items[0].request.namespace, fresh)
             for key in fresh:
-                self._keys[key] = found[key].id if key in found else None
+                self._keys[key] = found.get(key)
 
     # --- one item --------------------------------------------------------------------------
 
@@ -196,7 +209,7 @@ class Naming:
         ]
 
     def _entity(self, name: Mentioned, key: str) -> str | None:
-        if name.entity in self._known or name.entity in self._own_known:
+        if name.entity in self._all_known:
             return name.entity
         return self._own_keys.get(key)
 
@@ -224,12 +237,8 @@ class Naming:
         if given or self._table or self._own_common:
             hits = surveyed.hits + self._table.find(surveyed.reading.words)
             hits += table.find(surveyed.reading.words)
-            found = resolve(
-                surveyed.reading,
-                hits,
-                ChainMap(known, self._own_known, self._known),
-                common=self._common | self._own_common,
-            )
+            every = self._all_known | known if known else self._all_known
+            found = resolve(surveyed.reading, hits, every, common=self._all_common)
         else:
             if surveyed.alone is None:
                 surveyed.alone = resolve(
@@ -247,7 +256,7 @@ class Naming:
         found, table, known = list[Mentioned](), NameTable(), dict[str, Known]()
         for at, (given, reading, hits) in enumerate(surveyed.given):
             near = hits + self._table.find(reading.words) + table.find(reading.words)
-            entities = whole(reading, near, ChainMap(known, self._own_known, self._known))
+            entities = whole(reading, near, ChainMap(known, self._all_known))
             entity = named(entities, given.name, given.type)
             if entity is None:
                 name = cased_name(given.name)
@@ -283,7 +292,7 @@ class Naming:
     def _know(self, place: int, id: str, type: str, name: str, aliases: Sequence[str]) -> None:
         self._own_keys[norm_key(name, type)] = id
         order = (_YOUNGEST + place, name)
-        self._own_known[id] = Known(id=id, type=type, name=name, order=order)
+        self._all_known[id] = Known(id=id, type=type, name=name, order=order)
         self._table.add(id, name, *aliases)
 
     def _hear(self, place: int) -> None:
@@ -292,11 +301,10 @@ class Naming:
             return
         heard = self._heard.get(place)
         if heard is None:
-            # stemming leaves the first letter of a word as it is
-            letters = {term[0] for term in self._asked}
-            words = _WORD.findall(self._items[place].text)
-            low = " ".join(word for word in words if word[0] in letters and word.islower())
             heard = self._heard[place] = set()
-            for term in terms(low):
-                heard |= self._asked.get(term, set())
+            for word in set(_WORD.findall(self._items[place].text)):
+                if word[0] in self._letters and word.islower():
+                    for term in _TERMS[word]:
+                        heard |= self._asked.get(term, _NOTHING)
         self._own_common |= heard
+        self._all_common |= heard

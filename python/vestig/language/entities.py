@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-import msgspec
-
 from vestig.language.listed import listed
 from vestig.language.name_forms import LEGAL_FORMS, TITLES
+from vestig.language.name_patterns import UPPER, Name, addresses, identifiers, name_at
+from vestig.language.remembering import Remembered
 from vestig.language.stopwords import NAME_STOPWORDS
 
 __all__ = [
@@ -24,72 +24,17 @@ __all__ = [
 ]
 
 
-class Name(msgspec.Struct, frozen=True, kw_only=True):
-    """A name as written (G-03).
-
-    Attributes:
-        name: the words, without a final `'s`.
-        start, end: code point offsets, half-open; both -1 for a title given beside the text.
-        type: an entity type of G-01, or `UNTYPED`.
-        confidence: 0-1, that of the pattern.
-        opens: whether several capitalised words begin a sentence, so that the first may have its
-            capital from there.
-    """
-
-    name: str
-    start: int
-    end: int
-    type: str
-    confidence: float
-    opens: bool = False
-
-
-_UPPER: Final = "".join(chr(code) for code in range(0x530) if chr(code).isupper())
-
-_EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
-_URL: Final = re.compile(
-    r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://([\w.-]*\w)(?::\d+)?(?:[/?#][^\s\"<>]*)?", re.I
-)
-_HOST: Final = re.compile(
-    r"(?<![\w@./-])(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\b"
-    r"(?![\w/]|\.\w)",
-    re.I,
-)
-_PATH: Final = re.compile(
-    r"(?<![\w./~@+-])(?:~?/|\.{1,2}/|[A-Za-z]:\\)?(?:[\w.@+-]+[/\\])+[\w.@+-]*\w"
-    r"|(?<![\w./])/(?:[\w.@+-]+/)*[\w.@+-]*\w"
-)
-_FILE: Final = re.compile(
-    r"(?<![\w./@-])[\w-]+(?:\.[\w-]+)*\."
-    r"(?:py|pyi|rs|js|ts|tsx|jsx|json|jsonl|ya?ml|toml|md|rst|txt|csv|tsv|html?|css|scss|sh|bash"
-    r"|c|h|cc|cpp|hpp|java|kt|go|rb|php|sql|xml|ini|cfg|conf|env|lock|log|pdf|docx?|xlsx?|pptx?"
-    r"|png|jpe?g|gif|svg|zip|tar|gz|whl|so|dll|exe|db|sqlite|parquet|proto|ipynb|swift|vue)\b"
-    r"(?!\.\w)"
-)
-_INNER_DOT: Final = re.compile(r"\.[a-z]", re.I)
-_INNER_CAPITAL: Final = re.compile(rf"[a-z0-9][{_UPPER}]")
-_DIGIT: Final = re.compile(r"[0-9]")
-_HANDLE: Final = re.compile(r"(?<![\w@.])@([A-Za-z_][\w-]*)")
-_TAG: Final = re.compile(r"(?<![\w#&/])#([A-Za-z_][\w-]*)")
-_IDENTIFIER: Final = re.compile(
-    r"(?<![\w-])(?:[A-Z][A-Z0-9]*-\d+(?:-\d+)*"
-    rf"|(?=[^\W\d_])[^\W_]*[a-z0-9][{_UPPER}]\w*"
-    r"|[A-Z]{2,}[a-z]+[A-Z]\w*"
-    r"|_*[^\W_]+(?:_+[^\W_]+)+_*|__?[^\W_]+__?"
-    r"|v\d+(?:\.\d+)*(?:-[\w.]+)?|\d+(?:\.\d+){2,}(?:-[\w.]+)?)(?![\w])"
-)
 _TICKET: Final = re.compile(r"[A-Z][A-Z0-9]*-\d+(?:-\d+)*(?![\w])")
-_VERSIONED: Final = re.compile(rf"(?<![\w-])[{_UPPER}][\w+#]*\s+v?(?:\d+(?:\.\d+)+|(?<=v)\d+)\b")
 _CAPITAL_REST = r"(?:[\w&]|['’.-](?=[^\W_]))*"
 # A dot inside a run belongs to an initial or a title; any other ends the sentence.
 _ABBREVIATED = (
-    rf"(?:\.(?=\s[{_UPPER}])(?:(?<=\b[{_UPPER}]\.)|(?<=\b(?:Dr|Mr|Ms|St)\.)|(?<=\bMrs\.)"
+    rf"(?:\.(?=\s[{UPPER}])(?:(?<=\b[{UPPER}]\.)|(?<=\b(?:Dr|Mr|Ms|St)\.)|(?<=\bMrs\.)"
     r"|(?<=\bProf\.)))?"
 )
 _RUN: Final = re.compile(
     # the letter first, then what may not stand before it: so the search skips to capitals
-    rf"[{_UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}{_ABBREVIATED}"
-    rf"(?:\s+(?:(?:of|the|de|van|von)\s+){{0,2}}[{_UPPER}]{_CAPITAL_REST}{_ABBREVIATED})*"
+    rf"[{UPPER}](?<![\w@#/\\.'’-].){_CAPITAL_REST}{_ABBREVIATED}"
+    rf"(?:\s+(?:(?:of|the|de|van|von)\s+){{0,2}}[{UPPER}]{_CAPITAL_REST}{_ABBREVIATED})*"
 )
 _WORD: Final = re.compile(r"\S+")
 _QUOTED: Final = re.compile(
@@ -116,10 +61,6 @@ _QUOTED_WORDS_MAX: Final = 5
 _SINGLE_LETTERS_MIN: Final = 3
 
 
-def _name(text: str, start: int, end: int, type: str, confidence: float) -> Name:
-    return Name(name=text[start:end], start=start, end=end, type=type, confidence=confidence)
-
-
 def starts_sentence(text: str, start: int) -> bool:
     """Whether a word at this place is the first of a sentence.
 
@@ -132,85 +73,63 @@ def starts_sentence(text: str, start: int) -> bool:
     return start == 0 or text[start - 1] in _SENTENCE_END
 
 
-def _addresses(text: str) -> Iterator[Name]:
-    """E-mails, hosts, handles, tags, paths and files."""
-    if "@" in text:
-        for match in _EMAIL.finditer(text):
-            yield _name(text, *match.span(), "PERSON", 0.95)
-        for match in _HANDLE.finditer(text):
-            yield _name(text, *match.span(), "PERSON", 0.90)
-    if "#" in text:
-        for match in _TAG.finditer(text):
-            yield _name(text, *match.span(), "CONCEPT", 0.90)
-    slashed = "/" in text or "\\" in text
-    if slashed:
-        if "://" in text:
-            for match in _URL.finditer(text):
-                host = Name(
-                    name=match[1], start=match.start(), end=match.end(), type="ORG", confidence=0.95
-                )
-                yield host
-        for match in _PATH.finditer(text):
-            if _is_path(match[0]):
-                yield _name(text, *match.span(), "FILE", 0.95)
-    if _INNER_DOT.search(text) is not None:
-        for match in _FILE.finditer(text):
-            yield _name(text, *match.span(), "FILE", 0.95)
-        for match in _HOST.finditer(text):
-            yield _name(text, *match.span(), "ORG", 0.95)
-
-
-def _is_path(found: str) -> bool:
-    """`and/or` and `3/4` are no paths: a path is rooted, deep, or ends in an extension."""
-    if found[0] in "/~." or "\\" in found:
-        return any(char.isalpha() for char in found)
-    last = found.rsplit("/", 1)[-1]
-    deep = found.count("/") > 1 and any(char.isalpha() for char in found)
-    return deep or ("." in last and last[-1].isalpha() and not last[0].isdigit())
-
-
-def _identifiers(text: str) -> Iterator[Name]:
-    numbered = _DIGIT.search(text) is not None
-    if numbered or "_" in text or _INNER_CAPITAL.search(text) is not None:
-        for match in _IDENTIFIER.finditer(text):
-            yield _name(text, *match.span(), "SYSTEM", 0.90)
-    if not numbered:
-        return
-    for match in _VERSIONED.finditer(text):
-        first = match[0].split(maxsplit=1)[0]
-        if first.lower() not in NAME_STOPWORDS:
-            yield _name(text, *match.span(), "SYSTEM", 0.90)
-
-
 def _quoted(text: str) -> Iterator[Name]:
     for match in _QUOTED.finditer(text):
         inner = match[match.lastindex or 0]
         if 1 <= len(inner.split()) <= _QUOTED_WORDS_MAX and any(map(str.isalnum, inner)):
             start = match.start(match.lastindex or 0)
-            yield _name(text, start, start + len(inner), "UNTYPED", 0.75)
+            yield name_at(text, start, start + len(inner), "UNTYPED", 0.75)
 
 
 def _runs(text: str) -> Iterator[Name]:
     """Adjacent capitalised words, one such word, and acronyms."""
     for match in _RUN.finditer(text):
+        run, start = match[0], match.start()
         # most capitals only begin a sentence
-        if match[0].isalpha() and match[0].lower() in NAME_STOPWORDS:
+        if run.isalpha() and run.lower() in NAME_STOPWORDS:
             continue
-        words = [
-            (match.start() + word.start(), match.start() + word.end(), word[0])
-            for word in _WORD.finditer(match[0])
-        ]
-        initial = starts_sentence(text, match.start())
-        while words and _is_stop(words[0][2]):
-            words.pop(0)
-            initial = False
-        while words and words[0][2] in _INNER:
-            words.pop(0)
-        while words:
-            part, words = _cut(words)
-            if part:
-                yield from _run(text, part, initial)
-            initial = False
+        # and numbers are at the end of identifiers
+        if run[-1].isdigit() and _TICKET.fullmatch(run) is not None:
+            continue
+        parts = _AT_START if starts_sentence(text, start) else _INSIDE
+        for part in parts[run]:
+            yield _placed(text, start, part)
+
+
+# (start, end, type, confidence, opens, whether a cue before it makes it a place)
+_Part = tuple[int, int, str, float, bool, bool]
+
+
+def _placed(text: str, at: int, part: _Part) -> Name:
+    """The name that a part of a run is in its text."""
+    start, end, type, confidence, opens, local = part
+    start, end = at + start, at + end
+    if local and _word_before(text, start) in _PLACE_CUES:
+        type, confidence = "PLACE", 0.90
+    return Name(
+        name=text[start:end], start=start, end=end, type=type, confidence=confidence, opens=opens
+    )
+
+
+def _parts(run: str, initial: bool) -> tuple[_Part, ...]:
+    """The names in a run; `initial`: it begins a sentence."""
+    words = [(*word.span(), word[0]) for word in _WORD.finditer(run)]
+    while words and _is_stop(words[0][2]):
+        words.pop(0)
+        initial = False
+    while words and words[0][2] in _INNER:
+        words.pop(0)
+    found = list[_Part]()
+    while words:
+        part, words = _cut(words)
+        if part:
+            found += _part(run, part, initial)
+        initial = False
+    return tuple(found)
+
+
+_AT_START: Final = Remembered(lambda run: _parts(run, True))
+_INSIDE: Final = Remembered(lambda run: _parts(run, False))
 
 
 def _bare(word: str) -> str:
@@ -260,30 +179,23 @@ def _without_tail(words: _Spans) -> _Spans:
     return words
 
 
-def _run(text: str, words: _Spans, initial: bool) -> Iterator[Name]:
+def _part(run: str, words: _Spans, initial: bool) -> list[_Part]:
+    """These words of a run as a name, if they are one."""
     start, end = words[0][0], words[-1][1]
-    end -= len(text[start:end]) - len(_POSSESSIVE.sub("", text[start:end]))
-    if text[end - 1] == "." and words[-1][2].rstrip(".").lower() not in LEGAL_FORMS | TITLES:
+    end -= len(run[start:end]) - len(_POSSESSIVE.sub("", run[start:end]))
+    if run[end - 1] == "." and words[-1][2].rstrip(".").lower() not in LEGAL_FORMS | TITLES:
         end -= 1
     first, last = _bare(words[0][2]), _bare(words[-1][2])
     if len(words) > 1:
-        type, confidence = "UNTYPED", 0.80
+        type, confidence, local = "UNTYPED", 0.80, False
         if first in TITLES:
             type, confidence, initial = "PERSON", 0.90, False
         elif last in LEGAL_FORMS or last in _BODIES or (first in _BODIES and words[1][2] == "of"):
             type, confidence = "ORG", 0.90
-        elif last in _PLACES and _word_before(text, start) in _PLACE_CUES:
-            type, confidence = "PLACE", 0.90
-        yield Name(
-            name=text[start:end],
-            start=start,
-            end=end,
-            type=type,
-            confidence=confidence,
-            opens=initial and words[0][2][1:].islower(),
-        )
-        return
-    word = text[start:end]
+        else:
+            local = last in _PLACES
+        return [(start, end, type, confidence, initial and words[0][2][1:].islower(), local)]
+    word = run[start:end]
     letters = sum(map(str.isalpha, word))
     acronym = (
         len(word) >= 2
@@ -292,7 +204,8 @@ def _run(text: str, words: _Spans, initial: bool) -> Iterator[Name]:
         and (word.upper() == word or word[:-1].isupper())
     )
     if acronym or (not initial and letters >= _SINGLE_LETTERS_MIN):
-        yield _name(text, start, end, "UNTYPED", 0.75)
+        return [(start, end, "UNTYPED", 0.75, False, False)]
+    return []
 
 
 def _word_before(text: str, start: int) -> str:
@@ -309,16 +222,13 @@ def without_first(text: str, name: Name) -> list[Name]:
         >>> [left.name for left in without_first("Deploy Grand Harbor today", name)]
         ['Grand Harbor']
     """
-    words = [
-        (name.start + word.start(), name.start + word.end(), word[0])
-        for word in _WORD.finditer(name.name)
-    ][1:]
+    words = [(*word.span(), word[0]) for word in _WORD.finditer(name.name)][1:]
     while words and (words[0][2] in _INNER or _is_stop(words[0][2])):
         words.pop(0)
     # "Acme Ltd" is no "Ltd", whatever else is called acme
     if not words or all(_bare(word[2]) in LEGAL_FORMS | _BODIES | _PLACES for word in words):
         return [name]
-    return list(_run(text, words, False))
+    return [_placed(text, name.start, part) for part in _part(name.name, words, False)]
 
 
 def chosen(found: list[Name]) -> list[Name]:
@@ -338,8 +248,8 @@ def chosen(found: list[Name]) -> list[Name]:
 
 def candidates(text: str) -> list[Name]:
     """What every pattern finds, overlaps included and in no order."""
-    found = list(_addresses(text))
-    found += _identifiers(text)
+    found = list(addresses(text))
+    found += identifiers(text)
     found += _runs(text)
     if not _QUOTES.isdisjoint(text):
         found += _quoted(text)

@@ -17,8 +17,9 @@ _OWN_BIT: Final = 1 << 13
 _NAMES_AT: Final = 14
 _NAMES_MOST: Final = 3
 
+_DIGIT: Final = re.compile(r"\d")
 _NUMBER: Final = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred"
+    r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred"
     r"|thousand|million|once|twice)\b",
     re.I,
 )
@@ -46,7 +47,7 @@ def features(content: str) -> int:
     bits = min(len(content), _LENGTH_MOST)
     if "?" in content:
         bits |= _QUESTION
-    if _NUMBER.search(content) is not None:
+    if _DIGIT.search(content) is not None or _NUMBER.search(content) is not None:
         bits |= _NUMBER_BIT
     if _OWN.search(content) is not None:
         bits |= _OWN_BIT

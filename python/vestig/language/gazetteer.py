@@ -30,7 +30,7 @@ __all__ = [
 Hit = tuple[int, int, str, str]
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
+class Known(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An entity as the gazetteer sees it. The oldest has the least `order`."""
 
     id: str
@@ -39,7 +39,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     order: tuple[int, str] = (0, "")
 
 
-class Mentioned(msgspec.Struct, frozen=True, kw_only=True):
+class Mentioned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A name in a text: as written there, or as stored when `entity` is known.
 
     Attributes:
@@ -59,7 +59,7 @@ class Mentioned(msgspec.Struct, frozen=True, kw_only=True):
 # --- what the words of a text are known as ---------------------------------------------------
 
 
-class _Match(msgspec.Struct, frozen=True):
+class _Match(msgspec.Struct, frozen=True, gc=False):
     """A stretch of the text that is a known name, in these or other capitals."""
 
     start: int
@@ -77,7 +77,7 @@ def _matches(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) 
         entity = known.get(id)
         if entity is None:
             continue
-        start, end = reading.spans[first][0], reading.spans[first + count - 1][1]
+        start, end = reading.starts[first], reading.ends[first + count - 1]
         if start < 0:
             if first != reading.title_from or first + count != len(reading.words):
                 continue
@@ -88,10 +88,12 @@ def _matches(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) 
         if not written.strip():
             continue
         norm = norm_name(stored)
-        # words on both sides of a dash or quotation mark are no name, but for a title's own
-        if start >= 0 and norm_name(written) != norm:
-            continue
-        same = cased_name(written) == cased_name(stored)
+        same = written == stored
+        if not same:
+            # words on both sides of a dash or quotation mark are no name, but for a title's own
+            if start >= 0 and norm_name(written) != norm:
+                continue
+            same = cased_name(written) == cased_name(stored)
         opens = same and count == 1 and start >= 0 and only_opens(reading.text, start, end)
         found.append(_Match(start, end, count, norm, entity, same, opens))
     return found
@@ -224,6 +226,8 @@ def _without_openers(reading: Reading, common: Collection[str]) -> list[Name]:
 def _one(group: Sequence[_Match], type: str) -> Known:
     """Whom a name means: the entity of the type that the rules see, else the only typed one, else
     the untyped one, else the oldest."""
+    if len(group) == 1:
+        return group[0].known
     entities = {match.known.id: match.known for match in group}.values()
     same = [entity for entity in entities if entity.type == type != UNTYPED]
     typed = [entity for entity in entities if entity.type != UNTYPED]

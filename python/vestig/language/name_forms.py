@@ -7,6 +7,7 @@ from typing import Final
 
 from vestig.errors import ValidationError
 from vestig.language.listed import listed
+from vestig.language.remembering import Remembered
 
 __all__ = [
     "LEGAL_FORMS",
@@ -35,7 +36,7 @@ def norm_name(name: str) -> str:
         >>> norm_name("PostgreSQL."), norm_name('"C++"'), norm_name(".NET")
         ('postgresql', 'c++', '.net')
     """
-    return cased_name(name.lower())
+    return _NORM[name]
 
 
 def cased_name(name: str) -> str:
@@ -48,6 +49,10 @@ def cased_name(name: str) -> str:
         >>> cased_name(" (Ada  Lovelace), ")
         'Ada Lovelace'
     """
+    return _CASED[name]
+
+
+def _cased(name: str) -> str:
     # most names are words and single spaces
     if name.replace(" ", "").isalnum() and "  " not in name:
         return name.strip(" ")
@@ -56,6 +61,10 @@ def cased_name(name: str) -> str:
         raise ValidationError("name", name, "a name with at least one visible character")
     start, end = trimmed(whole)
     return whole[start:end] if start < end else whole
+
+
+_CASED: Final = Remembered(_cased)
+_NORM: Final = Remembered(lambda name: _cased(name.lower()))
 
 
 def trimmed(text: str) -> tuple[int, int]:

@@ -12,6 +12,7 @@ import msgspec
 from vestig.language.entities import Name, candidates, starts_sentence, title_name
 from vestig.language.name_forms import trimmed, without_possessive
 from vestig.language.ontology import UNTYPED
+from vestig.language.remembering import Remembered
 from vestig.language.stopwords import NAME_STOPWORDS
 
 __all__ = ["NOTHING", "Forms", "Reading", "first_word", "is_generic", "only_opens", "read"]
@@ -25,7 +26,6 @@ NOTHING: Final[Forms] = ("", "", "", "")
 # Words end at whitespace and at marks that no name holds.
 _WORD: Final = re.compile(r"[^\s“”„«»‹›—–…|]+")  # noqa: RUF001
 _PARTS: Final = re.compile(r"[^/\\,;=]+")
-_CLOSING: Final = frozenset(",.;:!?)]\"'")
 _PARTED: Final = re.compile(r"[/\\,;=](?=.)")
 
 
@@ -34,7 +34,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         words: forms to look up; those of the title come last, behind `NOTHING`.
-        spans: where each of `words` stands, (-1, -1) in the title and between.
+        starts, ends: where each of `words` stands in the text, half-open; -1 in the title and
+            between.
         title_from: the place of the title's first word in `words`; None without a title.
         openers: lower-cased words that begin a sentence with a capital, to be asked for.
     """
@@ -43,7 +44,8 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     title: Name | None
     found: tuple[Name, ...]
     words: tuple[Forms, ...]
-    spans: tuple[tuple[int, int], ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
     title_from: int | None
     openers: tuple[str, ...]
 
@@ -68,49 +70,46 @@ def read(
     """
     found = tuple(_called(_named_in(text), types)) if rules else ()
     named = title_name(title) if rules else None
-    words, spans, parts = list[Forms](), list[tuple[int, int]](), list[re.Match[str]]()
+    words, starts, ends = list[Forms](), list[int](), list[int]()
+    parts = list[tuple[str, int]]()
+    openers = dict.fromkeys([first_word(name) for name in found if name.opens])
     for match in _WORD.finditer(text):
-        word = match[0]
-        low, at = word.lower(), match.start()
-        if word.isalnum():
-            words.append((low, low, low, low))
-            spans.append((at, at + len(word)))
-        elif word[-1] in _CLOSING and word[:-1].isalnum():
-            words.append((low, low, low[:-1], low[:-1]))
-            spans.append((at, at + len(word) - 1))
-        else:
-            _add(words, spans, word, at)
-            if _PARTED.search(word) is not None:
-                parts.append(match)
-    for match in parts:
+        word, at = match[0], match.start()
+        forms, first, last, parted, may_open = _SEEN[word]
+        words.append(forms)
+        starts.append(at + first)
+        ends.append(at + last)
+        if parted:
+            parts.append((word, at))
+        if may_open and starts_sentence(text, at + first):
+            openers[forms[3]] = None
+    for word, at in parts:
         words.append(NOTHING)
-        spans.append((-1, -1))
-        for part in _PARTS.finditer(match[0]):
-            _add(words, spans, part[0], match.start() + part.start())
-            words.append(NOTHING)
-            spans.append((-1, -1))
+        starts.append(-1)
+        ends.append(-1)
+        for part in _PARTS.finditer(word):
+            forms, first, last, _, may_open = _seen(part[0])
+            start = at + part.start()
+            words += (forms, NOTHING)
+            starts += (start + first, -1)
+            ends += (start + last, -1)
+            if may_open and starts_sentence(text, start + first):
+                openers[forms[3]] = None
     title_from = None
     if named is not None:
         words.append(NOTHING)
         title_from = len(words)
-        for match in _WORD.finditer(named.name):
-            _add(words, [], match[0], 0)
-        spans += [(-1, -1)] * (len(words) - len(spans))
-    openers = dict.fromkeys(first_word(name) for name in found if name.opens)
-    for (_, _, _, alone), (start, end) in zip(words, spans, strict=True):
-        if (
-            start >= 0
-            and not alone.startswith(text[start : start + 1])
-            and alone not in NAME_STOPWORDS
-            and only_opens(text, start, end)
-        ):
-            openers[alone] = None
+        words += [_seen(match[0])[0] for match in _WORD.finditer(named.name)]
+        missing = len(words) - len(starts)
+        starts += [-1] * missing
+        ends += [-1] * missing
     return Reading(
         text=text,
         title=named,
         found=found,
         words=tuple(words),
-        spans=tuple(spans),
+        starts=tuple(starts),
+        ends=tuple(ends),
         title_from=title_from,
         openers=tuple(openers),
     )
@@ -132,16 +131,34 @@ def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
     return [msgspec.structs.replace(name, type=types.get(name.type, UNTYPED)) for name in names]
 
 
-def _add(words: list[Forms], spans: list[tuple[int, int]], word: str, at: int) -> None:
+# forms, where the bare word begins and ends in the written one, whether it has parts that marks
+# divide, and whether it is an ordinary word that may have its capital from a sentence it begins
+_Seen = tuple[Forms, int, int, bool, bool]
+
+
+def _seen(word: str) -> _Seen:
+    """What one word comes to, wherever it stands."""
     low = word.lower()
+    if word.isalnum():
+        return (low, low, low, low), 0, len(word), False, _may_open(word, low)
     start, end = trimmed(word)
     while True:
         own = without_possessive(word[start:end])
         if start + len(own) == end:
             break
         end = start + trimmed(own)[1]
-    words.append((low, word[start:].lower(), word[:end].lower(), word[start:end].lower()))
-    spans.append((at + start, at + end))
+    bare = word[start:end]
+    alone = bare.lower()
+    forms = (low, word[start:].lower(), word[:end].lower(), alone)
+    return forms, start, end, _PARTED.search(word) is not None, _may_open(bare, alone)
+
+
+_SEEN: Final = Remembered(_seen)
+
+
+def _may_open(bare: str, alone: str) -> bool:
+    capital = bare[:1].isupper() and bare[1:].islower()
+    return capital and not alone.startswith(bare[:1]) and alone not in NAME_STOPWORDS
 
 
 def first_word(name: Name) -> str:
@@ -157,6 +174,13 @@ def is_generic(name: str) -> bool:
         >>> [is_generic(name) for name in ("after", "and the", " or ", "eventual consistency")]
         [True, True, True, False]
     """
+    return _GENERIC[name]
+
+
+def _is_generic(name: str) -> bool:
     if name != name.strip() or (name.islower() and name.isalpha()):
         return True
     return all(word in NAME_STOPWORDS for word in name.lower().split())
+
+
+_GENERIC: Final = Remembered(_is_generic)

@@ -84,8 +84,9 @@ def lowered(text: str) -> str:
 
 def _may_hold(lower: str) -> bool:
     """A cheap sieve: False only for texts without any expression."""
-    if any(word in lower for word in WORD_TRIGGERS):
-        return True
+    for word in WORD_TRIGGERS:
+        if word in lower:
+            return True
     if DIGIT.search(lower) is None:
         return False
     return DIGIT_TRIGGER.search(lower) is not None or any(word in lower for word in MONTH_TRIGGERS)

@@ -137,7 +137,10 @@ WORD_TRIGGERS: Final = (
 # … and one of these, or this pattern, in every other. Short months stand beside a number.
 MONTH_TRIGGERS: Final = tuple(name[:3] for name in _FULL_MONTHS)
 DIGIT: Final = re.compile("[0-9]")
-DIGIT_TRIGGER: Final = re.compile(r"[0-9](?:[0-9]{3}|:[0-9]{2}|\s?[ap]\.?\s?m\b)|q[1-4]")
+# A year has four digits, and no more beside them.
+DIGIT_TRIGGER: Final = re.compile(
+    r"[0-9](?:(?<!\d\d)\d{3}(?!\d)|:[0-9]{2}|\s?[ap]\.?\s?m\b)|q[1-4]"
+)
 
 # What stands directly before an expression.
 CUE: Final = re.compile(

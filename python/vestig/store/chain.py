@@ -25,7 +25,10 @@ __all__ = ["DIGEST_BYTES", "Link", "RetiredDigests", "Salts", "digest", "digests
 DIGEST_BYTES: Final = 16
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder().decode
-_PERSON: Final = {table: table.encode() for table in CHAINED}
+# Copied for every row: setting up a hash costs more than hashing a row.
+_HASHES: Final = {
+    table: blake2b(digest_size=DIGEST_BYTES, person=table.encode()) for table in CHAINED
+}
 
 
 def digest(table: str, values: Sequence[Any]) -> bytes:
@@ -33,7 +36,9 @@ def digest(table: str, values: Sequence[Any]) -> bytes:
 
     MessagePack keeps NULL, integers, floats, text and bytes apart, so no two rows share bytes.
     """
-    return blake2b(_encode(values), digest_size=DIGEST_BYTES, person=_PERSON[table]).digest()
+    hash = _HASHES[table].copy()
+    hash.update(_encode(values))
+    return hash.digest()
 
 
 def genesis(store_uuid: bytes) -> bytes:
@@ -80,11 +85,23 @@ class Link:
         self._written: dict[str, dict[bytes, None]] = {}
         self._retired: dict[str, dict[bytes, None]] = {}
         self.touched: set[int] = set()
+        # The new rows by table, where somebody wants them, as long as there are only new ones.
+        self.fresh: dict[str, list[Sequence[Any]]] | None = None
 
     def wrote(self, table: str, values: Sequence[Any]) -> None:
         """A new row."""
-        self._written.setdefault(table, {})[digest(table, values)] = None
-        self._counts[TABLE_CODES[table]] += 1
+        self.wrote_all(table, (values,))
+
+    def wrote_all(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """New rows."""
+        written, begun = self._written.setdefault(table, {}), _HASHES[table]
+        for values in rows:
+            hash = begun.copy()
+            hash.update(_encode(values))
+            written[hash.digest()] = None
+        self._counts[TABLE_CODES[table]] += len(rows)
+        if self.fresh is not None:
+            self.fresh.setdefault(table, []).extend(rows)
 
     def replaced(self, table: str, old: Sequence[Any], new: Sequence[Any]) -> None:
         """A row version and its successor."""
@@ -97,6 +114,7 @@ class Link:
         self._counts[TABLE_CODES[table]] -= 1
 
     def _retire(self, table: str, old: Sequence[Any]) -> None:
+        self.fresh = None
         gone = digest(table, old)
         written = self._written.get(table, {})
         if gone in written:

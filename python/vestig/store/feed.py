@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +30,7 @@ from vestig.store.schema import INDEX, columns_sql
 from vestig.store.token_rows import stored_pieces
 from vestig.types import EventType, Kind, OriginType, Stability, Status
 
-__all__ = ["STORING", "projection_rows"]
+__all__ = ["STORING", "Parts", "memory_row", "projection_rows"]
 
 _BATCH: Final = 2_048
 _KIND: Final = {member.value: code for code, member in enumerate(Kind)}
@@ -110,20 +110,20 @@ def _selections(rows: list[int]) -> Iterator[Selection]:
         yield (part[0], part[-1] + 1) if dense else part
 
 
-class _Parts(NamedTuple):
+class Parts(NamedTuple):
     """What hangs on the memories of a batch, by their rows."""
 
-    vectors: dict[int, tuple[Any, ...]]
-    tokens: dict[int, tuple[Any, ...]]
-    events: dict[int, list[tuple[Any, ...]]]
-    questions: dict[int, list[tuple[Any, ...]]]
+    vectors: Mapping[int, Sequence[Any]]
+    tokens: Mapping[int, Sequence[Any]]
+    events: Mapping[int, Sequence[Sequence[Any]]]
+    questions: Mapping[int, Sequence[Sequence[Any]]]
     edges: NodeEdges
 
 
 def _batch(conn: apsw.Connection, selection: Selection, proof: Proof) -> Iterator[ProjectionRow]:
     memories = list(select(conn, _MEMORIES, selection, ' ORDER BY "row"'))
     order = ' ORDER BY memory, "row"'
-    parts = _Parts(
+    parts = Parts(
         {row[1]: row for row in select(conn, _VECTORS, selection)},
         {row[1]: row for row in select(conn, _TOKENS, selection)},
         by_node(select(conn, _EVENTS, selection, order), _E["memory"]),
@@ -137,10 +137,11 @@ def _batch(conn: apsw.Connection, selection: Selection, proof: Proof) -> Iterato
         seqs.update(row[seq_at] for rows in groups.values() for row in rows)
     proof.load(seqs | parts.edges.seqs())
     for memory in memories:
-        yield _row(memory, parts, proof)
+        yield memory_row(memory, parts, proof)
 
 
-def _row(memory: tuple[Any, ...], parts: _Parts, proof: Proof) -> ProjectionRow:
+def memory_row(memory: Sequence[Any], parts: Parts, proof: Proof) -> ProjectionRow:
+    """A memory as the projection holds it."""
     (
         number, id, seq, wseq, content, author, namespace, scope, kind, status, role,
         session_id, sequence, origin, stability, pinned, t_valid, t_invalid, t_created,

@@ -5,7 +5,7 @@ Every row is checked against the chain, as in `feed`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
@@ -32,6 +32,7 @@ __all__ = [
     "NodeEdges",
     "Selection",
     "by_node",
+    "entity_row",
     "entity_rows",
     "read_edges",
     "select",
@@ -109,7 +110,7 @@ class NodeEdges(NamedTuple):
     """Rows of the edges that start at nodes of one kind."""
 
     prefix: str
-    rows: dict[int, list[tuple[Any, ...]]]
+    rows: Mapping[int, Sequence[Sequence[Any]]]
 
     def seqs(self) -> set[int]:
         """The transactions that wrote them as they are."""
@@ -144,12 +145,13 @@ def entity_rows(
     seqs.update(row[2] for row in vectors.values())
     proof.load(seqs | edges.seqs())
     for entity in entities:
-        yield _entity(entity, vectors.get(entity[1]), edges, proof)
+        yield entity_row(entity, vectors.get(entity[1]), edges, proof)
 
 
-def _entity(
-    entity: tuple[Any, ...], vector: tuple[Any, ...] | None, edges: NodeEdges, proof: Proof
+def entity_row(
+    entity: Sequence[Any], vector: Sequence[Any] | None, edges: NodeEdges, proof: Proof
 ) -> ProjectionRow:
+    """An entity as the projection holds it."""
     (
         number, id, namespace, seq, wseq, entity_type, name, norm_key, aliases, created, expired,
     ) = _OUT(entity)  # fmt: skip
@@ -182,7 +184,7 @@ def _names(norm: str, name: str, aliases: str) -> list[tuple[str, str]]:
 
 
 def stored_questions(
-    rows: Iterable[tuple[Any, ...]], id: bytes, proof: Proof
+    rows: Iterable[Sequence[Any]], id: bytes, proof: Proof
 ) -> tuple[list[bytes], int]:
     """Vectors of a memory's questions in order, and the newest seq that wrote one (0: none)."""
     vectors: list[tuple[int, bytes]] = []

@@ -8,7 +8,7 @@ from typing import Any, Final
 import apsw
 
 from vestig.errors import ValidationError
-from vestig.graph import EntityListing, Mentioned
+from vestig.graph import EntityListing, Mentioned, NamedEntity
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.store.faults import store_faults
 from vestig.store.graph_rows import EDGE_FIELDS, ENTITY_SELECT, edge_of, entity_of
@@ -102,6 +102,35 @@ class GraphReads:
             )
             found = [entity_of(row, self._where) for row in rows]
         return {entity.norm_key: entity for entity in found}
+
+    def entity_ids_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, str]:
+        """norm_key → id of the unexpired entity that has it."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT norm_key, id FROM entities"
+                " WHERE expired_us IS NULL AND namespace = ? AND norm_key IN (?*)",
+                tuple(dict.fromkeys(norm_keys)),
+                (namespace,),
+            )
+            return {key: id_text("ent", id) for key, id in rows}
+
+    def named_entities(self, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
+        """The known ones of these full ids, expired ones too, in no order."""
+        keys = known_ids(ids, "ent")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT e.id, e.entity_type, e.canonical_name, e.seq, e.expired_us,"
+                ' (SELECT id FROM entities WHERE "row" = e.merged_into)'
+                " FROM entities e WHERE +e.namespace = ? AND e.id IN (?*)",
+                tuple(keys),
+                (namespace,),
+            )
+            return [
+                (keys[id], type, name, seq, expired, None if into is None else id_text("ent", into))
+                for id, type, name, seq, expired, into in rows
+            ]
 
     def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:
         """One page with the number of memories that mention each; most mentions first, then

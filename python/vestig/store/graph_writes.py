@@ -41,6 +41,10 @@ _EDGE_INSERT: Final = f"{INSERT['edges']} ON CONFLICT DO NOTHING"
 _EDGE_KEY: Final = ("from_row", "edge_type", "to_row", "relation", "expired_seq")
 _KEY_AT: Final = tuple(INDEX["edges"][column] for column in _EDGE_KEY)
 _THIS_EDGE: Final = " AND ".join(f"{column} = ?" for column in _EDGE_KEY)
+_BETWEEN: Final = (
+    f"SELECT {columns_sql('edges')} FROM edges WHERE from_row = ? AND edge_type = ?"
+    " AND to_row = ? AND relation = '' AND expired_seq = 0"
+)
 _START_TABLE: Final = tuple(NODE_TABLES.get(start) for start, _end in EDGE_ENDS)
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
@@ -112,6 +116,7 @@ class GraphWriter:
         for new in entities:
             if new.norm_key in known:
                 self._rows[new.id] = known[new.norm_key]
+                self._link.fresh = None
                 self._learn(known[new.norm_key], new)
                 continue
             values = entity_row(
@@ -126,7 +131,9 @@ class GraphWriter:
             self._link.touched.add(-row)
             self._rows[new.id] = known[new.norm_key] = row
             if new.embedding is not None:
-                self._entity_vector(row, new.model, new.embedding)
+                vector = (self._salts.take(), row, self._seq, new.model, new.embedding)
+                self._conn.execute(INSERT["entity_vectors"], vector)
+                self._link.wrote("entity_vectors", vector)
             row += 1
 
     def _learn(self, row: int, new: NewEntity) -> None:
@@ -252,14 +259,10 @@ class GraphWriter:
 
     def patch_edges(self, changes: Sequence[EdgePatch]) -> None:
         """New values of unexpired edges, found by their ends."""
-        sql = (
-            f"SELECT {columns_sql('edges')} FROM edges WHERE from_row = ? AND edge_type = ?"
-            " AND to_row = ? AND relation = '' AND expired_seq = 0"
-        )
         for patch in changes:
             code = EDGE_CODES[patch.edge_type]
             ends = (self._row_of(patch.from_id), code, self._row_of(patch.to_id))
-            for old in fetch(self._conn, sql, ends):
+            for old in fetch(self._conn, _BETWEEN, ends):
                 if patch.expired:
                     self._replace_edge(old, expired_seq=self._seq, t_expired_us=self._recorded_us)
                     continue
@@ -330,9 +333,10 @@ class GraphWriter:
                 self._link.wrote("edges", values)
                 self._touch_start(values)
         if sure:
-            self._conn.executemany(INSERT["edges"], sure.values())
-            for values in sure.values():
-                self._link.wrote("edges", values)
+            rows = list(sure.values())
+            self._conn.executemany(INSERT["edges"], rows)
+            self._link.wrote_all("edges", rows)
+            for values in rows:
                 self._touch_start(values)
 
     def _edge(self, new: NewEdge) -> tuple[Any, ...]:

@@ -12,6 +12,11 @@ from vestig.ids import id_bytes, is_full_id
 __all__ = ["each", "fetch", "id_range", "known_ids", "next_row", "rows_of", "select_in"]
 
 _CHUNK_MAX: Final = 512
+# The greatest number of what was forgotten, behind that of what is there.
+_FORGOTTEN: Final = {
+    "memories": ', (SELECT IFNULL(MAX("row"), 0) FROM tombstones)',
+    "entities": ', (SELECT -IFNULL(MIN("row"), 0) FROM tombstones)',
+}
 
 
 def fetch(conn: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Any]:
@@ -41,11 +46,8 @@ def select_in(
 def next_row(conn: apsw.Connection, table: str) -> int:
     """The number of a new row. That of a forgotten memory or entity is never given again: who
     read it before would take the next one for it."""
-    last = [fetch(conn, f'SELECT IFNULL(MAX("row"), 0) FROM {table}')[0][0]]
-    if table == "memories":
-        last += fetch(conn, 'SELECT IFNULL(MAX("row"), 0) FROM tombstones')[0]
-    elif table == "entities":
-        last += fetch(conn, 'SELECT -IFNULL(MIN("row"), 0) FROM tombstones')[0]
+    forgotten = _FORGOTTEN.get(table, "")
+    last = fetch(conn, f'SELECT (SELECT IFNULL(MAX("row"), 0) FROM {table}){forgotten}')[0]
     return int(max(last)) + 1
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from vestig import _core
 from vestig._core import similar_within
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
-from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest
+from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest, WriteTransaction
 from vestig.store.merging import SEGMENTS_MAX, Merger, why
 from vestig.types import Degradation
 
@@ -223,15 +223,17 @@ class ProjectionKeeper:
                 progress(done, None)
         self.core.apply([], view.seq, view.head)
 
-    def after_commit(self) -> list[Degradation]:
-        """Brings this process up to its own commit and publishes a long tail.
+    def after_commit(self, txn: WriteTransaction | None = None) -> list[Degradation]:
+        """Brings this process up to its own commit and publishes a long tail. `txn`: the one
+        that was committed, whose rows need not be read again.
 
         The commit is durable already: what fails here is a degradation, never an error.
         """
         self._wrote = True
         try:
-            with self._ledger.read() as view:
-                self.align(view)
+            if txn is None or not self._take(txn):
+                with self._ledger.read() as view:
+                    self.align(view)
         except VestigError as error:
             self.report("projection_stale", f"not brought up to date ({type(error).__name__})")
         if self.core.tail_rows >= TAIL_ROWS_MAX and not self._read_only:
@@ -240,6 +242,18 @@ class ProjectionKeeper:
             if self._publications >= _PUBLICATIONS_MIN and self.core.segments > SEGMENTS_MAX:
                 self.merger.wake()
         return self.take_degraded()
+
+    def _take(self, txn: WriteTransaction) -> bool:
+        """Adds what a transaction wrote to a projection that stands just before it; False when
+        it must be read."""
+        rows = txn.fresh_rows()
+        if rows is None or txn.applied is None:
+            return False
+        with self._lock:
+            fits = self.core.applied_seq == txn.seq and self.core.chain_head == txn.head
+            if fits:
+                self.core.apply(rows, *txn.applied, [])
+        return fits
 
     def _publish(self, compact: bool) -> None:
         try:

@@ -20,6 +20,7 @@ UUID: Final = "uuid"
 IDENTITY: Final = "embedding"
 # The store that an export first came from.
 ORIGIN: Final = "origin"
+_LOOSE: Final = f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL"
 
 
 def setting(conn: apsw.Connection, name: str) -> bytes | None:
@@ -39,7 +40,7 @@ def keep(conn: apsw.Connection, name: str, value: bytes) -> None:
 
 def take_into_chain(conn: apsw.Connection, link: chain.Link, seq: int) -> None:
     """Settings that were written since the last link become part of this one."""
-    rows = fetch(conn, f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL")
+    rows = fetch(conn, _LOOSE)
     for salt, name, value, _seq in rows:
         conn.execute("UPDATE meta SET seq = ? WHERE name = ?", (seq, name))
         link.wrote("meta", (salt, name, value, seq))

@@ -21,9 +21,10 @@ from vestig.changes import (
 )
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
-from vestig.ports import Pieces, UniquenessCollision
+from vestig.ports import Pieces, ProjectionRow, UniquenessCollision
 from vestig.store import chain, lookups, patches, removing, settings
 from vestig.store.faults import store_faults
+from vestig.store.fresh_feed import fresh_rows
 from vestig.store.graph_writes import GraphWriter
 from vestig.store.lookups import fetch, rows_of
 from vestig.store.reads import SqliteView
@@ -58,6 +59,7 @@ class SqliteTransaction(SqliteView):
         self._namespace = ""
         self._rows: dict[str, int] = {}
         self._fresh: set[int] = set()
+        self._link: chain.Link | None = None
 
     def apply(self, changes: ChangeSet) -> int:
         """Writes one change set and returns the new seq. May be called once.
@@ -70,6 +72,7 @@ class SqliteTransaction(SqliteView):
         assert self.applied is None, "apply may be called once"
         self._namespace = changes.namespace
         link = self.new_link()
+        link.fresh = {}
         with store_faults(self._where):
             self._sources(link, changes.sources)
             self._find_rows(changes)
@@ -88,7 +91,16 @@ class SqliteTransaction(SqliteView):
             self._supersessions(link, changes.supersessions)
             self._jobs(changes.jobs)
             self.close_link(link)
+        self._link = link
         return self._new_seq
+
+    def fresh_rows(self) -> list[ProjectionRow] | None:
+        """What `apply` wrote, as the projection holds it; None when it did more than write new
+        memories and entities, so that they must be read."""
+        link, self._link = self._link, None
+        if link is None or link.fresh is None:
+            return None
+        return fresh_rows(link.fresh, link.touched, self._rows, self._new_seq)
 
     def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removing.Removed:
         """Removes these memories and all that hangs on them (L-10). Instead of `apply`, once.
@@ -195,7 +207,8 @@ class SqliteTransaction(SqliteView):
         wanted.difference_update([new.id for new in changes.memories], self._rows)
         for prefix, table in NODE_TABLES.items():
             keys = _keys(wanted, f"{prefix}_")
-            self._rows.update(rows_of(self._conn, table, self._namespace, keys))
+            if keys:
+                self._rows.update(rows_of(self._conn, table, self._namespace, keys))
 
     def _row_of(self, id: str) -> int:
         row = self._rows.get(id)

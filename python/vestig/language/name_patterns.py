@@ -1,0 +1,146 @@
+"""Names that their characters give away: addresses, paths, files, identifiers (G-03)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from vestig.language.stopwords import NAME_STOPWORDS
+
+__all__ = ["UPPER", "Name", "addresses", "identifiers", "name_at"]
+
+
+class Name(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A name as written (G-03).
+
+    Attributes:
+        name: the words, without a final `'s`.
+        start, end: code point offsets, half-open; both -1 for a title given beside the text.
+        type: an entity type of G-01, or `UNTYPED`.
+        confidence: 0-1, that of the pattern.
+        opens: whether several capitalised words begin a sentence, so that the first may have its
+            capital from there.
+    """
+
+    name: str
+    start: int
+    end: int
+    type: str
+    confidence: float
+    opens: bool = False
+
+
+# Capitals, as part of a pattern.
+UPPER: Final = "".join(chr(code) for code in range(0x530) if chr(code).isupper())
+
+_EMAIL: Final = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b")
+_URL: Final = re.compile(
+    r"(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*://([\w.-]*\w)(?::\d+)?(?:[/?#][^\s\"<>]*)?", re.I
+)
+_HOST: Final = re.compile(
+    r"(?<![\w@./-])(?:www\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|dev|ai|edu|gov)\b"
+    r"(?![\w/]|\.\w)",
+    re.I,
+)
+_PATH: Final = re.compile(
+    r"(?<![\w./~@+-])(?:~?/|\.{1,2}/|[A-Za-z]:\\)?(?:[\w.@+-]+[/\\])+[\w.@+-]*\w"
+    r"|(?<![\w./])/(?:[\w.@+-]+/)*[\w.@+-]*\w"
+)
+_FILE: Final = re.compile(
+    r"(?<![\w./@-])[\w-]+(?:\.[\w-]+)*\."
+    r"(?:py|pyi|rs|js|ts|tsx|jsx|json|jsonl|ya?ml|toml|md|rst|txt|csv|tsv|html?|css|scss|sh|bash"
+    r"|c|h|cc|cpp|hpp|java|kt|go|rb|php|sql|xml|ini|cfg|conf|env|lock|log|pdf|docx?|xlsx?|pptx?"
+    r"|png|jpe?g|gif|svg|zip|tar|gz|whl|so|dll|exe|db|sqlite|parquet|proto|ipynb|swift|vue)\b"
+    r"(?!\.\w)"
+)
+_INNER_DOT: Final = re.compile(r"\.[a-z]", re.I)
+_INNER_CAPITAL: Final = re.compile(rf"[a-z0-9][{UPPER}]")
+_DIGIT: Final = re.compile(r"[0-9]")
+# What every identifier has: a digit, `_`, or a capital inside
+_SIGN: Final = re.compile(rf"[\d_{UPPER}](?:(?<=[\d_])|(?<=[a-z0-9].))")
+# What every version has, each beginning with a letter of its own, so that the search is short
+_DECIMAL: Final = re.compile(r"\.\d")
+_NUMBERED_V: Final = re.compile(r"v\d")
+_SPACE: Final = re.compile(r"\s")
+_HANDLE: Final = re.compile(r"(?<![\w@.])@([A-Za-z_][\w-]*)")
+_TAG: Final = re.compile(r"(?<![\w#&/])#([A-Za-z_][\w-]*)")
+_IDENTIFIER: Final = re.compile(
+    r"(?<![\w-])(?:[A-Z][A-Z0-9]*-\d+(?:-\d+)*"
+    rf"|(?=[^\W\d_])[^\W_]*[a-z0-9][{UPPER}]\w*"
+    r"|[A-Z]{2,}[a-z]+[A-Z]\w*"
+    r"|_*[^\W_]+(?:_+[^\W_]+)+_*|__?[^\W_]+__?"
+    r"|v\d+(?:\.\d+)*(?:-[\w.]+)?|\d+(?:\.\d+){2,}(?:-[\w.]+)?)(?![\w])"
+)
+_VERSIONED: Final = re.compile(rf"(?<![\w-])[{UPPER}][\w+#]*\s+v?(?:\d+(?:\.\d+)+|(?<=v)\d+)\b")
+
+
+def name_at(text: str, start: int, end: int, type: str, confidence: float) -> Name:
+    """The name that stands at a place of the text."""
+    return Name(name=text[start:end], start=start, end=end, type=type, confidence=confidence)
+
+
+def addresses(text: str) -> Iterator[Name]:
+    """E-mails, hosts, handles, tags, paths and files."""
+    if "@" in text:
+        for match in _EMAIL.finditer(text):
+            yield name_at(text, *match.span(), "PERSON", 0.95)
+        for match in _HANDLE.finditer(text):
+            yield name_at(text, *match.span(), "PERSON", 0.90)
+    if "#" in text:
+        for match in _TAG.finditer(text):
+            yield name_at(text, *match.span(), "CONCEPT", 0.90)
+    slashed = "/" in text or "\\" in text
+    if slashed:
+        if "://" in text:
+            for match in _URL.finditer(text):
+                host = Name(
+                    name=match[1], start=match.start(), end=match.end(), type="ORG", confidence=0.95
+                )
+                yield host
+        for match in _PATH.finditer(text):
+            if _is_path(match[0]):
+                yield name_at(text, *match.span(), "FILE", 0.95)
+    if _INNER_DOT.search(text) is not None:
+        for match in _FILE.finditer(text):
+            yield name_at(text, *match.span(), "FILE", 0.95)
+        for match in _HOST.finditer(text):
+            yield name_at(text, *match.span(), "ORG", 0.95)
+
+
+def _is_path(found: str) -> bool:
+    """`and/or` and `3/4` are no paths: a path is rooted, deep, or ends in an extension."""
+    if found[0] in "/~." or "\\" in found:
+        return any(char.isalpha() for char in found)
+    last = found.rsplit("/", 1)[-1]
+    deep = found.count("/") > 1 and any(char.isalpha() for char in found)
+    return deep or ("." in last and last[-1].isalpha() and not last[0].isdigit())
+
+
+def identifiers(text: str) -> Iterator[Name]:
+    """Tickets, words of code, and versions, alone or behind a name."""
+    numbered = _DIGIT.search(text) is not None
+    if numbered or "_" in text or _INNER_CAPITAL.search(text) is not None:
+        # a word without any of the signs is no identifier, and most words have none
+        sign = _SIGN.search(text)
+        while sign is not None:
+            start, end = _word_around(text, *sign.span())
+            for match in _IDENTIFIER.finditer(text, start, end):
+                yield name_at(text, *match.span(), "SYSTEM", 0.90)
+            sign = _SIGN.search(text, end)
+    if not numbered or (_DECIMAL.search(text) is None and _NUMBERED_V.search(text) is None):
+        return
+    for match in _VERSIONED.finditer(text):
+        first = match[0].split(maxsplit=1)[0]
+        if first.lower() not in NAME_STOPWORDS:
+            yield name_at(text, *match.span(), "SYSTEM", 0.90)
+
+
+def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
+    """The stretch without whitespace that this part is of."""
+    while start and not text[start - 1].isspace():
+        start -= 1
+    space = _SPACE.search(text, end)
+    return start, len(text) if space is None else space.start()
