@@ -75,6 +75,24 @@ def test_q01_places_in_sessions(ledger: Ledger) -> None:
         assert view.places("default", []) == {}
 
 
+def test_q01_turns_of_sessions_by_sequence(ledger: Ledger) -> None:
+    ids = [add(ledger, f"turn {n}", session_id="s-1", sequence=10 * n) for n in range(5)]
+    far = add(ledger, "far", scope="home", session_id="s-2", sequence=2**63 - 1)
+    add(ledger, "no place", session_id="s-1")
+    add(ledger, "other session", session_id="s-3", sequence=10)
+    add(ledger, "other", namespace="other", session_id="s-1", sequence=10)
+    with ledger.read() as view:
+        found = view.turns("default", ["s-1", "s-2"], [(10, 20), (25, 39), (41, 2**63 - 1)])
+        assert found == {
+            ids[1]: (None, "s-1", 10),
+            ids[2]: (None, "s-1", 20),
+            ids[3]: (None, "s-1", 30),
+            far: ("home", "s-2", 2**63 - 1),
+        }
+        assert len(view.turns("default", ["s-1"], [(n, n) for n in range(200)])) == 5
+        assert view.turns("default", ["s-1"], []) == view.turns("default", [], [(0, 9)]) == {}
+
+
 def test_d07_recorded_references(ledger: Ledger) -> None:
     first = made.memory("one", scope="s")
     write(ledger, made.added(first, events=(made.event(first.id, artifact_ref="m1"),)))

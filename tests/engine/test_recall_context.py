@@ -134,6 +134,45 @@ def test_i6_5_a_forgotten_neighbour_is_gone(opener: Opener) -> None:
     assert "Oslo" not in told.text
 
 
+def test_i6_5_long_sessions_are_read_around_the_results(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opener(embedder=Counting())
+    turns = [("Ann", "Where did you go on holiday, Ben?"), ("Ben", "Oslo, as ever")]
+    fill = [{"content": f"filler number {n}", "author": "Eve", "sequence": n} for n in range(90)]
+    for item in fill:
+        item |= {"session_id": "s-1"}
+    ids = {}
+    # at the beginning, in the middle, with a gap behind, and at the end
+    for place in (0, 40, 60, 500):
+        for step, (author, text) in enumerate(turns):
+            number = place + step * (100 if place == 60 else 1)
+            fill = [item for item in fill if item["sequence"] != number]
+            fill.append(
+                {
+                    "content": f"{text} ({place})",
+                    "author": author,
+                    "sequence": number,
+                    "session_id": "s-1",
+                }
+            )
+    # nothing between the question at 60 and its answer at 160
+    fill = [item for item in fill if not 60 < int(str(item["sequence"])) < 160]
+    outcomes = store.commit_many(fill)
+    ids = {o.memory_id: item["content"] for o, item in zip(outcomes, fill, strict=True)}
+    asked: dict[str, Any] = {"limit": 4, "authors": ["Ann", "Ben"], "budget": 5000}
+    plain = store.recall(QUERY, context=True, **asked).context
+    monkeypatch.setattr("vestig.engine.rendering._LOOKED_UP_MAX", 0)
+    told = store.recall(QUERY, context=True, **asked).context
+    assert told == plain
+    assert isinstance(told, ContextBlock)
+    found = {ids[id] for id in told.ids if str(ids[id]).startswith("Where")}
+    beside = {ids[id] for id in (*told.ids, *told.neighbours)}
+    assert found
+    for text in found:
+        assert str(text).replace(turns[0][1], turns[1][1]) in beside
+
+
 # --- folding ------------------------------------------------------------------------------------
 
 

@@ -8,13 +8,18 @@ from scan_rows import memory
 
 from vestig.answers import SignalTrace
 from vestig.recall.beside import Found, Sessions, beside
-from vestig.types import Memory
+from vestig.types import Memory, OriginType
 
 
-def talk(*turns: tuple[str | None, str], session: str | None = "s") -> list[Memory]:
+def talk(
+    *turns: tuple[str | None, str],
+    session: str | None = "s",
+    origin: OriginType = OriginType.CHAT_PEER,
+) -> list[Memory]:
     """One session; turn n has the id of sixteen bytes n."""
+    fields: dict[str, Any] = {"session_id": session, "origin_type": origin}
     return [
-        memory(bytes([place] * 16), author=author, content=text, session_id=session, sequence=place)
+        memory(bytes([place] * 16), author=author, content=text, sequence=place, **fields)
         for place, (author, text) in enumerate(turns)
     ]
 
@@ -60,6 +65,18 @@ def test_i6_5_what_is_asked_back_and_answered() -> None:
     assert chosen(turns[:2], 0) == {}
     twice = talk(("Ann", "I moved"), ("Ben", "Oh, where to?"), ("Ben", "I would not"))
     assert chosen(twice, 0) == {}
+
+
+def test_i6_5_only_people_ask_back() -> None:
+    words = (
+        ("Ann", "I moved"),
+        ("Bot", "Where to?"),
+        ("Ann", "Bergen, why do you ask?"),
+        ("Bot", "I help"),
+    )
+    for origin, expected in ((OriginType.CHAT_AGENT, {}), (OriginType.CHAT_PEER, {1: 0, 2: 0})):
+        assert chosen(talk(*words, origin=origin), 0) == expected
+        assert chosen(talk(*words, origin=origin), 2) == {3: 0}
 
 
 def test_i6_5_the_trace_tells_of_words_beside() -> None:

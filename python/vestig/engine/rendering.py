@@ -3,7 +3,7 @@ it takes (C-07, C-08, R-01)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +18,7 @@ from vestig.ids import id_bytes, id_text
 from vestig.ports import PieceCounter
 from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
-from vestig.recall.layouts import NO_RESULTS
+from vestig.recall.layouts import ABSTAINED, NO_RESULTS
 from vestig.recall.reason import Question, at_known_time, flags_of, signals_of
 from vestig.store.projection import similar_within
 from vestig.times import from_us
@@ -26,7 +26,11 @@ from vestig.types import Kind, Memory
 
 __all__ = ["Gathered", "context_block", "gathered"]
 
-ABSTAINED: Final = "No memory answers this question."
+# So many memories are looked up one by one; longer sessions are read around the results.
+_LOOKED_UP_MAX: Final = 2_000
+_REACH: Final = 32
+_SEQUENCE_MAX: Final = 2**63 - 1
+_SPANS_MAX: Final = 200
 _ID_BYTES: Final = 16
 _FLOAT32_BYTES: Final = 4
 
@@ -74,23 +78,41 @@ def gathered(
 
 
 def _sessions(asking: Asking, found: Sequence[Memory]) -> Sessions:
-    """The sessions of the results, of what passes the filters of the call alone."""
-    wanted = sorted(
-        {one.session_id for one in found if one.session_id is not None and one.sequence is not None}
-    )
-    if not wanted:
+    """The sessions of the results, of what passes the filters of the call alone; of long ones no
+    more than what lies around the results."""
+    placed = {
+        one.id: one.sequence
+        for one in found
+        if one.session_id is not None and one.sequence is not None
+    }
+    names = sorted({str(one.session_id) for one in found if one.id in placed})
+    if not names:
         return Sessions({})
-    plan = asking.asked.plan
-    chosen = {**resolved(asking.view, asking.core, plan), "session_ids": wanted}
-    ids = _ids(asking.eligible(chosen))
-    return Sessions(asking.view.places(plan.namespace, ids))
+    plan, view = asking.asked.plan, asking.view
+    packed = asking.eligible({**resolved(view, asking.core, plan), "session_ids": names})
+    eligible = {packed[start : start + _ID_BYTES] for start in range(0, len(packed), _ID_BYTES)}
+    if len(eligible) <= _LOOKED_UP_MAX:
+        ids = [id_text("mem", raw) for raw in eligible]
+        return Sessions(view.places(plan.namespace, ids))
+    reaches = (_REACH, _SEQUENCE_MAX)
+    for reach in reaches:
+        turns = view.turns(plan.namespace, names, _spans(placed.values(), reach))
+        sessions = Sessions({id: at for id, at in turns.items() if id_bytes(id) in eligible})
+        if all(map(sessions.whole, placed)):
+            break
+    return sessions
 
 
-def _ids(packed: bytes) -> list[str]:
-    return [
-        id_text("mem", packed[start : start + _ID_BYTES])
-        for start in range(0, len(packed), _ID_BYTES)
-    ]
+def _spans(sequences: Iterable[int], reach: int) -> list[tuple[int, int]]:
+    """What lies at most so far from one of these, as few spans."""
+    spans = list[tuple[int, int]]()
+    for sequence in sorted(sequences):
+        low, high = max(0, sequence - reach), min(_SEQUENCE_MAX, sequence + reach)
+        if spans and (low <= spans[-1][1] or len(spans) == _SPANS_MAX):
+            spans[-1] = (spans[-1][0], high)
+        else:
+            spans.append((low, high))
+    return spans
 
 
 def _around(asking: Asking, sessions: Sessions, results: Sequence[Found]) -> dict[str, Memory]:

@@ -4,8 +4,8 @@ A turn of a conversation is often found for what follows it: the question has th
 has the fact. Three rules, from what stands in the session and in the reason trace:
 
 1. The result asks: the next turn, by somebody else, answers.
-2. The result does not ask, but the next turn, by somebody else, asks back: that question and the
-   turn that answers it.
+2. In a conversation of people the result does not ask, but the next turn, by somebody else, asks
+   back: that question and the turn that answers it.
 3. The trace says that a turn directly beside the result has more of the question's words than the
    result itself (`neighbours.lexical.-1` or `.+1` above `lexical`).
 
@@ -20,7 +20,7 @@ from typing import Final
 import msgspec
 
 from vestig.answers import SignalTrace
-from vestig.types import Memory
+from vestig.types import Memory, OriginType
 
 __all__ = ["Found", "Sessions", "beside"]
 
@@ -59,6 +59,10 @@ class Sessions:
         """Ids at the place that many after the memory's own."""
         where = self._where.get(id)
         return () if where is None else self._at.get((where[0], where[1] + offset), ())
+
+    def whole(self, id: str) -> bool:
+        """Whether something stands at every place that the rules look at beside this one."""
+        return all(self.at(id, offset) for offset in _AROUND)
 
     def around(self, ids: Iterable[str]) -> list[str]:
         """Ids of everything that the rules look at beside these, each once."""
@@ -101,6 +105,8 @@ def _exchange(
     replies = [turn for turn in next_turn if _by_others(memory, turn)]
     if _asks(memory):
         return replies
+    if memory.origin_type is not OriginType.CHAT_PEER:
+        return []
     questions = [turn for turn in replies if _asks(turn)]
     answers = [
         turn for turn in turn_after if any(_by_others(turn, question) for question in questions)

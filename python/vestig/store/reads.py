@@ -78,6 +78,20 @@ class SqliteView(GraphReads):
             )
             return {keys[id]: (scope, session, place) for id, scope, session, place in rows}
 
+    def turns(
+        self, namespace: str, sessions: Sequence[str], spans: Sequence[tuple[int, int]]
+    ) -> dict[str, tuple[str | None, str | None, int | None]]:
+        """As `places`, for memories of these sessions with a sequence in one of the spans."""
+        wanted = " OR ".join(["sequence BETWEEN ? AND ?"] * len(spans))
+        bounds = tuple(bound for span in spans for bound in span)
+        sql = (
+            "SELECT id, scope, session_id, sequence FROM memories"
+            f" WHERE namespace = ? AND ({wanted or 'FALSE'}) AND session_id IN (?*)"
+        )
+        with store_faults(self._where):
+            rows = select_in(self._conn, sql, tuple(sessions), (namespace, *bounds))
+            return {id_text("mem", id): (scope, session, at) for id, scope, session, at in rows}
+
     def ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full memory ids that start with `prefix`, ascending."""
         sql = "SELECT id FROM memories WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
