@@ -138,39 +138,24 @@ def test_i6_5_long_sessions_are_read_around_the_results(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = opener(embedder=Counting())
-    turns = [("Ann", "Where did you go on holiday, Ben?"), ("Ben", "Oslo, as ever")]
-    fill = [{"content": f"filler number {n}", "author": "Eve", "sequence": n} for n in range(90)]
-    for item in fill:
-        item |= {"session_id": "s-1"}
-    ids = {}
-    # at the beginning, in the middle, with a gap behind, and at the end
-    for place in (0, 40, 60, 500):
-        for step, (author, text) in enumerate(turns):
-            number = place + step * (100 if place == 60 else 1)
-            fill = [item for item in fill if item["sequence"] != number]
-            fill.append(
-                {
-                    "content": f"{text} ({place})",
-                    "author": author,
-                    "sequence": number,
-                    "session_id": "s-1",
-                }
-            )
-    # nothing between the question at 60 and its answer at 160
-    fill = [item for item in fill if not 60 < int(str(item["sequence"])) < 160]
-    outcomes = store.commit_many(fill)
-    ids = {o.memory_id: item["content"] for o, item in zip(outcomes, fill, strict=True)}
-    asked: dict[str, Any] = {"limit": 4, "authors": ["Ann", "Ben"], "budget": 5000}
-    plain = store.recall(QUERY, context=True, **asked).context
+    texts = {n: ("Eve", f"filler number {n}") for n in range(90) if not 60 < n < 90}
+    # at the beginning, in the middle, before a gap, and at the end
+    for place, after in ((0, 1), (40, 41), (60, 160), (500, 501)):
+        texts[place] = ("Ann", f"Where did you go on holiday {place}, Ben?")
+        texts[after] = ("Ben", f"Oslo, as on every holiday since {place}")
+    ids = {
+        place: store.commit(text, author=author, sequence=place, session_id="s-1").memory_id
+        for place, (author, text) in texts.items()
+    }
+    asked: dict[str, Any] = {"limit": 3, "authors": ["Ann", "Ben"], "budget": 5000}
+    plain = context(store, **asked)
     monkeypatch.setattr("vestig.engine.rendering._LOOKED_UP_MAX", 0)
-    told = store.recall(QUERY, context=True, **asked).context
-    assert told == plain
-    assert isinstance(told, ContextBlock)
-    found = {ids[id] for id in told.ids if str(ids[id]).startswith("Where")}
-    beside = {ids[id] for id in (*told.ids, *told.neighbours)}
-    assert found
-    for text in found:
-        assert str(text).replace(turns[0][1], turns[1][1]) in beside
+    for one in (context(store, **asked), context(store, **{**asked, "ids": list(ids.values())})):
+        assert one == plain
+    answers = {ids[0]: ids[1], ids[40]: ids[41], ids[60]: ids[160], ids[500]: ids[501]}
+    asking = [id for id in plain.ids if id in answers]
+    assert asking
+    assert {answers[id] for id in asking} <= {*plain.ids, *plain.neighbours}
 
 
 # --- folding ------------------------------------------------------------------------------------
@@ -324,6 +309,21 @@ def test_i6_5_nothing_found_and_wrong_arguments(store: vestig.Vestig) -> None:
         store.recall(QUERY, budget=100)
     with pytest.raises(vestig.ValidationError, match="context"):
         store.recall(QUERY, context="yes")  # type: ignore[arg-type]
+
+
+def test_i6_5_a_recall_that_abstains_gives_no_memory(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opener(embedder=Counting())
+    ids = talk(store)
+    monkeypatch.setattr("vestig.engine.recalling.confidence", lambda _: 0.25)
+    assert len(context(store, min_confidence=0.2).ids) == len(ids)
+    found = store.recall(QUERY, context=True, min_confidence=0.5)
+    assert (found.abstained, len(found)) == (True, 0)
+    assert isinstance(found.context, ContextBlock)
+    assert (found.context.ids, found.context.neighbours, found.context.left_out) == ((), (), ())
+    assert found.context.text == "No memory answers this question."
+    assert not any(id in found.context.text for id in ids)
 
 
 def test_i6_5_a_receipt_beside_a_context_is_the_same(store: vestig.Vestig) -> None:
