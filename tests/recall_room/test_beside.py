@@ -34,8 +34,8 @@ def chosen(
         Found(
             memory=turns[place],
             signals={
-                name: SignalTrace(raw=raw, normalised=None, weight=1.0)
-                for name, raw in (signals or {}).get(place, {}).items()
+                name: SignalTrace(raw=value, normalised=value, weight=1.0)
+                for name, value in (signals or {}).get(place, {}).items()
             },
         )
         for place in found
@@ -81,7 +81,7 @@ def test_i6_5_only_people_ask_back() -> None:
 
 def test_i6_5_the_trace_tells_of_words_beside() -> None:
     turns = talk(("Ann", "the red pump"), ("Ben", "it failed"), ("Ann", "at night"))
-    beneath = {1: {"lexical": 1.5, "neighbours.lexical.-1": 1.0, "neighbours.lexical.+1": 2.0}}
+    beneath = {1: {"lexical": 0.6, "neighbours.lexical.-1": 0.5, "neighbours.lexical.+1": 1.0}}
     assert chosen(turns, 1, signals=beneath) == {2: 0}
     assert chosen(turns, 1, signals={1: {"neighbours.lexical.-1": 0.5}}) == {0: 0}
     assert chosen(turns, 1, signals={1: {"lexical": 0.0, "neighbours.lexical.-1": 0.0}}) == {}

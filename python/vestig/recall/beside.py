@@ -7,7 +7,7 @@ has the fact. Three rules, from what stands in the session and in the reason tra
 2. In a conversation of people the result does not ask, but the next turn, by somebody else, asks
    back: that question and the turn that answers it.
 3. The trace says that a turn directly beside the result has more of the question's words than the
-   result itself (`neighbours.lexical.-1` or `.+1` above `lexical`).
+   result itself (`neighbours.lexical.-1` or `.+1` above the normalised `lexical`).
 
 All other neighbours would only fill the block: a further result is worth more than they are.
 """
@@ -87,15 +87,14 @@ def _by_others(one: Memory, other: Memory) -> bool:
     return (one.author, one.role) != (other.author, other.role) or one.author is one.role is None
 
 
-def _raw(found: Found, name: str) -> float | None:
-    trace = found.signals.get(name)
-    return None if trace is None else trace.raw
-
-
 def _has_more_words(found: Found, offset: int) -> bool:
-    """Whether the trace says that the turn there has more of the question's words."""
-    own, beside = _raw(found, "lexical"), _raw(found, f"neighbours.lexical.{offset:+d}")
-    return beside is not None and beside > (0.0 if own is None else own)
+    """Whether the trace says that the turn there has more of the question's words: what a
+    neighbour brings is its own normalised value (Q-12)."""
+    own, near = found.signals.get("lexical"), found.signals.get(f"neighbours.lexical.{offset:+d}")
+    if near is None or near.raw is None:
+        return False
+    least = 0.0 if own is None or own.normalised is None else own.normalised
+    return near.raw > least
 
 
 def _exchange(
