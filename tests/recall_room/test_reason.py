@@ -181,10 +181,12 @@ def test_r14_terms_of_the_linear_score() -> None:
             "lexical": (3.0, 0.6),
             "neighbours.lexical.-1": (0.4, 0.4),
             "entity_walk": (0.2, 0.2),
+            "recency": (0.7, 0.7),
         }
     )
-    weights = [{}, {}, {}, {"bias": -12.0, "cosine": 8.0, "keyword": 0.0, "entity": 1.0,
-                            "lexical": 5.6, "neighbours.lexical.-1": 2.5}]  # fmt: skip
+    own = {"bias": -12.0, "cosine": 8.0, "keyword": 0.0, "entity": 1.0, "lexical": 5.6,
+           "neighbours.lexical.-1": 2.5}  # fmt: skip
+    weights = [{}, {"entity_walk": 2.0}, {}, own]
     asked = question(base="linear", weights=weights, terms=("engin", "weav"), entities=ada())
     row = MadeRow(
         signals=signals,
@@ -201,7 +203,7 @@ def test_r14_terms_of_the_linear_score() -> None:
     assert found["neighbours.lexical.-1"] == {"raw": 0.4, "normalised": 0.4, "weight": 2.5}
     assert found["entity_walk"] == {"raw": 0.2, "normalised": 0.2, "weight": 0.0}, "of another"
     empty = {"raw": None, "normalised": None, "weight": None}
-    assert found["late.window_idf"] == found["temporal"] == empty
+    assert found["late.window_idf"] == found["temporal"] == found["recency"] == empty
 
 
 def test_x_r16_explainability_switches() -> None:

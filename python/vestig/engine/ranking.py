@@ -52,12 +52,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def counts_words(self) -> bool:
         """Whether words alone can rank."""
-        return self._counts("lexical")
+        return self.base == "linear" and self.counts("lexical")
 
     @property
     def counts_tokens(self) -> bool:
         """Whether vectors of word pieces are compared (Q-20, Q-25)."""
-        return self._counts(*TOKEN_TERMS)
+        return self.base == "linear" and any(map(self.counts, TOKEN_TERMS))
 
     @property
     def has_confidence(self) -> bool:
@@ -75,9 +75,9 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         )
         return least if self.has_confidence and whole else limit
 
-    def _counts(self, *names: str) -> bool:
-        weights = self.ranking["weights"]
-        return self.base == "linear" and any(name in own for own in weights for name in names)
+    def counts(self, term: str) -> bool:
+        """Whether a term weighs something for an origin, where terms are summed."""
+        return self.base != "linear" or any(term in own for own in self.ranking["weights"])
 
     def pool(self, limit: int) -> int | str | None:
         """How many direct candidates; None = all (R-12)."""

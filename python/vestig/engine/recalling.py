@@ -328,7 +328,10 @@ def _formula(asking: Asking, scan: Any) -> Formula:
         content_weight=ranking["content_weight"],
         query_weight=ranking["query_weight"],
         summary_prior=ranking["summary_prior"],
-        normalisers={**dict.fromkeys(SIGNALS), **by_term(scan.maxima)},
+        normalisers={
+            **dict.fromkeys(SIGNALS),
+            **{name: most for name, most in by_term(scan.maxima).items() if made.counts(name)},
+        },
     )
 
 

@@ -145,15 +145,21 @@ def _signals(
     if linear and "bias" in weights:
         bias = SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])
         signals = {"bias": bias, **signals}
-    nothing = 0.0 if linear else None
     for name, (raw, normalised) in by_term(row.signals).items():
-        if raw is not None:
-            signals[name] = SignalTrace(
-                raw=raw,
-                normalised=normalised,
-                weight=weights.get(name, nothing),
-                matched=matched.get(name, UNSET),
-            )
+        if raw is None:
+            continue
+        weight = weights.get(name)
+        if linear and weight is None:
+            # 0 here beside a weight elsewhere; without any the term says nothing of this score
+            if not any(name in own for own in question.weights):
+                continue
+            weight = 0.0
+        signals[name] = SignalTrace(
+            raw=raw,
+            normalised=normalised,
+            weight=weight,
+            matched=matched.get(name, UNSET),
+        )
     return signals
 
 
