@@ -12,8 +12,12 @@ from labelled_life import Bench, queries, units
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.metrics import score
 from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
-from vestig.evaluation.vectors import RememberingEmbedder
-from vestig.testing import HashingEmbedder, ScriptedEmbedder
+from vestig.evaluation.vectors import (
+    RememberingEmbedder,
+    RememberingTokenEmbedder,
+    remembering,
+)
+from vestig.testing import HashingEmbedder, ScriptedEmbedder, TokenHashingEmbedder
 
 TEXTS = {
     "a": "red apples and red pears",
@@ -148,3 +152,34 @@ def test_all_rows_share_one_computation(bench: Bench, tmp_path: Path) -> None:
     fresh = HashingEmbedder()
     vestig.evaluate(folder, embedder=fresh, **options)
     assert fresh.call_count == 0
+
+
+def test_q05_token_vectors_are_made_once_and_kept_between_runs(tmp_path: Path) -> None:
+    inner = TokenHashingEmbedder(8)
+    wanted = TokenHashingEmbedder(8).embed_tokens(["a b", "c", "a b"])
+    first = remembering(inner, tmp_path)
+    assert isinstance(first, RememberingTokenEmbedder)
+    assert first.embed(["c"]) == [wanted[1][0]], "a vector alone is not enough"
+    assert first.embed_tokens(["a b", "c", "a b"]) == wanted
+    assert first.embed_tokens(["c"]) == wanted[1:2]
+    calls = inner.call_count
+    again = remembering(inner, tmp_path)
+    assert isinstance(again, RememberingTokenEmbedder)
+    assert again.embed_tokens(["c", "a b"]) == [wanted[1], wanted[0]]
+    assert again.embed(["a b"]) == [wanted[0][0]]
+    assert inner.call_count == calls
+
+
+def test_q05_a_torn_end_of_kept_token_vectors_is_cut_off(tmp_path: Path) -> None:
+    wanted = remembering(TokenHashingEmbedder(8), tmp_path).embed_tokens(["a b", "c"])  # type: ignore[attr-defined]
+    (file,) = tmp_path.glob("*.pieces")
+    size = file.stat().st_size
+    for lost in (1, 70, 90):
+        file.write_bytes(file.read_bytes()[:-lost])
+        made = remembering(TokenHashingEmbedder(8), tmp_path)
+        assert made.embed_tokens(["a b", "c"]) == wanted  # type: ignore[attr-defined]
+        assert file.stat().st_size == size
+
+
+def test_an_embedder_without_token_vectors_gets_none(tmp_path: Path) -> None:
+    assert not hasattr(remembering(HashingEmbedder(8), tmp_path), "embed_tokens")

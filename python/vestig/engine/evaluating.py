@@ -38,7 +38,7 @@ from vestig.evaluation.report import (
 )
 from vestig.evaluation.resampling import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
 from vestig.evaluation.variants import Variant
-from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.evaluation.vectors import RememberingEmbedder, remembering
 from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
 from vestig.registry import make_embedder
@@ -199,7 +199,7 @@ def _vectors(
     inner = make_embedder(settings) if embedder is None else checked_embedder(embedder)
     cut = "" if settings.max_length is None else f"cut{settings.max_length}"
     plain = "" if settings.normalize else "plain"
-    return RememberingEmbedder(
+    return remembering(
         inner, None if cache is None else Path(cache).expanduser(), cut + plain
     )
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vestig.ports import Embedder
+from vestig.ports import Embedder, PieceCounter, Pieces, TokenEmbedder
+from vestig.vectors import PIECE_DIMENSIONS, gives_tokens
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["RememberingEmbedder"]
+__all__ = ["RememberingEmbedder", "RememberingTokenEmbedder", "remembering"]
 
 _KEY_BYTES: Final = 16
 _FLOAT_BYTES: Final = 4
 _BATCH: Final = 256
+# How many pieces a record of token vectors has; then ids, codes and scales of each.
+_COUNT_BYTES: Final = 4
+_PIECE_BYTES: Final = 4 + PIECE_DIMENSIONS + 4
 
 
 def _key(text: str) -> bytes:
@@ -102,19 +106,27 @@ class RememberingEmbedder:
             part = unknown[start : start + _BATCH]
             made = self._inner.embed([text for _, text in part])
             fresh = {key: vector for (key, _), vector in zip(part, made, strict=True)}
-            self._known.update(fresh)
-            self._keep(b"".join(key + vector for key, vector in fresh.items()))
+            self._learn(fresh)
             if self.on_made is not None:
                 self.on_made(len(fresh))
         return [self._known[key] for key in keys]
 
-    def _keep(self, records: bytes) -> None:
-        if self._file is None:
+    def _learn(self, fresh: Mapping[bytes, bytes]) -> None:
+        self._known.update(fresh)
+        self._write(self._file, b"".join(key + vector for key, vector in fresh.items()))
+
+    def _write(self, file: Path | None, records: bytes) -> None:
+        if file is None or not records:
             return
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         # unbuffered: a block of records is one write, whole beside other processes
-        with self._file.open("ab", buffering=0) as file:
-            file.write(records)
+        with file.open("ab", buffering=0) as opened:
+            opened.write(records)
+
+    def count_pieces(self, text: str) -> int | None:
+        """Word pieces of a text; None when the embedder does not tell."""
+        inner = self._inner
+        return inner.count_pieces(text) if isinstance(inner, PieceCounter) else None
 
     def matrix(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Vectors as rows."""
@@ -122,3 +134,71 @@ class RememberingEmbedder:
 
         found = np.frombuffer(b"".join(self.embed(texts)), dtype="<f4")
         return found.reshape(len(texts), self.dimensions)
+
+
+class RememberingTokenEmbedder(RememberingEmbedder):
+    """A `RememberingEmbedder` for a model that gives vectors of word pieces too (Q-05). They are
+    kept in a file of their own, records of the text's hash, the number of pieces and these."""
+
+    def __init__(self, inner: TokenEmbedder, folder: Path | None = None, variant: str = "") -> None:
+        super().__init__(inner, folder, variant)
+        self._tokens = inner.embed_tokens
+        self._pieces: dict[bytes, Pieces] = {}
+        self._pieces_file = None if self._file is None else self._file.with_suffix(".pieces")
+        if self._pieces_file is not None:
+            self._load_pieces(self._pieces_file)
+
+    def _load_pieces(self, file: Path) -> None:
+        try:
+            raw = file.read_bytes()
+        except FileNotFoundError:
+            return
+        place, head = 0, _KEY_BYTES + _COUNT_BYTES
+        while place + head <= len(raw):
+            count = int.from_bytes(raw[place + _KEY_BYTES : place + head], "little")
+            end = place + head + count * _PIECE_BYTES
+            if end > len(raw):
+                break
+            ids = place + head + 4 * count
+            codes = ids + PIECE_DIMENSIONS * count
+            self._pieces[raw[place : place + _KEY_BYTES]] = Pieces(
+                raw[place + head : ids], raw[ids:codes], raw[codes:end]
+            )
+            place = end
+        if place < len(raw):
+            os.truncate(file, place)
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        """Vector and token vectors of each text; only texts never seen before reach the model."""
+        keys = [_key(text) for text in texts]
+        unknown = {
+            key: text
+            for key, text in zip(keys, texts, strict=True)
+            if key not in self._pieces or key not in self._known
+        }
+        pairs = list(unknown.items())
+        for start in range(0, len(pairs), _BATCH):
+            part = pairs[start : start + _BATCH]
+            made = self._tokens([text for _, text in part])
+            fresh = {key: vector for (key, _), (vector, _) in zip(part, made, strict=True)}
+            pieces = {key: found for (key, _), (_, found) in zip(part, made, strict=True)}
+            self._learn({key: one for key, one in fresh.items() if key not in self._known})
+            self._pieces.update(pieces)
+            self._write(self._pieces_file, b"".join(map(_record, pieces, pieces.values())))
+            if self.on_made is not None:
+                self.on_made(len(part))
+        return [(self._known[key], self._pieces[key]) for key in keys]
+
+
+def _record(key: bytes, pieces: Pieces) -> bytes:
+    count = len(pieces.ids) // 4
+    return b"".join((key, count.to_bytes(_COUNT_BYTES, "little"), *pieces))
+
+
+def remembering(
+    inner: Embedder, folder: Path | None = None, variant: str = ""
+) -> RememberingEmbedder:
+    """The embedder wrapped, with token vectors where it has them."""
+    if gives_tokens(inner):
+        return RememberingTokenEmbedder(inner, folder, variant)
+    return RememberingEmbedder(inner, folder, variant)
