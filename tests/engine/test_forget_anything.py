@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 from traces import holding
 
 import vestig
+from vestig.ids import id_bytes
 from vestig.store.marks import RUN
-from vestig.testing import FrozenClock, HashingEmbedder
+from vestig.testing import FrozenClock, TokenHashingEmbedder
 
 WORDS = ("copper", "violet", "harbour", "lantern", "meadow", "granite", "saffron", "willow")
 # Fields of other memories that may become null when what they point to is forgotten.
 POINTERS = ("superseded_by", "revives", "supersessions", "ledger_seq")
+
+# Every memory is said in a conversation and has token vectors.
+LATE = {"m5.signals.weights.chat_peer.late.window": 1.0}
 
 acts = st.lists(
     st.one_of(
@@ -46,6 +50,11 @@ def variant_of(number: int) -> str:
     return f"{text_of(number).strip()} !"
 
 
+def said(number: int) -> dict[str, Any]:
+    """Who says it, and where."""
+    return {"author": "Ada", "session_id": f"s{number % 3}", "sequence": number}
+
+
 class World:
     """A store, and what it should hold."""
 
@@ -59,14 +68,19 @@ class World:
 
     def open(self) -> None:
         self.store = vestig.open(
-            self.folder / "store", embedder=HashingEmbedder(64), clock=self.clock
+            self.folder / "store",
+            embedder=TokenHashingEmbedder(64),
+            clock=self.clock,
+            config=LATE,
         )
 
     def act(self, name: str, number: int) -> None:
         self.clock.move(seconds=1)
         known = sorted(self.ids)
         if name == "commit" and not self.expired(number):
-            outcome = self.store.commit(text_of(number), source="hook", on_near_dup="insert")
+            outcome = self.store.commit(
+                text_of(number), source="hook", on_near_dup="insert", **said(number)
+            )
             assert outcome.memory_id is not None
             assert outcome.memory_id not in self.gone, "an id is never given twice"
             self.ids[number] = outcome.memory_id
@@ -87,7 +101,7 @@ class World:
     def on_known(self, name: str, chosen: int, number: int) -> None:
         id = self.ids[chosen]
         if name == "variant" and not self.expired(chosen):
-            outcome = self.store.commit(variant_of(chosen), source="hook")
+            outcome = self.store.commit(variant_of(chosen), source="hook", **said(chosen))
             assert outcome.memory_id == id
         elif name == "tag" and not self.expired(chosen):
             self.store.update(id, tags=[f"t{number}"])
@@ -100,13 +114,15 @@ class World:
 
     def forget(self, chosen: int) -> None:
         id = self.ids.pop(chosen)
-        raw = self.vector(id)
+        raw, tokens = self.vector(id), self.tokens(id)
         before = self.rest(id)
         report = self.store.forget(id)
         self.gone.add(id)
         assert report.residues == 0
         text, variant = text_of(chosen).strip().encode(), variant_of(chosen).encode()
         pieces = [text[:RUN], text[len(text) // 2 :][:RUN], text[-RUN:], variant[-RUN:]]
+        # the numbers and the vector of the first word, which no other text has
+        pieces += [tokens[0][8 : 8 + RUN], tokens[1][2 * 64 : 2 * 64 + RUN]]
         assert holding(self.folder / "store", raw, *pieces) == []
         assert self.rest(id) == before
 
@@ -118,6 +134,12 @@ class World:
     def vector(self, id: str) -> bytes:
         with self.store._context.ledger.read() as view:
             return view.vectors("default", [id])[id][1]
+
+    def tokens(self, id: str) -> tuple[bytes, bytes]:
+        with self.store._context.ledger.read() as view:
+            row = next(row for row in view.projection_rows(0) if row[0] == id_bytes(id))
+        assert row[31] is not None
+        return row[31][0], row[31][1]
 
     def rest(self, but: str) -> dict[str, Any]:
         found = {}
