@@ -1,9 +1,11 @@
-"""Whether the eligible memories answer a query at all (R-24): a logistic of plain numbers of one
-scan, with weights that were fitted offline.
+"""Whether the eligible memories answer a query at all (R-24): plain numbers of one scan, and two
+logistics of them that were fitted together offline.
 
-The weights are the data file beside this package's other data: names of the numbers below and what
-each weighs, by which kind of memory stands first, and the digests of the labelled folders they were
-learned from. `benches/learn_confidence.py` writes it.
+The first tells whether the question belongs to these memories, the second whether what it asks for
+is among them; confidence is their product, which one logistic alone cannot fit: questions of
+another life look unlike all others, questions whose answer is missing look much like those that
+have one. The weights are plain data beside the package's other data, with the digests of the
+labelled folders they were learned from; `benches/learn_confidence.py` writes them.
 """
 
 from __future__ import annotations
@@ -21,14 +23,16 @@ from vestig.recall.rows import ScanRow
 from vestig.types import OriginType
 
 __all__ = [
+    "BIAS",
     "EVERYWHERE",
     "FIT",
     "LOOKED_AT",
-    "MAXIMA",
-    "NUMBERS",
+    "SIGNALLED",
     "Fit",
     "Seen",
+    "Table",
     "confidence",
+    "fit",
     "seen",
     "told",
 ]
@@ -36,24 +40,30 @@ __all__ = [
 # So many of the best rows are read, whatever the limit of the call.
 LOOKED_AT: Final = 5
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "confidence.json"
+BIAS: Final = "bias"
 
-# What the best memories are, for all kinds of them: `meaning` is the largest cosine, `words` the
-# best lexical score and `cover` the largest share of the query's terms that one memory holds, both
-# of all idf that the query has, `margin` by how much L of the first is above that of the last.
-EVERYWHERE: Final = ("meaning", "words", "cover", "margin")
-# Largest raw values over all eligible memories, where the signals are computed; those of words as
-# a share of the query's idf.
-MAXIMA: Final = {
-    "near_meaning": "context.vector",
-    "near_words": "context.wide",
-    "pieces": "late.window",
-    "pieces_idf": "late.window_idf",
-}
-NUMBERS: Final = (*EVERYWHERE, *MAXIMA)
+# Of the best rows of any origin: `meaning` is the largest cosine, `cover` the largest part of the
+# query's idf that the words of one of them hold, `level` the largest L, `lead` and `margin` how far
+# it is above the second and the last; `words` is the best lexical score of all eligible memories as
+# a part of the query's idf.
+EVERYWHERE: Final = ("meaning", "words", "cover", "level", "lead", "margin")
+# Where these signals are computed: the largest raw value over the eligible memories, and that of
+# the first row.
+_MOST: Final = (
+    "context.vector",
+    "context.wide",
+    "reply.lexical",
+    "late.window",
+    "late.window_idf",
+)
+_FIRST: Final = ("date", "neighbours.lexical.-1", "neighbours.lexical.+1")
+# Sums of idf, which count as parts of all that the query has.
+_OF_WORDS: Final = frozenset(("context.wide",))
+SIGNALLED: Final = (*(f"most.{name}" for name in _MOST), *(f"first.{name}" for name in _FIRST))
 
 _PLACE: Final = {name: place for place, name in enumerate(SIGNALS)}
-_OF_WORDS: Final = frozenset(("near_words",))
 _ORIGINS: Final = tuple(origin.value for origin in OriginType)
+_FURTHEST: Final = 700.0
 
 
 class ScanLike(Protocol):
@@ -67,21 +77,28 @@ class ScanLike(Protocol):
     def maxima(self) -> Sequence[float | None]: ...
 
 
-class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """A fitted confidence. `weights`: origin type of the first row → tables of name → weight,
-    `bias` among them; the first table counts whose numbers are all there. `data`: name of a
-    labelled folder → SHA-256 of it; `figures`: what the fit came to, cross-fitted."""
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """Weights by name, `bias` among them, of the two logistics."""
 
-    weights: Mapping[str, Sequence[Mapping[str, float]]]
+    belongs: Mapping[str, float]
+    answered: Mapping[str, float]
+
+
+class Fit(msgspec.Struct, frozen=True, kw_only=True):
+    """A fitted confidence. `tables`: by origin type of the first row; the first whose numbers are
+    all there counts. `data`: name of a labelled folder → SHA-256 of it; `figures`: by folder, what
+    the fit came to on questions that it had not seen."""
+
+    tables: Mapping[str, Sequence[Table]]
     data: Mapping[str, str] = {}
     figures: Mapping[str, Any] = {}
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of one scan, those that it has, and the origin type of its first row."""
+    """The numbers that a scan has, and the origin type of its first row."""
 
     origin: str
-    numbers: dict[str, float]
+    numbers: Mapping[str, float]
 
 
 @cache
@@ -94,7 +111,7 @@ def level(base: float) -> float:
     """L from its logistic (R-12).
 
     Example:
-        >>> round(level(0.5), 9), round(level(1 / (1 + math.exp(7))), 9)
+        >>> level(0.5), round(level(1 / (1 + math.exp(7))), 9)
         (0.0, -7.0)
     """
     # a logistic that was rounded to 0 or 1 is as far as numbers tell
@@ -103,7 +120,7 @@ def level(base: float) -> float:
 
 
 def seen(scan: ScanLike) -> Seen | None:
-    """What a scan tells; None where nothing was eligible, or words or meaning were not compared."""
+    """What a scan with rows tells; None where words or meaning were not compared."""
     if not hasattr(scan, "idfs"):
         return None
     rows = scan.rows[:LOOKED_AT]
@@ -111,38 +128,51 @@ def seen(scan: ScanLike) -> Seen | None:
     met = [row.similarity for row in rows if row.embedded]
     if words is None or not met:
         return None
-    whole = sum(scan.idfs)
+    idfs = scan.idfs
+    whole = sum(idfs)
     share = 1 / whole if whole > 0 else 0.0
-    levels = [level(row.base) for row in rows]
+    levels = sorted((level(row.base) for row in rows), reverse=True)
     found = {
         "meaning": max(met),
         "words": words * share,
-        "cover": max(sum(scan.idfs[at] for at in row.matched_terms) for row in rows) * share,
-        "margin": max(levels) - min(levels),
+        "cover": max(sum(idfs[at] for at in row.matched_terms) for row in rows) * share,
+        "level": levels[0],
+        "lead": levels[0] - levels[min(1, len(levels) - 1)],
+        "margin": levels[0] - levels[-1],
     }
-    for name, term in MAXIMA.items():
-        most = scan.maxima[_PLACE[term]]
+    for name in _MOST:
+        most = scan.maxima[_PLACE[name]]
         if most is not None:
-            found[name] = most * share if name in _OF_WORDS else most
+            found[f"most.{name}"] = most * share if name in _OF_WORDS else most
+    signals = rows[0].signals
+    for name in _FIRST:
+        raw = signals[_PLACE[name]][0]
+        if raw is not None:
+            found[f"first.{name}"] = raw
     return Seen(origin=_ORIGINS[rows[0].origin], numbers=found)
 
 
-def told(what: Seen, weights: Fit) -> float:
+def told(what: Seen, fitted: Fit) -> float:
     """The confidence of these numbers under a fit.
 
     Example:
-        >>> made = Fit(weights={"note": [{"bias": -1.0, "meaning": 2.0}]})
+        >>> table = Table(belongs={"bias": 0.0}, answered={"bias": -1.0, "meaning": 2.0})
+        >>> made = Fit(tables={"note": [table]})
         >>> told(Seen(origin="note", numbers={"meaning": 0.5}), made)
-        0.5
+        0.25
     """
     known = what.numbers
-    for table in weights.weights[what.origin]:
-        if all(name in known for name in table if name != "bias"):
-            value = sum(
-                weight if name == "bias" else weight * known[name] for name, weight in table.items()
-            )
-            return 1 / (1 + math.exp(-min(max(value, -700.0), 700.0)))
-    raise KeyError(what.origin)
+    tables = fitted.tables[what.origin]
+    table = next(one for one in tables if one.belongs.keys() - known.keys() <= {BIAS})
+    return _logistic(table.belongs, known) * _logistic(table.answered, known)
+
+
+def _logistic(weights: Mapping[str, float], known: Mapping[str, float]) -> float:
+    value = weights[BIAS]
+    for name, weight in weights.items():
+        if name != BIAS:
+            value += weight * known[name]
+    return 1 / (1 + math.exp(-min(max(value, -_FURTHEST), _FURTHEST)))
 
 
 def confidence(scan: ScanLike) -> float | None:
