@@ -134,6 +134,25 @@ def test_i6_5_a_forgotten_neighbour_is_gone(opener: Opener) -> None:
     assert "Oslo" not in told.text
 
 
+def test_i6_5_the_trace_names_the_turn_that_has_the_words(opener: Opener) -> None:
+    store = opener(embedder=Counting())
+    turns = (
+        ("Ann", "So much for the whole week"),
+        ("Ben", "The red pump of the boiler failed"),
+        ("Ann", "Nothing else is to be told"),
+    )
+    ids = talk(store, *turns)
+    own = "m5.signals.weights.chat_peer"
+    weights = {f"{own}.cosine": 0.0, f"{own}.lexical": 0.5, f"{own}.neighbours.lexical.+1": 9.0}
+    query = "what happened to the red pump of the boiler?"
+    told = context(store, query, limit=1, config=weights)
+    assert (told.ids, told.neighbours) == ((ids[0],), (ids[1],))
+    # the result itself has all the words: nothing beside it has more
+    plain = {f"{own}.neighbours.lexical.+1": 0.01}
+    told = context(store, query, limit=1, config=plain)
+    assert (told.ids, told.neighbours) == ((ids[1],), ())
+
+
 def test_i6_5_long_sessions_are_read_around_the_results(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
