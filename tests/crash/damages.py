@@ -22,6 +22,7 @@ from vestig import Vestig
 from vestig.changes import ChangeSet
 from vestig.errors import VestigError
 from vestig.graph import EntityListing
+from vestig.ids import id_bytes
 from vestig.ports import Listing
 from vestig.results import DoctorReport
 from vestig.store import doctor, proof, rows
@@ -53,6 +54,9 @@ def dump(store: Vestig) -> dict[str, Any]:
             reads[f"sources of {id}"] = view.sources("default", id)
             reads[f"edges of {id}"] = view.edges("default", id)
             reads[f"chain of {id}"] = view.supersessions("default", id)
+    reads["token vectors"] = store._context.keeper.run(
+        lambda _, core: {id: (core.row(id_bytes(id)) or {}).get("pieces") for id in ids}
+    )
     for prefix in ("old", "new"):
         for number in (1, 8):
             query = text_of(prefix, number)
@@ -177,6 +181,9 @@ def add_graph(path: Path) -> None:
             entities=(shared, *own),
             edges=tuple(made.mention(id, entity.id) for id, entity in pairs),
             questions=tuple(made.question(id, text=f"Who is {id}?", **made_by) for id in ids),
+            token_vectors=tuple(
+                made.tokens(id, seed=place, model=made_by["model"]) for place, id in enumerate(ids)
+            ),
         )
         with ledger.write(made.NOW) as txn:
             txn.apply(changes)

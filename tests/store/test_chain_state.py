@@ -82,7 +82,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.model[new.id] = {
             "text": text, "scope": scope, "tags": tags, "expired": False, "count": 0,
             "embedded": embedded, "seq": self.seq, "touched": self.seq, "events": 1, "access": 0,
-            "status": Status.ACTIVE, "title": None,
+            "status": Status.ACTIVE, "title": None, "tokens": None,
         }  # fmt: skip
 
     @precondition(lambda self: self.model)
@@ -140,6 +140,16 @@ class LedgerMachine(RuleBasedStateMachine):
         self.write(ChangeSet(namespace="default", vectors=vectors))
         self.model[id]["embedded"], self.model[id]["touched"] = True, self.seq
 
+    @precondition(lambda self: self.model)
+    @rule(data=st.data(), count=st.integers(1, 3), seed=st.integers(0, 1))
+    def tokenize(self, data: st.DataObject, count: int, seed: int) -> None:
+        id = self.pick(data)
+        given = (made.tokens(id, 5), made.tokens(id, count, seed=seed))
+        self.write(ChangeSet(namespace="default", token_vectors=given))
+        last = given[-1]
+        self.model[id]["tokens"] = (last.ids, last.codes, last.scales)
+        self.model[id]["touched"] = self.seq
+
     @precondition(lambda self: len(self.model) > 1)
     @rule(data=st.data())
     def relate(self, data: st.DataObject) -> None:
@@ -192,6 +202,7 @@ class LedgerMachine(RuleBasedStateMachine):
             assert sorted(row[20]) == sorted(entry["tags"])
             assert (row[19] is not None) == entry["embedded"]
             assert len(row[23]) == entry["events"]
+            assert row[31] == entry["tokens"]
 
     @invariant()
     def agrees(self) -> None:
