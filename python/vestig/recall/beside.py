@@ -1,13 +1,13 @@
-"""Which neighbours of a found memory carry its evidence (Q-11, Q-12).
+"""Which neighbours of a found memory carry its evidence (Q-12, Q-25).
 
-A turn of a conversation is often found for what follows it: the question has the words, the answer
-has the fact. Three rules, from what stands in the session and in the reason trace:
+A turn of a conversation is often found for what stands beside it: the question has the words, the
+answer has the fact. Three rules, from what stands in the session and in the reason trace:
 
 1. The result asks: the next turn, by somebody else, answers.
-2. In a conversation of people the result does not ask, but the next turn, by somebody else, asks
-   back: that question and the turn that answers it.
-3. The trace says that a turn directly beside the result has more of the question's words than the
-   result itself (`neighbours.lexical.-1` or `.+1` above the normalised `lexical`).
+2. A turn directly beside the result has more of the query's words than the result, and is no
+   question (`neighbours.lexical.-1` or `.+1` above the normalised `lexical`).
+3. The turn before, by somebody else, asks and has more than twice the result's share of the query's
+   words: the result is its answer, and hardly to be understood without it.
 
 All other neighbours would only fill the block: a further result is worth more than they are.
 """
@@ -20,13 +20,14 @@ from typing import Final
 import msgspec
 
 from vestig.answers import SignalTrace
-from vestig.types import Memory, OriginType
+from vestig.types import Memory
 
 __all__ = ["Found", "Sessions", "beside"]
 
 # Places in the session that the rules look at, counted from the result's own.
-_AROUND: Final = (-1, 1, 2)
-_BESIDE: Final = (-1, 1)
+_AROUND: Final = (-1, 1)
+# From here on a result is found for the question before it.
+_QUESTION_FACTOR: Final = 2.0
 
 
 class Sessions:
@@ -87,30 +88,24 @@ def _by_others(one: Memory, other: Memory) -> bool:
     return (one.author, one.role) != (other.author, other.role) or one.author is one.role is None
 
 
-def _has_more_words(found: Found, offset: int) -> bool:
-    """Whether the trace says that the turn there has more of the question's words: what a
-    neighbour brings is its own normalised value (Q-12)."""
-    own, near = found.signals.get("lexical"), found.signals.get(f"neighbours.lexical.{offset:+d}")
-    if near is None or near.raw is None:
-        return False
-    least = 0.0 if own is None or own.normalised is None else own.normalised
-    return near.raw > least
+def _share(found: Found, offset: int) -> tuple[float, float]:
+    """How much of the query's words the turn there has, and the result itself; 0 where the trace
+    does not tell. What a neighbour brings is its own normalised value (Q-12)."""
+    own = found.signals.get("lexical")
+    mine = 0.0 if own is None or own.normalised is None else own.normalised
+    near = found.signals.get(f"neighbours.lexical.{offset:+d}")
+    return 0.0 if near is None or near.raw is None else near.raw, mine
 
 
-def _exchange(
-    memory: Memory, next_turn: Sequence[Memory], turn_after: Sequence[Memory]
-) -> list[Memory]:
-    """What answers the result, or what it is asked and answers."""
-    replies = [turn for turn in next_turn if _by_others(memory, turn)]
-    if _asks(memory):
-        return replies
-    if memory.origin_type is not OriginType.CHAT_PEER:
-        return []
-    questions = [turn for turn in replies if _asks(turn)]
-    answers = [
-        turn for turn in turn_after if any(_by_others(turn, question) for question in questions)
-    ]
-    return [*questions, *answers] if answers else []
+def _carries(found: Found, offset: int, turn: Memory) -> bool:
+    """Whether the turn that many places after the result carries its evidence."""
+    by_others, asks = _by_others(found.memory, turn), _asks(turn)
+    if offset == 1 and by_others and _asks(found.memory):
+        return True
+    near, mine = _share(found, offset)
+    if not asks:
+        return near > mine
+    return offset == -1 and by_others and near > _QUESTION_FACTOR * mine
 
 
 def beside(
@@ -126,13 +121,9 @@ def beside(
     mine = {one.memory.id for one in results}
     chosen: dict[str, int] = {}
     for rank, found in enumerate(results):
-        turns = {
-            offset: [known[id] for id in sessions.at(found.memory.id, offset) if id in known]
-            for offset in _AROUND
-        }
-        near = _exchange(found.memory, turns[1], turns[2])
-        near += [turn for at in _BESIDE if _has_more_words(found, at) for turn in turns[at]]
-        for turn in near:
-            if turn.id not in mine:
-                chosen.setdefault(turn.id, rank)
+        for offset in _AROUND:
+            for id in sessions.at(found.memory.id, offset):
+                turn = known.get(id)
+                if turn is not None and id not in mine and _carries(found, offset, turn):
+                    chosen.setdefault(id, rank)
     return list(chosen.items())
