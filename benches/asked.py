@@ -1,0 +1,99 @@
+"""Labelled questions asked of a store of their own: a folder is imported as any user would do it,
+and a question is one crossing into the core, with everything that the core then tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from vestig.config import Config
+from vestig.engine.asking import Holdings, holdings
+from vestig.engine.context import Context
+from vestig.engine.doubting import Case
+from vestig.engine.embedding import query_vectors
+from vestig.engine.inquiry import Asking, analysed, planned
+from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
+from vestig.engine.vestig import Vestig
+from vestig.evaluation.benchmarks import Benchmark, Query
+from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.ids import id_bytes, id_text, repeatable_ids
+from vestig.recall.filters import RecallRequest
+
+PAGE = 1_000
+
+
+class AskedStore:
+    """Benchmarks in one store in memory, each conversation a scope.
+
+    Args:
+        benchmarks: what is imported.
+        settings: keys that differ from the built-in ones, for the import and for every question.
+    """
+
+    def __init__(
+        self,
+        benchmarks: Sequence[Benchmark],
+        vectors: RememberingEmbedder,
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        config = load_config(None, None).with_overrides(dict(settings or {}))
+        self.context: Context = open_context(
+            MEMORY_PATH, OpenRequest(config=config, embedder=vectors)
+        )
+        self.store = Vestig(self.context)
+        self.held: dict[str, Holdings] = {}
+        self._vectors = vectors
+        for benchmark in benchmarks:
+            vectors.embed([query.text for query in benchmark.queries])
+            with repeatable_ids(benchmark.digest):
+                self.store.import_(benchmark.corpus, format="messages")
+                while self.store.enrich().done:
+                    pass
+            self.held[benchmark.name] = holdings(self.store, benchmark)
+
+    def __enter__(self) -> AskedStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.store.close()
+
+    @cached_property
+    def memories(self) -> dict[str | None, list[Any]]:
+        """By scope, in the order of the ledger."""
+        found: dict[str | None, list[Any]] = {}
+        offset = 0
+        while page := self.store.list(offset, PAGE).memories:
+            offset += len(page)
+            for memory in page:
+                found.setdefault(memory.scope, []).append(memory)
+        for rows in found.values():
+            rows.sort(key=lambda memory: (memory.seq, memory.id))
+        return found
+
+    def config(self, settings: Mapping[str, Any]) -> Config:
+        """The store's configuration with other values."""
+        return self.context.config.with_overrides(dict(settings))
+
+    def scan(self, text: str, config: Config, watch: Sequence[str] = (), **fields: Any) -> Any:
+        """What the core tells of a question; `fields` as of `recall`."""
+        context = self.context
+        checked = planned(context, config, RecallRequest(query=text, **fields))
+        vector, pieces = query_vectors(context, checked.query, late=True)
+        asked = analysed(context, config, checked, vector, pieces)
+
+        def reading(view: Any, core: Any) -> Any:
+            asking = Asking(context, view, core, context.keeper.scan, asked)
+            return asking.run(watch=b"".join(map(id_bytes, watch)))
+
+        return context.keeper.run(reading)
+
+    def case(self, benchmark: Benchmark, query: Query) -> dict[str, Any]:
+        """Arguments that ask a question of its own conversation, at its time."""
+        own = Case(population="", query=query, conversation=query.conversation)
+        return own.fields(self.held[benchmark.name])
+
+
+def by_id(scan: Any) -> dict[str, Any]:
+    """Every row that a scan tells of."""
+    return {id_text("mem", row.id): row for row in (*scan.rows, *scan.watched)}
