@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from forgetting import clean
 from scripted import Opener
@@ -24,6 +26,7 @@ from vestig.testing import (
     HashingEmbedder,
     TokenHashingEmbedder,
 )
+from vestig.vectors import PIECE_DIMENSIONS, SPECIAL_PIECE
 
 TALK = "The harbour ferry to Grey Island leaves at nine and comes back at six, says the captain"
 NOTE = "Bread is baked before six in the morning at the mill behind the chapel"
@@ -207,6 +210,52 @@ def test_q05_a_query_is_run_once(opener: Opener) -> None:
     assert query_vectors(context, TALK, late=False) == (embedder.embed([TALK])[0], None)
     plain = opener(embedder=HashingEmbedder())._context
     assert query_vectors(plain, TALK, late=True)[1] is None
+
+
+def similar(query: Pieces, memory: Pieces) -> Any:
+    """For each piece of the query, how near the nearest one of the memory is."""
+    mine, theirs = (
+        np.frombuffer(one.codes, np.int8).reshape(-1, PIECE_DIMENSIONS).astype(float)
+        * np.frombuffer(one.scales, "<f4").astype(float)[:, None]
+        for one in (query, memory)
+    )
+    return (mine @ theirs.T).max(1)
+
+
+def numbers(pieces: Pieces) -> list[int]:
+    return memoryview(pieces.ids).cast("I").tolist()
+
+
+def test_q05_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
+    """The four parts of `late` from the rows of the ledger, by their definition."""
+    parts = ("mean", "idf", "window", "window_idf")
+    config = {f"m5.signals.weights.chat_peer.late.{part}": 1.0 for part in parts}
+    embedder = TokenHashingEmbedder()
+    store = opener(embedder=embedder, config=config)
+    texts = (TALK, NOTE, "Thanks, then I take the ferry at six", "The mill is closed in winter")
+    ids = [commit(store, text, **(SAID | {"sequence": n})) for n, text in enumerate(texts)]
+    query = "When does the ferry leave the island at night?"
+    asked = embedder.embed_tokens([query])[0][1]
+    pieces = [held(store)[id] for id in ids]
+    best = [similar(asked, one) for one in pieces]
+    near = [np.max(best[max(0, at - 1) : at + 2], axis=0) for at in range(len(best))]
+    holders = [sum(number in numbers(one) for one in pieces) for number in numbers(asked)]
+    idf = np.array(
+        [
+            0.0 if number == SPECIAL_PIECE else math.log(1 + (len(ids) - n + 0.5) / (n + 0.5))
+            for number, n in zip(numbers(asked), holders, strict=True)
+        ]
+    )
+    for hit in store.recall(query, limit=10).results:
+        assert hit.reason is not None
+        found = hit.reason.to_dict()["signals"]
+        at = ids.index(hit.id)
+        wanted = (
+            best[at].mean(), idf @ best[at] / idf.sum(),
+            near[at].mean(), idf @ near[at] / idf.sum(),
+        )  # fmt: skip
+        for part, value in zip(parts, wanted, strict=True):
+            assert found[f"late.{part}"]["raw"] == pytest.approx(value, abs=1e-9)
 
 
 # --- later -----------------------------------------------------------------------------------

@@ -355,6 +355,8 @@ def _values(conn: apsw.Connection) -> Iterator[bytes]:
     for (sql,) in each(conn, "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"):
         yield _bytes(sql)
     for table in CHAINED:
+        if table == "token_vectors":
+            continue  # shown side by side already
         for row in each(conn, f"SELECT {columns_sql(table)} FROM {table}"):
             yield from map(_bytes, row)
             if table == "entities":
