@@ -35,13 +35,12 @@ from learning import (
     stages,
     without_set,
 )
-from signal_source import TERMS, questions
-from vestig.embedders.builtin import BuiltinEmbedder
+from signal_source import TERMS, RememberedTokens, TokenEmbedder, questions
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.metrics import DEPTH, score
 from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
 from vestig.evaluation.resampling import differences, estimates
-from vestig.evaluation.vectors import RememberingEmbedder, remembering
+from vestig.evaluation.vectors import RememberingEmbedder
 
 METRICS = ("recall@10", "recall@5", "mrr")
 # A signal is off when no set loses more, in points.
@@ -198,14 +197,16 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    vectors = remembering(BuiltinEmbedder(), options.cache)
+    embedder = TokenEmbedder()
+    vectors = RememberingEmbedder(embedder, options.cache)
+    tokens = RememberedTokens(embedder, options.cache) if options.late else None
     by_origin: dict[str, Origin] = {}
     digests = {}
     for folder in options.folder:
         benchmark = without_categories(read_benchmark(folder), options.leave_out)
         digests[benchmark.name] = benchmark.digest
         print(f"{benchmark.name}: {len(benchmark.queries)} questions", file=sys.stderr)
-        asked = questions(benchmark, vectors, late=options.late)
+        asked = questions(benchmark, vectors, tokens)
         name = asked[0].origin
         origin = by_origin.setdefault(name, Origin(name, [], {}))
         origin.questions.extend(asked)

@@ -48,8 +48,7 @@ VERSION: str
 FORMAT_VERSION: int
 PROJECTION_FIELDS: int
 SIGNALS: tuple[str, ...]
-"""Terms of L in the order of their sum (Q-03): cosine, keyword, temporal, entity, recency,
-lexical, entity_walk."""
+"""Terms of L in the order of their sum (Q-03); parts of a signal stand behind dots."""
 ANALYSER_VERSION: str
 
 class SnapshotMoved(Exception):
@@ -205,10 +204,17 @@ class Query:
         windows: Sequence[tuple[int | None, int | None]] = ...,
         entities: Sequence[tuple[bytes, float]] = ...,
         seed: int = 0,
+        said: str | None = None,
+        dates: Sequence[tuple[int | None, int | None, bool]] = ...,
+        asks: int = 0,
+        pieces: tuple[bytes, bytes, bytes] | None = None,
     ) -> Self:
-        """text: for the lexical term, None = without. keywords: of C-09. windows: (start_us,
+        """text: for the lexical terms, None = without. keywords: of C-09. windows: (start_us,
         end_us), None = open. entities: ids of 16 bytes with their match score, merges resolved.
-        seed: of the walk. What is given twice counts once."""
+        seed: of the walk. What is given twice counts once. said: the text in which names of
+        authors are looked for (Q-16). dates: windows of Q-17; True = of every year in which an
+        eligible memory is valid. asks: bit 0 when, 1 how many, 2 who, where, which or what thing.
+        pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands for no word."""
 
 @final
 class Walk:
@@ -269,6 +275,7 @@ class Ranking:
         min_score: float | None,
         query_time_us: int,
         watch: bytes = ...,
+        late_pool: int = 128,
     ) -> Self:
         """base: "semantic", "blend", "linear" or "cosine". weights: per code of `OriginType`, names
         of `SIGNALS` and "bias", absent = switched off. meta_weights: keyword, temporal, entity,
@@ -353,6 +360,8 @@ class Scan:
     unembedded: int
     maxima: list[float | None]
     """Largest raw value over the eligible, in the order of `SIGNALS`."""
+    idfs: list[float]
+    """idf of each of `terms` over the eligible."""
 
 @final
 class Projection:

@@ -12,7 +12,7 @@ import pytest
 from rows import DAY, HEAD, NOW, STORE, WALK, Given, everything, id_of, opened, vector
 from rows import ranking as core_ranking
 from whole import Asked, Whole, of_row
-from worlds import DIMENSIONS, MENTIONS, RELATED, edge, question, settings, world
+from worlds import DIMENSIONS, MENTIONS, PLAIN_TERMS, RELATED, edge, question, settings, world
 
 from vestig import _core
 
@@ -95,7 +95,7 @@ def test_bounds_keep_every_signal_exact_r20() -> None:
     projection = opened(rows, DIMENSIONS)
     ranking = settings(dice) | {
         "base": "linear",
-        "weights": [dict.fromkeys(("bias", *_core.SIGNALS), 1.5) for _ in range(4)],
+        "weights": [dict.fromkeys(("bias", *PLAIN_TERMS), 1.5) for _ in range(4)],
         "pool": 20,
         "limit": 12,
         "association": 0.9,

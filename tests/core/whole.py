@@ -167,7 +167,8 @@ class Whole:
         return max(cosines(rows, self.asked.vector))
 
     def weighs(self, name: str) -> bool:
-        return any(own.get(name, 0.0) != 0.0 for own in self.ranking["weights"])
+        weights = [self.ranking["weights"][origin] for origin in {r.origin for r in self.rows}]
+        return any(own.get(name, 0.0) != 0.0 for own in weights)
 
     def columns(self) -> dict[str, list[float]]:
         """Raw values of what is available and weighs something."""

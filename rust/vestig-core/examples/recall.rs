@@ -71,10 +71,7 @@ fn main() {
         ..Filter::default()
     };
     let ranking = Ranking {
-        weights: [Weights {
-            bias: -1.0,
-            terms: [Some(2.0), None, None, None, None, Some(3.0), None],
-        }; 4],
+        weights: [Weights::of(-1.0, &[("cosine", 2.0), ("lexical", 3.0)]); 4],
         tracerank_power: 0.5,
         pool: Pool::Best(50),
         ..Ranking::plain(Base::Linear, TraceParams::new(vec![0.0; 13]))

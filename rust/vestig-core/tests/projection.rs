@@ -32,10 +32,7 @@ fn filter() -> Filter {
 }
 
 fn ranking(base: Base, pool: Option<usize>, limit: usize, power: f64) -> Ranking {
-    let weights = |bias: f64| Weights {
-        bias,
-        terms: [Some(2.0), None, None, None, None, Some(1.5), None],
-    };
+    let weights = |bias: f64| Weights::of(bias, &[("cosine", 2.0), ("lexical", 1.5)]);
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;
     event_weights[3] = 1.0;

@@ -14,6 +14,7 @@ use vestig_core::words;
 
 use crate::numbers::{TraceParams, floats};
 use crate::query::{id_of, ids_of};
+use crate::rows::{self, PieceBytes};
 
 fn refuse<T>(text: String) -> PyResult<T> {
     Err(PyValueError::new_err(text))
@@ -36,7 +37,8 @@ pub(crate) struct Query(pub(crate) CoreQuery);
 impl Query {
     #[new]
     #[pyo3(signature = (*, vector, text, keywords=Vec::new(), windows=Vec::new(),
-        entities=Vec::new(), seed=0))]
+        entities=Vec::new(), seed=0, said=None, dates=Vec::new(), asks=0, pieces=None))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         vector: Option<&Bound<'_, PyAny>>,
         text: Option<&str>,
@@ -44,9 +46,14 @@ impl Query {
         windows: Vec<Window>,
         entities: Vec<(Bound<'_, PyBytes>, f64)>,
         seed: u64,
+        said: Option<String>,
+        dates: Vec<(Option<i64>, Option<i64>, bool)>,
+        asks: u8,
+        pieces: Option<PieceBytes<'_>>,
     ) -> PyResult<Self> {
-        let reversed = |(start, end): &Window| start.zip(*end).is_some_and(|(s, e)| s > e);
-        if windows.iter().any(reversed) {
+        let reversed = |start: Option<i64>, end| start.zip(end).is_some_and(|(s, e)| s > e);
+        let dates_reversed = dates.iter().any(|date| reversed(date.0, date.1));
+        if dates_reversed || windows.iter().any(|w| reversed(w.0, w.1)) {
             return refuse("expected windows that end after they start".into());
         }
         let entities = entities
@@ -59,6 +66,10 @@ impl Query {
             windows,
             entities: entities.collect::<PyResult<_>>()?,
             seed,
+            said,
+            dates,
+            asks,
+            pieces: pieces.map(rows::pieces).transpose()?,
         }))
     }
 }
@@ -161,7 +172,7 @@ impl Ranking {
     #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
         meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
         content_weight, query_weight, hyde, start_enabled, start_top_k, pool, walk, summary_prior,
-        expand_summaries, limit, min_score, query_time_us, watch=b"".as_slice()))]
+        expand_summaries, limit, min_score, query_time_us, watch=b"".as_slice(), late_pool=128))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         base: &str,
@@ -189,6 +200,7 @@ impl Ranking {
         min_score: Option<f64>,
         query_time_us: i64,
         watch: &[u8],
+        late_pool: usize,
     ) -> PyResult<Self> {
         let given = weights.len();
         let weights = weights
@@ -239,6 +251,7 @@ impl Ranking {
             expand_summaries,
             limit,
             min_score,
+            late_pool,
             query_time: query_time_us,
             watch: ids_of(watch)?,
         }))

@@ -116,6 +116,7 @@ pub(crate) struct Scan {
     below_min_score: usize,
     unembedded: usize,
     maxima: Vec<Option<f64>>,
+    idfs: Vec<f64>,
 }
 
 pub(crate) fn scan_of(py: Python<'_>, scan: CoreScan) -> PyResult<Scan> {
@@ -134,6 +135,7 @@ pub(crate) fn scan_of(py: Python<'_>, scan: CoreScan) -> PyResult<Scan> {
         walked: scan.walked,
         below_min_score: scan.below_min_score,
         unembedded: scan.unembedded,
-        maxima: scan.maxima.to_vec(),
+        maxima: scan.maxima,
+        idfs: scan.idfs,
     })
 }

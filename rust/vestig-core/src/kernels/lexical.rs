@@ -27,6 +27,23 @@ pub fn saturation(tf: u32, norm: f64) -> f64 {
     tf / (tf + norm)
 }
 
+/// Mean length; 1 where there is nothing.
+#[must_use]
+pub fn mean(total_length: u64, rows: u64) -> f64 {
+    if total_length == 0 || rows == 0 {
+        1.0
+    } else {
+        total_length as f64 / rows as f64
+    }
+}
+
+/// k1·(1 − b + b·(len/avg)).
+#[inline]
+#[must_use]
+pub fn norm(average: f64, length: u32) -> f64 {
+    K1 * (1.0 - B + B * (f64::from(length) / average))
+}
+
 /// Length norms k1·(1 − b + b·(len/avg)) for one set of eligible rows.
 #[derive(Clone, Debug)]
 pub struct Norms {
@@ -38,19 +55,12 @@ impl Norms {
     /// From the sum of lengths (terms) over the eligible rows and their count. With no rows or no
     /// terms the mean counts as 1, and no row can have a posting.
     pub fn new(total_length: u64, rows: u64) -> Self {
-        let average = if total_length == 0 || rows == 0 {
-            1.0
-        } else {
-            total_length as f64 / rows as f64
-        };
-        let table = (0..TABLE as u32)
-            .map(|length| Self::compute(average, length))
-            .collect();
-        Self { average, table }
-    }
-
-    fn compute(average: f64, length: u32) -> f64 {
-        K1 * (1.0 - B + B * (f64::from(length) / average))
+        let average = mean(total_length, rows);
+        let table = (0..TABLE as u32).map(|length| norm(average, length));
+        Self {
+            average,
+            table: table.collect(),
+        }
     }
 
     /// Mean length in terms.
@@ -63,7 +73,7 @@ impl Norms {
     pub fn of(&self, length: u32) -> f64 {
         match self.table.get(length as usize) {
             Some(&norm) => norm,
-            None => Self::compute(self.average, length),
+            None => norm(self.average, length),
         }
     }
 }
@@ -86,6 +96,13 @@ pub fn document_frequency(rows: &[u32], eligible: Option<&[u64]>) -> u64 {
 
 /// Bits of a posting's number that are its frequency.
 const COUNT_MASK: u32 = (1 << 31) - 1;
+
+/// The frequency that the number of a posting tells.
+#[inline]
+#[must_use]
+pub fn frequency(count: u32) -> u32 {
+    count & COUNT_MASK
+}
 
 /// Adds one term's share to the score of every eligible row of its postings in one segment.
 ///
@@ -111,7 +128,7 @@ pub fn accumulate<F, L>(
         }
         let at = row as usize;
         if let (Some(score), Some(&length)) = (scores.get_mut(at), lengths.get(at)) {
-            *score += idf * saturation(tf.into() & COUNT_MASK, norms.of(length.into()));
+            *score += idf * saturation(frequency(tf.into()), norms.of(length.into()));
         }
     }
 }

@@ -3,11 +3,13 @@
 //! Numbers that rank are defined to the bit (B-16): no kernel's result depends on the
 //! instruction level, the number of threads or the layout of segments.
 
+pub mod dates;
 pub mod dispatch;
 pub mod dot;
 pub mod entity_walk;
 pub mod lexical;
 pub mod math;
+pub mod people;
 pub mod quantised;
 pub mod rng;
 pub mod select;

@@ -3,9 +3,12 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::fields::Field;
-use super::scorer::Scorer;
-use super::types::{Base, term};
+use super::level::SLACK;
+use super::scorer::{Known, Scorer};
+use super::sheet::Sheet;
+use super::signals::Signals;
+use super::term;
+use super::types::Base;
 use crate::format::Section;
 use crate::kernels::select::{descending, top_k};
 use crate::segment::Id;
@@ -25,10 +28,10 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn of(fields: &[Field<'_>], scorer: &Scorer<'_>, i: usize, row: usize) -> Self {
-        let field = &fields[i];
+    pub(super) fn of(sheet: &Sheet<'_>, scorer: &Scorer<'_>, i: usize, row: usize) -> Self {
+        let field = &sheet.fields[i];
         let cosine = field.content(scorer, row);
-        let known = field.known(row);
+        let known = sheet.known(scorer, i, row);
         Self {
             field: i,
             row,
@@ -102,18 +105,25 @@ impl Screen {
 
 /// Calls `visit` with every eligible row whose upper bound may reach what `visit` last returned.
 fn sift(
-    fields: &[Field<'_>],
+    sheet: &Sheet<'_>,
     scorer: &Scorer<'_>,
     mut least: f64,
     mut visit: impl FnMut(usize, usize, (f64, f64)) -> f64,
 ) {
+    if let Some(signals) = sheet.signals.as_ref().filter(|_| scorer.start_enabled) {
+        return sift_slots(sheet, signals, scorer, least, visit);
+    }
     let screen = Screen::new(scorer);
-    for (i, field) in fields.iter().enumerate() {
+    for (i, field) in sheet.fields.iter().enumerate() {
         if !field.any {
             continue;
         }
         let bounds = |row: usize| {
-            let known = field.known(row);
+            let known = if scorer.start_enabled {
+                field.known(row)
+            } else {
+                Known::NOTHING
+            };
             let content = field.content_bounds(row);
             scorer.bounds(scorer.weights(field, row), content, &known)
         };
@@ -144,14 +154,45 @@ fn sift(
     }
 }
 
+/// As `sift`, by the bounds of all slots.
+fn sift_slots(
+    sheet: &Sheet<'_>,
+    signals: &Signals<'_>,
+    scorer: &Scorer<'_>,
+    mut least: f64,
+    mut visit: impl FnMut(usize, usize, (f64, f64)) -> f64,
+) {
+    let (low, high) = (&signals.level.low, &signals.level.high);
+    for (i, field) in sheet.fields.iter().enumerate() {
+        for special in &field.special {
+            let row = special.row as usize;
+            if has(&field.eligible, row) {
+                let (few, size) = scorer.of_few(scorer.weights(field, row), special);
+                let slot = signals.places.slot(i, row);
+                let slack = (size + low[slot].abs()) * SLACK;
+                let bounds = (low[slot] + few - slack, high[slot] + few + slack);
+                least = visit(i, row, bounds);
+            }
+        }
+    }
+    for (slot, most) in high.iter().enumerate() {
+        if *most >= least {
+            let (i, row) = signals.places.row(slot);
+            if !sheet.fields[i].is_special(row) {
+                least = visit(i, row, (low[slot], *most));
+            }
+        }
+    }
+}
+
 /// The best `k` rows by S, best first, with exact numbers.
 ///
 /// One pass: a row whose upper bound stays below the k-th best lower bound so far is out.
-pub(super) fn candidates(fields: &[Field<'_>], scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
+pub(super) fn candidates(sheet: &Sheet<'_>, scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
     let mut lowers: BinaryHeap<Reverse<Total>> = BinaryHeap::new();
     let mut threshold = f64::NEG_INFINITY;
     let mut possible: Vec<(usize, usize, f64)> = Vec::new();
-    sift(fields, scorer, threshold, |i, row, (low, high)| {
+    sift(sheet, scorer, threshold, |i, row, (low, high)| {
         possible.push((i, row, high));
         lowers.push(Reverse(Total(low)));
         if lowers.len() > k {
@@ -163,18 +204,14 @@ pub(super) fn candidates(fields: &[Field<'_>], scorer: &Scorer<'_>, k: usize) ->
         threshold
     });
     possible.retain(|(_, _, high)| *high >= threshold);
-    let exact = |(i, row, _)| Candidate::of(fields, scorer, i, row);
+    let exact = |(i, row, _)| Candidate::of(sheet, scorer, i, row);
     let mut found: Vec<Candidate> = possible.into_iter().map(exact).collect();
     top_k(&mut found, k, by_start);
     found
 }
 
 /// How many eligible rows come before each of these in order of S.
-pub(super) fn ranks(
-    fields: &[Field<'_>],
-    scorer: &Scorer<'_>,
-    targets: &[Candidate],
-) -> Vec<usize> {
+pub(super) fn ranks(sheet: &Sheet<'_>, scorer: &Scorer<'_>, targets: &[Candidate]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..targets.len()).collect();
     order.sort_unstable_by(|a, b| by_start(&targets[*a], &targets[*b]));
     let sorted: Vec<&Candidate> = order.iter().map(|i| &targets[*i]).collect();
@@ -182,13 +219,13 @@ pub(super) fn ranks(
         return Vec::new();
     };
     let mut before = vec![0_usize; sorted.len() + 1];
-    sift(fields, scorer, least, |i, row, (low, high)| {
+    sift(sheet, scorer, least, |i, row, (low, high)| {
         let surely = sorted.partition_point(|target| target.start >= low);
         let maybe = sorted.partition_point(|target| target.start > high);
         let first = if surely == maybe {
             surely
         } else {
-            let exact = Candidate::of(fields, scorer, i, row);
+            let exact = Candidate::of(sheet, scorer, i, row);
             sorted.partition_point(|target| by_start(&exact, target) != Ordering::Less)
         };
         before[first] += 1;

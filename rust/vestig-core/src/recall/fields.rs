@@ -1,7 +1,8 @@
 //! The columns of one call: eligible rows of a segment, their cosines and lexical scores.
 
 use super::scorer::{Known, Scorer};
-use super::types::{Effort, TERMS, term};
+use super::term::{self, OF_FEW, TERMS};
+use super::types::Effort;
 use crate::format::Section;
 use crate::kernels::dot::{cosine, dot, dot_rows};
 use crate::kernels::lexical::{self, Norms};
@@ -54,10 +55,8 @@ impl Similarity<'_> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Special {
     pub(super) row: u32,
-    /// Raw value of the entity signal.
-    pub(super) entity: f64,
-    /// Raw value of the entity walk.
-    pub(super) walk: f64,
+    /// Raw values of `OF_FEW`.
+    pub(super) few: [f64; OF_FEW.len()],
     /// The nearest question with its cosine; then `content` is the exact cosine of the memory.
     pub(super) question: Option<(u32, f64)>,
     pub(super) content: f64,
@@ -165,8 +164,9 @@ impl<'a> Field<'a> {
         }
         let mut question = None;
         if let Some(special) = self.special(row) {
-            raw[term::ENTITY] = special.entity;
-            raw[term::ENTITY_WALK] = special.walk;
+            for (term, value) in OF_FEW.into_iter().zip(special.few) {
+                raw[term] = value;
+            }
             question = special.question;
         }
         Known { question, raw }
@@ -294,14 +294,24 @@ pub(super) fn drop_dissimilar(field: &mut Field<'_>, least: f64) {
     poison(&mut field.similarity.values, &field.eligible);
 }
 
-/// Fills in the lexical scores; the largest one over the eligible rows, at least 0.
-pub(super) fn score_words(fields: &mut [Field<'_>], terms: &[String], eligible: usize) -> f64 {
+/// Statistics of the query's terms over the eligible rows.
+pub(super) struct Words {
+    /// Of each term.
+    pub(super) idfs: Vec<f64>,
+    pub(super) norms: Norms,
+    /// The largest score, at least 0.
+    pub(super) most: f64,
+}
+
+/// Fills in the lexical scores.
+pub(super) fn score_words(fields: &mut [Field<'_>], terms: &[String], eligible: usize) -> Words {
     let whole: Vec<bool> = fields
         .iter()
         .map(|field| count(&field.eligible) == field.segment.memory_rows())
         .collect();
     let total: u64 = fields.iter().map(total_length).sum();
     let norms = Norms::new(total, eligible as u64);
+    let mut idfs = Vec::with_capacity(terms.len());
     for term in terms {
         let numbers: Vec<Option<u32>> = fields
             .iter()
@@ -316,6 +326,7 @@ pub(super) fn score_words(fields: &mut [Field<'_>], terms: &[String], eligible: 
             }
         }
         let idf = lexical::idf(eligible as u64, holding);
+        idfs.push(idf);
         for ((field, number), whole) in fields.iter_mut().zip(&numbers).zip(&whole) {
             let Some(number) = number else { continue };
             if field.lexical.is_empty() {
@@ -327,10 +338,12 @@ pub(super) fn score_words(fields: &mut [Field<'_>], terms: &[String], eligible: 
             lexical::accumulate(&mut field.lexical, idf, postings, lengths, bits, &norms);
         }
     }
-    fields
-        .iter()
-        .flat_map(|field| &field.lexical)
-        .fold(0.0, |most, score| f64::max(most, *score))
+    let scores = fields.iter().flat_map(|field| &field.lexical);
+    Words {
+        idfs,
+        norms,
+        most: scores.fold(0.0, |most, score| f64::max(most, *score)),
+    }
 }
 
 fn total_length(field: &Field<'_>) -> u64 {

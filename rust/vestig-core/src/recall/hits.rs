@@ -47,10 +47,10 @@ impl Ranker<'_, '_> {
 
     pub(super) fn hit(&self, scan: &Scan, entry: Entry) -> Hit {
         let (candidate, ranking) = (&entry.candidate, self.ranking());
-        let field = &self.fields[candidate.field];
+        let field = &self.sheet.fields[candidate.field];
         let (segment, row) = (field.segment, candidate.row);
         let attributes = segment.attributes(row);
-        let known = field.known(row);
+        let known = self.sheet.known(self.scorer, candidate.field, row);
         let uses_alpha = ranking.start_enabled && ranking.base != Base::Linear;
         Hit {
             id: candidate.id,

@@ -7,27 +7,40 @@
 //! upper bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
 
 mod candidates;
+mod context;
+mod evidence;
+mod facts;
 mod fields;
 mod hits;
+mod level;
 mod net;
 mod rank;
 mod scorer;
+mod sessions;
+mod sheet;
+mod signals;
 mod steps;
+mod term;
 mod terms;
+mod texts;
 mod types;
+mod windows;
 
 use self::candidates::{Candidate, candidates};
-use self::fields::{Field, ask, drop_dissimilar, measure, score_words, unembedded};
+use self::fields::{Field, Words, ask, drop_dissimilar, measure, score_words, unembedded};
 use self::net::Net;
 use self::rank::Ranker;
-use self::scorer::Scorer;
+use self::scorer::{Scorer, weighs};
+pub(crate) use self::sessions::Remembered;
+use self::sheet::Sheet;
+use self::signals::Signals;
 pub use self::steps::Steps;
-use self::types::term;
+pub use self::term::{SIGNALS, TERMS};
 pub use self::types::{
-    Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, SIGNALS, STAGED_ROWS, Scan, TERMS,
-    Traversal, Weights,
+    Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, STAGED_ROWS, Scan, Traversal, Weights,
 };
 use crate::eligible::{Filter, eligible};
+use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::dot::{cosine, unit};
 use crate::kernels::quantised::QuantisedQuery;
@@ -61,10 +74,12 @@ pub fn recall(
         fields.push(Field::new(&part.segment, bits));
     }
     let rows: usize = fields.iter().map(|field| count(&field.eligible)).sum();
+    let origins = origins_of(&fields);
     let staged = rows >= effort.staged_rows
         && filter.min_similarity.is_none()
         && wanted(ranking, false) < rows
-        && !vector.is_empty();
+        && !vector.is_empty()
+        && !signals::by_cosines(ranking, origins);
     let quantised = staged.then(|| QuantisedQuery::new(&vector));
     if !vector.is_empty() {
         for field in fields.iter_mut().filter(|field| field.any) {
@@ -85,34 +100,96 @@ pub fn recall(
     }
     scan.terms = query.terms.clone().unwrap_or_default();
     scan.keywords = query.keywords.clone();
-    let mut scorer = Scorer::new(ranking, query, vector);
+    let mut scorer = Scorer::new(ranking, query, vector, origins_of(&fields));
     let bits = fields.iter().map(|field| field.eligible.clone()).collect();
     let pace = (&ranking.trace, ranking.query_time);
     let mut net = Net::new(snapshot, filter, bits, scan.eligible, pace);
+    let mut sheet = Sheet {
+        fields,
+        signals: None,
+    };
+    let words = fill_terms(&mut sheet.fields, &mut scorer, &net, query, scan.eligible);
     if scan.eligible > 0 {
-        fill_terms(&mut fields, &mut scorer, &net, query, scan.eligible);
-        if scorer.weighs(term::ENTITY_WALK) {
-            scorer.start_enabled = true;
-            let best = candidates(&fields, &scorer, WALK_STARTS);
-            scorer.start_enabled = ranking.start_enabled;
-            let node = |c: &Candidate| Node {
-                part: c.field as u32,
-                row: c.row as u32,
-            };
-            let best: Vec<(Node, f64)> = best.iter().map(|c| (node(c), c.start)).collect();
-            let most = terms::walk_entities(&mut fields, &mut net, query, &best);
-            scorer.maxima[term::ENTITY_WALK] = Some(most);
+        if signals::wanted(&scorer) {
+            sheet.signals = Some(Signals::new(&sheet.fields, &mut scorer, query));
         }
+        fill_graph(&mut sheet, &mut scorer, &mut net, query, &words);
     }
-    let asked = fields.iter().any(|field| !field.special.is_empty());
+    let asked = sheet.fields.iter().any(|field| !field.special.is_empty());
     let best = candidates(
-        &fields,
+        &sheet,
         &scorer,
         wanted(ranking, asked || scorer.alpha > 0.0),
     );
-    scan.maxima = scorer.maxima;
-    Ranker::new(&fields, &scorer, net, query).rank(&mut scan, &best);
+    scan.maxima = scorer.maxima.to_vec();
+    scan.idfs = words.idfs;
+    Ranker::new(&sheet, &scorer, net, query).rank(&mut scan, &best);
     scan
+}
+
+/// Origins of the eligible rows.
+fn origins_of(fields: &[Field<'_>]) -> [bool; 4] {
+    let mut found = 0_u8;
+    for field in fields.iter().filter(|field| field.any) {
+        let attributes = field.segment.column::<[u8; 8]>(Section::Attributes);
+        for (word, codes) in field.eligible.iter().zip(attributes.chunks(64)) {
+            if found == 15 || *word == 0 {
+                continue;
+            }
+            for (i, codes) in codes.iter().enumerate() {
+                found |= (word >> i & 1) as u8 * (1 << (codes[2] & 3));
+            }
+        }
+    }
+    std::array::from_fn(|origin| found >> origin & 1 == 1)
+}
+
+/// Terms that are made from the best by L₁.
+fn fill_graph(
+    sheet: &mut Sheet<'_>,
+    scorer: &mut Scorer<'_>,
+    net: &mut Net<'_>,
+    query: &Query,
+    words: &Words,
+) {
+    let made = [term::ENTITY_WALK, term::PAIR, term::PAIR_GAIN, term::TITLE];
+    if !made.into_iter().any(|term| scorer.weighs(term)) {
+        return;
+    }
+    let enabled = std::mem::replace(&mut scorer.start_enabled, true);
+    let best = candidates(sheet, scorer, evidence::STARTS.max(WALK_STARTS));
+    scorer.start_enabled = enabled;
+    let node = |c: &Candidate| Node {
+        part: c.field as u32,
+        row: c.row as u32,
+    };
+    let best: Vec<(Node, f64)> = best.iter().map(|c| (node(c), c.start)).collect();
+    let starts = &best[..best.len().min(evidence::STARTS)];
+    let fields = &mut sheet.fields;
+    let maxima = &mut scorer.maxima;
+    let mut found = Vec::new();
+    let weighs = made.map(|term| weighs(scorer.ranking, scorer.origins, term));
+    if weighs[0] {
+        let best = &best[..best.len().min(WALK_STARTS)];
+        let most = terms::walk_entities(fields, net, query, best);
+        found.push((term::ENTITY_WALK, most));
+    }
+    if (weighs[1] || weighs[2]) && !words.idfs.is_empty() {
+        let most = evidence::pairs(fields, net, query, words, starts);
+        found.extend(
+            [(term::PAIR, most[0]), (term::PAIR_GAIN, most[1])]
+                .into_iter()
+                .zip(&weighs[1..])
+                .filter(|(_, weighs)| **weighs)
+                .map(|(found, _)| found),
+        );
+    }
+    if weighs[3] {
+        found.push((term::TITLE, evidence::titles(fields, net, query, starts)));
+    }
+    for (term, most) in found {
+        maxima[term] = Some(most);
+    }
 }
 
 /// The terms that are known before the cosine decides, and the normalisers.
@@ -122,13 +199,18 @@ fn fill_terms(
     net: &Net<'_>,
     query: &Query,
     eligible: usize,
-) {
+) -> Words {
     let ranking = scorer.ranking;
+    let terms = query.terms.as_deref().unwrap_or_default();
+    let words = score_words(fields, terms, eligible);
+    if eligible == 0 {
+        return words;
+    }
     if !scorer.vector.is_empty() {
         scorer.maxima[term::COSINE] = Some(largest_semantic(fields, scorer));
     }
-    if let Some(words) = query.terms.as_ref().filter(|words| !words.is_empty()) {
-        scorer.maxima[term::LEXICAL] = Some(score_words(fields, words, eligible));
+    if !terms.is_empty() {
+        scorer.maxima[term::LEXICAL] = Some(words.most);
     }
     let [keyword, temporal, entity, recency] = scorer.metadata;
     let weighted = (ranking.keyword_weighted, ranking.entity_weighted);
@@ -156,6 +238,7 @@ fn fill_terms(
     if scorer.alpha > 0.0 {
         fields.iter_mut().for_each(|field| field.screened = false);
     }
+    words
 }
 
 /// How many rows in order of S decide the result. `mixed`: S holds more than the cosine.
@@ -202,12 +285,10 @@ fn distinct_parts(query: &Query) -> Query {
         }
     }
     Query {
-        vector: query.vector.clone(),
         terms: query.terms.as_deref().map(once),
         keywords: once(&query.keywords),
-        windows: query.windows.clone(),
         entities,
-        seed: query.seed,
+        ..query.clone()
     }
 }
 

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use super::candidates::{Candidate, by_start, ranks};
-use super::fields::Field;
 use super::net::Net;
 use super::scorer::{Scorer, Scores};
+use super::sheet::Sheet;
 use super::types::{Pool, Query, Ranking, Scan};
 use crate::graph::Node;
 use crate::kernels::math;
@@ -38,7 +38,7 @@ fn by_final(a: &Entry, b: &Entry) -> Ordering {
 
 /// Everything a call ranks with.
 pub(super) struct Ranker<'a, 'b> {
-    pub(super) fields: &'b [Field<'a>],
+    pub(super) sheet: &'b Sheet<'a>,
     pub(super) scorer: &'b Scorer<'a>,
     pub(super) net: Net<'a>,
     pub(super) query: &'b Query,
@@ -48,13 +48,13 @@ pub(super) struct Ranker<'a, 'b> {
 
 impl<'a, 'b> Ranker<'a, 'b> {
     pub(super) fn new(
-        fields: &'b [Field<'a>],
+        sheet: &'b Sheet<'a>,
         scorer: &'b Scorer<'a>,
         net: Net<'a>,
         query: &'b Query,
     ) -> Self {
         Self {
-            fields,
+            sheet,
             scorer,
             net,
             query,
@@ -76,7 +76,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
 
     fn candidate(&self, node: Node) -> Candidate {
         Candidate::of(
-            self.fields,
+            self.sheet,
             self.scorer,
             node.part as usize,
             node.row as usize,
@@ -84,10 +84,10 @@ impl<'a, 'b> Ranker<'a, 'b> {
     }
 
     fn scores(&self, candidate: &Candidate) -> Scores {
-        let field = &self.fields[candidate.field];
+        let field = &self.sheet.fields[candidate.field];
         let summary = field.segment.attributes(candidate.row).kind == KIND_SUMMARY;
         let weights = self.scorer.weights(field, candidate.row);
-        let known = field.known(candidate.row);
+        let known = (self.sheet).known(self.scorer, candidate.field, candidate.row);
         self.scorer
             .scores(weights, candidate.cosine, &known, summary)
     }
@@ -198,7 +198,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
     fn expand(&mut self, pool: &mut Vec<Entry>) {
         let mut covered: Vec<Node> = Vec::new();
         for entry in pool.iter() {
-            let segment = self.fields[entry.candidate.field].segment;
+            let segment = self.sheet.fields[entry.candidate.field].segment;
             if segment.attributes(entry.candidate.row).kind == KIND_SUMMARY {
                 covered.extend(self.net.covered(self.node(&entry.candidate)));
             }
@@ -313,7 +313,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             return;
         }
         let targets: Vec<Candidate> = open.iter().map(|entry| entry.candidate).collect();
-        let found = ranks(self.fields, self.scorer, &targets);
+        let found = ranks(self.sheet, self.scorer, &targets);
         for (entry, rank) in open.into_iter().zip(found) {
             entry.start_rank = Some(rank);
         }

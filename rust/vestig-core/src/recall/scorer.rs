@@ -1,18 +1,26 @@
 //! How S, L and the base follow from the numbers of a row (R-05 … ).
 
-use super::fields::Field;
-use super::types::{Base, Query, Ranking, TERMS, Weights, term};
+use super::fields::{Field, Special};
+use super::term::{self, OF_FEW, TERMS};
+use super::types::{Base, Query, Ranking, Weights};
 use crate::kernels::dot::{cosine, dot};
 use crate::kernels::{math, signals};
 use crate::segment::Segment;
 
 /// What is known of a row beside its cosine.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     /// Nearest question and its cosine.
     pub(super) question: Option<(u32, f64)>,
     /// Raw values by position in SIGNALS; that of the cosine is not used.
     pub(super) raw: [f64; TERMS],
+}
+
+impl Known {
+    pub(super) const NOTHING: Self = Self {
+        question: None,
+        raw: [0.0; TERMS],
+    };
 }
 
 /// The scores of a row before its path and TraceRank.
@@ -35,6 +43,8 @@ pub(super) struct Scorer<'a> {
     pub(super) vector: Vec<f32>,
     /// Largest raw value over the eligible; None = unavailable or not needed.
     pub(super) maxima: [Option<f64>; TERMS],
+    /// Whether any eligible row has it, by code of OriginType.
+    pub(super) origins: [bool; 4],
     /// Whether each of keyword, temporal, entity, recency is available and weighs something.
     pub(super) metadata: [bool; 4],
     /// α of R-07 for this query.
@@ -43,8 +53,19 @@ pub(super) struct Scorer<'a> {
     pub(super) start_enabled: bool,
 }
 
+/// Whether a term of L can change anything for rows of these origins.
+pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], term: usize) -> bool {
+    let any = |(w, occurs): (&Weights, bool)| occurs && w.terms[term].is_some_and(|w| w != 0.0);
+    ranking.base == Base::Linear && ranking.weights.iter().zip(origins).any(any)
+}
+
 impl<'a> Scorer<'a> {
-    pub(super) fn new(ranking: &'a Ranking, query: &Query, vector: Vec<f32>) -> Self {
+    pub(super) fn new(
+        ranking: &'a Ranking,
+        query: &Query,
+        vector: Vec<f32>,
+        origins: [bool; 4],
+    ) -> Self {
         let given = [
             !query.keywords.is_empty(),
             !query.windows.is_empty(),
@@ -55,6 +76,7 @@ impl<'a> Scorer<'a> {
             ranking,
             vector,
             maxima: [None; TERMS],
+            origins,
             metadata: [false; 4],
             alpha: 0.0,
             start_enabled: ranking.start_enabled,
@@ -75,9 +97,7 @@ impl<'a> Scorer<'a> {
 
     /// Whether a term of L can change anything.
     pub(super) fn weighs(&self, term: usize) -> bool {
-        let weights = &self.ranking.weights;
-        let any = |w: &Weights| w.terms[term].is_some_and(|weight| weight != 0.0);
-        self.ranking.base == Base::Linear && weights.iter().any(any)
+        weighs(self.ranking, self.origins, term)
     }
 
     pub(super) fn exact(&self, segment: &Segment, row: usize) -> f64 {
@@ -99,8 +119,26 @@ impl<'a> Scorer<'a> {
     ///
     #[inline]
     pub(super) fn semantic(&self, content: f64, known: &Known) -> f64 {
+        self.semantic_of(content, known.question)
+    }
+
+    #[inline]
+    pub(super) fn semantic_of(&self, content: f64, question: Option<(u32, f64)>) -> f64 {
         let weights = (self.ranking.content_weight, self.ranking.query_weight);
-        signals::semantic(content, known.question.map(|(_, cosine)| cosine), weights)
+        signals::semantic(content, question.map(|(_, cosine)| cosine), weights)
+    }
+
+    /// What the terms that few rows have add to L, and the sum of their sizes.
+    pub(super) fn of_few(&self, weights: &Weights, special: &Special) -> (f64, f64) {
+        let (mut sum, mut size) = (0.0, 0.0);
+        for (term, raw) in OF_FEW.into_iter().zip(special.few) {
+            if let (Some(weight), Some(most)) = (weights.terms[term], self.maxima[term]) {
+                let share = weight * Self::normalised(raw, most);
+                sum += share;
+                size += share.abs();
+            }
+        }
+        (sum, size)
     }
 
     /// L of Q-03.

@@ -1,6 +1,6 @@
 //! Columns of the signals of R-06, filled in only when they can change a score.
 
-use super::fields::{Field, Special};
+use super::fields::Field;
 use super::net::Net;
 use super::types::{Query, Ranking};
 use crate::format::Section;
@@ -92,12 +92,8 @@ pub(super) fn recency(fields: &mut [Field<'_>], ranking: &Ranking) -> f64 {
     })
 }
 
-/// Values of few rows, per field.
-fn scatter(
-    fields: &mut [Field<'_>],
-    found: Vec<(Node, f64)>,
-    set: impl Fn(&mut Special, f64) + Copy,
-) -> f64 {
+/// Values of few rows; `at`: place in `OF_FEW`. The largest one, at least 0.
+pub(super) fn scatter(fields: &mut [Field<'_>], at: usize, found: Vec<(Node, f64)>) -> f64 {
     let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); fields.len()];
     let mut most = 0.0_f64;
     for (node, value) in found {
@@ -105,7 +101,7 @@ fn scatter(
         rows[node.part as usize].push((node.row, value));
     }
     for (field, rows) in fields.iter_mut().zip(rows) {
-        field.mark(rows, set);
+        field.mark(rows, |special, value| special.few[at] = value);
     }
     most
 }
@@ -143,7 +139,7 @@ pub(super) fn entity(
     }
     let of = query.entities.len() as f64;
     sums.iter_mut().for_each(|(_, sum)| *sum /= of);
-    scatter(fields, sums, |special, value| special.entity = value)
+    scatter(fields, 0, sums)
 }
 
 /// Q-04 from the best memories by L₁ and the query's entities.
@@ -169,5 +165,5 @@ pub(super) fn walk_entities(
         (net.node(*memory), value)
     });
     let found = found.collect();
-    scatter(fields, found, |special, value| special.walk = value)
+    scatter(fields, 2, found)
 }

@@ -1,38 +1,16 @@
 //! What recall is asked and what it answers.
 
+use super::term::TERMS;
 use crate::kernels::temporal::Window;
 use crate::kernels::trace::{TraceFactors, TraceParams};
 use crate::kernels::walk::WalkParams;
+use crate::pieces::OwnedPieces;
 use crate::segment::Id;
 
 /// Eligible rows from which the 8-bit pass is worth its bookkeeping.
 pub const STAGED_ROWS: usize = 2048;
 /// Fewest rows that a thread is started for.
 const THREAD_ROWS: usize = 8192;
-/// Number of terms.
-pub const TERMS: usize = 7;
-/// The terms of L in the order of their sum (Q-03, K-07).
-pub const SIGNALS: [&str; TERMS] = [
-    "cosine",
-    "keyword",
-    "temporal",
-    "entity",
-    "recency",
-    "lexical",
-    "entity_walk",
-];
-
-/// Positions in [`SIGNALS`].
-pub(super) mod term {
-    pub const COSINE: usize = 0;
-    pub const KEYWORD: usize = 1;
-    pub const TEMPORAL: usize = 2;
-    pub const ENTITY: usize = 3;
-    pub const RECENCY: usize = 4;
-    pub const LEXICAL: usize = 5;
-    pub const ENTITY_WALK: usize = 6;
-}
-
 /// Where the final score starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
@@ -47,12 +25,38 @@ pub enum Base {
 }
 
 /// Weights of one origin.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// Added always.
     pub bias: f64,
-    /// In the order of [`SIGNALS`]; None = switched off.
+    /// In the order of [`super::SIGNALS`]; None = switched off.
     pub terms: [Option<f64>; TERMS],
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            bias: 0.0,
+            terms: [None; TERMS],
+        }
+    }
+}
+
+impl Weights {
+    /// By the names of [`super::SIGNALS`]; other names are passed over.
+    #[must_use]
+    pub fn of(bias: f64, terms: &[(&str, f64)]) -> Self {
+        let mut weights = Self {
+            bias,
+            ..Self::default()
+        };
+        for (name, weight) in terms {
+            if let Some(at) = super::SIGNALS.iter().position(|signal| signal == name) {
+                weights.terms[at] = Some(*weight);
+            }
+        }
+        weights
+    }
 }
 
 /// How many direct candidates there are.
@@ -169,6 +173,8 @@ pub struct Ranking {
     pub limit: usize,
     /// Only results with at least this final score.
     pub min_score: Option<f64>,
+    /// Memories that token vectors are compared for.
+    pub late_pool: usize,
     /// µs.
     pub query_time: i64,
     /// Memories to tell of even when they are not returned.
@@ -203,6 +209,7 @@ impl Ranking {
             expand_summaries: false,
             limit: 10,
             min_score: None,
+            late_pool: 128,
             query_time: 0,
             watch: Vec::new(),
         }
@@ -258,7 +265,7 @@ pub struct Hit {
     pub kind: u8,
     /// Has a vector.
     pub embedded: bool,
-    /// (raw, normalised) by [`SIGNALS`]; None = unavailable or not computed.
+    /// (raw, normalised) by [`super::SIGNALS`]; None = unavailable or not computed.
     pub signals: [(Option<f64>, Option<f64>); TERMS],
     /// The nearest stored question and its cosine.
     pub question: Option<(u32, f64)>,
@@ -311,8 +318,11 @@ pub struct Scan {
     pub below_min_score: usize,
     /// Eligible ones without a vector.
     pub unembedded: usize,
-    /// Largest raw value over the eligible, by [`SIGNALS`]; None = unavailable or not computed.
-    pub maxima: [Option<f64>; TERMS],
+    /// Largest raw value over the eligible, by [`super::SIGNALS`]; None = unavailable or not
+    /// computed.
+    pub maxima: Vec<Option<f64>>,
+    /// idf of each of `terms` over the eligible.
+    pub idfs: Vec<f64>,
 }
 
 /// A query.
@@ -330,6 +340,14 @@ pub struct Query {
     pub entities: Vec<(Id, f64)>,
     /// Of the walk, 0 … 2⁵³ − 1.
     pub seed: u64,
+    /// The text in which names of authors are looked for.
+    pub said: Option<String>,
+    /// Windows of Q-17: start ≤ end; true = of every year in which a memory is valid.
+    pub dates: Vec<(Option<i64>, Option<i64>, bool)>,
+    /// Bits: 0 when, 1 how many, 2 who, where, which or what thing.
+    pub asks: u8,
+    /// Token vectors; `u32::MAX` marks a piece that stands for no word. None = no late terms.
+    pub pieces: Option<OwnedPieces>,
 }
 
 /// How the scan is done; never changes a bit of the result.

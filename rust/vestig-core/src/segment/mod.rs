@@ -5,10 +5,12 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 mod checks;
+mod conversations;
 mod counts;
 mod nodes;
 mod texts;
 
+pub(crate) use conversations::{Conversations, SessionKey};
 pub(crate) use counts::MentionCounts;
 pub use nodes::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
 pub(crate) use nodes::{EXTRA, KIND_SHIFT, Record, SOURCE_MASK, SUMMARIZES, plain_value, unpack};
@@ -114,6 +116,7 @@ pub struct Segment {
     counts: counts::Remembered,
     /// See `rows_ascend`.
     ascend: OnceLock<bool>,
+    talk: conversations::Talk,
 }
 
 impl Segment {
@@ -146,6 +149,7 @@ impl Segment {
             starts: OnceLock::new(),
             counts: counts::Remembered::default(),
             ascend: OnceLock::new(),
+            talk: conversations::Talk::new(),
         };
         segment.check_lengths()?;
         segment.check_strings()?;
@@ -383,17 +387,5 @@ impl Segment {
     pub fn list(&self, offsets: Section, values: Section, row: usize) -> &[u32] {
         let offsets = self.column::<u32>(offsets);
         &self.column::<u32>(values)[offsets[row] as usize..offsets[row + 1] as usize]
-    }
-
-    /// Events of a row.
-    pub fn events(&self, row: usize) -> impl Iterator<Item = EventRow> + '_ {
-        let offsets = self.column::<u32>(Section::EventOffsets);
-        (offsets[row] as usize..offsets[row + 1] as usize).map(|i| EventRow {
-            kind: self.column::<u8>(Section::EventTypes)[i],
-            occurred: self.column::<i64>(Section::EventOccurred)[i],
-            recorded: self.column::<i64>(Section::EventRecorded)[i],
-            seq: self.column::<i64>(Section::EventSeq)[i],
-            row: self.column::<i64>(Section::EventRow)[i],
-        })
     }
 }

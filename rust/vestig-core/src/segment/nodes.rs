@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Id, NO_TIME, Segment};
+use super::{EventRow, Id, NO_TIME, Segment};
 use crate::format::Section;
 
 /// Codes of the edge types that are walked, by their place in an edge record: MENTIONS, RELATED,
@@ -315,5 +315,17 @@ impl Segment {
                 let entity = offsets.partition_point(|offset| offset <= at) - 1;
                 (self.memory_rows + entity, names[*at as usize][1])
             })
+    }
+
+    /// Events of a row.
+    pub fn events(&self, row: usize) -> impl Iterator<Item = EventRow> + '_ {
+        let offsets = self.column::<u32>(Section::EventOffsets);
+        (offsets[row] as usize..offsets[row + 1] as usize).map(|i| EventRow {
+            kind: self.column::<u8>(Section::EventTypes)[i],
+            occurred: self.column::<i64>(Section::EventOccurred)[i],
+            recorded: self.column::<i64>(Section::EventRecorded)[i],
+            seq: self.column::<i64>(Section::EventSeq)[i],
+            row: self.column::<i64>(Section::EventRow)[i],
+        })
     }
 }

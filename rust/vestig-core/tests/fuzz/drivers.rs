@@ -181,15 +181,7 @@ pub fn folder(bytes: &[u8], at: &Path) {
 fn ask(snapshot: &Snapshot) {
     let weights = |bias| Weights {
         bias,
-        terms: [
-            Some(2.0),
-            Some(0.5),
-            None,
-            Some(1.0),
-            None,
-            Some(1.0),
-            Some(1.0),
-        ],
+        terms: std::array::from_fn(|term| (term != 2).then_some(1.0)),
     };
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;

@@ -85,6 +85,12 @@ struct Walk<'a, M: Mentions> {
     pushes: usize,
 }
 
+/// Most memories of so many that may mention an entity before it is too common for the graph.
+#[must_use]
+pub fn mentions_max(memories: usize) -> usize {
+    f64::max(COMMON_LEAST, COMMON_SHARE * memories as f64) as usize
+}
+
 /// What a walk found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ranks {
@@ -122,7 +128,7 @@ pub fn entity_walk<M: Mentions>(
         graph,
         total,
         ordered,
-        common: f64::max(COMMON_LEAST, COMMON_SHARE * total) as usize,
+        common: mentions_max(memories_total),
         memories: Vec::new(),
         memory_numbers: Numbers::default(),
         entities: Vec::new(),

@@ -4,6 +4,7 @@
 
 mod kernels;
 mod mentions;
+mod titles;
 
 use std::sync::Arc;
 

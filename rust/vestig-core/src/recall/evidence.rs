@@ -1,0 +1,129 @@
+//! What the best memories by L₁ tell of others: pairs of evidence and titles.
+
+use std::collections::HashMap;
+
+use super::fields::{Field, Words};
+use super::net::Net;
+use super::terms::scatter;
+use super::types::Query;
+use crate::format::Section;
+use crate::graph::Node;
+use crate::kernels::entity_walk::{Mentions, mentions_max};
+use crate::kernels::lexical;
+use crate::snapshot::set_bits;
+
+/// Best memories by L₁ that tell of others.
+pub(super) const STARTS: usize = 5;
+/// Places of pair.pair, pair.gain and title in `OF_FEW`.
+const PAIR_AT: usize = 3;
+const TITLE_AT: usize = 5;
+
+/// idf · saturation of every term of the query in a memory.
+fn held(fields: &[Field<'_>], query: &Query, words: &Words, node: Node) -> Vec<f64> {
+    let segment = fields[node.part as usize].segment;
+    let length = segment.column::<u32>(Section::Lengths)[node.row as usize];
+    let norm = words.norms.of(length);
+    let of = |(term, idf): (&String, &f64)| {
+        let (rows, counts) = segment.postings(segment.term_number(term)? as usize);
+        let at = rows.binary_search(&node.row).ok()?;
+        Some(idf * lexical::saturation(lexical::frequency(counts[at]), norm))
+    };
+    let terms = query.terms.iter().flatten().zip(&words.idfs);
+    terms.map(|term| of(term).unwrap_or(0.0)).collect()
+}
+
+/// Numbers of the other memories that share an entity with one, hubs left out.
+fn sharing(net: &mut Net<'_>, start: u32) -> Vec<u32> {
+    let most = mentions_max(net.memories_total());
+    let (mut entities, mut found) = (Vec::new(), Vec::new());
+    net.entities(start, &mut entities);
+    for entity in entities {
+        if net.degree(entity, most) <= most {
+            net.memories(entity, &mut found);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found.retain(|other| *other != start);
+    found
+}
+
+/// the largest pair and gain.
+pub(super) fn pairs(
+    fields: &mut [Field<'_>],
+    net: &mut Net<'_>,
+    query: &Query,
+    words: &Words,
+    starts: &[(Node, f64)],
+) -> [f64; 2] {
+    let total: f64 = words.idfs.iter().sum();
+    let mut found: HashMap<u32, [f64; 2]> = HashMap::new();
+    for (start, _) in starts {
+        let own = held(fields, query, words, *start);
+        let alone = own.iter().sum::<f64>() / total;
+        for other in sharing(net, net.number(*start)) {
+            let theirs = held(fields, query, words, net.node(other));
+            let both = own.iter().zip(&theirs).map(|(a, b)| a.max(*b));
+            let pair = both.sum::<f64>() / total;
+            let [most, gain] = found.entry(other).or_default();
+            *most = most.max(pair);
+            *gain = gain.max(pair - alone);
+        }
+    }
+    [0, 1].map(|part| {
+        let value = |(number, values): (&u32, &[f64; 2])| (net.node(*number), values[part]);
+        scatter(fields, PAIR_AT + part, found.iter().map(value).collect())
+    })
+}
+
+/// the largest value.
+pub(super) fn titles(
+    fields: &mut [Field<'_>],
+    net: &Net<'_>,
+    query: &Query,
+    starts: &[(Node, f64)],
+) -> f64 {
+    // Names, each with those who know it: rank and memory; no memory = the query.
+    let mut known: HashMap<String, Vec<(usize, Option<Node>)>> = HashMap::new();
+    for (id, _) in &query.entities {
+        if let Some(name) = net.locate(id).and_then(|node| net.key_name(node)) {
+            known.entry(name.into()).or_default().push((0, None));
+        }
+    }
+    for (rank, (start, _)) in starts.iter().enumerate() {
+        for entity in net.entities_of(*start) {
+            if let Some(name) = net.key_name(entity) {
+                known
+                    .entry(name.into())
+                    .or_default()
+                    .push((rank, Some(*start)));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (part, field) in fields.iter().enumerate().filter(|(_, field)| field.any) {
+        let numbers: HashMap<u32, &Vec<(usize, Option<Node>)>> = known
+            .iter()
+            .filter_map(|(name, by)| Some((field.segment.string_number(name)?, by)))
+            .collect();
+        if numbers.is_empty() {
+            continue;
+        }
+        for row in set_bits(&field.eligible) {
+            let by = field
+                .segment
+                .title(row)
+                .and_then(|title| numbers.get(&title));
+            let node = Node {
+                part: part as u32,
+                row: row as u32,
+            };
+            let others = by.iter().flat_map(|by| by.iter());
+            let others = others.filter(|(_, memory)| *memory != Some(node));
+            if let Some(rank) = others.map(|(rank, _)| *rank).min() {
+                found.push((node, 1.0 / (1.0 + rank as f64)));
+            }
+        }
+    }
+    scatter(fields, TITLE_AT, found)
+}

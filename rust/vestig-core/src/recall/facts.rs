@@ -1,0 +1,188 @@
+//! What sessions and rows say whatever is asked, found once for a set of eligible memories.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use super::sessions::{NONE, Places};
+use super::windows::{SHAPES, Window};
+use crate::format::Section;
+use crate::kernels::dates::year_of;
+use crate::kernels::people::folded;
+use crate::segment::Segment;
+
+/// Bits of a code of [`Facts`]: what signals make of it, `ORIGIN` and `NAMES`, `TIMES` being
+/// numbers.
+pub(super) mod fact {
+    pub(in crate::recall) const ORIGIN: u16 = 3;
+    pub(in crate::recall) const USER: u16 = 1 << 2;
+    pub(in crate::recall) const ASSISTANT: u16 = 1 << 3;
+    pub(in crate::recall) const QUESTION: u16 = 1 << 4;
+    pub(in crate::recall) const NUMBER: u16 = 1 << 5;
+    pub(in crate::recall) const OWN: u16 = 1 << 6;
+    pub(in crate::recall) const NAMES: u32 = 7;
+    pub(in crate::recall) const TIMES: u32 = 9;
+    pub(in crate::recall) const FIRST: u16 = 1 << 11;
+    pub(in crate::recall) const ANSWERS: u16 = 1 << 12;
+}
+
+/// Bits of the features of a text.
+const LENGTH: u32 = (1 << 11) - 1;
+const HAS_QUESTION: u32 = 1 << 11;
+const HAS_NUMBER: u32 = 1 << 12;
+const IS_OWN: u32 = 1 << 13;
+const NAMES_SHIFT: u32 = 14;
+/// No author has this number.
+const UNSEEN: u32 = NONE - 1;
+
+/// Small numbers of every slot.
+pub(super) struct Facts {
+    /// By slot, see [`fact`].
+    pub(super) codes: Vec<u16>,
+    /// Those that occur.
+    pub(super) kinds: Vec<u16>,
+    /// By slot: code points, at most 2,000.
+    pub(super) lengths: Vec<u16>,
+}
+
+/// Who said what.
+pub(super) struct Authors {
+    /// By slot; `NONE` = nobody.
+    pub(super) of: Vec<u32>,
+    /// As they are compared with queries.
+    pub(super) names: Vec<Vec<char>>,
+}
+
+/// Everything that follows from the rows, at first use.
+#[derive(Default)]
+pub(super) struct Derived {
+    facts: OnceLock<Facts>,
+    authors: OnceLock<Authors>,
+    years: OnceLock<Vec<i64>>,
+    pub(super) windows: [OnceLock<Window>; SHAPES.len()],
+    pub(super) norms: OnceLock<Vec<f32>>,
+}
+
+/// Calls `sink` with every slot, its segment and row, in the order of rows.
+pub(super) fn each_row<'a>(
+    places: &Places,
+    segments: &[&'a Segment],
+    mut sink: impl FnMut(usize, usize, &'a Segment, usize),
+) {
+    for (part, segment) in segments.iter().enumerate() {
+        for (row, slot) in places.slots(part).iter().enumerate() {
+            if *slot != NONE {
+                sink(*slot as usize, part, segment, row);
+            }
+        }
+    }
+}
+
+impl Places {
+    pub(super) fn facts(&self, segments: &[&Segment]) -> &Facts {
+        self.derived.facts.get_or_init(|| self.find_facts(segments))
+    }
+
+    fn find_facts(&self, segments: &[&Segment]) -> Facts {
+        let mut codes = vec![0_u16; self.len()];
+        let mut lengths = vec![0_u16; self.len()];
+        let role = |segment: &Segment, role| segment.string_number(role).unwrap_or(NONE - 1);
+        for (part, segment) in segments.iter().enumerate() {
+            let (user, assistant) = (role(segment, "user"), role(segment, "assistant"));
+            let roles = segment.column::<u32>(Section::Role);
+            let attributes = segment.column::<[u8; 8]>(Section::Attributes);
+            let windows = segment.column::<u32>(Section::WindowOffsets);
+            for (row, slot) in self.slots(part).iter().enumerate() {
+                if *slot == NONE {
+                    continue;
+                }
+                let features = segment.features(row);
+                let flag = |holds: bool, flag: u16| if holds { flag } else { 0 };
+                let times = (windows[row + 1] - windows[row]).min(2) as u16;
+                let names = (features >> NAMES_SHIFT & 3) as u16;
+                codes[*slot as usize] = u16::from(attributes[row][2] & 3)
+                    | flag(roles[row] == user, fact::USER)
+                    | flag(roles[row] == assistant, fact::ASSISTANT)
+                    | flag(features & HAS_QUESTION != 0, fact::QUESTION)
+                    | flag(features & HAS_NUMBER != 0, fact::NUMBER)
+                    | flag(features & IS_OWN != 0, fact::OWN)
+                    | names << fact::NAMES
+                    | times << fact::TIMES;
+                lengths[*slot as usize] = (features & LENGTH) as u16;
+            }
+        }
+        let authors = &self.authors(segments).of;
+        for slot in 0..self.len() {
+            let asks = |other: usize| {
+                codes[other] & fact::QUESTION != 0 && authors[other] != authors[slot]
+            };
+            if self.beside(slot, -1).any(asks) {
+                codes[slot] |= fact::ANSWERS;
+            }
+            if self.is_first(slot) {
+                codes[slot] |= fact::FIRST;
+            }
+        }
+        let mut occurs = vec![false; 1 << 13];
+        codes
+            .iter()
+            .for_each(|code| occurs[usize::from(*code)] = true);
+        let kinds = (0..1 << 13).filter(|kind| occurs[usize::from(*kind)]);
+        Facts {
+            kinds: kinds.collect(),
+            codes,
+            lengths,
+        }
+    }
+
+    pub(super) fn authors(&self, segments: &[&Segment]) -> &Authors {
+        self.derived.authors.get_or_init(|| {
+            let mut numbers: HashMap<&str, u32> = HashMap::new();
+            let mut of = vec![NONE; self.len()];
+            for (part, segment) in segments.iter().enumerate() {
+                let authors = segment.column::<u32>(Section::Author);
+                let strings = segment.column::<u64>(Section::StringOffsets).len();
+                let mut known = vec![UNSEEN; strings];
+                for (row, slot) in self.slots(part).iter().enumerate() {
+                    let author = authors[row];
+                    if *slot == NONE || author == NONE {
+                        continue;
+                    }
+                    let number = &mut known[author as usize];
+                    if *number == UNSEEN {
+                        let name = segment.string(author).unwrap_or_default();
+                        let next = numbers.len() as u32;
+                        *number = if name.is_empty() {
+                            NONE
+                        } else {
+                            *numbers.entry(name).or_insert(next)
+                        };
+                    }
+                    of[*slot as usize] = *number;
+                }
+            }
+            let mut names = vec![Vec::new(); numbers.len()];
+            for (name, number) in numbers {
+                names[number as usize] = folded(name);
+            }
+            Authors { of, names }
+        })
+    }
+
+    /// Years in which an eligible memory has `t_valid`, ascending.
+    pub(super) fn years(&self, segments: &[&Segment]) -> &[i64] {
+        self.derived.years.get_or_init(|| {
+            let mut years = Vec::new();
+            let mut last = None;
+            each_row(self, segments, |_, _, segment, row| {
+                let year = year_of(segment.column::<i64>(Section::Valid)[row]);
+                if last != Some(year) {
+                    last = Some(year);
+                    years.push(year);
+                }
+            });
+            years.sort_unstable();
+            years.dedup();
+            years
+        })
+    }
+}

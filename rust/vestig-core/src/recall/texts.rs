@@ -1,0 +1,139 @@
+//! Terms of L that texts, authors and dates give (Q-14, Q-16 … ).
+
+use super::facts::{Authors, each_row, fact};
+use super::scorer::Scorer;
+use super::signals::{Signals, largest};
+use super::term::{self, asks};
+use super::types::Query;
+use crate::format::Section;
+use crate::kernels::dates::{date_match, in_years};
+use crate::kernels::math;
+use crate::kernels::people::Said;
+use crate::kernels::temporal::Window;
+use crate::segment::{NO_TIME, OPEN_START};
+
+impl Signals<'_> {
+    fn authors(&self) -> &Authors {
+        self.places.authors(&self.segments)
+    }
+
+    /// Maxima of what the texts alone say.
+    pub(super) fn fill_texts(&self, scorer: &mut Scorer<'_>) {
+        let facts = self.facts();
+        for (term, _) in OF_TEXTS {
+            if scorer.weighs(term) && self.is_asked(term) {
+                let values = facts.kinds.iter().map(|kind| of_text(term, *kind));
+                scorer.maxima[term] = Some(largest(values));
+            }
+        }
+        if scorer.weighs(term::FORM_LENGTH) {
+            let most = facts.lengths.iter().copied().max().unwrap_or(0);
+            scorer.maxima[term::FORM_LENGTH] = Some(of_length(most));
+        }
+    }
+
+    /// Whether the question is of the kind that a term is about.
+    fn is_asked(&self, term: usize) -> bool {
+        let kind = OF_TEXTS.iter().find(|(of, _)| *of == term);
+        kind.is_none_or(|(_, kind)| *kind == 0 || self.asks & kind != 0)
+    }
+
+    pub(super) fn fill_people(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
+        let person = scorer.weighs(term::PERSON);
+        let both = scorer.weighs(term::FIRST_PERSON_PERSON);
+        let Some(said) = query.said.as_ref().filter(|_| person || both) else {
+            return;
+        };
+        let said = Said::new(said);
+        let names = &self.authors().names;
+        let named: Vec<bool> = names.iter().map(|name| said.names(name)).collect();
+        let count = named.iter().filter(|named| **named).count();
+        if count > 0 {
+            let other = if count == 1 { -1.0 } else { 0.0 };
+            let value = |named: &bool| if *named { 1.0 } else { other };
+            self.people = named.iter().map(value).collect();
+        }
+        if person {
+            scorer.maxima[term::PERSON] = Some(f64::from(count > 0));
+        }
+        if both {
+            let slots = 0..if count > 0 { self.places.len() } else { 0 };
+            let most = largest(slots.map(|slot| self.first_person(slot)));
+            scorer.maxima[term::FIRST_PERSON_PERSON] = Some(most);
+        }
+    }
+
+    pub(super) fn person(&self, slot: usize) -> f64 {
+        if self.people.is_empty() {
+            return 0.0;
+        }
+        let author = self.authors().of[slot] as usize;
+        self.people.get(author).copied().unwrap_or(0.0)
+    }
+
+    pub(super) fn first_person(&self, slot: usize) -> f64 {
+        if self.holds(slot, fact::OWN) {
+            self.person(slot)
+        } else {
+            0.0
+        }
+    }
+
+    pub(super) fn fill_dates(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
+        if query.dates.is_empty() || !scorer.weighs(term::DATE) {
+            return;
+        }
+        let mut windows: Vec<Window> = Vec::new();
+        for date in &query.dates {
+            match *date {
+                (Some(start), Some(end), true) => {
+                    windows.extend(in_years((start, end), self.places.years(&self.segments)));
+                }
+                (start, end, _) => windows.push((start, end)),
+            }
+        }
+        let open = |time: i64, none: i64| (time != none).then_some(time);
+        let mut dates = vec![0.0; self.places.len()];
+        each_row(&self.places, &self.segments, |slot, _, segment, row| {
+            let at = Some(segment.column::<i64>(Section::Valid)[row]);
+            let times = segment
+                .windows(row)
+                .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)));
+            dates[slot] = date_match(std::iter::once((at, at)).chain(times), &windows);
+        });
+        scorer.maxima[term::DATE] = Some(largest(dates.iter().copied()));
+        self.date = dates;
+    }
+}
+
+/// Terms that follow from the code of a text, each with the kind of question it is about; 0 = any.
+pub(super) const OF_TEXTS: [(usize, u8); 8] = [
+    (term::ROLE, 0),
+    (term::WHEN, asks::WHEN),
+    (term::FORM_QUESTION, 0),
+    (term::FORM_FIRST, 0),
+    (term::REPLY_QUESTION, 0),
+    (term::ANSWER_TYPE_NUMBER, asks::NUMBER),
+    (term::ANSWER_TYPE_NAME, asks::NAME),
+    (term::FIRST_PERSON_SAID, 0),
+];
+
+pub(super) fn of_text(term: usize, kind: u16) -> f64 {
+    let part = |shift: u32, most: f64| f64::from(kind >> shift & 3) / most;
+    let flag = match term {
+        term::WHEN => return part(fact::TIMES, 2.0),
+        term::ANSWER_TYPE_NAME => return part(fact::NAMES, 3.0),
+        term::ROLE => fact::USER,
+        term::FORM_QUESTION => fact::QUESTION,
+        term::FORM_FIRST => fact::FIRST,
+        term::REPLY_QUESTION => fact::ANSWERS,
+        term::ANSWER_TYPE_NUMBER => fact::NUMBER,
+        _ => fact::OWN,
+    };
+    f64::from(kind & flag != 0)
+}
+
+/// ln(1 + n).
+pub(super) fn of_length(length: u16) -> f64 {
+    math::ln(1.0 + f64::from(length))
+}

@@ -1,0 +1,155 @@
+//! BM25 over a memory with its neighbours as one field: term at a time over slots.
+//!
+//! Frequencies and lengths are summed over the window in whole units of the least weight, so that
+//! no layout can change a bit; N, df and mean length are those of the windows.
+
+use super::facts::each_row;
+use super::sessions::{NONE, Places};
+use crate::format::Section;
+use crate::kernels::lexical::{self, norm};
+use crate::segment::Segment;
+
+/// Weights of a window by distance, in its units.
+pub(super) type Shape = [u32; 3];
+
+/// Words, soft, wide.
+pub(super) const SHAPES: [Shape; 3] = [[1, 1, 0], [4, 2, 1], [1, 1, 1]];
+
+/// Of the windows of one shape.
+pub(super) struct Window {
+    /// Length norm in its units, by slot.
+    norms: Vec<f64>,
+}
+
+/// Memories that hold a term: (slot, frequency).
+pub(super) type Holders = Vec<(u32, u32)>;
+
+impl Places {
+    pub(super) fn window(&self, shape: usize, segments: &[&Segment]) -> &Window {
+        self.derived.windows[shape].get_or_init(|| {
+            let mut own = vec![0_u32; self.len()];
+            each_row(self, segments, |slot, _, segment, row| {
+                own[slot] = segment.column::<u32>(Section::Lengths)[row];
+            });
+            let mut lengths = vec![0_u32; self.len()];
+            for (slot, length) in own.iter().enumerate().filter(|(_, length)| **length > 0) {
+                self.spread(slot, SHAPES[shape], |at, weight| {
+                    lengths[at] = lengths[at].saturating_add(weight * length);
+                });
+            }
+            let total: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
+            let mean = lexical::mean(total, self.len() as u64);
+            // tf / (tf + norm) stays the same when both are counted in units.
+            let unit = f64::from(SHAPES[shape][0]);
+            let norms = lengths.iter().map(|length| unit * norm(mean, *length));
+            Window {
+                norms: norms.collect(),
+            }
+        })
+    }
+
+    /// Calls `sink` with the slots in whose window a memory lies, and its weight there.
+    #[inline]
+    fn spread(&self, slot: usize, shape: Shape, mut sink: impl FnMut(usize, u32)) {
+        sink(slot, shape[0]);
+        let (before, after) = self.reach(slot);
+        let weights = || {
+            (1..)
+                .zip(shape.into_iter().skip(1))
+                .filter(|(_, weight)| *weight > 0)
+        };
+        for (distance, weight) in weights() {
+            if self.single() {
+                if distance <= before {
+                    sink(slot - distance, weight);
+                }
+                if distance <= after {
+                    sink(slot + distance, weight);
+                }
+                continue;
+            }
+            let near = self.beside(slot, -(distance as isize));
+            let far = self.beside(slot, distance as isize);
+            near.chain(far).for_each(|at| sink(at, weight));
+        }
+    }
+
+    /// Eligible memories that hold a term.
+    pub(super) fn holders(&self, segments: &[&Segment], term: &str, out: &mut Holders) {
+        out.clear();
+        for (part, segment) in segments.iter().enumerate() {
+            let Some(number) = segment.term_number(term) else {
+                continue;
+            };
+            let slots = self.slots(part);
+            let (rows, counts) = segment.postings(number as usize);
+            for (row, count) in rows.iter().zip(counts) {
+                // Postings of entities lie behind the memories.
+                if let Some(slot) = slots.get(*row as usize).filter(|slot| **slot != NONE) {
+                    out.push((*slot, lexical::frequency(*count)));
+                }
+            }
+        }
+    }
+}
+
+/// Scores by slot of the windows of these shapes, for those that are wanted.
+pub(super) fn score(
+    places: &Places,
+    segments: &[&Segment],
+    terms: &[String],
+    wanted: [bool; SHAPES.len()],
+) -> [Vec<f64>; SHAPES.len()] {
+    let size = |wanted: bool| if wanted { places.len() } else { 0 };
+    let mut scores = wanted.map(|wanted| vec![0.0; size(wanted)]);
+    let mut holders = Holders::new();
+    let mut field = vec![0_u32; places.len()];
+    let mut touched = Vec::new();
+    for term in terms {
+        places.holders(segments, term, &mut holders);
+        for (shape, scores) in scores.iter_mut().enumerate().filter(|(at, _)| wanted[*at]) {
+            let window = places.window(shape, segments);
+            if holders.len() * 16 < places.len() {
+                few(places, &holders, shape, &mut field, &mut touched);
+                let idf = lexical::idf(places.len() as u64, touched.len() as u64);
+                for slot in touched.drain(..) {
+                    let slot = slot as usize;
+                    let tf = f64::from(std::mem::take(&mut field[slot]));
+                    scores[slot] += idf * (tf / (tf + window.norms[slot]));
+                }
+            } else {
+                for (slot, tf) in &holders {
+                    places.spread(*slot as usize, SHAPES[shape], |at, weight| {
+                        field[at] += weight * tf;
+                    });
+                }
+                let holding = field.iter().filter(|tf| **tf > 0).count();
+                let idf = lexical::idf(places.len() as u64, holding as u64);
+                // Adding 0 changes no bit: scores are never below 0.
+                for ((score, tf), norm) in scores.iter_mut().zip(&mut field).zip(&window.norms) {
+                    let tf = f64::from(std::mem::take(tf));
+                    *score += idf * (tf / (tf + norm));
+                }
+            }
+        }
+    }
+    scores
+}
+
+/// Sums up where few windows hold a term, and tells which.
+fn few(
+    places: &Places,
+    holders: &Holders,
+    shape: usize,
+    field: &mut [u32],
+    touched: &mut Vec<u32>,
+) {
+    for (slot, tf) in holders {
+        places.spread(*slot as usize, SHAPES[shape], |at, weight| {
+            if field[at] == 0 {
+                touched.push(at as u32);
+            }
+            field[at] += weight * tf;
+        });
+    }
+}

@@ -1,0 +1,250 @@
+"""The core makes every term of L as the definitions do (Q-03, Q-10 … Q-29)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import oracle
+import oracle_graph
+import pytest
+from oracle_signals import AFTER_TERMS, FIRST_TERMS, OFFSETS, Eligible, Memory, Query, normalised
+from oracle_texts import DAY_US, MONTH, YEAR
+from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking
+from worlds import edge, unit_vector
+
+from vestig import _core
+from vestig.language.asks import asks
+from vestig.language.forms import features
+
+DIMENSIONS = 12
+ORIGINS = ("chat_peer", "chat_agent", "document", "note")
+AUTHORS = (None, "Anna", "Bob", "bo", "Eve Adams")
+NAMES = ("Berlin Wall", "Ada Lovelace", "Project Atlas", "Oslo Harbour", "Blue Fox", "Red Sea")
+WORDS = (
+    *("cache", "token", "the", "deploy", "server", "paris", "coffee", "night", "river", "it"),
+    *("I", "my", "seven", "3", "once", "Paris", "we", '"blue fox"', "yesterday", "walks?"),
+    *("really?", "Ada,", "then"),
+)
+QUESTIONS = (
+    ("When did Anna deploy the cache server?", ()),
+    ("How many coffee tokens did Bob and Anna walk at night?", ()),
+    ("what kind of river is in paris", ()),
+    ("Who met ANNA on 3 May", ((_May := NOW - 320 * DAY_US, _May + DAY_US, "3 May"),)),
+    ("server in May or last week", ((_May, _May + 31 * DAY_US, "in May"), (None, NOW, "before"))),
+    ("unheard words only", ()),
+)
+TERMS = tuple(name for name in _core.SIGNALS if name in (*FIRST_TERMS, *AFTER_TERMS))
+
+
+class World(NamedTuple):
+    """What the core gets and what the definitions get, in the same order."""
+
+    given: list[Given]
+    memories: list[Memory]
+    entities: list[Given]
+
+
+def make(dice: random.Random, count: int) -> World:
+    """Sessions of several scopes with split parts, some rows that are not eligible."""
+    entities = [
+        Given(
+            id=id_of(500_000 + n), seq=n + 1, kind=2, role="OTHER", content="", names=[(name, name)]
+        )
+        for n, name in enumerate(filter(None, map(oracle_graph.title_of, NAMES)))
+    ]
+    given, memories = [], []
+    for number in range(count):
+        session = dice.choice([None, "a", "b", "c", "c"])
+        sequence = dice.choice([None, *[dice.randrange(count // 4)] * 9])
+        scope, eligible = dice.choice([None, "x"]), dice.random() < 0.85
+        content = " ".join(dice.choices(WORDS, k=dice.randrange(1, 12)))
+        at = NOW - dice.randrange(1, 900) * DAY_US
+        windows = [
+            dice.choice([(at, at + DAY_US), (None, at), (at, None)])
+            for _ in range(dice.choice([0, 0, 1, 2, 3]))
+        ]
+        own = dice.sample(entities, k=dice.choice([0, 0, 1, 2]))
+        title = dice.choice([None, None, *NAMES])
+        embedding = unit_vector(dice, DIMENSIONS) if dice.random() < 0.9 else None
+        shared: dict[str, Any] = {
+            "content": content,
+            "author": dice.choice(AUTHORS),
+            "role": dice.choice([None, "user", "assistant", "assistant"]),
+            "sequence": sequence,
+            "t_valid_us": at,
+        }
+        origin = dice.randrange(4)
+        given.append(
+            Given(
+                **shared,
+                id=id_of(number),
+                seq=number + 1,
+                scope=scope,
+                session_id=session,
+                origin=origin,
+                status=0 if eligible else 1,
+                namespace="default" if dice.random() < 0.95 else "other",
+                embedding=embedding,
+                windows=windows,
+                features=features(content),
+                title=oracle_graph.title_of(title),
+                edges=[
+                    edge(10 * number + n, one.id, 0, confidence=0.9) for n, one in enumerate(own)
+                ],
+            )
+        )
+        if eligible and given[-1].namespace == "default":
+            memories.append(
+                Memory(
+                    **shared,
+                    vector=None if embedding is None else np.frombuffer(embedding, np.float32),
+                    session=None if session is None else f"{scope}|{session}",
+                    title=title,
+                    origin=ORIGINS[origin],
+                    times=windows,
+                    entities=[f"OTHER:{one.names[0][0]}" for one in own],
+                )
+            )
+    return World(given, memories, entities)
+
+
+def projected(dice: random.Random, world: World, path: Path | None) -> _core.Projection:
+    """In several steps, which makes several parts: files and what is held in memory."""
+    projection = _core.Projection.open(None if path is None else str(path), STORE, DIMENSIONS, "t")
+    rows = [row.row() for row in [*world.entities, *world.given]]
+    cuts = sorted(dice.sample(range(1, len(rows)), k=4))
+    for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+        projection.apply(rows[start:end], end, HEAD)
+        if path is not None and dice.random() < 0.5:
+            projection.publish()
+    return projection
+
+
+def raw_values(world: World, text: str, windows: Any, asked: Sequence[Given], vector: bytes) -> Any:
+    """Raw values of L₁, those of cosines from float32 as the core has them (B-16)."""
+    unit = oracle.unit(np.frombuffer(vector, np.float32))
+    query = Query(
+        text=text,
+        vector=unit,
+        windows=windows,
+        entities=[f"OTHER:{one.names[0][0]}" for one in asked],
+    )
+    eligible = Eligible(world.memories)
+    raw = eligible.raw(query)
+    own = [
+        np.zeros(DIMENSIONS, np.float32) if m.vector is None else oracle.unit(m.vector)
+        for m in world.memories
+    ]
+    raw["cosine"] = np.array([cosine(unit, one) for one in own])
+    raw["context.vector"] = np.array(
+        [cosine(unit, near(eligible, own, n)) for n in range(len(own))]
+    )
+    level = normalised(raw["cosine"])
+    for offset in OFFSETS:
+        raw[f"neighbours.cosine.{offset:+d}"] = eligible.most_beside(level, offset)
+    said = np.array([memory.role == "assistant" for memory in world.memories])
+    raw["answer.cosine"] = eligible.most_beside(np.maximum(0, level) * said, 1)
+    return eligible, query, raw
+
+
+def cosine(a: Any, b: Any) -> float:
+    return max(-1.0, min(1.0, float(oracle.dot(a, b))))
+
+
+def near(eligible: Eligible, own: Sequence[Any], row: int) -> Any:
+    places = eligible.places
+    total = np.zeros(DIMENSIONS, np.float32)
+    for other in [*places.beside(row, -1), row, *places.beside(row, 1)]:
+        total = total + own[other]
+    return oracle.unit(total)
+
+
+def summed(
+    world: World, raw: Mapping[str, Any], weights: Sequence[Mapping[str, float]]
+) -> list[float]:
+    """L, terms that are not in `raw` left out."""
+    shares = {name: normalised(raw[name]) for name in raw}
+    found = []
+    for row, memory in enumerate(world.memories):
+        own = weights[ORIGINS.index(memory.origin)]
+        total = own.get("bias", 0.0)
+        for name in _core.SIGNALS:
+            if name in own and name in shares:
+                total += own[name] * float(shares[name][row])
+        found.append(total)
+    return found
+
+
+def weighing(dice: random.Random) -> list[dict[str, float]]:
+    """The cosine always counts: without it L₁ would have ties, which only ids decide."""
+    share = dice.choice([0.15, 0.5, 1.0])
+    names = ("bias", *TERMS)
+    return [
+        {name: dice.uniform(-1, 3) for name in names if dice.random() < share} | {"cosine": 2.0}
+        for _ in range(4)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_terms_are_their_definitions_q10_to_q29(seed: int, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    world = make(dice, dice.choice([6, 40, 90]))
+    projection = projected(dice, world, tmp_path if seed % 2 else None)
+    weights = weighing(dice)
+    for text, windows in QUESTIONS:
+        vector = unit_vector(dice, DIMENSIONS)
+        asked = dice.sample(world.entities, k=dice.choice([0, 1, 2]))
+        eligible, query, raw = raw_values(world, text, windows, asked, vector)
+        scan = projection.recall(
+            projection.applied_seq,
+            _core.Query(
+                vector=vector,
+                text=text,
+                said=text,
+                asks=asks(text),
+                entities=[(one.id, 1.0) for one in asked],
+                dates=[
+                    (start, end, bool(MONTH.search(words) and not YEAR.search(words)))
+                    for start, end, words in windows
+                ],
+            ),
+            everything(),
+            ranking(
+                weights=weights,
+                tracerank_power=0.0,
+                limit=3,
+                watch=b"".join(row.id for row in world.given),
+            ),
+        )
+        level = summed(world, raw, weights)
+        mentions = oracle_graph.Mentions([memory.entities for memory in world.memories])
+        raw |= oracle_graph.after(eligible, mentions, np.array(level), query)
+        check(world, scan, raw, weights)
+        held = [eligible.words.idf(term) for term in scan.terms]
+        assert scan.idfs == pytest.approx(held, abs=1e-12)
+
+
+def check(world: World, scan: Any, raw: Mapping[str, Any], weights: Any) -> None:
+    of = {row.id: row for row in [*scan.rows, *scan.watched]}
+    ids = [row.id for row in world.given if row.status == 0 and row.namespace == "default"]
+    assert set(of) == set(ids)
+    origins = {ORIGINS.index(memory.origin) for memory in world.memories}
+    for at, name in enumerate(_core.SIGNALS):
+        weighs = any(weights[origin].get(name, 0.0) != 0.0 for origin in origins)
+        values = [of[id].signals[at] for id in ids]
+        if name not in raw or (not weighs and name not in ("cosine", "lexical")):
+            assert all(value == (None, None) for value in values), name
+        elif values[0][0] is None:
+            assert not raw[name].any(), f"{name} is not computed"
+        else:
+            assert [value[0] for value in values] == pytest.approx(raw[name], abs=1e-9), name
+            wanted = normalised(raw[name])
+            assert [value[1] for value in values] == pytest.approx(wanted, abs=1e-9), name
+    level = summed(world, raw, weights)
+    assert [of[id].start_score for id in ids] == pytest.approx(level, abs=1e-9)
+    best = sorted(level, reverse=True)[: len(scan.rows)]
+    assert [row.start_score for row in scan.rows] == pytest.approx(best, abs=1e-9)
