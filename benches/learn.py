@@ -1,13 +1,18 @@
 """Learns the weights of the `default` profile from labelled folders (Q-06).
 
-    python benches/learn.py FOLDER… [--cache DIR] [--on NAME …] [--off NAME …] [--no-late]
-        [--leave-out CATEGORY …] [--eliminate] [--out FILE]
+    python benches/learn.py FOLDER… [--cache DIR] [--on NAME …] [--off NAME …] [--default]
+        [--no-late] [--leave-out CATEGORY …] [--eliminate] [--mix-only] [--out FILE]
 
 FOLDER holds `corpus.jsonl` and `queries.jsonl` (`.gz` too), as for `vestig eval`. Folders whose
 memories have one origin type are learned from together. Prints cross-fitted figures beside plain
 cosine, BM25 and hybrid, then the weights as configuration; `--out` keeps everything as JSON. The
 same folders give the same weights. `--on` and `--off` name signals or parts of them (`context`,
-`late.idf`); `--eliminate` takes signals away one by one (Q-03).
+`late.idf`), `--default` learns those that weigh something in the `default` profile, by origin;
+`--eliminate` takes signals away one by one (Q-03).
+
+Folders of several origins are imported into one store too, where each origin gets one scale and one
+bias (Q-03; `mixing.py`), and the loss of mixing them is shown: R@10 of the whole store against the
+same store filtered to the origin asked for. `--mix-only` does that for the weights built in.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from asked import AskedStore
 from learning import (
     Question,
     Values,
@@ -35,12 +41,15 @@ from learning import (
     stages,
     without_set,
 )
-from signal_source import TERMS, RememberedTokens, TokenEmbedder, questions
+from mixing import Mixed, Scale, settings
+from signal_source import TERMS, questions
+from vestig.config.signals import WEIGHTS
+from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.metrics import DEPTH, score
 from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
 from vestig.evaluation.resampling import differences, estimates
-from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.evaluation.vectors import RememberingEmbedder, remembering
 
 METRICS = ("recall@10", "recall@5", "mrr")
 # A signal is off when no set loses more, in points.
@@ -188,6 +197,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, default=None, help="keeps vectors between runs")
     parser.add_argument("--on", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--off", nargs="+", default=[], metavar="NAME")
+    parser.add_argument("--default", action="store_true", help="what the default profile uses")
+    parser.add_argument("--mix-only", action="store_true", help="of the weights built in")
     parser.add_argument("--late", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")
     parser.add_argument("--eliminate", action="store_true")
@@ -195,35 +206,83 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main() -> int:
-    options = arguments()
-    embedder = TokenEmbedder()
-    vectors = RememberingEmbedder(embedder, options.cache)
-    tokens = RememberedTokens(embedder, options.cache) if options.late else None
+def mixed(
+    benchmarks: Sequence[Benchmark],
+    vectors: RememberingEmbedder,
+    weights: dict[str, dict[str, float]],
+) -> dict[str, Any]:
+    """The common scale of weights by origin, what mixing loses, and all as configuration."""
+    there = []
+    for benchmark in benchmarks:
+        # ids of units repeat where conversations have the same name
+        if not any(set(benchmark.units) & set(other.units) for other in there):
+            there.append(benchmark)
+    start = Scale(
+        dict.fromkeys(weights, 1.0), {name: own.get("bias", 0.0) for name, own in weights.items()}
+    )
+    with AskedStore(there, vectors, settings(weights, start)) as asked:
+        mixing = Mixed(asked, there, weights)
+        scale, lists = mixing.calibrated(start)
+        after = mixing.cross_fitted(lists, scale)
+    lost = {}
+    for name in dict.fromkeys(one.set for one in lists):
+        chosen = [place for place, one in enumerate(lists) if one.set == name]
+        ours = {"recall@10": [after[place] for place in chosen]}
+        alone = {"recall@10": [lists[place].alone for place in chosen]}
+        print(f"  {name}: filtered {shown(alone)}  mixed {shown(ours, alone)}", flush=True)
+        lost[name] = {"filtered": means(alone), "mixed": means(ours)}
+    return {"scale": scale.scale, "settings": settings(weights, scale), "lost": lost}
+
+
+def learned(
+    options: argparse.Namespace, benchmarks: Sequence[Benchmark], vectors: RememberingEmbedder
+) -> dict[str, Any]:
+    """Weights and figures by origin."""
     by_origin: dict[str, Origin] = {}
-    digests = {}
-    for folder in options.folder:
-        benchmark = without_categories(read_benchmark(folder), options.leave_out)
-        digests[benchmark.name] = benchmark.digest
+    for benchmark in benchmarks:
         print(f"{benchmark.name}: {len(benchmark.queries)} questions", file=sys.stderr)
-        asked = questions(benchmark, vectors, tokens)
+        asked = questions(benchmark, vectors, late=options.late)
         name = asked[0].origin
         origin = by_origin.setdefault(name, Origin(name, [], {}))
         origin.questions.extend(asked)
         origin.peers[benchmark.name] = peers(benchmark, vectors, name)
+    found = {}
+    for name, origin in sorted(by_origin.items()):
+        print(f"{name}:")
+        chosen, table = _on(options, name), []
+        if options.eliminate:
+            chosen = chosen & np.array([_varies(origin, at) for at in range(len(chosen))])
+            chosen, table = eliminated(origin, chosen, print)
+        found[name] = {**measured(origin, chosen, print), "elimination": table}
+        print(f"  weights: {json.dumps(found[name]['weights'])}", flush=True)
+    return found
+
+
+def _on(options: argparse.Namespace, origin: str) -> Mask:
+    """Which terms are learned."""
     on = TERMS.chosen(options.off)
     if options.on:
         on &= ~TERMS.chosen(options.on)
-    report: dict[str, Any] = {"data": digests, "origins": {}}
-    for name, origin in sorted(by_origin.items()):
-        print(f"{name}:")
-        chosen, table = on, []
-        if options.eliminate:
-            chosen = on & np.array([_varies(origin, at) for at in range(len(on))])
-            chosen, table = eliminated(origin, chosen, print)
-        found = measured(origin, chosen, print)
-        report["origins"][name] = {**found, "elimination": table}
-        print(f"  weights: {json.dumps(found['weights'])}", flush=True)
+    if options.default:
+        on &= np.array([WEIGHTS[origin].get(name, 0.0) != 0 for name in TERMS.all])
+    return on
+
+
+def main() -> int:
+    options = arguments()
+    vectors = remembering(BuiltinEmbedder(), options.cache)
+    benchmarks = [
+        without_categories(read_benchmark(folder), options.leave_out) for folder in options.folder
+    ]
+    report: dict[str, Any] = {"data": {one.name: one.digest for one in benchmarks}, "origins": {}}
+    weights = {name: dict(WEIGHTS[name]) for name in ("chat_peer", "chat_agent", "note")}
+    if not options.mix_only:
+        report["origins"] = learned(options, benchmarks, vectors)
+        weights = {name: dict(one["weights"]) for name, one in report["origins"].items()}
+    if len(weights) > 1:
+        print("mixed:")
+        report.update(mixed(benchmarks, vectors, weights))
+        print(json.dumps(report["settings"]))
     if options.out is not None:
         options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0

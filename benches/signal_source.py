@@ -1,113 +1,42 @@
 """Where the terms of labelled questions come from: a folder is imported as any user would do it,
-and the definitions in tests/core compute every term over the memories of a conversation.
+and the core tells every term of every memory of a conversation.
 
-`questions` is the whole interface: another source (a store's own raw signals) gives the same
-`Question`s.
+Terms that are made from the best by L₁ are asked for again and again while weights are learned;
+those are computed here by their definitions in tests/core.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from asked import PAGE, AskedStore, by_id
 from learning import FOLDS, Question, Terms
-from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.engine.asking import Holdings, holdings
-from vestig.engine.known_names import common_words, known_names
-from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
-from vestig.engine.vestig import Vestig
+from vestig.config.signals import ORIGINS, SIGNALS
+from vestig.engine.asking import Holdings
+from vestig.engine.context import Context
+from vestig.engine.matching import query_entities
 from vestig.evaluation.benchmarks import Benchmark
 from vestig.evaluation.benchmarks import Query as Labelled
 from vestig.evaluation.vectors import RememberingEmbedder
-from vestig.ids import repeatable_ids
 from vestig.language import temporal
-from vestig.language.gazetteer import best, read, resolve, single_words
 from vestig.times import parse_time, to_us
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "core"))
 
 from oracle_graph import Mentions, after
-from oracle_late import LATE_TERMS, Late, Tokens, quantised, signs
+from oracle_late import LATE_TERMS
 from oracle_signals import AFTER_TERMS, FIRST_TERMS, Eligible, Memory, Query, normalised
 
-QUERY_ENTITIES_MAX = 10
-PAGE = 1_000
+# More than any conversation has: late interaction with every memory.
+POOL_OF_ALL = 1_000_000
+PLACE = {name: place for place, name in enumerate(SIGNALS)}
 TERMS = Terms(first=FIRST_TERMS, after=AFTER_TERMS, late=("reply.late", *LATE_TERMS))
-
-
-class TokenEmbedder(BuiltinEmbedder):
-    """The built-in embedder with the token vectors of a text (Q-05)."""
-
-    special = frozenset((101, 102))  # [CLS], [SEP]
-
-    def tokens(self, text: str) -> Tokens:
-        """Token vectors from the states that the text's own vector is the mean of."""
-        ids = self._load_tokenizer().encode(text).ids
-        row = np.array([ids], dtype=np.int64)
-        feed = {
-            "input_ids": row,
-            "attention_mask": np.ones_like(row),
-            "token_type_ids": np.zeros_like(row),
-        }
-        hidden = self._load_session().run(None, feed)[0][0]
-        return quantised(ids, hidden, signs(hidden.shape[1]))
-
-
-class RememberedTokens:
-    """Token vectors of texts, kept in a folder between runs."""
-
-    def __init__(self, embedder: TokenEmbedder, folder: Path | None) -> None:
-        self._embedder = embedder
-        self._folder = None if folder is None else folder / f"tokens-{embedder.fingerprint[:16]}"
-
-    def of(self, texts: Sequence[str]) -> list[Tokens]:
-        key = hashlib.blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
-        file = None if self._folder is None else self._folder / f"{key}.npz"
-        if file is not None and file.exists():
-            kept = np.load(file)
-            cuts = np.cumsum(kept["lengths"])[:-1]
-            parts = (np.split(kept[name], cuts) for name in ("ids", "vectors", "scales"))
-            return [Tokens(*one) for one in zip(*parts, strict=True)]
-        made = [self._embedder.tokens(text) for text in texts]
-        if file is not None and made:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            np.savez(
-                file,
-                lengths=[len(one.ids) for one in made],
-                ids=np.concatenate([one.ids for one in made]),
-                vectors=np.concatenate([one.vectors for one in made]),
-                scales=np.concatenate([one.scales for one in made]),
-            )
-        return made
-
-
-def spoken(author: str | None, content: str) -> str:
-    """What is embedded of a memory."""
-    return f"{author}: {content}" if author else content
-
-
-@dataclass(frozen=True)
-class Imported:
-    """What a benchmark became in a store: by conversation, its memories by seq."""
-
-    memories: dict[str | None, list[Any]]
-    definitions: dict[str, Memory]
-    queries: dict[str, Query]
-    held: Holdings
-
-
-def _all(store: Vestig) -> Iterator[Any]:
-    offset = 0
-    while page := store.list(offset, PAGE).memories:
-        yield from page
-        offset += len(page)
 
 
 def _windows(windows: Sequence[Any]) -> list[tuple[int | None, int | None]]:
@@ -118,29 +47,6 @@ def _windows(windows: Sequence[Any]) -> list[tuple[int | None, int | None]]:
         )
         for one in windows
     ]
-
-
-def imported(benchmark: Benchmark, vectors: RememberingEmbedder) -> Imported:
-    """Imports all conversations into one store in memory and reads back what signals need."""
-    context = open_context(
-        MEMORY_PATH, OpenRequest(config=load_config(None, None), embedder=vectors)
-    )
-    with Vestig(context) as store:
-        with repeatable_ids(benchmark.digest):
-            store.import_(benchmark.corpus, format="messages")
-            while store.enrich().done:
-                pass
-        held = holdings(store, benchmark)
-        rows = sorted(_all(store), key=lambda memory: (memory.seq, memory.id))
-
-        def reading(view: Any, _core: Any) -> tuple[dict[str, Memory], dict[str, Query]]:
-            return _definitions(view, rows), _queries(context, view, benchmark, held, vectors)
-
-        definitions, queries = context.keeper.run(reading)
-    memories: dict[str | None, list[Any]] = {}
-    for row in rows:
-        memories.setdefault(row.scope, []).append(row)
-    return Imported(memories, definitions, queries, held)
 
 
 def _definitions(view: Any, rows: Sequence[Any]) -> dict[str, Memory]:
@@ -177,13 +83,13 @@ def _keys(view: Any, namespace: str, ids: set[str]) -> Mapping[str, str]:
 
 
 def _queries(
-    context: Any,
+    context: Context,
     view: Any,
     benchmark: Benchmark,
     held: Holdings,
     vectors: RememberingEmbedder,
 ) -> dict[str, Query]:
-    namespace = context.config.settings.namespace
+    namespace = context.namespace
     embedded = vectors.matrix([query.text for query in benchmark.queries])
     found = {}
     for query, vector in zip(benchmark.queries, embedded, strict=True):
@@ -192,12 +98,8 @@ def _queries(
             if query.date is None
             else parse_time(query.date, "date")
         )
-        reading = read(query.text)
-        hits, known = known_names(context, view, namespace, reading.words)
-        asked = [*reading.openers, *single_words(reading, hits, known)]
-        common = common_words(context, view, namespace, asked)
-        meant = best(resolve(reading, hits, known, common=common, query=True), QUERY_ENTITIES_MAX)
-        keys = _keys(view, namespace, {name.entity for name in meant if name.entity is not None})
+        meant = [id for id, _ in query_entities(context, view, query.text)]
+        keys = _keys(view, namespace, set(meant))
         found[query.id] = Query(
             text=query.text,
             vector=vector.astype(float),
@@ -205,78 +107,122 @@ def _queries(
                 (one.window_start_us, one.window_end_us, one.text)
                 for one in temporal.find_windows(query.text, at)
             ],
-            entities=[keys[name.entity] for name in meant if name.entity is not None],
+            entities=[keys[id] for id in meant],
         )
     return found
 
 
+class Source:
+    """The questions of a benchmark; `late` false: without late interaction."""
+
+    def __init__(
+        self, benchmark: Benchmark, vectors: RememberingEmbedder, *, late: bool = True
+    ) -> None:
+        self._benchmark = benchmark
+        self._vectors = vectors
+        self._late = late
+        self._graphs: dict[str | None, tuple[Eligible, Mentions]] = {}
+        self._queries: dict[str, Query] = {}
+
+    def questions(self) -> list[Question]:
+        """All of them, in the order of the benchmark."""
+        with AskedStore([self._benchmark], self._vectors, self._weighing()) as asked:
+            self._read(asked)
+            config = asked.config({})
+            places = {name: place for place, name in enumerate(self._benchmark.units)}
+            return [
+                self._question(asked, config, query, number, places)
+                for number, query in enumerate(self._benchmark.queries)
+            ]
+
+    def _weighing(self) -> dict[str, Any]:
+        """Every term weighs something, so that the core computes it; nobody walks."""
+        names = [*FIRST_TERMS, *(TERMS.late if self._late else ())]
+        weights = {
+            f"m5.signals.weights.{origin}.{name}": 1.0
+            for origin in ORIGINS
+            for name in names
+            if origin == "chat_peer" or name not in TERMS.late
+        }
+        whole = {
+            "m5.signals.late.pool": POOL_OF_ALL,
+            "m5.traversal.enabled": False,
+            "m5.start_node.direct_pool": "all",
+        }
+        return {**weights, **whole}
+
+    def _read(self, asked: AskedStore) -> None:
+        """What the definitions of the later terms need."""
+        rows = [row for found in asked.memories.values() for row in found]
+        held = asked.held[self._benchmark.name]
+
+        def reading(view: Any, _core: Any) -> tuple[dict[str, Memory], dict[str, Query]]:
+            return _definitions(view, rows), _queries(
+                asked.context, view, self._benchmark, held, self._vectors
+            )
+
+        self._memories, self._queries = asked.context.keeper.run(reading)
+
+    def _graph(self, asked: AskedStore, conversation: str | None) -> tuple[Eligible, Mentions]:
+        found = self._graphs.get(conversation)
+        if found is None:
+            own = [self._memories[row.id] for row in asked.memories[conversation]]
+            found = Eligible(own), Mentions([memory.entities for memory in own])
+            self._graphs[conversation] = found
+        return found
+
+    def _question(
+        self,
+        asked: AskedStore,
+        config: Any,
+        query: Labelled,
+        number: int,
+        places: Mapping[str | None, int],
+    ) -> Question:
+        rows = asked.memories[query.conversation]
+        ids = [row.id for row in rows]
+        fields = asked.case(self._benchmark, query)
+        scan = asked.scan(query.text, config, watch=ids, limit=1, **fields)
+        told = by_id(scan)
+        signals = [told[id].signals for id in ids]
+        own = self._queries[query.id]
+
+        def made_after(level: NDArray[np.float64]) -> NDArray[np.float64]:
+            eligible, mentions = self._graph(asked, query.conversation)
+            made = after(eligible, mentions, level, own)
+            return np.array([normalised(made[name]) for name in AFTER_TERMS]).T
+
+        late = None
+        if self._late and scan.maxima[PLACE["late.mean"]] is not None:
+            late = columns(signals, TERMS.late, 0)
+        held = asked.held[self._benchmark.name]
+        origins = [str(row.origin_type) for row in rows]
+        return Question(
+            id=query.id,
+            set=self._benchmark.name,
+            fold=(number if len(places) == 1 else places[query.conversation]) % FOLDS,
+            origin=max(sorted(set(origins)), key=origins.count),
+            category=query.category,
+            units=[held.units_of[id] for id in ids],
+            relevant=query.relevant,
+            first=columns(signals, FIRST_TERMS, 1),
+            after=made_after,
+            late=late,
+        )
+
+
+def columns(
+    signals: Sequence[Sequence[tuple[float | None, float | None]]],
+    names: Sequence[str],
+    part: int,
+) -> NDArray[np.float32]:
+    """Memories × terms, raw (part 0) or normalised (part 1); what is unavailable is 0."""
+    places = [PLACE[name] for name in names]
+    return np.array([[row[at][part] or 0.0 for at in places] for row in signals], np.float32)
+
+
 def questions(
-    benchmark: Benchmark,
-    vectors: RememberingEmbedder,
-    tokens: RememberedTokens | None = None,
+    benchmark: Benchmark, vectors: RememberingEmbedder, *, late: bool = True
 ) -> list[Question]:
-    """The questions of a benchmark; `tokens` None: without late interaction."""
-    store = imported(benchmark, vectors)
-    places = {name: place for place, name in enumerate(benchmark.units)}
-    asked: dict[str | None, list[Labelled]] = {}
-    for query in benchmark.queries:
-        asked.setdefault(query.conversation, []).append(query)
-    found: dict[str, Question] = {}
-    for conversation, queries in asked.items():
-        rows = store.memories[conversation]
-        eligible = Eligible([store.definitions[row.id] for row in rows])
-        mentions = Mentions([memory.entities for memory in eligible.memories])
-        late = _late(eligible, tokens)
-        texts = [query.text for query in queries]
-        spoken_tokens = [None] * len(texts) if tokens is None else tokens.of(texts)
-        for query, said in zip(queries, spoken_tokens, strict=True):
-            number = list(benchmark.queries).index(query)
-            fold = number if len(places) == 1 else places[conversation]
-            found[query.id] = _question(
-                benchmark, query, fold % FOLDS, [store.held.units_of[row.id] for row in rows],
-                (eligible, mentions, store.queries[query.id]), (late, said),
-            )  # fmt: skip
-    return [found[query.id] for query in benchmark.queries]
-
-
-def _late(eligible: Eligible, tokens: RememberedTokens | None) -> Late | None:
-    if tokens is None:
-        return None
-    said = tokens.of([spoken(memory.author, memory.content) for memory in eligible.memories])
-    return Late(said, eligible.places, TokenEmbedder.special)
-
-
-def _question(
-    benchmark: Benchmark,
-    query: Labelled,
-    fold: int,
-    units: Sequence[Sequence[str]],
-    of: tuple[Eligible, Mentions, Query],
-    spoken_late: tuple[Late | None, Tokens | None],
-) -> Question:
-    eligible, mentions, asked = of
-    late, said = spoken_late
-    raw = eligible.raw(asked)
-
-    def made_after(level: NDArray[np.float64]) -> NDArray[np.float64]:
-        made = after(eligible, mentions, level, asked)
-        return np.array([normalised(made[name]) for name in AFTER_TERMS]).T
-
-    tokens = None
-    if late is not None and said is not None:
-        near = late.raw(said)
-        reply = eligible.fixed["reply.question"] * eligible.most_beside(near["late.mean"], -1)
-        tokens = np.array([reply, *(near[name] for name in LATE_TERMS)], np.float32).T
-    origins = [memory.origin for memory in eligible.memories]
-    return Question(
-        id=query.id,
-        set=benchmark.name,
-        fold=fold,
-        origin=max(sorted(set(origins)), key=origins.count),
-        category=query.category,
-        units=units,
-        relevant=query.relevant,
-        first=np.array([normalised(raw[name]) for name in FIRST_TERMS], np.float32).T,
-        after=made_after,
-        late=tokens,
-    )
+    """The questions of a benchmark; `late` false: without late interaction."""
+    return Source(benchmark, vectors, late=late).questions()
