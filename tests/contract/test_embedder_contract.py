@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import pytest
 
 from vestig.config.schema import EmbeddingSettings
-from vestig.ports import Embedder
+from vestig.ports import Embedder, Pieces
 from vestig.registry import make_embedder
 from vestig.testing import (
     EmbedderContract,
     FailingEmbedder,
     HashingEmbedder,
     ScriptedEmbedder,
+    TokenHashingEmbedder,
+    TokenScriptedEmbedder,
     vector_at,
 )
 
@@ -38,6 +41,17 @@ class TestScriptedEmbedder(EmbedderContract):
         )
 
 
+class TestTokenHashingEmbedder(EmbedderContract):
+    def embedder(self) -> Embedder:
+        return TokenHashingEmbedder()
+
+
+class TestTokenScriptedEmbedder(EmbedderContract):
+    def embedder(self) -> Embedder:
+        texts = {text: vector_at(0.1 * n, 4) for n, text in enumerate(dict.fromkeys(self.TEXTS))}
+        return TokenScriptedEmbedder(texts)
+
+
 class TestBuiltinEmbedder(EmbedderContract):
     def embedder(self) -> Embedder:
         return make_embedder(EmbeddingSettings())
@@ -60,3 +74,18 @@ def test_the_suite_turns_red_on_a_bad_embedder(mode: str) -> None:
 
     with pytest.raises(AssertionError):
         Bad().test_vectors_are_whole_and_finite()
+
+
+@pytest.mark.parametrize("part", ["ids", "codes", "scales"])
+def test_q05_the_suite_turns_red_on_bad_token_vectors(part: str) -> None:
+    class Short(TokenHashingEmbedder):
+        def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+            answers = super().embed_tokens(texts)
+            return [(v, p._replace(**{part: getattr(p, part)[:-4]})) for v, p in answers]
+
+    class Bad(EmbedderContract):
+        def embedder(self) -> Embedder:
+            return Short()
+
+    with pytest.raises(AssertionError):
+        Bad().test_word_pieces_have_vectors_of_their_own()

@@ -303,3 +303,17 @@ def test_vectors(ledger: Ledger) -> None:
         assert view.vectors("default", [id])[id][1] == late.vectors[1].embedding
         assert set(view.vectors("default", [id, bare.id])) == {id, bare.id}
         assert len(list(view.projection_rows(2))) == 2
+
+
+def test_q05_token_vectors_go_to_the_projection_as_they_came(ledger: Ledger) -> None:
+    id = add(ledger, "one")
+    bare = made.memory("two")
+    given = made.tokens(bare.id, 160)
+    write(ledger, made.added(bare, token_vectors=(given,)))
+    with ledger.read() as view:
+        one, two = (row[31] for row in view.projection_rows(0))
+    assert (one, two) == (None, (given.ids, given.codes, given.scales))
+    seq = write(ledger, ChangeSet(namespace="default", token_vectors=(made.tokens(id, 1),)))
+    with ledger.read() as view:
+        ((touched, pieces),) = ((row[2], row[31]) for row in view.projection_rows(seq - 1))
+    assert (touched, [len(part) for part in pieces or ()]) == (seq, [4, 64, 4])

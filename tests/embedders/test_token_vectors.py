@@ -14,7 +14,6 @@ from vestig.embedders.checked import CheckedEmbedder, CheckedTokenEmbedder, chec
 from vestig.errors import ProviderError, ValidationError
 from vestig.ports import Pieces
 from vestig.testing import (
-    EmbedderContract,
     FailingEmbedder,
     HashingEmbedder,
     TokenHashingEmbedder,
@@ -34,16 +33,6 @@ def unpacked(pieces: Pieces) -> tuple[list[int], Any, Any]:
 @pytest.fixture(scope="module")
 def builtin() -> BuiltinEmbedder:
     return BuiltinEmbedder()
-
-
-class TestBuiltin(EmbedderContract):
-    def embedder(self) -> BuiltinEmbedder:
-        return BuiltinEmbedder()
-
-
-class TestTokenHashing(EmbedderContract):
-    def embedder(self) -> TokenHashingEmbedder:
-        return TokenHashingEmbedder()
 
 
 # --- the built-in model ----------------------------------------------------------------------
