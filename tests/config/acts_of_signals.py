@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from world import Act, World
 
-from vestig import _core
 from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES
+from vestig.testing import TokenHashingEmbedder
 
-__all__ = ["SIGNALLED", "waiting"]
+__all__ = ["SIGNALLED"]
 
 ASKED: Final = "When and where did Bob spend how many weeks with Ada Lovelace in May last year?"
 # (content, author, role, title) of one session, in which every term finds something
@@ -32,7 +32,7 @@ SILENT: Final = {
 
 def seen(world: World, origin: str = "chat_peer") -> Any:
     """Scores of a session's memories."""
-    store = world.open()
+    store = world.open(embedder=TokenHashingEmbedder(64))
     for place, (text, author, role, title) in enumerate(SESSION):
         store.commit(
             text,
@@ -47,15 +47,6 @@ def seen(world: World, origin: str = "chat_peer") -> Any:
         world.clock.move(hours=1)
     found = store.recall(ASKED, limit=len(SESSION))
     return [(hit.content, round(hit.score, 9)) for hit in found]
-
-
-def waiting(key: str) -> bool:
-    """Whether the core does not make the terms of this key."""
-    if not key.startswith("m5.signals."):
-        return False
-    name = key.split(".", 4)[-1] if ".weights." in key else key.split(".")[2]
-    known = {"bias", *_core.SIGNALS, *(n.partition(".")[0] for n in _core.SIGNALS)}
-    return name not in known
 
 
 def parts(signal: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from acts_of_graph import GRAPH
 from acts_of_recall import RECALL
-from acts_of_signals import SIGNALLED, waiting
+from acts_of_signals import SIGNALLED
 from acts_of_writing import WRITING
 from world import Act, World
 
@@ -24,8 +24,8 @@ def test_x_k01_every_key_has_an_observation() -> None:
 @pytest.mark.parametrize("key", sorted(ACTS))
 def test_x_k01_key_acts(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     act = ACTS[key]
-    if waiting(key):
-        pytest.skip("the core does not make this term")
+    if key.startswith("m5.signals.") and "late" in key:
+        pytest.skip("nothing is compared token by token")
 
     def observed(name: str, overrides: dict[str, Any]) -> Any:
         folder = tmp_path / name

@@ -214,10 +214,6 @@ TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "
 SWITCHES: Final = tuple(name for name in SignalSettings.__struct_fields__ if name != "weights")
 
 
-# until the core knows every term
-_FIRST: Final = (*SIGNALS[:6], "entity_walk")
-
-
 def by_term(values: Sequence[T]) -> dict[str, T]:
     """What a scan gives in the order of the terms, by their names.
 
@@ -225,8 +221,7 @@ def by_term(values: Sequence[T]) -> dict[str, T]:
         >>> by_term([0.5] * len(SIGNALS))["late.mean"]
         0.5
     """
-    names = SIGNALS if len(values) == len(SIGNALS) else _FIRST
-    return dict(zip(names, values, strict=True))
+    return dict(zip(SIGNALS, values, strict=True))
 
 
 def all_weights(signals: SignalSettings, origin: str) -> dict[str, float]:

@@ -13,7 +13,7 @@ from vestig.config import Config
 from vestig.engine import matching
 from vestig.engine.context import Context
 from vestig.engine.filtering import resolved
-from vestig.engine.ranking import KNOWS_SIGNALS, Recipe, recipe
+from vestig.engine.ranking import Recipe, recipe
 from vestig.ids import id_bytes
 from vestig.language import temporal, words
 from vestig.language.asks import asks, is_yearless
@@ -198,10 +198,8 @@ class Asking:
         if made.base != "linear":
             return query
         said = asked.plan.query
-        query["text"] = said
-        if not KNOWS_SIGNALS:
-            return query
         return query | {
+            "text": said,
             "said": said,
             "dates": [
                 (start, end, None not in (start, end) and is_yearless(window.text))

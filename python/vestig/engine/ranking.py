@@ -11,7 +11,6 @@ from vestig.config.signals import TOKEN_TERMS, weights_of
 from vestig.engine.context import Context
 from vestig.recall.confidence import LOOKED_AT
 from vestig.recall.reason import META_SIGNALS, Explained
-from vestig.store import projection
 from vestig.types import EventType, OriginType
 
 __all__ = ["Recipe", "recipe", "recipe_of"]
@@ -19,8 +18,6 @@ __all__ = ["Recipe", "recipe", "recipe_of"]
 POOL_LEAST: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
-# until the core makes every term
-KNOWS_SIGNALS: Final = len(vars(projection)["_core"].SIGNALS) > 7
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,9 +140,8 @@ def recipe_of(settings: Any) -> Recipe:
         "summary_prior": settings.recall.summary_prior,
         "expand_summaries": settings.recall.expand_summaries,
         "min_score": settings.recall.min_score,
+        "late_pool": m5.signals.late.pool,
     }
-    if KNOWS_SIGNALS:
-        ranking["late_pool"] = m5.signals.late.pool
     pool = start.direct_pool
     if not m5.enabled:
         # every eligible memory, max(0, cosine) · TraceRank

@@ -12,7 +12,7 @@ from vestig import engine
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult, WhyNot
 from vestig.changes import AccessTouch
 from vestig.config import Config
-from vestig.config.signals import SIGNALS, by_term
+from vestig.config.signals import by_term
 from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity, query_vectors
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
@@ -329,8 +329,7 @@ def _formula(asking: Asking, scan: Any) -> Formula:
         query_weight=ranking["query_weight"],
         summary_prior=ranking["summary_prior"],
         normalisers={
-            **dict.fromkeys(SIGNALS),
-            **{name: most for name, most in by_term(scan.maxima).items() if made.counts(name)},
+            name: most if made.counts(name) else None for name, most in by_term(scan.maxima).items()
         },
     )
 

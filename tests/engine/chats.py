@@ -1,0 +1,59 @@
+"""People's chats, agents' sessions and documents in one store, and the weights to rank them by."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import vestig
+from vestig.config.signals import ORIGINS, SIGNALS
+from vestig.testing import FrozenClock
+
+# Only the sum of the terms ranks: every memory competes, and nothing walks or counts use.
+PLAIN: Final[dict[str, Any]] = {
+    "hygiene.near_duplicate.enabled": False,
+    "m4.edge_creation.related.enabled": False,
+    "m5.start_node.direct_pool": "all",
+    "m5.traversal.enabled": False,
+    "m5.final.tracerank_power": 0.0,
+}
+# (author, text) of a chat that began on 2026-02-01
+CHAT: Final = (
+    ("Ann", "Did you paint the old boat, and which colour did you take?"),
+    ("Bob", "Bright red, as my father had it."),
+    ("Ann", "I met Grace Hopper and Ada Lovelace on 3 February 2026, and two of her friends."),
+    ("Bob", "How lovely! We stayed at home since last week."),
+    ("Cid", "Nobody of us saw Grace Hopper."),
+    ("Ann", "Somebody said that Bob talks about boats too much."),
+)
+AGENT: Final = (
+    ("user", "Please paint the chart of the colours of boats."),
+    ("assistant", "Here is the chart, in three colours and with a legend."),
+    ("user", "Who is Grace Hopper?"),
+)
+# (title, text)
+DOCUMENTS: Final = (
+    ("Grace Hopper", "Nothing of the harbour was known at that time to anybody."),
+    (None, "The navy gave a boat to Grace Hopper, who wrote the first compiler."),
+    (None, "One of the readers of that compiler was Ada Lovelace."),
+)
+QUESTION: Final = "When and where did Ann meet how many friends of Grace Hopper in February?"
+
+
+def weighed(value: float, *names: str) -> dict[str, float]:
+    """These terms weigh so much for every origin, and no other term weighs anything."""
+    found = {f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in ("bias", *SIGNALS)}
+    return found | {f"m5.signals.weights.{o}.{name}": value for o in ORIGINS for name in names}
+
+
+def told(store: vestig.Vestig, clock: FrozenClock) -> None:
+    """Fills a store."""
+    for place, (author, text) in enumerate(CHAT):
+        day = f"2026-02-{place + 1:02}"
+        store.commit(text, author=author, session_id="chat", sequence=place, t_valid=day)
+        clock.move(minutes=1)
+    for place, (role, text) in enumerate(AGENT):
+        store.commit(text, role=role, session_id="agent", sequence=place, t_valid="2026-03-01")
+    for title, text in DOCUMENTS:
+        store.commit(text, title=title, origin_type="document", t_valid="2025-02-14")
+    store.commit("A note on the colour of the old boat.")
+    clock.move(minutes=1)
