@@ -31,6 +31,7 @@ _FULL = re.compile(
     rf"({'|'.join(ID_PREFIXES)})"
     r"_([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})"
 )
+_VARIANTS: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 # Where the random bits of ids come from in this context.
 _random_bytes: ContextVar[Callable[[int], bytes]] = ContextVar("random_bytes", default=os.urandom)
@@ -67,10 +68,9 @@ def new_id(prefix: str) -> str:
         >>> new_id("mem")[:4], len(new_id("mem"))
         ('mem_', 40)
     """
-    raw = bytearray(_random_bytes.get()(16))
-    raw[6] = (raw[6] & 0x0F) | 0x40
-    raw[8] = (raw[8] & 0x3F) | 0x80
-    return id_text(prefix, bytes(raw))
+    h = _random_bytes.get()(16).hex()
+    # the version, 4, and the variant, whose two highest bits are 10
+    return f"{prefix}_{h[:8]}-{h[8:12]}-4{h[13:16]}-{_VARIANTS[h[16]]}{h[17:20]}-{h[20:]}"
 
 
 def id_text(prefix: str, raw: bytes) -> str:

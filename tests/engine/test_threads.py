@@ -138,16 +138,11 @@ def test_what_fails_after_a_durable_commit_is_a_degradation(
     store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """C-02 step 8: the outcome comes, with `projection_stale`."""
-    keeper, align = store._context.keeper, store._context.keeper.align
-    calls: list[int] = []
 
-    def failing(view: Any) -> bool:
-        calls.append(1)
-        if len(calls) > 2:  # the first calls are those of the names and of the decision
-            raise vestig.StoreDamagedError("the ledger cannot be read")
-        return align(view)
+    def failing(txn: Any) -> bool:
+        raise vestig.StoreDamagedError("the ledger cannot be read")
 
-    monkeypatch.setattr(keeper, "align", failing)
+    monkeypatch.setattr(store._context.keeper, "_take", failing)
     outcome = store.commit("The harbour froze in January")
     assert [entry.code for entry in outcome.degraded] == ["projection_stale"]
     monkeypatch.undo()

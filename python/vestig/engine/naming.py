@@ -32,10 +32,10 @@ _GIVEN_AT: Final = -2
 _WORD: Final = re.compile(r"[\w'’-]+")
 # Entities of this group are younger than all of the store.
 _YOUNGEST: Final = 2**63
-_NOTHING: Final = frozenset[str]()
 
 
-_TERMS: Final = Remembered(lambda word: tuple(terms(word)))
+# word → its index terms where it is written in lower case
+_LOWER_TERMS: Final = Remembered(lambda word: tuple(terms(word)) if word.islower() else ())
 
 
 class NameVectors(msgspec.Struct, kw_only=True):
@@ -73,9 +73,8 @@ class Naming:
         self._surveyed: dict[int, _Surveyed] = {}
         self._known: dict[str, Known] = {}
         self._common: set[str] = set()
-        # index term → openers that have it, and the letters that these terms begin with
+        # index term → openers that have it
         self._asked: dict[str, set[str]] = {}
-        self._letters: set[str] = set()
         # norm_key → entity of the store, None = there is none
         self._keys: dict[str, str | None] = {}
         self.start()
@@ -108,10 +107,8 @@ class Naming:
         self._all_common = self._common | self._own_common
         self._asked = {}
         for word in {word for reading in parts for word in reading.openers}:
-            for term in _TERMS[word][:1]:
+            for term in terms(word)[:1]:
                 self._asked.setdefault(term, set()).add(word)
-        # stemming leaves the first letter of a word as it is
-        self._letters = {term[0] for term in self._asked}
         self._sort(places, zip(parts, asked.hits, strict=True))
 
     def _sort(self, places: Sequence[int], parts: Iterable[tuple[Reading, list[Hit]]]) -> None:
@@ -303,8 +300,8 @@ class Naming:
         if heard is None:
             heard = self._heard[place] = set()
             for word in set(_WORD.findall(self._items[place].text)):
-                if word[0] in self._letters and word.islower():
-                    for term in _TERMS[word]:
-                        heard |= self._asked.get(term, _NOTHING)
+                for term in _LOWER_TERMS[word]:
+                    if term in self._asked:
+                        heard |= self._asked[term]
         self._own_common |= heard
         self._all_common |= heard

@@ -6,8 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -130,6 +129,22 @@ class Busy:
         return True
 
 
+class _Reader:
+    """Takes a connection and gives it back."""
+
+    __slots__ = ("_conn", "_pool")
+
+    def __init__(self, pool: Connections) -> None:
+        self._pool = pool
+
+    def __enter__(self) -> apsw.Connection:
+        self._conn = self._pool.take()
+        return self._conn
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.give_back(self._conn)
+
+
 class Connections:
     """A pool of readers of the process that opened them."""
 
@@ -140,27 +155,34 @@ class Connections:
         self._idle: list[apsw.Connection] = []
         self._closed = False
 
-    @contextmanager
-    def reader(self) -> Iterator[apsw.Connection]:
+    def reader(self) -> AbstractContextManager[apsw.Connection]:
         """A connection for one read transaction."""
+        return _Reader(self)
+
+    def take(self) -> apsw.Connection:
+        """A connection at rest; to be given back.
+
+        Raises:
+            ConflictError: the store was closed.
+        """
         assert self._plan is not None
         with self._lock:
             if self._closed:
                 raise ConflictError("store: expected an open store, it was closed; open it again")
-            conn = self._idle.pop() if self._idle else None
-        if conn is None:
-            with store_faults(str(self._plan.ledger)):
-                conn = open_reader(self._plan.ledger, self._plan.parameters, self._timeout_s)
-        try:
-            yield conn
-        finally:
-            keep = not conn.in_transaction
-            with self._lock:
-                keep = keep and not self._closed and len(self._idle) < _IDLE_READERS_MAX
-                if keep:
-                    self._idle.append(conn)
-            if not keep:
-                conn.close()
+            if self._idle:
+                return self._idle.pop()
+        with store_faults(str(self._plan.ledger)):
+            return open_reader(self._plan.ledger, self._plan.parameters, self._timeout_s)
+
+    def give_back(self, conn: apsw.Connection) -> None:
+        """Keeps a connection that is at rest, closes any other."""
+        keep = not conn.in_transaction
+        with self._lock:
+            keep = keep and not self._closed and len(self._idle) < _IDLE_READERS_MAX
+            if keep:
+                self._idle.append(conn)
+        if not keep:
+            conn.close()
 
     def close(self) -> None:
         """Closes idle readers now and busy ones when they come back."""

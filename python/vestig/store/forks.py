@@ -14,8 +14,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import apsw
@@ -40,14 +39,15 @@ class Gate:
     """Counts who is inside, and can be shut until everybody has left."""
 
     def __init__(self) -> None:
-        self._changed = threading.Condition(threading.Lock())
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._inside: dict[int, int] = {}
         self._shut = False
 
     def enter(self) -> None:
         """Waits while the gate is shut, unless this thread is inside already."""
         me = threading.get_ident()
-        with self._changed:
+        with self._lock:
             while self._shut and me not in self._inside:
                 self._changed.wait()
             self._inside[me] = self._inside.get(me, 0) + 1
@@ -55,7 +55,7 @@ class Gate:
     def leave(self) -> None:
         """Undoes one `enter` of this thread."""
         me = threading.get_ident()
-        with self._changed:
+        with self._lock:
             left = self._inside.get(me, 1) - 1
             if left:
                 self._inside[me] = left
@@ -118,15 +118,22 @@ def watch(ledger: Forkable) -> None:
     _state.ledgers.add(ledger)
 
 
-@contextmanager
-def inside() -> Iterator[None]:
+class _Inside:
+    """The gate of the process that came in: a child has another."""
+
+    __slots__ = ("_gate",)
+
+    def __enter__(self) -> None:
+        self._gate = _state.gate
+        self._gate.enter()
+
+    def __exit__(self, *error: object) -> None:
+        self._gate.leave()
+
+
+def inside() -> AbstractContextManager[None]:
     """Around every use of SQLite: no fork happens meanwhile."""
-    gate = _state.gate
-    gate.enter()
-    try:
-        yield
-    finally:
-        gate.leave()
+    return _Inside()
 
 
 def require_unspoilt(where: str) -> None:

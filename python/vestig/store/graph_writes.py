@@ -34,6 +34,7 @@ from vestig.store.schema import (
 
 __all__ = ["GraphWriter", "delete_edges", "touched_node"]
 
+_Row = tuple[Any, ...]
 _START: Final = tuple(f"{start}_" for start, _end in EDGE_ENDS)
 _END: Final = tuple(f"{end}_" for _start, end in EDGE_ENDS)
 _RELATION: Final = EDGE_CODES["RELATION"]
@@ -113,8 +114,11 @@ class GraphWriter:
         keys = tuple(dict.fromkeys(new.norm_key for new in entities))
         known: dict[str, int] = dict(select_in(self._conn, sql, keys, (self._namespace,)))
         row = next_row(self._conn, "entities")
+        rows, vectors = list[_Row](), list[_Row]()
         for new in entities:
             if new.norm_key in known:
+                self._new_entities(rows, vectors)
+                rows, vectors = [], []
                 self._rows[new.id] = known[new.norm_key]
                 self._link.fresh = None
                 self._learn(known[new.norm_key], new)
@@ -126,15 +130,20 @@ class GraphWriter:
                 seq=self._seq,
                 created_us=self._recorded_us,
             )
-            self._conn.execute(INSERT["entities"], values)
-            self._link.wrote("entities", values)
-            self._link.touched.add(-row)
+            rows.append(values)
             self._rows[new.id] = known[new.norm_key] = row
             if new.embedding is not None:
-                vector = (self._salts.take(), row, self._seq, new.model, new.embedding)
-                self._conn.execute(INSERT["entity_vectors"], vector)
-                self._link.wrote("entity_vectors", vector)
+                salt = self._salts.take()
+                vectors.append((salt, row, self._seq, new.model, new.embedding))
             row += 1
+        self._new_entities(rows, vectors)
+
+    def _new_entities(self, rows: Sequence[_Row], vectors: Sequence[_Row]) -> None:
+        for table, new in (("entities", rows), ("entity_vectors", vectors)):
+            if new:
+                self._conn.executemany(INSERT[table], new)
+                self._link.wrote_all(table, new)
+        self._link.touched.update([-row[_N["row"]] for row in rows])
 
     def _learn(self, row: int, new: NewEntity) -> None:
         """What a second finding of an entity adds: other names, a longer description (G-05)."""
@@ -343,7 +352,7 @@ class GraphWriter:
         code = EDGE_CODES[new.edge_type]
         if (
             new.relation is not None
-            or new.confidence is not None
+            or not (new.confidence is None or 0.0 <= new.confidence <= 1.0)
             or not 0.0 <= new.weight < math.inf
             or not new.from_id.startswith(_START[code])
             or not new.to_id.startswith(_END[code])

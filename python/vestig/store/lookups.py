@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import apsw
 
 from vestig.ids import id_bytes, is_full_id
 
-__all__ = ["each", "fetch", "id_range", "known_ids", "next_row", "rows_of", "select_in"]
+__all__ = [
+    "each", "fetch", "id_range", "known_ids", "next_row", "node_keys", "rows_of", "select_in",
+]  # fmt: skip
 
 _CHUNK_MAX: Final = 512
 # The greatest number of what was forgotten, behind that of what is there.
@@ -70,3 +73,13 @@ def id_range(prefix: str, kind: str) -> tuple[bytes, bytes]:
     if not set(digits) <= set("0123456789abcdef") or len(digits) > 32:
         return b"\1", b"\0"
     return bytes.fromhex(digits.ljust(32, "0")), bytes.fromhex(digits.ljust(32, "f"))
+
+
+def node_keys(ids: Iterable[str], prefix: str) -> dict[bytes, str]:
+    """16 bytes → id. A malformed id finds no row, and whoever needs it refuses it."""
+    keys = {}
+    for id in ids:
+        if id.startswith(prefix):
+            with suppress(ValueError):
+                keys[id_bytes(id)] = id
+    return keys

@@ -1,18 +1,20 @@
-"""New versions of a memory's row."""
+"""New versions of a memory's row, and what else stands in its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any, Final
 
 import apsw
 
 from vestig.changes import MemoryPatch
+from vestig.ports import UniquenessCollision
 from vestig.store.rows import to_json
 from vestig.store.schema import INDEX
 
-__all__ = ["patched", "write_processing", "write_tags"]
+__all__ = ["patched", "unique_texts", "write_processing", "write_tags"]
 
 _AT: Final = INDEX["memories"]
 _JSON: Final = ("keywords", "times", "metadata")
@@ -85,3 +87,20 @@ def write_processing(conn: apsw.Connection, row: int, state: str) -> None:
         " ON CONFLICT (memory) DO UPDATE SET processing = excluded.processing",
         (row, state),
     )
+
+
+@contextmanager
+def unique_texts() -> Iterator[None]:
+    """Writes of memories.
+
+    Raises:
+        UniquenessCollision: another unexpired memory holds the same text.
+    """
+    try:
+        yield
+    except apsw.ConstraintError as error:
+        if "memories_text" in str(error):
+            raise UniquenessCollision(
+                "an unexpired memory of this namespace, scope and author holds the text"
+            ) from error
+        raise

@@ -246,14 +246,17 @@ class ProjectionKeeper:
     def _take(self, txn: WriteTransaction) -> bool:
         """Adds what a transaction wrote to a projection that stands just before it; False when
         it must be read."""
-        rows = txn.fresh_rows()
-        if rows is None or txn.applied is None:
-            return False
         with self._lock:
-            fits = self.core.applied_seq == txn.seq and self.core.chain_head == txn.head
-            if fits:
-                self.core.apply(rows, *txn.applied, [])
-        return fits
+            core = self.core
+            # The projection of a ledger without transactions knows no head.
+            first = txn.seq == 0 and core.discarded is None
+            if core.applied_seq != txn.seq or not (first or core.chain_head == txn.head):
+                return False
+            rows = txn.fresh_rows()
+            if rows is None or txn.applied is None:
+                return False
+            core.apply(rows, *txn.applied, [])
+        return True
 
     def _publish(self, compact: bool) -> None:
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import Any, Final
 
 import apsw
@@ -21,7 +20,7 @@ from vestig.changes import (
 )
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
-from vestig.ports import Pieces, ProjectionRow, UniquenessCollision
+from vestig.ports import Pieces, ProjectionRow
 from vestig.store import chain, lookups, patches, removing, settings
 from vestig.store.faults import store_faults
 from vestig.store.fresh_feed import fresh_rows
@@ -206,7 +205,7 @@ class SqliteTransaction(SqliteView):
         wanted.update([pair.superseded_id for pair in changes.supersessions])
         wanted.difference_update([new.id for new in changes.memories], self._rows)
         for prefix, table in NODE_TABLES.items():
-            keys = _keys(wanted, f"{prefix}_")
+            keys = lookups.node_keys(wanted, f"{prefix}_")
             if keys:
                 self._rows.update(rows_of(self._conn, table, self._namespace, keys))
 
@@ -224,7 +223,7 @@ class SqliteTransaction(SqliteView):
     def _sources(self, link: chain.Link, sources: Sequence[NewSource]) -> None:
         if not sources:
             return
-        row = self._next_row("sources")
+        row: int | None = None
         for new in sources:
             if new.source_type == "agentic":
                 found = fetch(
@@ -243,6 +242,7 @@ class SqliteTransaction(SqliteView):
                 if found:
                     self._rows[new.id] = found[0][0]
                     continue
+            row = self._next_row("sources") if row is None else row + 1
             values = (
                 self._salts.take(), row, id_bytes(new.id), new.namespace, self._new_seq,
                 new.source_type, new.created_us, self.recorded_us, new.source_hash, new.path,
@@ -251,12 +251,12 @@ class SqliteTransaction(SqliteView):
             self._conn.execute(INSERT["sources"], values)
             link.wrote("sources", values)
             self._rows[new.id] = row
-            row += 1
 
     def _memories(self, link: chain.Link, memories: Sequence[NewMemory]) -> None:
         if not memories:
             return
         row = self._next_row("memories")
+        rows: list[tuple[Any, ...]] = []
         for new in memories:
             revives = None if new.revives is None else self._row_of(new.revives)
             values = memory_row(
@@ -267,29 +267,37 @@ class SqliteTransaction(SqliteView):
                 t_created_us=self.recorded_us,
                 revives=revives,
             )
-            self._unique(INSERT["memories"], values)
-            link.wrote("memories", values)
-            link.touched.add(row)
-            patches.write_tags(self._conn, row, (), new.metadata.get("tags", ()))
-            if new.processing != "ready":
-                patches.write_processing(self._conn, row, new.processing)
+            rows.append(values)
             self._rows[new.id] = row
             self._fresh.add(row)
             row += 1
+        with patches.unique_texts():
+            self._conn.executemany(INSERT["memories"], rows)
+        link.wrote_all("memories", rows)
+        for new in memories:
+            row = self._rows[new.id]
+            link.touched.add(row)
+            if "tags" in new.metadata:
+                patches.write_tags(self._conn, row, (), new.metadata["tags"])
+            if new.processing != "ready":
+                patches.write_processing(self._conn, row, new.processing)
         self.rows_written += len(memories)
 
     def _vectors(self, link: chain.Link, vectors: Sequence[NewVector]) -> None:
+        fresh: list[tuple[Any, ...]] = []
         for new in vectors:
             row = self._row_of(new.memory_id)
             values = (self._salts.take(), row, self._new_seq, new.model, new.embedding)
-            old = None
-            if row not in self._fresh:
-                found = fetch(
-                    self._conn,
-                    f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory = ?",
-                    (row,),
-                )
-                old = found[0] if found else None
+            link.touched.add(row)
+            if row in self._fresh:
+                fresh.append(values)
+                continue
+            found = fetch(
+                self._conn,
+                f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory = ?",
+                (row,),
+            )
+            old = found[0] if found else None
             if old is None:
                 self._conn.execute(INSERT["vectors"], values)
                 link.wrote("vectors", values)
@@ -300,7 +308,9 @@ class SqliteTransaction(SqliteView):
                     (values[0], *values[2:], row),
                 )
                 link.replaced("vectors", old, values)
-            link.touched.add(row)
+        if fresh:
+            self._conn.executemany(INSERT["vectors"], fresh)
+            link.wrote_all("vectors", fresh)
 
     def _token_vectors(self, link: chain.Link, tokens: Sequence[NewTokenVectors]) -> None:
         for new in tokens:
@@ -327,7 +337,8 @@ class SqliteTransaction(SqliteView):
             if changed:
                 sets = ", ".join(f'"{COLUMNS["memories"][at]}" = ?' for at in changed)
                 values = (*(new[at] for at in changed), row)
-                self._unique(f'UPDATE memories SET {sets} WHERE "row" = ?', values)
+                with patches.unique_texts():
+                    self._conn.execute(f'UPDATE memories SET {sets} WHERE "row" = ?', values)
                 link.replaced("memories", old, new)
             link.touched.add(row)
             if "metadata" in patch.columns:
@@ -338,12 +349,13 @@ class SqliteTransaction(SqliteView):
                 patches.write_processing(self._conn, row, patch.columns["processing"])
 
     def _look_up(self, *ids: str) -> dict[str, int]:
-        return rows_of(self._conn, "memories", self._namespace, _keys(ids, "mem_"))
+        return rows_of(self._conn, "memories", self._namespace, lookups.node_keys(ids, "mem_"))
 
     def _events(self, link: chain.Link, events: Sequence[NewEvent]) -> None:
         if not events:
             return
         row = self._next_row("events")
+        rows: list[tuple[Any, ...]] = []
         for new in events:
             memory = self._row_of(new.memory_id)
             values = (
@@ -351,10 +363,11 @@ class SqliteTransaction(SqliteView):
                 self.recorded_us, new.event_type.value, new.occurred_us, new.source, new.actor,
                 new.artifact_ref, to_json(new.payload),
             )  # fmt: skip
-            self._conn.execute(INSERT["events"], values)
-            link.wrote("events", values)
+            rows.append(values)
             link.touched.add(memory)
             row += 1
+        self._conn.executemany(INSERT["events"], rows)
+        link.wrote_all("events", rows)
 
     def _supersessions(self, link: chain.Link, pairs: Iterable[NewSupersession]) -> None:
         for new in pairs:
@@ -376,23 +389,3 @@ class SqliteTransaction(SqliteView):
                 (id_bytes(new.id), row, new.kind, self.recorded_us, self.recorded_us),
             )
             patches.write_processing(self._conn, row, "pending")
-
-    def _unique(self, sql: str, values: Sequence[Any]) -> None:
-        try:
-            self._conn.execute(sql, values)
-        except apsw.ConstraintError as error:
-            if "memories_text" in str(error):
-                raise UniquenessCollision(
-                    "an unexpired memory of this namespace, scope and author holds the text"
-                ) from error
-            raise
-
-
-def _keys(ids: Iterable[str], prefix: str) -> dict[bytes, str]:
-    """16 bytes → id. A malformed id finds no row, and `_row_of` refuses it."""
-    keys = {}
-    for id in ids:
-        if id.startswith(prefix):
-            with suppress(ValueError):
-                keys[id_bytes(id)] = id
-    return keys
