@@ -294,7 +294,11 @@ def rust_code(source: str) -> str:
     return re.sub(r"//[^\n]*|/\*.*?\*/", "", source, flags=re.DOTALL)
 
 
-UNSAFE_PLACES = ("vestig-core/src/map.rs", "vestig-core/src/kernels/dispatch.rs")
+UNSAFE_PLACES = (
+    "vestig-core/src/map.rs",
+    "vestig-core/src/kernels/dispatch.rs",
+    "vestig-core/src/kernels/dispatch/x86.rs",
+)
 WRITER = "vestig-core/src/writer.rs"
 _WRITES = re.compile(
     r"fs::(?:write|rename|remove_\w+|create_\w+|set_permissions|copy|hard_link)\b"

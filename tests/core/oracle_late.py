@@ -48,14 +48,15 @@ def quantised(ids: Sequence[int], hidden: Values, matrix: Values) -> Tokens:
 
 
 class Late:
-    """Token vectors of the eligible memories."""
+    """Token vectors of the eligible memories; one without any has no similarity."""
 
     def __init__(self, memories: Sequence[Tokens], places: Places, special: frozenset[int]) -> None:
         self.size, self.special = len(memories), special
         self.vectors = np.concatenate([m.vectors for m in memories]).astype(np.float32)
         self.scales = np.concatenate([m.scales for m in memories]).astype(float)
-        ends = np.cumsum([len(m.ids) for m in memories])
-        self.starts = np.concatenate([[0], ends[:-1]])
+        lengths = np.array([len(m.ids) for m in memories])
+        self.held_by = np.flatnonzero(lengths)
+        self.starts = (np.cumsum(lengths) - lengths)[self.held_by]
         self.around = [
             sorted({row, *places.beside(row, -1), *places.beside(row, 1)})
             for row in range(self.size)
@@ -78,12 +79,16 @@ class Late:
         Products of 8-bit vectors are whole numbers below 2²⁴: exact in float32."""
         whole = query.vectors.astype(np.float32) @ self.vectors.T
         similar = whole.astype(float) * query.scales.astype(float)[:, None] * self.scales
-        return np.maximum.reduceat(similar, self.starts, axis=1)
+        found = np.full((len(query.ids), self.size), -np.inf)
+        if len(self.held_by):
+            found[:, self.held_by] = np.maximum.reduceat(similar, self.starts, axis=1)
+        return found
 
     def raw(self, query: Tokens) -> dict[str, Values]:
         """`LATE_TERMS` of all eligible memories."""
         best = self.best(query)
         near = np.array([best[:, rows].max(1) for rows in self.around]).T
+        best, near = (np.where(np.isinf(found), 0.0, found) for found in (best, near))
         idf = np.array([self.idf(int(piece)) for piece in query.ids])
         total = idf.sum()
         nothing = np.zeros(self.size)

@@ -7,6 +7,7 @@ pub mod dates;
 pub mod dispatch;
 pub mod dot;
 pub mod entity_walk;
+pub mod late;
 pub mod lexical;
 pub mod math;
 pub mod people;

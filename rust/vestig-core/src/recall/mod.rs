@@ -12,6 +12,7 @@ mod evidence;
 mod facts;
 mod fields;
 mod hits;
+mod late;
 mod level;
 mod net;
 mod rank;
@@ -114,6 +115,7 @@ pub fn recall(
             sheet.signals = Some(Signals::new(&sheet.fields, &mut scorer, query));
         }
         fill_graph(&mut sheet, &mut scorer, &mut net, query, &words);
+        late::fill(&mut sheet, &mut scorer, query, scan.eligible);
     }
     let asked = sheet.fields.iter().any(|field| !field.special.is_empty());
     let best = candidates(

@@ -117,6 +117,7 @@ pub struct Segment {
     /// See `rows_ascend`.
     ascend: OnceLock<bool>,
     talk: conversations::Talk,
+    holders: texts::Holders,
 }
 
 impl Segment {
@@ -150,6 +151,7 @@ impl Segment {
             counts: counts::Remembered::default(),
             ascend: OnceLock::new(),
             talk: conversations::Talk::new(),
+            holders: texts::Holders::default(),
         };
         segment.check_lengths()?;
         segment.check_strings()?;

@@ -1,10 +1,53 @@
 //! What a row keeps of its text beside the words: features, the title as a name, token vectors.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 use super::{NO_STRING, Segment};
 use crate::format::Section;
 use crate::pieces::{PIECE_LANES, Pieces};
 
+/// Numbers of word pieces below this have their place in a list; vocabularies are smaller.
+const LISTED: usize = 1 << 18;
+
+/// How many rows hold each word piece, found when somebody asks first.
+#[derive(Default)]
+pub(super) struct Holders(OnceLock<(Vec<u32>, HashMap<u32, u32>)>);
+
 impl Segment {
+    /// How many rows hold a word piece, those that no longer count included.
+    #[must_use]
+    pub(crate) fn piece_holders(&self, id: u32) -> u32 {
+        let (listed, others) = self.holders.0.get_or_init(|| self.count_holders());
+        match listed.get(id as usize) {
+            Some(count) => *count,
+            None => others.get(&id).copied().unwrap_or(0),
+        }
+    }
+
+    fn count_holders(&self) -> (Vec<u32>, HashMap<u32, u32>) {
+        let ids = self.column::<u32>(Section::PieceIds);
+        let offsets = self.column::<u32>(Section::PieceOffsets);
+        let below = ids.iter().map(|id| *id as usize).filter(|id| *id < LISTED);
+        let length = below.max().map_or(0, |most| most + 1);
+        // Row that was seen last, from 1, and the count.
+        let mut listed = vec![(0_u32, 0_u32); length];
+        let mut others: HashMap<u32, (u32, u32)> = HashMap::new();
+        for (row, pair) in (1..).zip(offsets.windows(2)) {
+            for id in &ids[pair[0] as usize..pair[1] as usize] {
+                let (last, count) = match listed.get_mut(*id as usize) {
+                    Some(held) => held,
+                    None => others.entry(*id).or_default(),
+                };
+                *count += u32::from(*last != row);
+                *last = row;
+            }
+        }
+        let counts = listed.into_iter().map(|(_, count)| count);
+        let others = others.into_iter().map(|(id, (_, count))| (id, count));
+        (counts.collect(), others.collect())
+    }
+
     /// What the text of a row is like (`ports.ProjectionRow`).
     #[must_use]
     pub fn features(&self, row: usize) -> u32 {

@@ -217,6 +217,7 @@ fn ask(snapshot: &Snapshot) {
         terms: Some(words::terms("memory about rivers", None)),
         keywords: vec!["river".into()],
         entities: vec![([9; 16], 1.0)],
+        pieces: pieces(3),
         ..Query::default()
     };
     let filter = Filter {

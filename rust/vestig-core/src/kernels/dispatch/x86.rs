@@ -1,0 +1,250 @@
+//! The kernels for x86-64: part of `dispatch`, whose first lines say why they are sound.
+
+use std::arch::x86_64::*;
+
+use super::{BLOCK, Block, Probe, QuantisedQuery, TOKENS};
+use super::{dot_lanes, dot_rows_lanes, tile_lanes};
+
+/// Two codes of a row, as 16 bits, meet the same two of eight tokens at once.
+#[target_feature(enable = "avx2")]
+pub fn most_avx2(block: &Block, rows: &[[i8; 64]], scales: &[f32], most: &mut [f64; TOKENS]) {
+    let (halves, _) = most.as_chunks_mut::<4>();
+    let mut tops = [_mm256_setzero_pd(); 4];
+    for (top, quarter) in tops.iter_mut().zip(halves.iter()) {
+        // SAFETY: a quarter is 32 bytes long.
+        *top = unsafe { _mm256_loadu_pd(quarter.as_ptr()) };
+    }
+    for (row, scale) in rows.iter().zip(scales) {
+        let mut sums = [_mm256_setzero_si256(); 2];
+        let mut wide = [0_i32; 32];
+        let quarters = row.as_chunks::<16>().0.iter();
+        for (quarter, wide) in quarters.zip(wide.as_chunks_mut::<8>().0) {
+            // SAFETY: a quarter is 16 bytes long, sixteen numbers of 16 bits are 32.
+            unsafe {
+                let codes = _mm_loadu_si128(quarter.as_ptr().cast());
+                _mm256_storeu_si256(wide.as_mut_ptr().cast(), _mm256_cvtepi8_epi16(codes));
+            }
+        }
+        for (pair, twos) in wide.iter().zip(&block.twos) {
+            let pair = _mm256_set1_epi32(*pair);
+            let (lines, _) = twos.as_chunks::<16>();
+            for (sum, line) in sums.iter_mut().zip(lines) {
+                // SAFETY: a line is 32 bytes long.
+                let line = unsafe { _mm256_loadu_si256(line.as_ptr().cast()) };
+                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(pair, line));
+            }
+        }
+        let scale = _mm256_set1_pd(f64::from(*scale));
+        for (tops, sum) in tops.as_chunks_mut::<2>().0.iter_mut().zip(sums) {
+            let parts = [
+                _mm256_castsi256_si128(sum),
+                _mm256_extracti128_si256::<1>(sum),
+            ];
+            for (top, part) in tops.iter_mut().zip(parts) {
+                let value = _mm256_mul_pd(_mm256_cvtepi32_pd(part), scale);
+                *top = _mm256_max_pd(value, *top);
+            }
+        }
+    }
+    for (top, quarter) in tops.iter().zip(halves) {
+        // SAFETY: a quarter is 32 bytes long.
+        unsafe { _mm256_storeu_pd(quarter.as_mut_ptr(), *top) };
+    }
+}
+
+/// Four codes of a row, shifted to 0 … 255, meet the same four of all tokens at once.
+#[target_feature(enable = "avx512f,avx512vnni")]
+pub fn most_vnni(block: &Block, rows: &[[i8; 64]], scales: &[f32], most: &mut [f64; TOKENS]) {
+    let lines = block.fours.each_ref().map(|line| {
+        // SAFETY: a line is 64 bytes long.
+        unsafe { _mm512_loadu_si512(line.as_ptr().cast()) }
+    });
+    // SAFETY: sixteen numbers of 32 bits, then two times eight of 64.
+    let (shifts, mut low, mut high) = unsafe {
+        (
+            _mm512_loadu_si512(block.shifts.as_ptr().cast()),
+            _mm512_loadu_pd(most[..8].as_ptr()),
+            _mm512_loadu_pd(most[8..].as_ptr()),
+        )
+    };
+    for (row, scale) in rows.iter().zip(scales) {
+        let mut sums = [_mm512_setzero_si512(); 4];
+        let (fours, _) = row.as_chunks::<4>();
+        for (lines, fours) in lines.chunks_exact(4).zip(fours.chunks_exact(4)) {
+            for ((sum, line), four) in sums.iter_mut().zip(lines).zip(fours) {
+                let four = i32::from_le_bytes(four.map(|code| code as u8 ^ 0x80));
+                *sum = _mm512_dpbusd_epi32(*sum, _mm512_set1_epi32(four), *line);
+            }
+        }
+        let [a, b, c, d] = sums;
+        let sum = _mm512_add_epi32(_mm512_add_epi32(a, b), _mm512_add_epi32(c, d));
+        let dots = _mm512_sub_epi32(sum, shifts);
+        let scale = _mm512_set1_pd(f64::from(*scale));
+        let lower = _mm512_cvtepi32_pd(_mm512_castsi512_si256(dots));
+        let upper = _mm512_cvtepi32_pd(_mm512_extracti64x4_epi64::<1>(dots));
+        low = _mm512_max_pd(_mm512_mul_pd(lower, scale), low);
+        high = _mm512_max_pd(_mm512_mul_pd(upper, scale), high);
+    }
+    // SAFETY: two times eight numbers of 64 bits.
+    unsafe {
+        _mm512_storeu_pd(most[..8].as_mut_ptr(), low);
+        _mm512_storeu_pd(most[8..].as_mut_ptr(), high);
+    }
+}
+
+#[target_feature(enable = "avx2")]
+pub fn tile_avx2<const P: usize>(probes: &[&Probe; P], codes: &[i8], out: &mut [i32]) {
+    tile_lanes(probes, codes, out);
+}
+
+/// Codes of rows are shifted to 0 … 255: Σ ck = Σ(c+128)k − 128·Σk. A row is loaded once for
+/// all probes.
+#[target_feature(enable = "avx512f,avx512vnni")]
+pub fn tile_vnni<const P: usize>(probes: &[&Probe; P], codes: &[i8], out: &mut [i32]) {
+    let stride = probes[0].codes().len();
+    let rows = codes.len() / stride;
+    let shift = _mm512_set1_epi8(-128);
+    let lines: [&[[i8; 64]]; P] = std::array::from_fn(|p| probes[p].codes().as_chunks().0);
+    let lines = lines.map(|of| &of[..stride / 64]);
+    for (r, row) in codes.chunks_exact(stride).enumerate() {
+        let (blocks, _) = row.as_chunks::<64>();
+        prefetch::<i8, 64>(row);
+        let mut sums = [_mm512_setzero_si512(); P];
+        for (i, block) in blocks.iter().enumerate() {
+            // SAFETY: `block` is 64 bytes long.
+            let a = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+            let a = _mm512_xor_si512(a, shift);
+            for (sum, lines) in sums.iter_mut().zip(&lines) {
+                // SAFETY: a line is 64 bytes long.
+                let k = unsafe { _mm512_loadu_si512(lines[i].as_ptr().cast()) };
+                *sum = _mm512_dpbusd_epi32(*sum, a, k);
+            }
+        }
+        let (fours, ones) = sums.as_chunks::<4>();
+        for (j, four) in fours.iter().enumerate() {
+            let four = fold_four(four);
+            for (k, dot) in four.into_iter().enumerate() {
+                let p = 4 * j + k;
+                out[p * rows + r] = dot.wrapping_sub(probes[p].sum().wrapping_mul(128));
+            }
+        }
+        for (p, sum) in ones.iter().enumerate() {
+            let p = 4 * fours.len() + p;
+            let dot = _mm512_reduce_add_epi32(*sum);
+            out[p * rows + r] = dot.wrapping_sub(probes[p].sum().wrapping_mul(128));
+        }
+    }
+}
+
+/// The sums of the lanes of four registers.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fold_four(sums: &[__m512i; 4]) -> [i32; 4] {
+    let [a, b, c, d] = sums.map(|sum| {
+        let upper = _mm512_extracti64x4_epi64::<1>(sum);
+        _mm256_add_epi32(_mm512_castsi512_si256(sum), upper)
+    });
+    let pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
+    let upper = _mm256_extracti128_si256::<1>(pairs);
+    let folded = _mm_add_epi32(_mm256_castsi256_si128(pairs), upper);
+    [
+        _mm_cvtsi128_si32(folded),
+        _mm_cvtsi128_si32(_mm_shuffle_epi32::<1>(folded)),
+        _mm_cvtsi128_si32(_mm_shuffle_epi32::<2>(folded)),
+        _mm_cvtsi128_si32(_mm_shuffle_epi32::<3>(folded)),
+    ]
+}
+
+/// How far ahead of a row the memory is asked for, in bytes; chosen by measurement.
+const AHEAD: usize = 2048;
+
+/// Asks for the cache lines `AHEAD` bytes behind `row`. LINE = values per cache line.
+/// A prefetch never faults and reads nothing, so the address may lie behind the array.
+#[inline]
+#[target_feature(enable = "sse")]
+fn prefetch<T, const LINE: usize>(row: &[T]) {
+    for line in row.chunks(LINE) {
+        _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast::<i8>().wrapping_byte_add(AHEAD));
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+pub fn dot_avx512(x: &[f32], y: &[f32]) -> f32 {
+    dot_lanes(x, y)
+}
+
+#[target_feature(enable = "avx512f")]
+pub fn dot_rows_avx512(query: &[f32], rows: &[f32], stride: usize, out: &mut [f32]) {
+    dot_rows_lanes(query, rows, stride, out, |row| prefetch::<f32, 16>(row));
+}
+
+#[target_feature(enable = "avx2")]
+pub fn dot_avx2(x: &[f32], y: &[f32]) -> f32 {
+    dot_lanes(x, y)
+}
+
+#[target_feature(enable = "avx2")]
+pub fn dot_rows_avx2(query: &[f32], rows: &[f32], stride: usize, out: &mut [f32]) {
+    dot_rows_lanes(query, rows, stride, out, |row| prefetch::<f32, 16>(row));
+}
+
+/// Codes are widened to 16 bits, multiplied by the 16-bit query and added in pairs.
+#[target_feature(enable = "avx2")]
+pub fn dots_avx2(query: &QuantisedQuery, codes: &[i8], out: &mut [i32; BLOCK]) {
+    for (row, value) in codes.chunks_exact(query.stride()).zip(out) {
+        let (blocks, _) = row.as_chunks::<64>();
+        prefetch::<i8, 64>(row);
+        let mut sum = _mm256_setzero_si256();
+        for (block, line) in blocks.iter().zip(query.lines()) {
+            let (c, _) = block.as_chunks::<16>();
+            let (q, _) = line.codes.as_chunks::<16>();
+            for (a, b) in c.iter().zip(q) {
+                // SAFETY: `a` is 16 bytes and `b` 32 bytes long.
+                let (a, b) = unsafe {
+                    (
+                        _mm_loadu_si128(a.as_ptr().cast()),
+                        _mm256_loadu_si256(b.as_ptr().cast()),
+                    )
+                };
+                sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_cvtepi8_epi16(a), b));
+            }
+        }
+        let half = _mm_add_epi32(
+            _mm256_castsi256_si128(sum),
+            _mm256_extracti128_si256::<1>(sum),
+        );
+        let pair = _mm_add_epi32(half, _mm_unpackhi_epi64(half, half));
+        let one = _mm_add_epi32(pair, _mm_shuffle_epi32::<1>(pair));
+        *value = _mm_cvtsi128_si32(one);
+    }
+}
+
+/// Codes are shifted to 0 … 255 (the instruction multiplies unsigned by signed bytes) and
+/// multiplied by the query's high and low bytes: Σ cq = 256·Σ(c+128)h + Σ(c+128)l − 128·Σq.
+/// Sums wrap around, the result fits (see `QuantisedQuery`), so it is exact.
+#[target_feature(enable = "avx512f,avx512vnni")]
+pub fn dots_vnni(query: &QuantisedQuery, codes: &[i8], out: &mut [i32; BLOCK]) {
+    let shift = _mm512_set1_epi8(-128);
+    let correction = query.sum().wrapping_mul(128);
+    for (row, value) in codes.chunks_exact(query.stride()).zip(out) {
+        let (blocks, _) = row.as_chunks::<64>();
+        prefetch::<i8, 64>(row);
+        let mut highs = _mm512_setzero_si512();
+        let mut lows = _mm512_setzero_si512();
+        for (block, line) in blocks.iter().zip(query.lines()) {
+            // SAFETY: all three arrays are 64 bytes long.
+            let (a, h, l) = unsafe {
+                (
+                    _mm512_loadu_si512(block.as_ptr().cast()),
+                    _mm512_loadu_si512(line.high.as_ptr().cast()),
+                    _mm512_loadu_si512(line.low.as_ptr().cast()),
+                )
+            };
+            let a = _mm512_xor_si512(a, shift);
+            highs = _mm512_dpbusd_epi32(highs, a, h);
+            lows = _mm512_dpbusd_epi32(lows, a, l);
+        }
+        let sums = _mm512_add_epi32(_mm512_slli_epi32::<8>(highs), lows);
+        *value = _mm512_reduce_add_epi32(sums).wrapping_sub(correction);
+    }
+}

@@ -1,0 +1,262 @@
+//! Late interaction: the tokens of the query against those of the best by L₂, and of
+//! what stands beside them in their sessions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::candidates::candidates;
+use super::facts::fact;
+use super::fields::Field;
+use super::scorer::Scorer;
+use super::sessions::{Places, places};
+use super::sheet::Sheet;
+use super::term::{LATE_MEAN, OF_FEW, REPLY_LATE};
+use super::terms::scatter;
+use super::types::Query;
+use crate::format::Section;
+use crate::graph::Node;
+use crate::kernels::late::Tokens;
+use crate::kernels::lexical;
+use crate::pieces::Pieces;
+use crate::segment::Segment;
+use crate::snapshot::{count, set_bits};
+
+/// Word piece of a query that stands for no word: it weighs nothing where pieces are weighed.
+pub(super) const SPECIAL: u32 = u32::MAX;
+/// late.mean, late.idf, late.window, late.window_idf, reply.late.
+const MADE: [usize; 5] = [
+    LATE_MEAN,
+    LATE_MEAN + 1,
+    LATE_MEAN + 2,
+    LATE_MEAN + 3,
+    REPLY_LATE,
+];
+/// Eligible rows of a segment that are gone through without asking what all its rows hold.
+const FEW_ROWS: usize = 1024;
+
+/// Fills in the values of the best `late_pool` by L₂, and their maxima. Without token vectors of
+/// the query the terms are unavailable.
+pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query, eligible: usize) {
+    let wanted = MADE.map(|term| scorer.weighs(term));
+    let Some(pieces) = query.pieces.as_ref().filter(|_| wanted.contains(&true)) else {
+        return;
+    };
+    let enabled = std::mem::replace(&mut scorer.start_enabled, true);
+    let pool = candidates(sheet, scorer, scorer.ranking.late_pool);
+    scorer.start_enabled = enabled;
+    let weights = if wanted[1] || wanted[3] {
+        weights_of(&sheet.fields, pieces.view(), eligible)
+    } else {
+        vec![0.0; pieces.view().ids.len()]
+    };
+    let beside = (wanted[2] || wanted[3] || wanted[4]).then(|| Sessions::of(&sheet.fields));
+    let mut late = Late::new(&sheet.fields, pieces.view(), weights);
+    let mut found: [Vec<(Node, f64)>; MADE.len()] = Default::default();
+    for one in &pool {
+        let node = Node {
+            part: one.field as u32,
+            row: one.row as u32,
+        };
+        let own = late.own(one.field, one.row);
+        let mut values = [late.mean(own), late.weighted(own), 0.0, 0.0, 0.0];
+        if let Some(sessions) = &beside {
+            let slot = sessions.places.slot(one.field, one.row);
+            if wanted[2] || wanted[3] {
+                let near = late.around(own, sessions, slot);
+                (values[2], values[3]) = (late.mean(near), late.weighted(near));
+            }
+            if wanted[4] && sessions.answers(&late.segments, slot) {
+                values[4] = late.said_before(sessions, slot);
+            }
+        }
+        for (found, value) in found.iter_mut().zip(values) {
+            found.push((node, value));
+        }
+    }
+    for ((term, wanted), found) in MADE.into_iter().zip(wanted).zip(found) {
+        let place = OF_FEW.iter().position(|of| *of == term);
+        if let Some(at) = place.filter(|_| wanted) {
+            scorer.maxima[term] = Some(scatter(&mut sheet.fields, at, found));
+        }
+    }
+}
+
+/// Who stands beside whom.
+struct Sessions {
+    places: Arc<Places>,
+}
+
+impl Sessions {
+    fn of(fields: &[Field<'_>]) -> Self {
+        let segments: Vec<&Segment> = fields.iter().map(|field| field.segment).collect();
+        let eligible: Vec<_> = fields.iter().map(|field| &field.eligible).collect();
+        Self {
+            places: places(&segments, &eligible),
+        }
+    }
+
+    /// Whether the memory before asks, and somebody else says this one.
+    fn answers(&self, segments: &[&Segment], slot: usize) -> bool {
+        self.places.facts(segments).codes[slot] & fact::ANSWERS != 0
+    }
+}
+
+/// Similarities of the query's tokens with those of memories, each memory once.
+struct Late<'a> {
+    segments: Vec<&'a Segment>,
+    tokens: Tokens,
+    /// By token.
+    weights: Vec<f64>,
+    total: f64,
+    /// By memory: by token, the largest similarity.
+    best: Vec<f64>,
+    /// Where a memory's begin in `best`; None = it has no pieces.
+    known: HashMap<(usize, usize), Option<usize>>,
+}
+
+impl<'a> Late<'a> {
+    fn new(fields: &[Field<'a>], query: Pieces<'_>, weights: Vec<f64>) -> Self {
+        Self {
+            segments: fields.iter().map(|field| field.segment).collect(),
+            tokens: Tokens::new(query),
+            total: weights.iter().sum(),
+            weights,
+            best: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    fn own(&mut self, part: usize, row: usize) -> Option<usize> {
+        let (tokens, best) = (&self.tokens, &mut self.best);
+        let segment = self.segments[part];
+        *self.known.entry((part, row)).or_insert_with(|| {
+            let start = best.len();
+            tokens.best(segment.pieces(row), best);
+            (best.len() > start).then_some(start)
+        })
+    }
+
+    /// The largest of a memory and of those one position before and behind.
+    fn around(&mut self, own: Option<usize>, sessions: &Sessions, slot: usize) -> Option<usize> {
+        let mut made = None;
+        for offset in [-1, 1] {
+            for other in sessions.places.beside(slot, offset) {
+                let (part, row) = sessions.places.row(other);
+                let Some(other) = self.own(part, row) else {
+                    continue;
+                };
+                let Some(into) = made else {
+                    // Copied, because the memory's own values are asked for again.
+                    let first = own.unwrap_or(other);
+                    made = Some(self.best.len());
+                    self.best
+                        .extend_from_within(first..first + self.tokens.count());
+                    if own.is_some() {
+                        self.raise(self.best.len() - self.tokens.count(), other);
+                    }
+                    continue;
+                };
+                self.raise(into, other);
+            }
+        }
+        made.or(own)
+    }
+
+    fn raise(&mut self, into: usize, other: usize) {
+        for token in 0..self.tokens.count() {
+            self.best[into + token] = self.best[into + token].max(self.best[other + token]);
+        }
+    }
+
+    /// The largest mean of the memories at the position before; 0 for one without pieces.
+    fn said_before(&mut self, sessions: &Sessions, slot: usize) -> f64 {
+        let mut most: Option<f64> = None;
+        for other in sessions.places.beside(slot, -1) {
+            let (part, row) = sessions.places.row(other);
+            let own = self.own(part, row);
+            let value = self.mean(own);
+            most = Some(most.map_or(value, |most| most.max(value)));
+        }
+        most.unwrap_or(0.0)
+    }
+
+    /// Sums go in the order of the query's tokens.
+    fn mean(&self, at: Option<usize>) -> f64 {
+        let Some(at) = at else { return 0.0 };
+        let best = &self.best[at..at + self.tokens.count()];
+        best.iter().sum::<f64>() / best.len() as f64
+    }
+
+    fn weighted(&self, at: Option<usize>) -> f64 {
+        match at {
+            Some(at) if self.total > 0.0 => {
+                let best = &self.best[at..at + self.tokens.count()];
+                let shares = self.weights.iter().zip(best).map(|(idf, best)| idf * best);
+                shares.sum::<f64>() / self.total
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+/// idf of each word piece of the query over the eligible.
+fn weights_of(fields: &[Field<'_>], query: Pieces<'_>, eligible: usize) -> Vec<f64> {
+    let mut asked: Vec<u32> = query.ids.to_vec();
+    asked.sort_unstable();
+    asked.dedup();
+    let mut holding = vec![0_u64; asked.len()];
+    for field in fields.iter().filter(|field| field.any) {
+        let counts = holders(field, &asked);
+        holding
+            .iter_mut()
+            .zip(counts)
+            .for_each(|(sum, n)| *sum += n);
+    }
+    let weight = |id: &u32| match asked.binary_search(id) {
+        Ok(at) if *id != SPECIAL => lexical::idf(eligible as u64, holding[at]),
+        _ => 0.0,
+    };
+    query.ids.iter().map(weight).collect()
+}
+
+/// How many eligible rows hold each of these pieces, which ascend.
+fn holders(field: &Field<'_>, asked: &[u32]) -> Vec<u64> {
+    let segment = field.segment;
+    let rows = segment.memory_rows();
+    let eligible = count(&field.eligible);
+    if eligible <= FEW_ROWS || eligible < rows / 2 {
+        return count_pieces(segment, asked, set_bits(&field.eligible));
+    }
+    let others = (0..rows.div_ceil(64)).map(|word| {
+        let known = u64::MAX >> (64 * (word + 1)).saturating_sub(rows);
+        !field.eligible[word] & known
+    });
+    let others: Vec<u64> = others.collect();
+    let left_out = count_pieces(segment, asked, set_bits(&others));
+    let all = asked.iter().map(|id| u64::from(segment.piece_holders(*id)));
+    all.zip(left_out).map(|(all, out)| all - out).collect()
+}
+
+fn count_pieces(segment: &Segment, asked: &[u32], rows: impl Iterator<Item = usize>) -> Vec<u64> {
+    let offsets = segment.column::<u32>(Section::PieceOffsets);
+    let ids = segment.column::<u32>(Section::PieceIds);
+    // Most pieces are not asked for: their last bits say so.
+    let mut possible = vec![false; 1 << 12];
+    let low = |id: u32| (id & 0xFFF) as usize;
+    asked.iter().for_each(|id| possible[low(*id)] = true);
+    let (mut counts, mut seen) = (vec![0; asked.len()], vec![usize::MAX; asked.len()]);
+    for row in rows {
+        for id in &ids[offsets[row] as usize..offsets[row + 1] as usize] {
+            if !possible[low(*id)] {
+                continue;
+            }
+            if let Ok(at) = asked.binary_search(id)
+                && seen[at] != row
+            {
+                seen[at] = row;
+                counts[at] += 1;
+            }
+        }
+    }
+    counts
+}

@@ -1,0 +1,267 @@
+"""Late interaction in the core is as it is defined (Q-05, Q-20, Q-25)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pytest
+from oracle_late import LATE_TERMS, Late, Tokens, within
+from oracle_signals import Eligible, Memory, Places, Values
+from rows import HEAD, STORE, Given, asked, everything, id_of, ranking, vector
+
+from vestig import _core
+from vestig.language.forms import features
+
+DIMENSIONS = 4
+SPECIAL = 2**32 - 1
+TERMS = (*LATE_TERMS, "reply.late")
+PLACES = {name: _core.SIGNALS.index(name) for name in TERMS}
+ALL = dict.fromkeys(TERMS, 0.5) | {"bias": 0.1, "cosine": 1.0}
+
+
+def tokens(dice: random.Random, ids: Sequence[int]) -> Tokens:
+    """Random vectors, some with the largest codes, some with none."""
+    codes = np.array([[dice.randrange(-127, 128) for _ in range(64)] for _ in ids], np.int8)
+    for row in codes:
+        if dice.random() < 0.1:
+            row[:] = dice.choice([-127, 0, 127])
+    scales = [dice.choice([0.0, 1 / 127, dice.random() / 100]) for _ in ids]
+    return Tokens(
+        np.array(ids, int), codes.reshape(len(ids), 64), np.array(scales, np.float32).astype(float)
+    )
+
+
+def packed(made: Tokens) -> tuple[bytes, bytes, bytes] | None:
+    """As rows and queries hold it."""
+    if not len(made.ids):
+        return None
+    return (
+        made.ids.astype("<u4").tobytes(),
+        made.vectors.tobytes(),
+        made.scales.astype("<f4").tobytes(),
+    )
+
+
+class World(NamedTuple):
+    """Eligible rows with their tokens, in the order of seq, and others."""
+
+    rows: list[Given]
+    tokens: list[Tokens]
+    others: list[Given]
+
+
+def make(dice: random.Random, count: int, vocabulary: int = 12) -> World:
+    """Talks with split parts, memories without tokens, some that are not eligible."""
+    rows, held, others = [], [], []
+    for number in range(count):
+        ids = [dice.randrange(vocabulary) for _ in range(dice.choice([0, 1, 2, 5, 9]))]
+        if dice.random() < 0.1:
+            ids += [2**20 + dice.randrange(3), 2**31]
+        made = tokens(dice, ids)
+        content = dice.choice(["the river", "the river?"])
+        row = Given(
+            id=id_of(number),
+            seq=number + 1,
+            content=content,
+            features=features(content),
+            author=dice.choice(["Anna", "Bob", None]),
+            session_id=dice.choice([None, "s", "s", "t"]),
+            sequence=dice.choice([None, *range(count // 3), *range(count // 3)]),
+            origin=dice.randrange(4),
+            embedding=vector(*[dice.uniform(-1, 1) for _ in range(DIMENSIONS)]),
+            pieces=packed(made),
+        )
+        if dice.random() < 0.2:
+            others.append(msgspec.structs.replace(row, namespace="other"))
+            continue
+        rows.append(row)
+        held.append(made)
+    return World(rows, held, others)
+
+
+def laid_out(dice: random.Random, world: World, path: Path | None) -> _core.Projection:
+    """In several segments; earlier versions of some rows lie in earlier ones."""
+    where = None if path is None else str(path)
+    projection = _core.Projection.open(where, STORE, DIMENSIONS, "test")
+    given = world.rows + world.others
+    stale = [
+        msgspec.structs.replace(row, pieces=packed(tokens(dice, [1, 2, 3])))
+        for row in given
+        if dice.random() < 0.2
+    ]
+    seq = len(given) + len(world.others)
+    for rows in (stale, given[::2], given[1::2]):
+        projection.apply([row.row() for row in rows], seq, HEAD)
+        if path is not None and dice.random() < 0.7:
+            projection.publish()
+    return projection
+
+
+def expected(world: World, query: Tokens) -> dict[str, Values]:
+    """Raw values of all eligible memories."""
+    memories = [
+        Memory(
+            content=row.content, author=row.author, session=row.session_id, sequence=row.sequence
+        )
+        for row in world.rows
+    ]
+    eligible = Eligible(memories)
+    late = Late(world.tokens, Places.of(memories), frozenset((SPECIAL,)))
+    found = late.raw(query)
+    before = eligible.most_beside(found["late.mean"], -1)
+    return found | {"reply.late": eligible.fixed["reply.question"] * before}
+
+
+def scanned(
+    projection: _core.Projection,
+    query: Tokens,
+    weights: dict[str, float],
+    chosen: dict[str, Any] | None = None,
+    **settings: Any,
+) -> _core.Scan:
+    """All eligible memories with what made their rank."""
+    return projection.recall(
+        projection.applied_seq,
+        asked(vector(1, 2, 3, 4), "river", pieces=packed(query)),
+        everything(**(chosen or {})),
+        ranking(weights=[weights] * 4, pool=10_000, limit=10_000, **settings),
+    )
+
+
+def check(scan: _core.Scan, world: World, wanted: dict[str, Values], pool: Values) -> None:
+    """Every raw and normalised value."""
+    place = {row.id: at for at, row in enumerate(world.rows)}
+    assert len(scan.rows) == len(world.rows)
+    shares = {name: within(values, pool) for name, values in wanted.items()}
+    inside = set(pool.tolist())
+    for row in scan.rows:
+        at = place[row.id]
+        for name in TERMS:
+            raw, share = row.signals[PLACES[name]]
+            want = wanted[name][at] if at in inside else 0.0
+            assert raw == pytest.approx(want, abs=1e-12), name
+            assert share == pytest.approx(shares[name][at], abs=1e-9), name
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_q_20_every_value_is_as_defined(seed: int, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    world = make(dice, dice.choice([3, 12, 40]))
+    if not world.rows:
+        return
+    ids = [dice.choice([SPECIAL, 2**31, *range(14)]) for _ in range(dice.choice([1, 4, 16, 37]))]
+    query = tokens(dice, ids)
+    projection = laid_out(dice, world, tmp_path if seed % 2 else None)
+    scan = scanned(projection, query, ALL)
+    check(scan, world, expected(world, query), np.arange(len(world.rows)))
+
+
+def test_q_20_a_filter_changes_neighbours_and_weights(tmp_path: Path) -> None:
+    dice = random.Random(77)
+    world = make(dice, 60)
+    projection = laid_out(dice, world, tmp_path)
+    kept = [at for at, row in enumerate(world.rows) if row.author != "Anna"]
+    part = World([world.rows[at] for at in kept], [world.tokens[at] for at in kept], [])
+    query = tokens(dice, [SPECIAL, 1, 2, 3, 3, SPECIAL])
+    chosen = {"ids": b"".join(row.id for row in part.rows)}
+    scan = scanned(projection, query, ALL, chosen)
+    check(scan, part, expected(part, query), np.arange(len(kept)))
+
+
+def test_q_20_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) -> None:
+    """Beyond a thousand rows a segment tells what all its rows hold, and what lacks is counted."""
+    dice = random.Random(5)
+    world = make(dice, 3_000, vocabulary=300)
+    projection = laid_out(dice, world, tmp_path)
+    projection.publish(compact=True)
+    assert projection.segments == 1
+    query = tokens(dice, [1, 2, 2, 2**31, 2**20 + 1, 299, 300, SPECIAL])
+    for number, rows in enumerate((world.rows, world.rows[: len(world.rows) // 3])):
+        part = World(rows, world.tokens[: len(rows)], [])
+        chosen = {"ids": b"".join(row.id for row in rows)} if number else None
+        scan = scanned(projection, query, ALL, chosen, late_pool=5_000)
+        check(scan, part, expected(part, query), np.arange(len(rows)))
+
+
+def test_q_03_only_the_best_without_it_have_values() -> None:
+    dice = random.Random(3)
+    world = make(dice, 50)
+    projection = laid_out(dice, world, None)
+    query = tokens(dice, [1, 2, 3])
+    plain = scanned(projection, query, {"cosine": 1.0, "bias": 0.1})
+    place = {row.id: at for at, row in enumerate(world.rows)}
+    order = [place[row.id] for row in plain.rows]
+    for size in (0, 1, 7):
+        scan = scanned(projection, query, ALL, late_pool=size)
+        pool = np.array(order[:size], int)
+        check(scan, world, expected(world, query), pool)
+
+
+def test_q_20_parts_that_weigh_nothing_are_not_made() -> None:
+    dice = random.Random(4)
+    world = make(dice, 20)
+    projection = laid_out(dice, world, None)
+    query = tokens(dice, [1, 2, 3])
+    wanted = expected(world, query)
+    place = {row.id: at for at, row in enumerate(world.rows)}
+    for name in TERMS:
+        scan = scanned(projection, query, {"cosine": 1.0, name: 0.5})
+        for other, at in PLACES.items():
+            assert (scan.maxima[at] is None) == (other != name)
+        most = max(0.0, wanted[name].max())
+        assert scan.maxima[PLACES[name]] == pytest.approx(most, abs=1e-12)
+        for row in scan.rows:
+            raw, _share = row.signals[PLACES[name]]
+            assert raw == pytest.approx(wanted[name][place[row.id]], abs=1e-12)
+
+
+def test_q_20_is_unavailable_without_tokens_of_the_query() -> None:
+    dice = random.Random(6)
+    world = make(dice, 20)
+    projection = laid_out(dice, world, None)
+    scan = scanned(projection, tokens(dice, []), ALL)
+    without = scanned(projection, tokens(dice, [1]), {"cosine": 1.0, "bias": 0.1})
+    for at in PLACES.values():
+        assert scan.maxima[at] is None
+        assert all(row.signals[at] == (None, None) for row in scan.rows)
+    numbers = [(row.id, row.final_score) for row in scan.rows]
+    assert numbers == [(row.id, row.final_score) for row in without.rows]
+
+
+def test_q_20_has_no_value_where_no_memory_has_tokens() -> None:
+    rows = [Given(id=id_of(n), seq=n + 1, session_id="s", sequence=n) for n in range(3)]
+    dice = random.Random(8)
+    world = World(rows, [tokens(dice, [])] * 3, [])
+    query = tokens(dice, [1, 2])
+    scan = scanned(laid_out(dice, world, None), query, ALL)
+    assert [scan.maxima[at] for at in PLACES.values()] == [0.0] * len(PLACES)
+    assert all(row.signals[at] == (0.0, 0.0) for row in scan.rows for at in PLACES.values())
+
+
+@pytest.mark.parametrize("wrong", [(b"", b"", b""), (bytes(4), bytes(64), bytes(8))])
+def test_tokens_of_a_query_are_whole(wrong: tuple[bytes, bytes, bytes]) -> None:
+    with pytest.raises(ValueError, match="1 to 160 word pieces"):
+        asked(None, None, pieces=wrong)
+
+
+def test_q_20_counts_in_the_score() -> None:
+    dice = random.Random(9)
+    world = make(dice, 30)
+    projection = laid_out(dice, world, None)
+    weights = {"bias": -0.25, "late.mean": 0.75, "late.window_idf": -0.5}
+    scan = scanned(projection, tokens(dice, [1, 2, 5]), weights, tracerank_power=0.0)
+    levels = []
+    for row in scan.rows:
+        mean, window = (row.signals[PLACES[n]][1] for n in ("late.mean", "late.window_idf"))
+        assert mean is not None
+        assert window is not None
+        level = -0.25 + 0.75 * mean - 0.5 * window
+        assert row.start_score == pytest.approx(level, abs=1e-12)
+        levels.append(row.start_score)
+    assert levels == sorted(levels, reverse=True)
+    assert len(set(levels)) > 3
