@@ -14,7 +14,7 @@ from scripted import Opener
 
 import vestig
 from vestig.answers import Receipt
-from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES
+from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES, TOKEN_TERMS
 from vestig.surfaces import render
 from vestig.testing import FrozenClock, TokenHashingEmbedder
 
@@ -51,7 +51,7 @@ def by_id(found: Any) -> dict[str, dict[str, Any]]:
     return {hit["id"]: hit for hit in found.to_dict()["results"]}
 
 
-@pytest.mark.parametrize("signal", [name for name in SWITCHES if name != "late"])
+@pytest.mark.parametrize("signal", SWITCHES)
 def test_q03_a_signal_that_is_off_is_as_if_it_weighed_nothing(
     store: vestig.Vestig, signal: str
 ) -> None:
@@ -168,6 +168,28 @@ def test_q29_a_title_that_is_the_name_asked_for(store: vestig.Vestig) -> None:
     titled, keys = DOCUMENTS[0][1], {"origin_types": ["document"]}
     assert ranked(store, query, "lexical", **keys).index(titled) > 0
     assert ranked(store, query, "title", **keys)[0] == titled
+
+
+def test_q20_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -> None:
+    keys = weighed(1.0, *TOKEN_TERMS)
+    found = store.recall(CHAT[2][1], limit=EVERY, config=keys)
+    assert found.results[0].content == CHAT[2][1]
+    assert found.results[0].reason.signals["late.mean"].normalised == 1.0
+    vector = memoryview(store._context.embedder.embed([CHAT[2][1]])[0]).cast("f").tolist()
+    blind = store.recall(CHAT[2][1], query_vector=vector, limit=EVERY, config=keys)
+    for name in TOKEN_TERMS:
+        assert {hit.reason.signals[name].raw for hit in blind} == {None}, name
+    plain = opener("plain", config=keys)
+    plain.commit("No word pieces have vectors here")
+    (hit,) = plain.recall(QUESTION)
+    assert all(hit.reason.signals[name].raw is None for name in TOKEN_TERMS)
+
+
+def test_q20_only_the_best_are_compared_token_by_token(store: vestig.Vestig) -> None:
+    keys = {**weighed(1.0, "lexical", "late.mean"), "m5.signals.late.pool": 2}
+    found = store.recall(QUESTION, limit=EVERY, config=keys)
+    values = [hit.reason.signals["late.mean"].raw for hit in found]
+    assert sum(value not in (None, 0.0) for value in values) == 2
 
 
 def test_r22_the_weight_of_a_part_that_brings_a_memory_in(store: vestig.Vestig) -> None:
