@@ -27,10 +27,12 @@ PREFIX_CHARS_MIN: Final = 8
 NAMESPACE_CHARS_MAX: Final = 64
 _NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
-_FULL = re.compile(
-    rf"({'|'.join(ID_PREFIXES)})"
-    r"_([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{12})"
-)
+_FULL: Final = {
+    prefix: re.compile(
+        rf"{prefix}_[0-9a-f]{{8}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{4}}-[0-9a-f]{{12}}"
+    )
+    for prefix in ID_PREFIXES
+}
 _VARIANTS: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 # Where the random bits of ids come from in this context.
@@ -101,8 +103,8 @@ def is_full_id(text: str, prefix: str) -> bool:
         >>> is_full_id(new_id("mem"), "mem"), is_full_id("mem_0123", "mem")
         (True, False)
     """
-    match = _FULL.fullmatch(text)
-    return match is not None and match.group(1) == prefix
+    form = _FULL.get(prefix)
+    return form is not None and form.fullmatch(text) is not None
 
 
 def check_id_prefix(field: str, text: object, prefix: str) -> str:

@@ -247,8 +247,8 @@ def _entities(context: Context, view: LedgerView, asked: Asked) -> tuple[QueryEn
     )
     if not found:
         return ()
-    known = {e.id: e for e in view.entities(checked.namespace, [id for id, _ in found])}
+    rows = view.named_entities(checked.namespace, [id for id, _ in found])
+    known = {id: (type, name) for id, type, name, *_ in rows}
     return tuple(
-        QueryEntity(id=id, type=known[id].entity_type, name=known[id].canonical_name, score=score)
-        for id, score in found
+        QueryEntity(id=id, type=known[id][0], name=known[id][1], score=score) for id, score in found
     )

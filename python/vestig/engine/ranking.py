@@ -35,6 +35,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     order: str
     seed: int | None
     explained: Explained
+    # terms that weigh something for an origin
+    weighed: frozenset[str]
 
     @property
     def base(self) -> str:
@@ -74,7 +76,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
     def counts(self, term: str) -> bool:
         """Whether a term weighs something for an origin, where terms are summed."""
-        return self.base != "linear" or any(term in own for own in self.ranking["weights"])
+        return self.base != "linear" or term in self.weighed
 
     def pool(self, limit: int) -> int | str | None:
         """How many direct candidates; None = all (R-12)."""
@@ -170,6 +172,7 @@ def recipe_of(settings: Any) -> Recipe:
             include_path=shown.include_path,
             include_scores=shown.include_scores,
         ),
+        weighed=frozenset().union(*ranking["weights"]),
     )
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.answers import Hypothetical, QueryEntity, Reason, SignalTrace, Step, TraceRankBoost
-from vestig.config.signals import SIGNALS, by_term
+from vestig.config.signals import SIGNALS
 from vestig.ids import id_text
 from vestig.recall.rows import ScanRow
 from vestig.times import from_us
@@ -141,11 +141,11 @@ def _signals(
 ) -> dict[str, SignalTrace]:
     linear = question.base == "linear"
     weights = question.weights[row.origin] if linear else question.meta_shares
-    signals = dict(_NO_SIGNALS)
+    signals = _NO_SIGNALS.copy()
     if linear and "bias" in weights:
         bias = SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])
-        signals = {"bias": bias, **signals}
-    for name, (raw, normalised) in by_term(row.signals).items():
+        signals = {"bias": bias, **_NO_SIGNALS}
+    for name, (raw, normalised) in zip(SIGNALS, row.signals, strict=True):
         if raw is None:
             continue
         weight = weights.get(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Final
 
 import apsw
@@ -43,7 +44,12 @@ def select_in(
         chunk = tuple(keys[start : start + _CHUNK_MAX])
         size = 1 << (len(chunk) - 1).bit_length()
         filled = (*first, *chunk, *(chunk[-1:] * (size - len(chunk))))
-        yield from conn.execute(sql.replace("?*", "?" + ",?" * (size - 1)), filled)
+        yield from conn.execute(_spelt(sql, size), filled)
+
+
+@lru_cache(512)
+def _spelt(sql: str, size: int) -> str:
+    return sql.replace("?*", "?" + ",?" * (size - 1))
 
 
 def next_row(conn: apsw.Connection, table: str) -> int:
