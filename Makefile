@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench learn eval torture fuzz docs
+.PHONY: demo test lint bench learn learn-confidence eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -26,6 +26,10 @@ eval:
 # make learn DATA="folder folder" LEARN="--cache .cache --eliminate"
 learn:
 	$(BIN)/python benches/learn.py $(DATA) $(LEARN)
+
+# The confidence of recall from the same folders; again whenever the weights have changed.
+learn-confidence:
+	$(BIN)/python benches/learn_confidence.py $(DATA) $(LEARN)
 
 torture:
 	$(BIN)/pytest -m torture

@@ -4,8 +4,8 @@ Weights are learned per origin, from lists of one origin each; that fixes how me
 rank among each other, not how they stand to those of another. Here all folders are imported into
 one store and every question is asked of all of it: each origin gets one scale for its weights and
 one bias. They begin with the listwise loss over the mixed lists, each origin's questions weighing
-the same, and are then moved until the store loses least: the squares of what each origin loses in
-R@10 against the same store filtered to it. Last, all biases move together so that the best L stays
+the same, and are then moved until the store loses least: the squares of what each set loses in R@10
+against the same store filtered to its origin. Last, all biases move together so that the best L stays
 below 0: above it the logistic of R-12 is flat, and use would outrank meaning.
 """
 
@@ -110,7 +110,8 @@ class Mixed:
         )
         held = self._asked.held[benchmark.name]
         origin = held.origin or ""
-        fields = {**self._asked.case(benchmark, query), "scope": None}
+        fields = self._asked.case(benchmark, query)
+        del fields["scope"]
         own = [one for one in ORIGINS if SAME.get(one, one) == SAME.get(origin, origin)]
         rows = self._asked.scan(query.text, config, limit=ROWS, **fields).rows
         alone = self._asked.scan(query.text, config, limit=4 * CUT, origin_types=own, **fields)
@@ -230,10 +231,10 @@ def _listwise(lists: Sequence[Listed], many: int) -> Values:
 
 
 def _loss(lists: Sequence[Listed], flat: Values) -> float:
-    """Squares of what each origin loses in R@10, in points."""
+    """Squares of what each set loses in R@10, in points."""
     change: dict[str, list[float]] = {}
     for one in lists:
-        change.setdefault(one.origin, []).append(_ranked(one, flat) - one.alone)
+        change.setdefault(one.set, []).append(_ranked(one, flat) - one.alone)
     return sum(min(0.0, 100 * float(np.mean(values))) ** 2 for values in change.values())
 
 

@@ -121,8 +121,6 @@ def level(base: float) -> float:
 
 def seen(scan: ScanLike) -> Seen | None:
     """What a scan with rows tells; None where words or meaning were not compared."""
-    if not hasattr(scan, "idfs"):
-        return None
     rows = scan.rows[:LOOKED_AT]
     words = scan.maxima[_PLACE["lexical"]]
     met = [row.similarity for row in rows if row.embedded]
