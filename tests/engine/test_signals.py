@@ -172,7 +172,7 @@ def test_q29_a_title_that_is_the_name_asked_for(store: vestig.Vestig) -> None:
 
 def test_q20_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -> None:
     keys = weighed(1.0, *TOKEN_TERMS)
-    found = store.recall(CHAT[2][1], limit=EVERY, config=keys)
+    found: Any = store.recall(CHAT[2][1], limit=EVERY, config=keys)
     assert found.results[0].content == CHAT[2][1]
     assert found.results[0].reason.signals["late.mean"].normalised == 1.0
     vector = memoryview(store._context.embedder.embed([CHAT[2][1]])[0]).cast("f").tolist()
@@ -199,7 +199,7 @@ def test_r22_the_weight_of_a_part_that_brings_a_memory_in(store: vestig.Vestig) 
     keys = {**weighed(1.2, "lexical", "form.first"), key: 1.0}
     query = "did you paint the old boat"
     asked: dict[str, Any] = {"limit": 1, "session_ids": ["chat"]}
-    found = store.recall(query, expect=answer.id, config=keys, **asked)
+    found: Any = store.recall(query, expect=answer.id, config=keys, **asked)
     assert contents(found) == [CHAT[0][1]]
     (entry,) = found.why_not
     assert set(entry.signals) == {"bias", *SIGNALS}
@@ -224,13 +224,14 @@ def test_r23_a_receipt_keeps_the_vectors_of_the_query(
     assert receipt.query_pieces is not None
     store.commit("Ann met no friends of Grace Hopper", author="Bob", session_id="chat", sequence=9)
     clock.move(days=1)
-    assert store.recall(QUESTION, limit=4, receipt=True).receipt.ids_hash != receipt.ids_hash
+    again: Any = store.recall(QUESTION, limit=4, receipt=True).receipt
+    assert again.ids_hash != receipt.ids_hash
     assert store.replay_receipt(json.loads(json.dumps(receipt.to_dict()))).equal
     other = msgspec.structs.replace(receipt.query_pieces, codes=receipt.query_pieces.scales)
     with pytest.raises(vestig.ConflictError, match="vector_hash"):
         store.replay_receipt(msgspec.structs.replace(receipt, query_pieces=other))
     quiet = {"m5.signals.late.enabled": False, "m5.signals.reply.enabled": False}
-    plain = store.recall(QUESTION, receipt=True, config=quiet).receipt
+    plain: Any = store.recall(QUESTION, receipt=True, config=quiet).receipt
     assert plain.query_pieces is None, "nothing compared them"
 
 
