@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from scripted import Opener, pair
 
 import vestig
 from vestig.store.reads import SqliteView
-from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedEmbedder, vector_at
+from vestig.testing import FailingEmbedder, ScriptedEmbedder, vector_at
 from vestig.types import CommitOutcomeKind as Kind
 
 TEXT = "Vestig keeps the ledger as its single source of truth."
@@ -381,31 +380,3 @@ def test_x_d15_bad_vectors_store_nothing(opener: Opener) -> None:
         with pytest.raises(vestig.ProviderError):
             store.commit(TEXT)
         assert rows(store) == before
-
-
-class Interrupted(HashingEmbedder):
-    """Does something else while it makes its next vectors."""
-
-    def __init__(self) -> None:
-        super().__init__(64)
-        self.meanwhile: Callable[[], object] | None = None
-
-    def embed(self, texts: Sequence[str]) -> list[bytes]:
-        act, self.meanwhile = self.meanwhile, None
-        if act is not None:
-            act()
-        return super().embed(texts)
-
-
-def test_c05_a_text_that_came_and_went_while_it_was_embedded(opener: Opener) -> None:
-    embedder = Interrupted()
-    store, other = opener(embedder=embedder), opener()
-    came: list[str] = []
-
-    def meanwhile() -> None:
-        came.append(str(other.commit("The gasket was ordered by telephone").memory_id))
-        other.deprecate(came[0])
-
-    embedder.meanwhile = meanwhile
-    outcome = store.commit("The gasket was ordered by telephone")
-    assert (outcome.outcome, outcome.revives) == (Kind.INSERTED_NEW, came[0])
