@@ -5,8 +5,8 @@ rank among each other, not how they stand to those of another. Here all folders 
 one store and every question is asked of all of it: each origin gets one scale for its weights and
 one bias. They begin with the listwise loss over the mixed lists, each origin's questions weighing
 the same, and are then moved until the store loses least: the squares of what each set loses in R@10
-against the same store filtered to its origin. Last, all biases move together so that the best L stays
-below 0: above it the logistic of R-12 is flat, and use would outrank meaning.
+against the same store filtered to its origin. Last, all biases move together so that the best L
+stays below 0: above it the logistic of R-12 is flat, and use would outrank meaning.
 """
 
 from __future__ import annotations

@@ -88,10 +88,7 @@ class _Near:
         namespace = context.namespace
         stored: dict[str, tuple[str, bytes]] = {}
         for start in range(0, len(self._ids), _PAGE):
-            part = self._ids[start : start + _PAGE]
-            stored |= context.keeper.run(
-                lambda view, _core, part=part: view.vectors(namespace, part)
-            )
+            stored |= _stored(context, namespace, self._ids[start : start + _PAGE])
         rows = np.zeros((len(self._ids), context.embedder.dimensions))
         for id, (_, vector) in stored.items():
             rows[self._place[id]] = np.frombuffer(vector, "<f4")
@@ -109,6 +106,10 @@ class _Near:
         near = (self._unit @ self._unit[places].T).max(1) >= _SAME
         near[places] = True
         return tuple(self._ids[place] for place in near.nonzero()[0])
+
+
+def _stored(context: Context, namespace: str, ids: list[str]) -> dict[str, tuple[str, bytes]]:
+    return context.keeper.run(lambda view, _core: view.vectors(namespace, ids))
 
 
 def confidences(
