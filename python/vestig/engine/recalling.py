@@ -313,8 +313,7 @@ def _formula(asking: Asking, scan: Any) -> Formula:
     made = asking.recipe
     ranking = made.ranking
     bias = None
-    every = made.base != "linear"
-    if not every:
+    if made.base == "linear":
         bias = {
             origin.value: own["bias"]
             for origin, own in zip(OriginType, ranking["weights"], strict=True)
@@ -330,8 +329,7 @@ def _formula(asking: Asking, scan: Any) -> Formula:
         query_weight=ranking["query_weight"],
         summary_prior=ranking["summary_prior"],
         normalisers={
-            name: most if every or name in made.weighed else None
-            for name, most in by_term(scan.maxima).items()
+            name: most if made.counts(name) else None for name, most in by_term(scan.maxima).items()
         },
     )
 

@@ -1,5 +1,6 @@
 //! Times of recall on this machine: `cargo run --release --example recall -- 10000`.
-//! Linear base, pool 50, limit 10, d = 384, 24 words a memory, 11 words a query, one thread.
+//! Linear base, pool 50, limit 10, d = 384, 24 words a memory, 11 words a query, one thread. The
+//! memories are those of a chat of two: sessions of 20.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod dice;
@@ -16,6 +17,23 @@ use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
 use vestig_core::tail::NewRow;
 
 const D: usize = 384;
+/// Signals that are on by default for people who talk.
+const CHAT: [(&str, f64); 14] = [
+    ("lexical", 3.0),
+    ("context.vector", 2.0),
+    ("context.wide", 2.0),
+    ("neighbours.lexical.-2", 0.5),
+    ("neighbours.lexical.-1", 1.0),
+    ("neighbours.lexical.+1", 1.0),
+    ("person", 1.0),
+    ("date", 1.0),
+    ("when", 1.0),
+    ("form.question", -0.5),
+    ("form.first", 0.3),
+    ("reply.lexical", 1.0),
+    ("answer_type.name", 0.3),
+    ("first_person.said", 0.2),
+];
 
 impl Dice {
     fn vector(&mut self) -> Vec<f32> {
@@ -60,6 +78,11 @@ fn main() {
             content: dice.text(24),
             namespace: "default".into(),
             embedding: Some(dice.vector()),
+            author: Some(["Anna", "Bob"][n % 2].into()),
+            session: Some(format!("session {}", n / 20)),
+            sequence: Some((n % 20) as i64),
+            t_valid: n as i64 * 60_000_000,
+            features: (dice.unit() * 65_536.0) as u32,
             ..NewRow::default()
         })
         .collect();
@@ -76,11 +99,17 @@ fn main() {
         pool: Pool::Best(50),
         ..Ranking::plain(Base::Linear, TraceParams::new(vec![0.0; 13]))
     };
+    let signals = Ranking {
+        weights: [Weights::of(-1.0, &CHAT); 4],
+        ..ranking.clone()
+    };
     let snapshot = projection.snapshot();
     let queries: Vec<Query> = (0..40)
         .map(|_| Query {
             vector: Some(dice.vector()),
             terms: Some(vestig_core::words::terms(&dice.text(11), None)),
+            said: Some("when did Anna go there?".into()),
+            asks: 5,
             ..Query::default()
         })
         .collect();
@@ -112,6 +141,13 @@ fn main() {
                 ..query.clone()
             };
             drop(recall(&snapshot, &query, &filter, &ranking, effort));
+        });
+        let start = Instant::now();
+        drop(recall(&snapshot, &queries[0], &filter, &signals, effort));
+        let first = start.elapsed().as_secs_f64() * 1e3;
+        println!("{name}, signals, first: {first:.4} ms");
+        time(&format!("{name}, signals"), &|query| {
+            drop(recall(&snapshot, query, &filter, &signals, effort))
         });
     }
     let vectors: Vec<f32> = snapshot

@@ -92,6 +92,13 @@ fn queries(dice: &mut Dice, dimensions: usize, coarse: bool) -> Vec<Query> {
         Query {
             vector: Some(dice.vector(dimensions, coarse)),
             terms: terms("cache the night"),
+            said: Some("What did Anna cache the night before?".into()),
+            dates: vec![
+                (Some(0), Some(86_400_000_000), true),
+                (None, Some(9_000), false),
+            ],
+            asks: 7,
+            pieces: dice.pieces(),
             ..Query::default()
         },
         Query {
@@ -117,12 +124,24 @@ fn rankings() -> Vec<Ranking> {
     odd.weights[1].terms[0] = Some(-1.0);
     odd.weights[2].terms[0] = None;
     odd.weights[3].terms[5] = None;
+    // Every signal, and those that leave the scan its bounds.
+    let mut all = ranking(Base::Linear, Some(12), 6, 0.5);
+    let mut bounded = ranking(Base::Linear, Some(4), 5, 0.0);
+    for (origin, weights) in all.weights.iter_mut().enumerate() {
+        weights.terms = std::array::from_fn(|term| Some((term * 7 + origin) as f64 % 5.0 - 1.0));
+    }
+    for weights in &mut bounded.weights[1..] {
+        let of_cosines = |term: &usize| (15..20).contains(term) || *term == 21;
+        weights.terms = std::array::from_fn(|term| (!of_cosines(&term)).then_some(0.7));
+    }
     vec![
         ranking(Base::Linear, Some(20), 7, 0.5),
         ranking(Base::Semantic, Some(5), 5, 1.0),
         ranking(Base::Cosine, None, 6, 0.0),
         ranking(Base::Linear, None, 8, 0.5),
         odd,
+        all,
+        bounded,
     ]
 }
 

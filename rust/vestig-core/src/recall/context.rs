@@ -19,6 +19,7 @@ const SHORT: f64 = 0.1;
 const SLACK: f64 = 2e-6;
 
 /// Bounds of a value by slot.
+#[derive(Clone)]
 pub(super) struct Bounds {
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,

@@ -16,6 +16,7 @@ use super::texts::{OF_TEXTS, of_length, of_text};
 use super::types::{Query, Ranking};
 use super::windows::{SHAPES, score};
 use crate::segment::Segment;
+use crate::snapshot::has;
 
 /// Terms of windows, by shape.
 const WINDOWS: [usize; SHAPES.len()] =
@@ -132,30 +133,27 @@ impl<'a> Signals<'a> {
 
     /// What is made of cosines, then the bounds of L₁.
     fn fill_level(&mut self, fields: &[Field<'a>], scorer: &mut Scorer<'_>) {
-        let slots = self.places.len();
-        let nothing = || vec![0.0; slots];
-        let (mut cosines, mut semantic) = (
-            Bounds {
-                low: nothing(),
-                high: nothing(),
-            },
-            Bounds {
-                low: nothing(),
-                high: nothing(),
-            },
-        );
+        let nothing = || vec![0.0; self.places.len()];
+        let mut cosines = Bounds {
+            low: nothing(),
+            high: nothing(),
+        };
         let embedded = !scorer.vector.is_empty();
         if embedded {
             each_row(&self.places, &self.segments, |slot, part, _, row| {
-                let (low, high) = fields[part].content_bounds(row);
-                (cosines.low[slot], cosines.high[slot]) = (low, high);
-                let question = fields[part].special(row).and_then(|s| s.question);
-                let value = |content| match question {
-                    None => content,
-                    Some(_) => scorer.semantic_of(content, question),
-                };
-                (semantic.low[slot], semantic.high[slot]) = (value(low), value(high));
+                (cosines.low[slot], cosines.high[slot]) = fields[part].content_bounds(row);
             });
+        }
+        let mut semantic = cosines.clone();
+        for (part, field) in fields.iter().enumerate() {
+            for special in field.special.iter().filter(|s| s.question.is_some()) {
+                let row = special.row as usize;
+                if has(&field.eligible, row) {
+                    let slot = self.places.slot(part, row);
+                    let value = scorer.semantic_of(special.content, special.question);
+                    (semantic.low[slot], semantic.high[slot]) = (value, value);
+                }
+            }
         }
         if embedded && by_cosines(scorer.ranking, scorer.origins) {
             self.semantic.clone_from(&semantic.low);
@@ -323,5 +321,11 @@ fn beside(places: &Places, values: &[f64], slot: usize, offset: isize) -> f64 {
 }
 
 fn largest_beside(places: &Places, values: &[f64], offset: isize) -> f64 {
+    let most = largest(values.iter().copied());
+    let top = values.iter().position(|value| *value == most);
+    // Whoever stands on the other side of the largest sees it.
+    if top.is_some_and(|slot| places.reaches(slot, -offset)) {
+        return most;
+    }
     largest((0..places.len()).map(|slot| beside(places, values, slot, offset)))
 }

@@ -110,7 +110,7 @@ impl Dice {
             status: [0, 0, 0, 0, 1, 3][self.below(6) as usize],
             role: self.maybe(&["user", "assistant"]),
             session: self.maybe(&["s1", "s2"]),
-            sequence: Some(number as i64),
+            sequence: (self.below(9) > 0).then_some((number / 2) as i64),
             origin: self.below(4) as u8,
             stability: self.below(4) as u8,
             pinned: false,
@@ -139,7 +139,7 @@ impl Dice {
     }
 }
 
-pub fn identity(dimensions: usize) -> Identity {
+fn identity(dimensions: usize) -> Identity {
     Identity {
         store_uuid: *b"0123456789abcdef",
         dimensions: dimensions as u32,
