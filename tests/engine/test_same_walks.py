@@ -106,7 +106,11 @@ def test_r10_walks_are_the_same_after_kill_rebuild_merge_and_elsewhere(tmp_path:
         fill(store)
         wanted = digest(store)
         one = store.recall(
-            "who repaired the pump at Turin?", seed=1, limit=FOUND, config=WALK, receipt=True
+            "who repaired the pump at Turin?",
+            seed=1,
+            limit=FOUND,
+            config=WALK | {"m5.traversal.exploration_factor": 0.7},  # nothing is certain
+            receipt=True,
         )
         steps = [step for hit in one for step in hit.reason.steps]
         assert any(step.u is not None for step in steps), "some links were drawn"

@@ -313,7 +313,8 @@ def _formula(asking: Asking, scan: Any) -> Formula:
     made = asking.recipe
     ranking = made.ranking
     bias = None
-    if made.base == "linear":
+    every = made.base != "linear"
+    if not every:
         bias = {
             origin.value: own["bias"]
             for origin, own in zip(OriginType, ranking["weights"], strict=True)
@@ -329,7 +330,8 @@ def _formula(asking: Asking, scan: Any) -> Formula:
         query_weight=ranking["query_weight"],
         summary_prior=ranking["summary_prior"],
         normalisers={
-            name: most if made.counts(name) else None for name, most in by_term(scan.maxima).items()
+            name: most if every or name in made.weighed else None
+            for name, most in by_term(scan.maxima).items()
         },
     )
 

@@ -1,4 +1,4 @@
-//! Times of the walks: `cargo run --release --example walk -- 100000`.
+//! Times of the walks: `cargo run --release --example walk -- 100000 1000`, memories and walks.
 //! 10 RELATED and 3 MENTIONS a memory, one thread; entities as frequent as names in texts.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -15,12 +15,16 @@ use vestig_core::recall::{Steps, Traversal};
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME};
 use vestig_core::tail::NewRow;
 
-const WALKS: usize = 1000;
 const STARTS: usize = 5;
 
 impl Dice {
     fn below(&mut self, n: usize) -> usize {
         (self.unit() * n as f64) as usize
+    }
+
+    /// As long as those that are derived from a query.
+    fn seed(&mut self) -> u64 {
+        (self.unit() * (1_u64 << 53) as f64) as u64
     }
 
     /// The r-th of n about 1/r times as often as the first.
@@ -86,13 +90,17 @@ fn report(name: &str, mut times: Vec<f64>, unit: &str, note: &str) {
     times.sort_by(f64::total_cmp);
     let p99 = times[times.len() * 99 / 100];
     let median = times[times.len() / 2];
-    println!("{name:>12}: median {median:.1} {unit}, p99 {p99:.1} {unit}; {note}");
+    let tenth = times[times.len() / 10];
+    println!("{name:>12}: p10 {tenth:.1}, median {median:.1}, p99 {p99:.1} {unit}; {note}");
 }
 
 fn main() {
-    let count: usize = std::env::args()
-        .nth(1)
-        .map_or(100_000, |n| n.parse().unwrap());
+    let argument = |at| {
+        std::env::args()
+            .nth(at)
+            .map(|n| n.parse::<usize>().unwrap())
+    };
+    let (count, walks) = (argument(1).unwrap_or(100_000), argument(2).unwrap_or(1000));
     let entities = count / 5 + 2;
     let mut dice = Dice(1);
     let identity = Identity {
@@ -129,21 +137,23 @@ fn main() {
         max_edges: 10,
     };
     let (mut times, mut drawn) = (Vec::new(), 0);
-    for seed in 0..WALKS {
+    for _ in 0..walks {
         let starts: Vec<Id> = (0..STARTS).map(|_| id(1, dice.below(count))).collect();
+        let (starts, seed) = (steps.nodes(&starts), dice.seed());
         let start = Instant::now();
-        let (_, edges) = steps.walk(&starts, seed as u64, &traversal);
+        let (_, edges) = steps.walk(&starts, seed, &traversal);
         drawn += edges;
         times.push(start.elapsed().as_secs_f64() * 1e9 / edges.max(1) as f64);
     }
-    let note = format!("{:.1} edges drawn a walk", drawn as f64 / WALKS as f64);
+    let note = format!("{:.1} edges drawn a walk", drawn as f64 / walks as f64);
     report("walk", times, "ns an edge", &note);
     let (mut times, mut pushes, mut reached) = (Vec::new(), 0, 0);
-    for _ in 0..WALKS {
-        let starts: Vec<(Id, f64)> = (0..4)
-            .map(|rank| (id(1, dice.below(count)), 1.0 / f64::from(rank + 1)))
-            .collect();
+    for _ in 0..walks {
+        let starts: Vec<Id> = (0..4).map(|_| id(1, dice.below(count))).collect();
+        let levels = (1..5).map(|rank| 1.0 / f64::from(rank));
+        let starts: Vec<(u32, f64)> = steps.nodes(&starts).into_iter().zip(levels).collect();
         let named: Vec<Id> = (0..2).map(|_| id(2, dice.frequent(entities))).collect();
+        let named = steps.nodes(&named);
         let start = Instant::now();
         let (memories, done) = steps.walk_entities(&starts, &named);
         times.push(start.elapsed().as_secs_f64() * 1e6);
@@ -152,8 +162,8 @@ fn main() {
     }
     let note = format!(
         "{} pushes, {} memories a walk",
-        pushes / WALKS,
-        reached / WALKS
+        pushes / walks,
+        reached / walks
     );
     report("entity walk", times, "µs", &note);
 }

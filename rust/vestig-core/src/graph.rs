@@ -1,6 +1,6 @@
 //! The graph of a snapshot: nodes are rows, edges are read where they start and where they end.
 
-use crate::segment::{EdgeRow, Id, Segment, Target};
+use crate::segment::{EdgeRow, Id, Segment, Target, Way};
 use crate::snapshot::{Part, Snapshot, has};
 
 /// A live row of a snapshot.
@@ -98,11 +98,20 @@ impl<'a> Graph<'a> {
         self.parts[part].segment.find(&self.id(node))
     }
 
-    /// Numbers of all edges of a part that end at a node, masked starts included.
+    /// Numbers of the edges of a part but RELATED that end at a node, masked starts included.
     #[inline]
     pub(crate) fn incoming_in(&self, part: usize, node: Node) -> &'a [u32] {
         let row = self.row_in(part, node);
         self.parts[part].segment.incoming_at(row, &self.id(node))
+    }
+
+    /// RELATED edges of a part with an end at a node, those of masked rows included, and the row of
+    /// the node there.
+    #[inline]
+    pub(crate) fn ways_in(&self, part: usize, node: Node) -> (&'a [Way], Option<usize>) {
+        let row = self.row_in(part, node);
+        let segment = &self.parts[part].segment;
+        (segment.ways_at(row, &self.id(node)), row)
     }
 
     /// Adds the other ends of all edges at a node, in both directions, in no particular order. A
@@ -123,8 +132,15 @@ impl<'a> Graph<'a> {
             }
         }
         for (part, held) in self.parts.iter().enumerate() {
-            for number in self.incoming_in(part, node) {
-                let edge = held.segment.edge(*number as usize);
+            let (ways, row) = self.ways_in(part, node);
+            // What starts at the node is above; an edge to itself comes from both ends.
+            let comes = |edge: &EdgeRow| {
+                Some(edge.source) != row || edge.target == Target::Row(edge.source)
+            };
+            let related = (ways.iter().map(|way| held.segment.edge(way[1] as usize))).filter(comes);
+            let others = (self.incoming_in(part, node).iter())
+                .map(|number| held.segment.edge(*number as usize));
+            for edge in others.chain(related) {
                 if has(&held.live, edge.source) && self.known(&edge) {
                     add(&edge, Node::new(part, edge.source));
                 }

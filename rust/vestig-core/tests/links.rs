@@ -4,10 +4,13 @@
 #[path = "common/dice.rs"]
 mod dice;
 
-use dice::{Dice, open};
+use dice::{Dice, identity, open};
+use vestig_core::builder;
+use vestig_core::format::{self, Section};
 use vestig_core::graph::Graph;
+use vestig_core::map::{Held, Region};
 use vestig_core::projection::Projection;
-use vestig_core::segment::Id;
+use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME, Segment};
 use vestig_core::tail::NewRow;
 
 /// Neighbours of every node as sorted (other end, edge), and of how many parts they were read.
@@ -63,4 +66,83 @@ fn edges_join_the_same_nodes_however_rows_are_cut_into_segments() {
     assert_eq!(links(&cut), wanted);
     cut.publish(true).unwrap();
     assert_eq!(links(&cut), wanted);
+}
+
+/// Three memories that are all RELATED, one of them mentions an entity.
+fn triangle() -> Vec<u8> {
+    let id = |n: u8| [n; 16];
+    let edge = |n: u8, end: u8, kind: u8, weight: f64| EdgeVersion {
+        id: id(10 + n),
+        end: id(end),
+        kind,
+        weight,
+        confidence: Some(weight),
+        created: 0,
+        expired: NO_TIME,
+    };
+    let row = |n: u8, edges: Vec<EdgeVersion>| NewRow {
+        id: id(n),
+        kind: if n == 4 { KIND_ENTITY } else { 0 },
+        seq: n.into(),
+        wseq: n.into(),
+        namespace: "default".into(),
+        edges,
+        ..NewRow::default()
+    };
+    let first = vec![edge(1, 2, 1, 0.5), edge(2, 3, 1, 0.9), edge(3, 4, 0, 1.0)];
+    let rows = [
+        row(1, first),
+        row(2, vec![edge(4, 3, 1, 0.7)]),
+        row(3, vec![]),
+        row(4, vec![]),
+    ];
+    let projection = open(None, 4);
+    projection.apply(&rows, 4, [0; 32]).unwrap();
+    projection.snapshot().parts[0].segment.image().to_vec()
+}
+
+#[test]
+fn ways_stand_once_at_each_end_strongest_first_or_are_refused() {
+    let image = triangle();
+    let bind = |bytes: &[u8]| {
+        let mut held = Held::zeroed(bytes.len());
+        held.bytes_mut().copy_from_slice(bytes);
+        builder::seal(&mut held).unwrap();
+        Segment::open(Region::Held(held), &identity(4), None)
+    };
+    let words = |segment: &Segment, section| segment.column::<u32>(section).to_vec();
+    let segment = bind(&image).unwrap();
+    // By row: edge 0 is the mention, for types stand together.
+    assert_eq!(words(&segment, Section::WayOffsets), [0, 2, 4, 6, 6]);
+    let ways = segment.column::<[u32; 2]>(Section::Ways);
+    assert_eq!(ways, [[2, 2], [1, 1], [2, 3], [0, 1], [0, 2], [1, 3]]);
+    assert_eq!(words(&segment, Section::IncomingOffsets), [0, 0, 0, 0, 1]);
+    assert_eq!(words(&segment, Section::Incoming), [0]);
+    let extents = format::parse_header(&image).unwrap().extents;
+    let broken: [(Section, usize, &[u32], &str); 9] = [
+        (Section::Ways, 0, &[1, 1, 2, 2], "ways does not sort"),
+        (Section::Ways, 0, &[2, 2, 2, 2], "ways does not sort"),
+        (Section::Ways, 0, &[1, 2], "ways does not sort"),
+        (Section::Ways, 4, &[0, 9], "ways does not sort"),
+        (Section::Ways, 4, &[0, 0], "ways does not sort"),
+        (Section::WayOffsets, 1, &[5], "not ascending"),
+        (Section::WayOffsets, 2, &[3], "ways does not sort"),
+        (Section::Incoming, 0, &[1], "incoming does not sort"),
+        // The mention becomes the last of its row.
+        (Section::Edges, 7, &[1 << 28], "section incoming: expected"),
+    ];
+    for (section, at, values, reason) in broken {
+        let mut bad = image.clone();
+        for (i, value) in values.iter().enumerate() {
+            let start = extents[section as usize].offset as usize + 4 * (at + i);
+            bad[start..start + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        let refused = bind(&bad).map(drop).unwrap_err();
+        assert!(refused.0.contains(reason), "{section:?}: {refused}");
+    }
+    let mut unsorted = image.clone();
+    let edges = extents[Section::Edges as usize].offset as usize;
+    unsorted[edges..edges + 64].rotate_left(32);
+    let refused = bind(&unsorted).map(drop).unwrap_err();
+    assert!(refused.0.contains("sorted by type"), "{refused}");
 }

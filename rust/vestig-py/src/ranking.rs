@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::kernels::rng::Dice;
+use vestig_core::kernels::rng::uniform;
 use vestig_core::kernels::temporal::Window;
 use vestig_core::recall::{
     Base, Pool, Query as CoreQuery, Ranking as CoreRanking, SIGNALS, Traversal, Weights,
@@ -260,7 +260,7 @@ impl Ranking {
 
 #[pyfunction]
 fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
-    Dice::new(seed, start.as_bytes()).uniform(edge.as_bytes(), None)
+    uniform(seed, start.as_bytes(), edge.as_bytes())
 }
 
 /// Adds these names to the module.

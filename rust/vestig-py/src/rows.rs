@@ -186,7 +186,9 @@ pub(crate) fn columns<'py>(
             expired,
         )
     };
-    columns.set_item("edges", row.edges.iter().map(edge).collect::<Vec<_>>())?;
+    let mut edges: Vec<_> = row.edges.iter().collect();
+    edges.sort_unstable_by_key(|edge| edge.id);
+    columns.set_item("edges", edges.into_iter().map(edge).collect::<Vec<_>>())?;
     let questions = row.questions.iter();
     let questions = questions.map(|unit| to_bytes(py, &unit[..dimensions]));
     columns.set_item("questions", questions.collect::<Vec<_>>())?;

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 
 use super::{Columns, Rows};
 use crate::format::Section;
-use crate::segment::{EDGE_KINDS, EXTRA, EdgeVersion, Id, KIND_SHIFT, Record, plain_value};
+use crate::segment::{
+    EDGE_KINDS, EXTRA, EdgeVersion, Id, KIND_SHIFT, Record, SOURCE_MASK, is_related, plain_value,
+    unpack, way_order,
+};
 
 /// Columns of the edges that a record has no room for.
 #[derive(Default)]
@@ -22,6 +25,12 @@ impl Extras {
         self.created.push(edge.created);
         self.expired.push(edge.expired);
     }
+}
+
+/// Place of an edge's type in a record.
+fn place(edge: &EdgeVersion) -> u32 {
+    let place = EDGE_KINDS.iter().position(|kind| *kind == edge.kind);
+    place.unwrap_or_default() as u32
 }
 
 /// Edges of rows in the order of the image.
@@ -46,14 +55,17 @@ pub(super) fn put_edges<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     };
     let (mut offsets, mut records) = (vec![0_u32], Vec::<Record>::with_capacity(edges));
     let mut extras = Extras::default();
-    let mut counts = vec![0_u32; rows.count() + others.len() + 1];
+    let (mut ids, nodes) = (
+        Vec::<Id>::with_capacity(rows.count()),
+        rows.count() + others.len(),
+    );
     for (source, row) in rows.iter().enumerate() {
+        ids.push(row.id);
         let mut own: Vec<&EdgeVersion> = row.edges.iter().collect();
-        own.sort_unstable_by_key(|edge| edge.id);
+        own.sort_unstable_by_key(|edge| (place(edge), edge.id));
         for edge in own {
             let end = end_of(&edge.end);
-            let kind = EDGE_KINDS.iter().position(|kind| *kind == edge.kind);
-            let mut start = source as u32 | (kind.unwrap_or_default() as u32) << KIND_SHIFT;
+            let mut start = source as u32 | place(edge) << KIND_SHIFT;
             let value = plain_value(edge, row.times[2]).unwrap_or_else(|| {
                 start |= EXTRA;
                 extras.push(records.len(), edge);
@@ -65,11 +77,13 @@ pub(super) fn put_edges<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
             record[24..28].copy_from_slice(&(end as u32).to_le_bytes());
             record[28..].copy_from_slice(&start.to_le_bytes());
             records.push(record);
-            counts[end + 1] += 1;
         }
         offsets.push(records.len() as u32);
     }
-    put_incoming(columns, counts, &records);
+    put_incoming(columns, nodes, &records);
+    put_ways(columns, nodes, &records, |node| {
+        ids.get(node).unwrap_or_else(|| &others[node - ids.len()])
+    });
     columns.put(S::EdgeOffsets, &offsets);
     columns.put(S::Edges, &records);
     columns.put(S::ExtraEdges, &extras.numbers);
@@ -79,20 +93,66 @@ pub(super) fn put_edges<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     columns.put(S::OtherIds, &others);
 }
 
-/// `counts`: one more than the edges that end before each node.
-fn put_incoming(columns: &mut Columns, mut counts: Vec<u32>, records: &[Record]) {
-    for i in 1..counts.len() {
-        counts[i] += counts[i - 1];
+/// Values by node, those of a node in the order given: (offsets, values).
+fn by_node<T: Copy + Default>(
+    nodes: usize,
+    values: impl Iterator<Item = (usize, T)> + Clone,
+) -> (Vec<u32>, Vec<T>) {
+    let mut offsets = vec![0_u32; nodes + 1];
+    for (node, _) in values.clone() {
+        offsets[node + 1] += 1;
     }
-    let mut next = counts.clone();
-    let mut incoming = vec![0_u32; records.len()];
-    for (number, record) in records.iter().enumerate() {
-        let end = crate::segment::unpack(record).2 as usize;
-        incoming[next[end] as usize] = number as u32;
-        next[end] += 1;
+    for i in 1..offsets.len() {
+        offsets[i] += offsets[i - 1];
     }
-    columns.put(Section::IncomingOffsets, &counts);
+    let mut next = offsets.clone();
+    let mut sorted = vec![T::default(); offsets[nodes] as usize];
+    for (node, value) in values {
+        sorted[next[node] as usize] = value;
+        next[node] += 1;
+    }
+    (offsets, sorted)
+}
+
+/// (number, start, end) of the edges that are RELATED, or of the others.
+fn ends(records: &[Record], related: bool) -> impl Iterator<Item = (u32, usize, usize)> + Clone {
+    (0..)
+        .zip(records)
+        .filter(move |(_, record)| is_related(record) == related)
+        .map(|(number, record)| {
+            let (_, _, end, start) = unpack(record);
+            (number, (start & SOURCE_MASK) as usize, end as usize)
+        })
+}
+
+fn put_incoming(columns: &mut Columns, nodes: usize, records: &[Record]) {
+    let ends = ends(records, false).map(|(number, _, end)| (end, number));
+    let (offsets, incoming) = by_node(nodes, ends);
+    columns.put(Section::IncomingOffsets, &offsets);
     columns.put(Section::Incoming, &incoming);
+}
+
+fn put_ways<'i>(
+    columns: &mut Columns,
+    nodes: usize,
+    records: &[Record],
+    id_of: impl Fn(usize) -> &'i Id,
+) {
+    let both = ends(records, true).flat_map(|(number, start, end)| {
+        let back = (end, [start as u32, number]);
+        let ways = [Some((start, [end as u32, number])), Some(back)];
+        // An edge of a node to itself is one way.
+        ways.into_iter()
+            .take(if start == end { 1 } else { 2 })
+            .flatten()
+    });
+    let (offsets, mut ways) = by_node(nodes, both);
+    for pair in offsets.windows(2) {
+        let list = &mut ways[pair[0] as usize..pair[1] as usize];
+        list.sort_unstable_by(|a, b| way_order(records, a, b, &id_of));
+    }
+    columns.put(Section::WayOffsets, &offsets);
+    columns.put(Section::Ways, &ways);
 }
 
 /// Names of entities, by provisional string numbers.

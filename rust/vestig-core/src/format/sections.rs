@@ -97,7 +97,7 @@ pub enum Section {
     QuestionOffsets,
     /// f32, `lanes` a question: unit vector, zero-padded.
     QuestionVectors,
-    /// u32, rows + 1: edges by the row where they start.
+    /// u32, rows + 1: edges by the row where they start, by the place of their type, then id.
     EdgeOffsets,
     /// 32 bytes an edge: id; f64 value; u32 end (a row, or rows + position in `OtherIds`); u32
     /// start row with the type's place in bits 28-29 and bit 30 for "stands in `ExtraEdges`".
@@ -112,7 +112,7 @@ pub enum Section {
     ExtraExpired,
     /// 16 bytes: ends that are no row of this segment, ascending.
     OtherIds,
-    /// u32, rows + others + 1: edges by the node where they end.
+    /// u32, rows + others + 1: edges but RELATED by the node where they end.
     IncomingOffsets,
     /// u32: edge numbers, ascending per node.
     Incoming,
@@ -134,10 +134,15 @@ pub enum Section {
     PieceScales,
     /// i8, 64 a word piece.
     PieceCodes,
+    /// u32, rows + others + 1: RELATED edges by the nodes at both ends.
+    WayOffsets,
+    /// u32 pairs: the other end as in `Edges` and the number of the edge, in way order per node:
+    /// weight descending, id of the other end, id and number of the edge.
+    Ways,
 }
 
 /// Number of sections of a segment.
-pub const SECTIONS: usize = 64;
+pub const SECTIONS: usize = 66;
 
 /// Name and element width in bytes of every section, in file order. The width of `Vectors`,
 /// `Codes` and `QuestionVectors` is that of one lane.
@@ -206,4 +211,6 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("piece_ids", 4),
     ("piece_scales", 4),
     ("piece_codes", 64),
+    ("way_offsets", 4),
+    ("ways", 8),
 ];

@@ -1,15 +1,34 @@
 //! Random numbers of the walk: a pure function of seed, start and edge.
 
+use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
 
 /// Name of the generator; another one would change every recorded walk.
 const NAME: &[u8] = b"vestig-walk-1";
-/// Largest id in text form: a prefix of at most 6 bytes and 36 of a UUID.
+/// Largest id in text form: a prefix of at most 20 bytes and 36 of a UUID.
 const NAME_BYTES: usize = 64;
+/// Bytes of a UUID as text.
+const UUID: usize = 36;
+/// Bytes of a block of SHA-256.
+const BLOCK: usize = 64;
+/// Most blocks of a number: less than one of the start, two names and the padding.
+const BLOCKS: usize = 4;
+/// The initial state of SHA-256 (FIPS 180-4, 5.3.3).
+const INITIAL: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
 
 /// An id in text form, without allocation.
 #[derive(Debug, Clone, Copy)]
 pub struct Name {
+    /// Zeros after the text.
     bytes: [u8; NAME_BYTES],
     length: usize,
 }
@@ -17,23 +36,26 @@ pub struct Name {
 impl Name {
     /// `prefix_8-4-4-4-12` of 16 bytes; `prefix` has at most 20 bytes.
     #[must_use]
+    #[inline(always)]
     pub fn of(prefix: &str, id: &[u8; 16]) -> Self {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut digits = [0; 32];
+        let (quarters, _) = id.as_chunks::<4>();
+        for (quarter, eight) in quarters.iter().zip(digits.as_chunks_mut::<8>().0) {
+            *eight = hex(u32::from_be_bytes(*quarter));
+        }
+        let mut uuid = [b'-'; UUID];
+        uuid[..8].copy_from_slice(&digits[..8]);
+        uuid[9..13].copy_from_slice(&digits[8..12]);
+        uuid[14..18].copy_from_slice(&digits[12..16]);
+        uuid[19..23].copy_from_slice(&digits[16..20]);
+        uuid[24..].copy_from_slice(&digits[20..]);
         let mut name = Self {
             bytes: [0; NAME_BYTES],
             length: 0,
         };
         name.push(prefix.as_bytes());
         name.push(b"_");
-        for (i, byte) in id.iter().enumerate() {
-            if matches!(i, 4 | 6 | 8 | 10) {
-                name.push(b"-");
-            }
-            name.push(&[
-                DIGITS[usize::from(byte >> 4)],
-                DIGITS[usize::from(byte & 15)],
-            ]);
-        }
+        name.push(&uuid);
         name
     }
 
@@ -48,7 +70,7 @@ impl Name {
         name
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, more: &[u8]) {
         self.bytes[self.length..self.length + more.len()].copy_from_slice(more);
         self.length += more.len();
@@ -56,56 +78,111 @@ impl Name {
 
     /// The text.
     #[must_use]
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 }
 
+/// Eight digits, two a byte, all at once.
+#[inline(always)]
+fn hex(four: u32) -> [u8; 8] {
+    let mut digits = u64::from(four);
+    digits = (digits | digits << 16) & 0x0000_ffff_0000_ffff;
+    digits = (digits | digits << 8) & 0x00ff_00ff_00ff_00ff;
+    digits = (digits | digits << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // 1 in every byte that is above 9: the letters stand 39 places behind the digits' end.
+    let letters = (digits + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
+    (digits + 0x3030_3030_3030_3030 + letters * 39).to_be_bytes()
+}
+
 /// The numbers of one start node: what is common to all of its edges is hashed once.
 #[derive(Clone)]
-pub struct Dice(Sha256);
+pub struct Dice {
+    /// After the whole blocks of seed and start.
+    state: [u32; 8],
+    /// What of seed and start fills no block.
+    rest: [u8; BLOCK],
+    rest_length: usize,
+    /// Bytes of seed and start.
+    length: usize,
+}
 
 impl Dice {
     /// Seed 0 … 2⁵³ − 1, and the id of the start as text.
     #[must_use]
     pub fn new(seed: u64, start: &[u8]) -> Self {
-        let mut state = Sha256::new();
-        state.update(NAME);
-        state.update([0]);
-        let mut digits = [0_u8; 20];
-        state.update(decimal(seed, &mut digits));
-        state.update([0]);
-        state.update(start);
-        state.update([0]);
-        Self(state)
+        let common = common(seed, start);
+        let (blocks, rest) = common.as_chunks::<BLOCK>();
+        let mut dice = Self {
+            state: INITIAL,
+            rest: [0; BLOCK],
+            rest_length: rest.len(),
+            length: common.len(),
+        };
+        compress256(&mut dice.state, blocks);
+        dice.rest[..rest.len()].copy_from_slice(rest);
+        dice
     }
 
     /// u of an edge, or of a step over two edges: in [0, 1), a multiple of 2⁻⁵³.
     #[must_use]
-    pub fn uniform(&self, edge: &[u8], second: Option<&[u8]>) -> f64 {
-        let mut state = self.0.clone();
-        state.update(edge);
+    #[inline]
+    pub fn uniform(&self, edge: &Name, second: Option<&Name>) -> f64 {
+        let mut blocks = [[0; BLOCK]; BLOCKS];
+        blocks[0] = self.rest;
+        let bytes = blocks.as_flattened_mut();
+        let mut used = self.rest_length;
+        // Whole names, for a length known beforehand is copied at once; zeros may follow.
+        let mut put = |name: &Name| {
+            bytes[used..used + NAME_BYTES].copy_from_slice(&name.bytes);
+            used += name.length;
+        };
+        put(edge);
         if let Some(second) = second {
-            state.update(b"|");
-            state.update(second);
+            put(&Name::text("|"));
+            put(second);
         }
-        let digest = state.finalize();
-        let mut first = [0; 8];
-        first.copy_from_slice(&digest[..8]);
-        (u64::from_be_bytes(first) >> 11) as f64 / (1_u64 << 53) as f64
+        let bits = 8 * (self.length - self.rest_length + used) as u64;
+        bytes[used] = 0x80;
+        // One byte of the mark and eight of the length are always part of the message.
+        let count = (used + 9).div_ceil(BLOCK);
+        bytes[count * BLOCK - 8..count * BLOCK].copy_from_slice(&bits.to_be_bytes());
+        let mut state = self.state;
+        compress256(&mut state, &blocks[..count]);
+        fraction(u64::from(state[0]) << 32 | u64::from(state[1]))
     }
 }
 
-fn decimal(mut n: u64, digits: &mut [u8; 20]) -> &[u8] {
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (n % 10) as u8;
-        n /= 10;
-        if n == 0 {
-            return &digits[at..];
-        }
-    }
+fn fraction(first: u64) -> f64 {
+    (first >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// The definition: u of a seed, a start and an edge, or of two edges joined by `|`.
+#[must_use]
+pub fn uniform(seed: u64, start: &[u8], edge: &[u8]) -> f64 {
+    let mut whole = Sha256::new();
+    whole.update(common(seed, start));
+    whole.update(edge);
+    let digest = whole.finalize();
+    fraction(
+        digest
+            .iter()
+            .take(8)
+            .fold(0, |first, byte| first << 8 | u64::from(*byte)),
+    )
+}
+
+fn common(seed: u64, start: &[u8]) -> Vec<u8> {
+    [
+        NAME,
+        b"\0",
+        seed.to_string().as_bytes(),
+        b"\0",
+        start,
+        b"\0",
+    ]
+    .concat()
 }
 
 #[cfg(test)]
@@ -113,7 +190,7 @@ mod tests {
     use super::*;
 
     fn u(seed: u64, edge: &str) -> f64 {
-        Dice::new(seed, b"mem_s").uniform(edge.as_bytes(), None)
+        Dice::new(seed, b"mem_s").uniform(&Name::text(edge), None)
     }
 
     #[test]
@@ -138,9 +215,26 @@ mod tests {
     #[test]
     fn a_step_over_two_edges_joins_their_names() {
         let dice = Dice::new(9_007_199_254_740_991, b"mem_s");
-        let joined = dice.uniform(b"edge_1|edge_2", None);
-        assert_eq!(dice.uniform(b"edge_1", Some(b"edge_2")), joined);
-        assert_ne!(dice.uniform(b"edge_2", Some(b"edge_1")), joined);
+        let [joined, one, two] = ["edge_1|edge_2", "edge_1", "edge_2"].map(Name::text);
+        let wanted = dice.uniform(&joined, None);
+        assert_eq!(dice.uniform(&one, Some(&two)), wanted);
+        assert_ne!(dice.uniform(&two, Some(&one)), wanted);
+    }
+
+    #[test]
+    fn numbers_are_sha_256_at_every_length_r11() {
+        let name = "x".repeat(NAME_BYTES);
+        for (seed, length) in (0..16).flat_map(|e| (0..=64).map(move |n| (10_u64.pow(e), n))) {
+            let (edge, second) = name.split_at(length);
+            for second in [None, Some(second)] {
+                let start = [b's'].repeat(length);
+                let dice = Dice::new(seed, &start);
+                let found = dice.uniform(&Name::text(edge), second.map(Name::text).as_ref());
+                let joined = second.map_or(edge.to_owned(), |second| format!("{edge}|{second}"));
+                let wanted = uniform(seed, &start, joined.as_bytes());
+                assert_eq!(found.to_bits(), wanted.to_bits(), "{seed} {length}");
+            }
+        }
     }
 
     #[test]
@@ -148,6 +242,9 @@ mod tests {
         let id: [u8; 16] = std::array::from_fn(|i| i as u8 * 17);
         let name = Name::of("edge", &id);
         assert_eq!(name.bytes(), b"edge_00112233-4455-6677-8899-aabbccddeeff");
+        let id: [u8; 16] = std::array::from_fn(|i| 16 * (15 - i as u8) + i as u8);
+        let name = Name::of("ent", &id);
+        assert_eq!(name.bytes(), b"ent_f0e1d2c3-b4a5-9687-7869-5a4b3c2d1e0f");
         assert_eq!(Name::text("mem_s").bytes(), b"mem_s");
     }
 }

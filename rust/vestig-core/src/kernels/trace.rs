@@ -193,6 +193,17 @@ impl TraceParams {
         }
     }
 
+    /// Whether a fact of that stability may weigh less or more with its age (T-09).
+    #[inline]
+    pub fn ages(&self, stability: Stability) -> bool {
+        self.temporal_decay_enabled
+            && match stability {
+                Stability::Static => self.static_boost != 1.0,
+                Stability::Unknown => false,
+                Stability::Dynamic | Stability::Ephemeral => true,
+            }
+    }
+
     /// Factor of a fact of that stability that began at `valid_from_us` (T-09).
     pub fn confidence(&self, stability: Stability, valid_from_us: i64, query_time_us: i64) -> f64 {
         let age = days_between(valid_from_us, query_time_us);
@@ -280,7 +291,13 @@ pub fn tracerank(
     );
     scratch.sort_unstable_by_key(|e| Reverse((e.occurred_us, e.seq, e.row, e.kind)));
     let trace = trace_sum(scratch, query_time_us, params);
-    let basic = 1.0 + params.k * math::ln(1.0 + trace);
+    // ln 1 is 0: what most memories of a walk have.
+    let logarithm = if trace == 0.0 {
+        0.0
+    } else {
+        math::ln(1.0 + trace)
+    };
+    let basic = 1.0 + params.k * logarithm;
     let connectivity = params.connectivity(subject.connectivity_n);
     let confidence = params.confidence(subject.stability, subject.valid_from_us, query_time_us);
     let unclipped = basic * connectivity * confidence;

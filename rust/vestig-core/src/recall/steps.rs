@@ -26,27 +26,24 @@ impl<'a> Steps<'a> {
         Self(Net::new(snapshot, filter, bits, total, (trace, query_time)))
     }
 
-    fn numbers(&self, ids: impl Iterator<Item = Id>) -> Vec<u32> {
-        ids.filter_map(|id| Some(self.0.number(self.0.locate(&id)?)))
-            .collect()
+    /// Where these memories and entities are; unknown ones are left out.
+    #[must_use]
+    pub fn nodes(&self, ids: &[Id]) -> Vec<u32> {
+        let found = |id| Some(self.0.number(self.0.locate(id)?));
+        ids.iter().filter_map(found).collect()
     }
 
     /// R-10 from these memories: (admitted, drawn).
-    pub fn walk(&mut self, starts: &[Id], seed: u64, traversal: &Traversal) -> (usize, usize) {
-        let starts = self.numbers(starts.iter().copied());
+    pub fn walk(&mut self, starts: &[u32], seed: u64, traversal: &Traversal) -> (usize, usize) {
         self.0.set_max_entity_degree(traversal.max_entity_degree);
         let cap = traversal.max_nodes.max(starts.len());
-        let (walked, drawn) = walk(&mut self.0, &starts, seed, &traversal.params(cap));
+        let (walked, drawn) = walk(&mut self.0, starts, seed, &traversal.params(cap));
         (walked.len(), drawn)
     }
 
     /// Q-04 from these memories with their L₁, and these entities: (memories reached, pushes).
-    pub fn walk_entities(&mut self, starts: &[(Id, f64)], entities: &[Id]) -> (usize, usize) {
-        let numbers = self.numbers(starts.iter().map(|(id, _)| *id));
-        let levels = starts.iter().map(|(_, level)| *level);
-        let starts: Vec<(u32, f64)> = numbers.into_iter().zip(levels).collect();
-        let entities = self.numbers(entities.iter().copied());
-        let ranks = self.0.entity_walk(&starts, &entities);
+    pub fn walk_entities(&mut self, starts: &[(u32, f64)], entities: &[u32]) -> (usize, usize) {
+        let ranks = self.0.entity_walk(starts, entities);
         (ranks.memories.len(), ranks.pushes)
     }
 }

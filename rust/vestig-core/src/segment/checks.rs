@@ -1,9 +1,6 @@
 //! Everything that accessors and kernels rely on, checked once per image.
 
-use super::nodes::SOURCE_MASK;
-use super::{
-    CODE_LIMITS, EXTRA, FEATURES_END, Id, KIND_ENTITY, NO_STRING, Record, Segment, unpack,
-};
+use super::{CODE_LIMITS, FEATURES_END, Id, KIND_ENTITY, NO_STRING, Segment};
 use crate::format::{Damage, SECTION_TABLE, Section, damaged};
 use crate::pieces::{PIECES_MAX, is_scale};
 
@@ -17,7 +14,7 @@ impl Segment {
         Ok((length / width) as usize)
     }
 
-    fn expect(&self, section: Section, expected: usize) -> Result<(), Damage> {
+    pub(super) fn expect(&self, section: Section, expected: usize) -> Result<(), Damage> {
         let found = self.count(section)?;
         if found != expected {
             let name = SECTION_TABLE[section as usize].0;
@@ -87,9 +84,9 @@ impl Segment {
         let pieces = self.count(S::PieceIds)?;
         self.expect(S::PieceScales, pieces)?;
         self.expect(S::PieceCodes, pieces)?;
-        let edges = self.count(S::Edges)?;
-        self.expect(S::Incoming, edges)?;
-        self.expect(S::IncomingOffsets, rows + self.count(S::OtherIds)? + 1)?;
+        let nodes = rows + self.count(S::OtherIds)?;
+        self.expect(S::IncomingOffsets, nodes + 1)?;
+        self.expect(S::WayOffsets, nodes + 1)?;
         self.expect(S::NameOrder, self.count(S::Names)?)?;
         if !self.count(S::QuestionVectors)?.is_multiple_of(self.lanes) {
             return damaged("section question_vectors has a part of a vector");
@@ -102,6 +99,9 @@ impl Segment {
             S::NameOffsets,
             S::StringOffsets,
             S::TermOffsets,
+            S::Edges,
+            S::Incoming,
+            S::Ways,
         ] {
             self.count(section)?;
         }
@@ -258,55 +258,6 @@ impl Segment {
         Ok(())
     }
 
-    pub(super) fn check_edges(&self) -> Result<(), Damage> {
-        use Section as S;
-        let records = self.column::<Record>(S::Edges);
-        let wide = |section| self.column::<u32>(section).iter().map(|o| u64::from(*o));
-        check_offsets(wide(S::EdgeOffsets), records.len(), "edges")?;
-        check_offsets(wide(S::IncomingOffsets), records.len(), "incoming")?;
-        let others = self.column::<Id>(S::OtherIds);
-        if others.windows(2).any(|pair| pair[0] >= pair[1]) {
-            return damaged("other_ids do not ascend");
-        }
-        let extras = self.column::<u32>(S::ExtraEdges);
-        let mut extra = extras.iter();
-        let offsets = self.column::<u32>(S::EdgeOffsets);
-        let nodes = self.rows() + others.len();
-        for (row, pair) in offsets.windows(2).enumerate() {
-            for number in pair[0]..pair[1] {
-                let (_, value, end, start) = unpack(&records[number as usize]);
-                let flagged = start & EXTRA != 0;
-                if (start & SOURCE_MASK) as usize != row || end as usize >= nodes {
-                    return damaged("an edge has an unknown end");
-                }
-                if flagged && extra.next() != Some(&number) {
-                    return damaged("extra_edges do not name the flagged edges");
-                }
-                // Only a null confidence of a plain record is no number.
-                let plain_mention = !flagged && start >> super::KIND_SHIFT & 3 == 0;
-                if !(value >= 0.0 && value.is_finite() || plain_mention && value.is_nan()) {
-                    return damaged("an edge has a weight that is no weight");
-                }
-            }
-        }
-        if extra.next().is_some() {
-            return damaged("extra_edges name edges without the flag");
-        }
-        let incoming = self.column::<u32>(S::Incoming);
-        let offsets = self.column::<u32>(S::IncomingOffsets);
-        for (node, pair) in offsets.windows(2).enumerate() {
-            let list = &incoming[pair[0] as usize..pair[1] as usize];
-            let ends_here = |number: &u32| {
-                let record = records.get(*number as usize);
-                record.is_some_and(|record| unpack(record).2 as usize == node)
-            };
-            if !list.iter().all(ends_here) || list.windows(2).any(|pair| pair[0] >= pair[1]) {
-                return damaged("incoming does not sort the edges by their ends");
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn check_names(&self) -> Result<(), Damage> {
         use Section as S;
         self.expect(S::NameOffsets, self.rows() - self.memory_rows + 1)?;
@@ -331,7 +282,7 @@ impl Segment {
 }
 
 /// Offsets begin at 0, never fall and end at the number of values.
-fn check_offsets(
+pub(super) fn check_offsets(
     offsets: impl Iterator<Item = u64>,
     values: usize,
     name: &str,

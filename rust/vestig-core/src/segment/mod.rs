@@ -7,13 +7,19 @@ use std::sync::OnceLock;
 mod checks;
 mod conversations;
 mod counts;
+mod edge_checks;
+mod events;
 mod nodes;
 mod texts;
 
 pub(crate) use conversations::{Conversations, SessionKey};
 pub(crate) use counts::MentionCounts;
+pub use events::EventRow;
 pub use nodes::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
-pub(crate) use nodes::{EXTRA, KIND_SHIFT, Record, SOURCE_MASK, SUMMARIZES, plain_value, unpack};
+pub(crate) use nodes::{
+    EXTRA, KIND_SHIFT, Record, SOURCE_MASK, SUMMARIZES, Way, is_related, kind_of, plain_value,
+    unpack, way_order,
+};
 
 use crate::format::{self, Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
 use crate::map::{Plain, Region, cast};
@@ -86,21 +92,6 @@ impl Attributes {
     }
 }
 
-/// One entry of the event log as ranking needs it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EventRow {
-    /// Position in EventType.
-    pub kind: u8,
-    /// µs since the epoch.
-    pub occurred: i64,
-    /// µs since the epoch.
-    pub recorded: i64,
-    /// Ledger transaction.
-    pub seq: i64,
-    /// Row number inside it.
-    pub row: i64,
-}
-
 /// Row versions of one image, sorted by (seq, id), never changed.
 pub struct Segment {
     region: Region,
@@ -159,6 +150,7 @@ impl Segment {
         segment.check_lists()?;
         segment.check_postings()?;
         segment.check_edges()?;
+        segment.check_ends()?;
         segment.check_names()?;
         segment.check_pieces()?;
         let mut embedded = vec![0; segment.rows().div_ceil(64)];

@@ -1,9 +1,12 @@
 //! What links a row to others: edges, names, questions, windows (D-02, D-03).
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::{EventRow, Id, NO_TIME, Segment};
+use super::{Id, NO_TIME, Segment};
 use crate::format::Section;
+use crate::kernels::select::descending;
+use crate::map::fetch;
 
 /// Codes of the edge types that are walked, by their place in an edge record: MENTIONS, RELATED,
 /// SUMMARIZES, RELATION.
@@ -97,6 +100,36 @@ pub(crate) fn unpack(record: &Record) -> (Id, f64, u32, u32) {
     (id, f64::from_le_bytes(value), numbers.0, numbers.1)
 }
 
+/// Code of the type that the last number of a record names.
+#[inline]
+pub(crate) fn kind_of(start: u32) -> u8 {
+    EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize]
+}
+
+/// Whether an edge is read by the ways of both its ends.
+#[inline]
+pub(crate) fn is_related(record: &Record) -> bool {
+    kind_of(unpack(record).3) == RELATED
+}
+
+/// One end of a RELATED edge: where the other end is, and the number of the edge.
+pub(crate) type Way = [u32; 2];
+
+/// Weight descending, id of the other end, id and number of the edge.
+pub(crate) fn way_order<'i>(
+    records: &[Record],
+    a: &Way,
+    b: &Way,
+    id_of: impl Fn(usize) -> &'i Id,
+) -> Ordering {
+    let [(a_id, a_weight, ..), (b_id, b_weight, ..)] =
+        [a, b].map(|way| unpack(&records[way[1] as usize]));
+    descending(a_weight, b_weight)
+        .then_with(|| id_of(a[0] as usize).cmp(id_of(b[0] as usize)))
+        .then_with(|| a_id.cmp(&b_id))
+        .then_with(|| a[1].cmp(&b[1]))
+}
+
 /// What a record says without an entry in `ExtraEdges`: (weight, confidence) of its value.
 #[inline]
 fn plain(kind: u8, value: f64) -> (f64, Option<f64>) {
@@ -165,7 +198,7 @@ impl Segment {
             .map_or(0, |count| *count as usize)
     }
 
-    /// Numbers of the edges that start at a row, by id.
+    /// Numbers of the edges that start at a row, by the place of their type, then id.
     #[must_use]
     pub fn edges(&self, row: usize) -> Range<usize> {
         self.span(Section::EdgeOffsets, row)
@@ -191,7 +224,7 @@ impl Segment {
     #[inline]
     pub(crate) fn plain_edge(&self, number: usize) -> EdgeRow {
         let (id, value, end, start) = unpack(&self.column::<Record>(Section::Edges)[number]);
-        let kind = EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize];
+        let kind = kind_of(start);
         let target = if (end as usize) < self.rows() {
             Target::Row(end as usize)
         } else {
@@ -247,7 +280,7 @@ impl Segment {
         }
     }
 
-    /// Numbers of the edges that end at a row, masked starts included.
+    /// Numbers of the edges but RELATED that end at a row, masked starts included.
     #[must_use]
     pub fn incoming(&self, row: usize) -> &[u32] {
         self.list(Section::IncomingOffsets, Section::Incoming, row)
@@ -266,7 +299,7 @@ impl Segment {
             let mut starts = vec![0; (offsets[rows] - before) as usize];
             for record in self.column::<Record>(Section::Edges) {
                 let (_, _, end, start) = unpack(record);
-                if (first..rows).contains(&(end as usize)) {
+                if (first..rows).contains(&(end as usize)) && !is_related(record) {
                     let at = &mut next[end as usize - first];
                     starts[(*at - before) as usize] = start;
                     *at += 1;
@@ -277,22 +310,37 @@ impl Segment {
         &starts[(offsets[row] - before) as usize..(offsets[row + 1] - before) as usize]
     }
 
-    /// Numbers of the edges that end at a node that is no row of this segment.
-    #[must_use]
-    pub fn incoming_other(&self, id: &Id) -> &[u32] {
-        match self.column::<Id>(Section::OtherIds).binary_search(id) {
-            Ok(at) => self.incoming(self.rows() + at),
-            Err(_) => &[],
+    /// Asks memory for the first of `incoming_starts`, if they were gathered.
+    #[inline]
+    pub(crate) fn fetch_starts(&self, row: usize) {
+        let offsets = self.column::<u32>(Section::IncomingOffsets);
+        if let Some(starts) = self.starts.get() {
+            fetch(starts, (offsets[row] - offsets[self.memory_rows]) as usize);
         }
     }
 
-    /// Numbers of the edges that end at a node; `row`: where this segment holds it, if it does.
+    /// The place of a node in the lists by node: its row, or rows + its place among other ids.
+    #[must_use]
+    fn place(&self, row: Option<usize>, id: &Id) -> Option<usize> {
+        let others = || self.column::<Id>(Section::OtherIds).binary_search(id).ok();
+        row.or_else(|| Some(self.rows() + others()?))
+    }
+
+    /// Numbers of the edges but RELATED that end at a node; `row`: where this segment holds it, if
+    /// it does.
     #[must_use]
     pub fn incoming_at(&self, row: Option<usize>, id: &Id) -> &[u32] {
-        match row {
-            Some(row) => self.incoming(row),
-            None => self.incoming_other(id),
-        }
+        self.place(row, id)
+            .map_or(&[], |place| self.incoming(place))
+    }
+
+    /// RELATED edges with an end at a node, by either end, masked starts included: see
+    /// `Section::Ways`; `row` as in `incoming_at`.
+    #[must_use]
+    pub(crate) fn ways_at(&self, row: Option<usize>, id: &Id) -> &[Way] {
+        self.place(row, id).map_or(&[], |place| {
+            &self.column::<Way>(Section::Ways)[self.span(Section::WayOffsets, place)]
+        })
     }
 
     /// Names of an entity row, canonical first: string numbers of normal form and stored name.
@@ -315,17 +363,5 @@ impl Segment {
                 let entity = offsets.partition_point(|offset| offset <= at) - 1;
                 (self.memory_rows + entity, names[*at as usize][1])
             })
-    }
-
-    /// Events of a row.
-    pub fn events(&self, row: usize) -> impl Iterator<Item = EventRow> + '_ {
-        let offsets = self.column::<u32>(Section::EventOffsets);
-        (offsets[row] as usize..offsets[row + 1] as usize).map(|i| EventRow {
-            kind: self.column::<u8>(Section::EventTypes)[i],
-            occurred: self.column::<i64>(Section::EventOccurred)[i],
-            recorded: self.column::<i64>(Section::EventRecorded)[i],
-            seq: self.column::<i64>(Section::EventSeq)[i],
-            row: self.column::<i64>(Section::EventRow)[i],
-        })
     }
 }

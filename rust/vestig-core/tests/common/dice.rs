@@ -139,7 +139,7 @@ impl Dice {
     }
 }
 
-fn identity(dimensions: usize) -> Identity {
+pub fn identity(dimensions: usize) -> Identity {
     Identity {
         store_uuid: *b"0123456789abcdef",
         dimensions: dimensions as u32,

@@ -8,7 +8,7 @@ use super::math;
 
 mod numbers;
 
-use numbers::Numbers;
+use numbers::{Numbers, numbers, turn};
 
 /// Share of a residual that stays where it is pushed.
 pub const RESTART: f64 = 0.3;
@@ -21,6 +21,8 @@ const COMMON_SHARE: f64 = 0.1;
 const COMMON_LEAST: f64 = 3.0;
 /// Added to the distance from the weakest start, so that it starts too.
 const START_LEAST: f64 = 1e-6;
+/// Turns between asking for a node's lists and reading them.
+const AHEAD: usize = 4;
 /// Contrast of the signal.
 const CONTRAST: f64 = 1e4;
 
@@ -34,6 +36,8 @@ pub trait Mentions {
     fn degree(&mut self, entity: u32, most: usize) -> usize;
     /// Adds the distinct memories of an entity, any order.
     fn memories(&mut self, entity: u32, out: &mut Vec<u32>);
+    /// Told of nodes that are pushed soon; with `near`, at once. Nothing is read, memory is asked.
+    fn ahead(&self, _node: u32, _near: bool) {}
     /// Place of a node in the order of pushes: (seq, id).
     fn key(&self, node: u32) -> (i64, [u8; 16]);
 
@@ -130,9 +134,9 @@ pub fn entity_walk<M: Mentions>(
         ordered,
         common: mentions_max(memories_total),
         memories: Vec::new(),
-        memory_numbers: Numbers::default(),
+        memory_numbers: numbers(),
         entities: Vec::new(),
-        entity_numbers: Numbers::default(),
+        entity_numbers: numbers(),
         arena: Vec::new(),
         scratch: Vec::new(),
         turns: Vec::new(),
@@ -149,11 +153,6 @@ pub fn entity_walk<M: Mentions>(
         memories,
         pushes: walk.pushes,
     }
-}
-
-/// A node in its queue, then its number among the touched ones.
-fn turn(node: u32, number: u32) -> u64 {
-    u64::from(node) << 32 | u64::from(number)
 }
 
 /// Sorts turns by key.
@@ -208,17 +207,30 @@ impl<M: Mentions> Walk<'_, M> {
         while !self.memory_queue.is_empty() || !self.entity_queue.is_empty() {
             std::mem::swap(&mut memories, &mut self.memory_queue);
             sort(self.graph, self.ordered, &mut memories);
-            for turn in memories.drain(..) {
-                if !self.push_memory(turn as u32, threshold, pushes_max) {
+            for at in 0..memories.len() {
+                self.ask_ahead(&memories, at);
+                if !self.push_memory(memories[at] as u32, threshold, pushes_max) {
                     return;
                 }
             }
+            memories.clear();
             std::mem::swap(&mut entities, &mut self.entity_queue);
             sort(self.graph, self.ordered, &mut entities);
-            for turn in entities.drain(..) {
-                if !self.push_entity(turn as u32, threshold, pushes_max) {
+            for at in 0..entities.len() {
+                self.ask_ahead(&entities, at);
+                if !self.push_entity(entities[at] as u32, threshold, pushes_max) {
                     return;
                 }
+            }
+            entities.clear();
+        }
+    }
+
+    /// Asks for what the turns behind this one read.
+    fn ask_ahead(&self, turns: &[u64], at: usize) {
+        for (distance, near) in [(2 * AHEAD, false), (AHEAD, true)] {
+            if let Some(turn) = turns.get(at + distance) {
+                self.graph.ahead((turn >> 32) as u32, near);
             }
         }
     }

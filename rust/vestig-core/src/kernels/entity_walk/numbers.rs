@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+/// Memories and entities that most walks stay below, each.
+const TOUCHED: usize = 800;
+
 /// Node numbers are spread already: one multiplication is enough.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Spread(u64);
@@ -27,3 +30,13 @@ impl Hasher for Spread {
 
 /// Node → its number among the touched ones.
 pub(super) type Numbers = HashMap<u32, u32, BuildHasherDefault<Spread>>;
+
+/// Room for what most walks touch.
+pub(super) fn numbers() -> Numbers {
+    Numbers::with_capacity_and_hasher(TOUCHED, BuildHasherDefault::default())
+}
+
+/// A node in its queue, then its number among the touched ones.
+pub(super) fn turn(node: u32, number: u32) -> u64 {
+    u64::from(node) << 32 | u64::from(number)
+}

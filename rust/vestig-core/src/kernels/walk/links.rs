@@ -51,12 +51,15 @@ impl Hop {
 pub trait Links {
     /// Nodes are numbers below this.
     fn nodes(&self) -> usize;
-    /// Adds every RELATED edge of a memory, in both directions, any order.
-    fn related(&mut self, node: u32, out: &mut Vec<Hop>);
-    /// Adds every memory → entity → other memory over entities of few enough mentions.
+    /// Tells the RELATED edges of a memory, in both directions, by weight descending, then id of the
+    /// neighbour and of the edge, until the answer is false; of several edges between two memories
+    /// each is told. At most `most` neighbours are taken.
+    fn related(&mut self, node: u32, most: usize, sink: impl FnMut(Hop) -> bool);
+    /// Adds every memory → entity → other memory over entities of few enough mentions, any order.
     fn mentions(&mut self, node: u32, out: &mut Vec<Hop>);
-    /// Told which ways are tried next, for the graph to read ahead.
-    fn ahead(&self, _: &[Hop]) {}
+    /// Told of memories that may be walked from later; with `near`, from next. Nothing is read,
+    /// memory is asked.
+    fn ahead(&self, _node: u32, _near: bool) {}
     /// TraceRank of a memory.
     fn boost(&mut self, node: u32) -> f64;
     /// Id of a memory or entity.

@@ -4,52 +4,16 @@
 //! on ids, weights and boosts only, never on the order in which neighbours are given.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 
 use super::rng::Dice;
 use super::select::descending;
 
 mod links;
+mod queue;
+
+use queue::Queue;
 
 pub use links::{Hop, Links, NONE, Step, WalkParams, Walked};
-
-/// A chosen neighbour that waits.
-struct Offer {
-    walked: Walked,
-    id: [u8; 16],
-}
-
-impl Offer {
-    /// Strongest first; ties: start rank, id, then the earlier parent and the first way.
-    fn before(&self, other: &Self) -> Ordering {
-        let (a, b) = (&self.walked, &other.walked);
-        descending(a.signal, b.signal)
-            .then(a.start.cmp(&b.start))
-            .then(self.id.cmp(&other.id))
-            .then(a.parent.cmp(&b.parent))
-            .then(a.hops.cmp(&b.hops))
-    }
-}
-
-impl PartialEq for Offer {
-    fn eq(&self, other: &Self) -> bool {
-        self.before(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Offer {}
-
-impl PartialOrd for Offer {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Offer {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.before(self)
-    }
-}
 
 struct Walk<'a, L: Links> {
     links: &'a mut L,
@@ -59,6 +23,9 @@ struct Walk<'a, L: Links> {
     dice: Vec<Option<Dice>>,
     admitted: Vec<u64>,
     walked: Vec<Walked>,
+    /// Neighbours of the node that is expanded: one bit each, then cleared.
+    seen: Vec<u64>,
+    tried: Vec<u32>,
     found: Vec<Hop>,
     hops: Vec<Hop>,
     drawn: usize,
@@ -74,17 +41,20 @@ pub fn walk<L: Links>(
 ) -> (Vec<Walked>, usize) {
     let mut walk = Walk {
         admitted: vec![0; links.nodes().div_ceil(64)],
+        seen: vec![0; links.nodes().div_ceil(64)],
         links,
         params,
         seed,
         starts: starts.to_vec(),
         dice: vec![None; starts.len()],
         walked: Vec::new(),
+        tried: Vec::new(),
         found: Vec::new(),
         hops: Vec::new(),
         drawn: 0,
     };
     for (rank, node) in starts.iter().enumerate() {
+        walk.links.ahead(*node, false);
         walk.admit(Walked {
             node: *node,
             start: rank as u32,
@@ -108,7 +78,7 @@ impl<L: Links> Walk<'_, L> {
     }
 
     fn is_admitted(&self, node: u32) -> bool {
-        self.admitted[node as usize / 64] >> (node % 64) & 1 == 1
+        has(&self.admitted, node)
     }
 
     fn admit(&mut self, walked: Walked) -> u32 {
@@ -118,7 +88,7 @@ impl<L: Links> Walk<'_, L> {
     }
 
     fn best(&mut self) {
-        let mut queue: BinaryHeap<Offer> = BinaryHeap::new();
+        let mut queue = Queue::default();
         let mut next = 0;
         loop {
             if next < self.walked.len() && !self.full() {
@@ -126,23 +96,31 @@ impl<L: Links> Walk<'_, L> {
                 next += 1;
                 continue;
             }
-            let Some(offer) = queue.pop() else { return };
             if self.full() {
                 return;
             }
-            if !self.is_admitted(offer.walked.node) {
-                self.admit(offer.walked);
+            let links = &*self.links;
+            let Some(walked) = queue.pop(|a, b| stronger(links, a, b)) else {
+                return;
+            };
+            if !self.is_admitted(walked.node) {
+                self.admit(walked);
             }
         }
     }
 
-    fn expand(&mut self, parent: u32, queue: &mut BinaryHeap<Offer>) {
+    fn expand(&mut self, parent: u32, queue: &mut Queue<Walked>) {
         self.gather(parent);
         let hops = std::mem::take(&mut self.hops);
+        let after = self.walked.get(parent as usize + 1).or(queue.first());
+        if let Some(after) = after {
+            self.links.ahead(after.node, true);
+        }
         for hop in &hops {
             if let Some(walked) = self.choose(parent, hop) {
-                let id = self.links.id(walked.node);
-                queue.push(Offer { walked, id });
+                let links = &*self.links;
+                links.ahead(walked.node, false);
+                queue.push(walked, |a, b| stronger(links, a, b));
             }
         }
         self.hops = hops;
@@ -180,15 +158,14 @@ impl<L: Links> Walk<'_, L> {
             return Vec::new();
         }
         self.gather(parent);
-        let links = &*self.links;
-        self.hops.sort_unstable_by(|a, b| {
-            (a.mentions().cmp(&b.mentions())).then_with(|| way_order(links, a, b))
-        });
+        let (links, hops) = (&*self.links, &mut self.hops);
+        let related = hops.iter().take_while(|hop| !hop.mentions()).count();
+        hops[related..].sort_unstable_by(|a, b| way_order(links, a, b));
         self.hops.clone()
     }
 
-    /// The neighbours of a node that are tried, in any order: of each edge type the best
-    /// `max_edges`, without the admitted ones.
+    /// The neighbours of a node that are tried: of each edge type the best `max_edges`, without the
+    /// admitted ones; RELATED first, in order.
     fn gather(&mut self, parent: u32) {
         let (node, hops) = {
             let walked = &self.walked[parent as usize];
@@ -200,22 +177,41 @@ impl<L: Links> Walk<'_, L> {
             .max_hops
             .map_or(u32::MAX, |most| most.saturating_sub(hops));
         if self.params.related && reach >= 1 {
-            self.found.clear();
-            self.links.related(node, &mut self.found);
-            self.cut();
+            self.best_related(node);
         }
         if self.params.mentions && reach >= 2 {
             self.found.clear();
             self.links.mentions(node, &mut self.found);
             self.cut();
         }
-        let admitted = &self.admitted;
-        self.hops
-            .retain(|hop| admitted[hop.node as usize / 64] >> (hop.node % 64) & 1 == 0);
-        self.links.ahead(&self.hops);
     }
 
-    /// The first way to each neighbour; of these the first `max_edges` go to `hops`.
+    fn best_related(&mut self, node: u32) {
+        let most = self.params.max_edges;
+        if most == 0 {
+            return;
+        }
+        let (tried, hops) = (&mut self.tried, &mut self.hops);
+        let (seen, admitted) = (&mut self.seen, &self.admitted);
+        self.links.related(node, most, |hop| {
+            let (word, bit) = (hop.node as usize / 64, 1 << (hop.node % 64));
+            if seen[word] & bit != 0 {
+                return true;
+            }
+            seen[word] |= bit;
+            tried.push(hop.node);
+            if !has(admitted, hop.node) {
+                hops.push(hop);
+            }
+            tried.len() < most
+        });
+        for node in tried.drain(..) {
+            seen[node as usize / 64] = 0;
+        }
+    }
+
+    /// The first way to each neighbour; of these the first `max_edges` go to `hops`, without the
+    /// admitted ones.
     fn cut(&mut self) {
         let links = &*self.links;
         let found = &mut self.found;
@@ -228,7 +224,9 @@ impl<L: Links> Walk<'_, L> {
             found.select_nth_unstable_by(most, |a, b| way_order(links, a, b));
             found.truncate(most);
         }
-        self.hops.append(found);
+        let admitted = &self.admitted;
+        let fresh = |hop: &Hop| !has(admitted, hop.node);
+        self.hops.extend(found.drain(..).filter(fresh));
     }
 
     /// Step 3 and 4 of R-10: the offer, if the neighbour is chosen.
@@ -279,9 +277,9 @@ impl<L: Links> Walk<'_, L> {
         let first = links.edge_name(hop.edge);
         if hop.mentions() {
             let second = links.edge_name(hop.second);
-            dice.uniform(first.bytes(), Some(second.bytes()))
+            dice.uniform(&first, Some(&second))
         } else {
-            dice.uniform(first.bytes(), None)
+            dice.uniform(&first, None)
         }
     }
 }
@@ -294,31 +292,41 @@ fn normalised(weight: f64, theta: f64) -> f64 {
     ((weight - theta) / (1.0 - theta)).max(0.0)
 }
 
-/// RELATED: weight descending, then ids of neighbour and edge. MENTIONS: entity degree ascending,
-/// then ids of neighbour and entity, then the stronger confidences and the ids of the edges.
+/// Which of two offers is admitted first: the stronger one; ties: start rank, id, then the earlier
+/// parent and the first way.
+fn stronger<L: Links>(links: &L, a: &Walked, b: &Walked) -> bool {
+    let order = descending(a.signal, b.signal)
+        .then(a.start.cmp(&b.start))
+        .then_with(|| ids(links, a.node, b.node))
+        .then(a.parent.cmp(&b.parent))
+        .then(a.hops.cmp(&b.hops));
+    order == Ordering::Less
+}
+
+fn ids<L: Links>(links: &L, a: u32, b: u32) -> Ordering {
+    if a == b {
+        Ordering::Equal
+    } else {
+        links.id(a).cmp(&links.id(b))
+    }
+}
+
+/// MENTIONS by entity degree ascending, then ids of neighbour and entity, then the stronger
+/// confidences and the ids of the edges.
 fn way_order<L: Links>(links: &L, a: &Hop, b: &Hop) -> Ordering {
-    let ids = |x: u32, y: u32| {
-        if x == y {
-            Ordering::Equal
-        } else {
-            links.id(x).cmp(&links.id(y))
-        }
-    };
     let edges = || {
         (links.edge_id(a.edge).cmp(&links.edge_id(b.edge)))
             .then_with(|| links.edge_id(a.second).cmp(&links.edge_id(b.second)))
     };
-    if a.mentions() {
-        (a.degree.cmp(&b.degree))
-            .then_with(|| ids(a.node, b.node))
-            .then_with(|| ids(a.entity, b.entity))
-            .then_with(|| descending(a.weight, b.weight))
-            .then_with(edges)
-    } else {
-        descending(a.weight, b.weight)
-            .then_with(|| ids(a.node, b.node))
-            .then_with(|| links.edge_id(a.edge).cmp(&links.edge_id(b.edge)))
-    }
+    (a.degree.cmp(&b.degree))
+        .then_with(|| ids(links, a.node, b.node))
+        .then_with(|| ids(links, a.entity, b.entity))
+        .then_with(|| descending(a.weight, b.weight))
+        .then_with(edges)
+}
+
+fn has(bits: &[u64], node: u32) -> bool {
+    bits[node as usize / 64] >> (node % 64) & 1 == 1
 }
 
 fn has_repeats(hops: &[Hop]) -> bool {

@@ -5,36 +5,27 @@ use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::entity_walk::Mentions;
 use crate::kernels::walk::{Hop, Links};
-use crate::segment::{Id, MENTIONS, RELATED, Record, unpack};
-use crate::snapshot::has;
+use crate::segment::{Id, MENTIONS, unpack};
 
 impl Links for Net<'_> {
     fn nodes(&self) -> usize {
         self.offsets.last().map_or(0, |rows| *rows as usize)
     }
 
-    fn related(&mut self, node: u32, out: &mut Vec<Hop>) {
-        let at = self.node(node);
-        self.each_outgoing(at, RELATED, |number, edge, end| {
-            if self.is_eligible(end) {
-                let hop = Hop::related(self.number(end), edge.weight, handle(at.part, number));
-                out.push(hop);
-            }
-        });
-        self.each_incoming(at, RELATED, |part, number, edge| {
-            if has(&self.eligible[part as usize], edge.source) {
-                let other = self.offsets[part as usize] + edge.source as u32;
-                out.push(Hop::related(other, edge.weight, handle(part, number)));
-            }
-            true
-        });
+    fn related(&mut self, node: u32, most: usize, sink: impl FnMut(Hop) -> bool) {
+        self.each_way(self.node(node), most, sink);
     }
 
     fn mentions(&mut self, node: u32, out: &mut Vec<Hop>) {
         let at = self.node(node);
         let mut own: Vec<(Node, u64, f64)> = Vec::new();
-        self.each_outgoing(at, MENTIONS, |number, edge, end| {
-            own.push((end, handle(at.part, number), edge.confidence.unwrap_or(1.0)));
+        self.each_end(at, MENTIONS, |number, end| {
+            let edge = self.segment(at.part).edge(number);
+            own.push((
+                end,
+                handle(at.part, number as u32),
+                edge.confidence.unwrap_or(1.0),
+            ));
         });
         let mut mentioning = std::mem::take(&mut self.mentioning);
         for (entity, first, confidence) in own {
@@ -59,19 +50,9 @@ impl Links for Net<'_> {
         self.mentioning = mentioning;
     }
 
-    /// Whatever is read of a neighbour that is chosen from is asked of memory at once.
-    fn ahead(&self, hops: &[Hop]) {
-        let mut sum = 0_u64;
-        for hop in hops {
-            let at = self.node(hop.node);
-            let segment = self.segment(at.part);
-            let row = at.row as usize;
-            sum ^= u64::from(segment.column::<[u8; 8]>(Section::Attributes)[row][0]);
-            sum ^= segment.column::<i64>(Section::Valid)[row] as u64;
-            sum ^= u64::from(segment.column::<u32>(Section::EventOffsets)[row]);
-            sum ^= u64::from(segment.ids()[row][0]);
-        }
-        std::hint::black_box(sum);
+    fn ahead(&self, node: u32, near: bool) {
+        let at = self.node(node);
+        self.columns[at.part as usize].fetch_ways_of(at.row as usize, near);
     }
 
     fn boost(&mut self, node: u32) -> f64 {
@@ -79,16 +60,16 @@ impl Links for Net<'_> {
     }
 
     fn id(&self, node: u32) -> Id {
-        self.graph.id(self.node(node))
+        let at = self.node(node);
+        self.columns[at.part as usize].ids[at.row as usize]
     }
 
     fn edge_id(&self, edge: u64) -> Id {
         if edge == u64::MAX {
             return [0; 16];
         }
-        let segment = self.segment((edge >> 32) as u32);
-        let number = (edge & u64::from(u32::MAX)) as usize;
-        unpack(&segment.column::<Record>(Section::Edges)[number]).0
+        let records = self.columns[(edge >> 32) as usize].records;
+        unpack(&records[(edge & u64::from(u32::MAX)) as usize]).0
     }
 }
 
@@ -98,7 +79,7 @@ impl Mentions for Net<'_> {
     }
 
     fn entities(&mut self, memory: u32, out: &mut Vec<u32>) {
-        self.each_outgoing(self.node(memory), MENTIONS, |_, _, end| {
+        self.each_end(self.node(memory), MENTIONS, |_, end| {
             let number = self.number(end);
             if !out.contains(&number) && self.is_entity(end) {
                 out.push(number);
@@ -112,6 +93,11 @@ impl Mentions for Net<'_> {
 
     fn memories(&mut self, entity: u32, out: &mut Vec<u32>) {
         self.starts_of(self.node(entity), out);
+    }
+
+    fn ahead(&self, node: u32, near: bool) {
+        let at = self.node(node);
+        self.columns[at.part as usize].fetch_mentions(at.row as usize, near);
     }
 
     fn ordered(&self) -> bool {

@@ -6,9 +6,7 @@ use super::Net;
 use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::entity_walk::{PUSHES_MAX, Ranks, THRESHOLD, entity_walk};
-use crate::segment::{
-    EDGE_KINDS, EXTRA, KIND_SHIFT, MENTIONS, MentionCounts, SOURCE_MASK, Segment,
-};
+use crate::segment::{EXTRA, MENTIONS, MentionCounts, SOURCE_MASK, Segment, kind_of};
 use crate::snapshot::has;
 
 /// The row is an entity of the namespace that holds.
@@ -81,10 +79,7 @@ impl Net<'_> {
         let mut last = usize::MAX;
         for (at, start) in segment.incoming_starts(row).iter().enumerate() {
             let source = (start & SOURCE_MASK) as usize;
-            if source == last
-                || !has(eligible, source)
-                || EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize] != MENTIONS
-            {
+            if source == last || !has(eligible, source) || kind_of(*start) != MENTIONS {
                 continue;
             }
             let plain = start & EXTRA == 0 && !self.filter.past;
@@ -112,7 +107,7 @@ impl Net<'_> {
             return self.each_start_in(part, row, sink);
         }
         let mut last = usize::MAX;
-        for number in segment.incoming_other(&self.graph.id(entity)) {
+        for number in segment.incoming_at(None, &self.graph.id(entity)) {
             let edge = self.known_edge(segment, *number as usize, MENTIONS);
             let Some(source) = edge.map(|edge| edge.source) else {
                 continue;

@@ -2,23 +2,26 @@
 //!
 //! A node is numbered over all parts: the rows before its part, plus its row.
 
+mod columns;
 mod kernels;
 mod mentions;
 mod titles;
+mod ways;
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::eligible::Filter;
 use crate::format::Section;
 use crate::graph::{Graph, Node};
-use crate::kernels::trace::{
-    Stability, TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank,
-};
+use crate::kernels::trace::{TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank};
 use crate::segment::{
-    EDGE_KINDS, EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SHIFT, KIND_SUMMARY, MENTIONS, MentionCounts,
-    RELATED, Record, STATUS_ACTIVE, SUMMARIZES, Segment, unpack,
+    EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SUMMARY, MENTIONS, MentionCounts, RELATED, Record,
+    STATUS_ACTIVE, SUMMARIZES, Segment, kind_of, unpack,
 };
 use crate::snapshot::{Bits, Snapshot, has};
+use columns::Columns;
+use ways::Line;
 
 /// Records read ahead: as many as wait for memory at the same time, and some.
 const AHEAD: usize = 32;
@@ -34,6 +37,8 @@ pub(super) struct Net<'a> {
     /// Eligible rows of every part.
     eligible: Vec<Bits>,
     eligible_total: usize,
+    /// Of every part.
+    columns: Vec<Columns<'a>>,
     /// Rows before every part, and all rows.
     offsets: Vec<u32>,
     trace: &'a TraceParams,
@@ -41,6 +46,7 @@ pub(super) struct Net<'a> {
     max_entity_degree: usize,
     scratch: Vec<TraceEvent>,
     mentioning: Vec<(u32, u64, f64)>,
+    lines: Vec<Line<'a>>,
     /// Of every part; None = not counted.
     counts: Vec<Option<Arc<MentionCounts>>>,
     /// Node numbers ascend by (seq, id).
@@ -73,12 +79,14 @@ impl<'a> Net<'a> {
                 .collect(),
             eligible,
             eligible_total,
+            columns: snapshot.parts.iter().map(Columns::of).collect(),
             offsets,
             trace,
             query_time,
             max_entity_degree: usize::MAX,
             scratch: Vec::new(),
             mentioning: Vec::new(),
+            lines: Vec::new(),
             counts: vec![None; snapshot.parts.len()],
             ordered: false,
         }
@@ -149,7 +157,7 @@ impl<'a> Net<'a> {
     #[inline]
     fn known_edge(&self, segment: &Segment, number: usize, kind: u8) -> Option<EdgeRow> {
         let start = unpack(&segment.column::<Record>(Section::Edges)[number]).3;
-        if EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize] != kind {
+        if kind_of(start) != kind {
             return None;
         }
         if start & EXTRA == 0 && !self.filter.past {
@@ -158,17 +166,34 @@ impl<'a> Net<'a> {
         Some(segment.edge(number)).filter(|edge| self.graph.known(edge))
     }
 
-    /// Every known edge of a type that starts at a node and whose end counts.
-    fn each_outgoing(&self, node: Node, kind: u8, mut sink: impl FnMut(u32, &EdgeRow, Node)) {
-        let segment = self.segment(node.part);
-        for number in segment.edges(node.row as usize) {
-            let Some(edge) = self.known_edge(segment, number, kind) else {
+    /// Number and end of every known edge of a type that starts at a node and whose end counts.
+    #[inline]
+    fn each_end(&self, node: Node, kind: u8, mut sink: impl FnMut(usize, Node)) {
+        let (part, columns) = (node.part, &self.columns[node.part as usize]);
+        for number in columns.edges(node.row as usize) {
+            let (_, _, end, start) = unpack(&columns.records[number]);
+            match kind_of(start).cmp(&kind) {
+                Ordering::Less => continue,
+                Ordering::Equal => {}
+                Ordering::Greater => return, // they stand by type
+            }
+            if (start & EXTRA != 0 || self.filter.past) && !self.holds_then(part, number) {
                 continue;
-            };
-            if let Some(end) = self.graph.end(node.part as usize, &edge) {
-                sink(number as u32, &edge, end);
+            }
+            let row = end as usize;
+            if row < columns.ids.len() && has(columns.live, row) {
+                sink(number, Node { part, row: end });
+                continue;
+            }
+            let edge = self.segment(part).plain_edge(number);
+            if let Some(end) = self.graph.end(part as usize, &edge) {
+                sink(number, end);
             }
         }
+    }
+
+    fn holds_then(&self, part: u32, number: usize) -> bool {
+        self.graph.known(&self.segment(part).edge(number))
     }
 
     /// (memory, confidence) of every eligible memory that mentions an entity, memories ascending
@@ -186,7 +211,7 @@ impl<'a> Net<'a> {
     /// Entities that a memory mentions.
     pub(super) fn mentioned(&self, memory: Node) -> Vec<Id> {
         let mut found = Vec::new();
-        self.each_outgoing(memory, MENTIONS, |_, _, end| {
+        self.each_end(memory, MENTIONS, |_, end| {
             if self.is_entity(end) {
                 found.push(self.graph.id(end));
             }
@@ -197,7 +222,7 @@ impl<'a> Net<'a> {
     /// Eligible memories that a summary covers, ascending.
     pub(super) fn covered(&self, summary: Node) -> Vec<Node> {
         let mut found = Vec::new();
-        self.each_outgoing(summary, SUMMARIZES, |_, _, end| {
+        self.each_end(summary, SUMMARIZES, |_, end| {
             if self.is_eligible(end) {
                 found.push(end);
             }
@@ -209,15 +234,25 @@ impl<'a> Net<'a> {
 
     /// T-10: distinct active memories with a RELATED edge to this one.
     fn connections(&self, node: Node) -> u64 {
-        let (mut count, mut last) = (0, None);
-        self.each_incoming(node, RELATED, |part, _, edge| {
-            let source = Some((part, edge.source));
-            if source != last && self.is_active(part, edge.source) {
-                count += 1;
-                last = source;
+        let mut count = 0;
+        let mut sources: Vec<usize> = Vec::new();
+        for part in 0..self.columns.len() {
+            let segment = self.segment(part as u32);
+            let (ways, row) = self.graph.ways_in(part, node);
+            sources.clear();
+            for [other, number] in ways {
+                let edge = self.known_edge(segment, *number as usize, RELATED);
+                let comes =
+                    |edge: &EdgeRow| Some(edge.source) != row || row == Some(*other as usize);
+                sources.extend(edge.filter(comes).map(|edge| edge.source));
             }
-            true
-        });
+            sources.sort_unstable();
+            sources.dedup();
+            let active = sources
+                .iter()
+                .filter(|row| self.is_active(part as u32, **row));
+            count += active.count() as u64;
+        }
         count
     }
 
@@ -234,15 +269,21 @@ impl<'a> Net<'a> {
 
     /// T-07 … T-11 of a memory; summaries have none.
     pub(super) fn factors(&mut self, node: Node) -> TraceFactors {
-        let segment = self.segment(node.part);
+        let columns = &self.columns[node.part as usize];
         let row = node.row as usize;
-        let attributes = segment.attributes(row);
-        if attributes.kind == KIND_SUMMARY || !self.trace.enabled {
+        let (kind, stability) = columns.kind_and_stability(row);
+        if kind == KIND_SUMMARY || !self.trace.enabled {
             return TraceFactors::NONE;
         }
+        let ages = self.trace.ages(stability);
         let subject = TraceSubject {
-            valid_from_us: segment.column::<i64>(Section::Valid)[row],
-            stability: Stability::from_code(attributes.stability).unwrap_or(Stability::Unknown),
+            // What does not age is as if it began now.
+            valid_from_us: if ages {
+                columns.valid[row]
+            } else {
+                self.query_time
+            },
+            stability,
             connectivity_n: if self.trace.connectivity_enabled {
                 self.connections(node)
             } else {
@@ -250,7 +291,7 @@ impl<'a> Net<'a> {
             },
         };
         let filter = self.filter;
-        let known = segment
+        let known = columns
             .events(row)
             .filter(|event| !filter.past || event.recorded <= filter.known_at)
             .map(|e| TraceEvent {

@@ -8,7 +8,7 @@ impl Net<'_> {
     /// Entities that a memory mentions, each once.
     pub(in crate::recall) fn entities_of(&self, memory: Node) -> Vec<Node> {
         let mut found = Vec::new();
-        self.each_outgoing(memory, MENTIONS, |_, _, end| {
+        self.each_end(memory, MENTIONS, |_, end| {
             if !found.contains(&end) && self.is_entity(end) {
                 found.push(end);
             }

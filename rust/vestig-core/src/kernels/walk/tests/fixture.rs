@@ -48,17 +48,16 @@ impl Links for Fixture {
         64
     }
 
-    fn related(&mut self, node: u32, out: &mut Vec<Hop>) {
-        for (i, (a, b, weight)) in self.related.iter().enumerate() {
-            if *a == node {
-                out.push(Hop::related(*b, *weight, i as u64));
-            } else if *b == node {
-                out.push(Hop::related(*a, *weight, i as u64));
-            }
-        }
-        if self.reversed {
-            out.reverse();
-        }
+    fn related(&mut self, node: u32, _: usize, sink: impl FnMut(Hop) -> bool) {
+        let edges = self.related.iter().enumerate();
+        let mut found: Vec<Hop> = edges
+            .filter(|(_, (a, b, _))| *a == node || *b == node)
+            .map(|(i, (a, b, weight))| {
+                Hop::related(if *a == node { *b } else { *a }, *weight, i as u64)
+            })
+            .collect();
+        found.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.node.cmp(&b.node)));
+        let _ = found.into_iter().all(sink);
     }
 
     fn mentions(&mut self, node: u32, out: &mut Vec<Hop>) {

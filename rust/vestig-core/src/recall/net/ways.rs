@@ -1,0 +1,129 @@
+//! RELATED edges of a memory, strongest first.
+
+use std::cmp::Ordering;
+
+use super::{Net, handle};
+use crate::graph::Node;
+use crate::kernels::select::descending;
+use crate::kernels::walk::{Hop, Links};
+use crate::map::fetch;
+use crate::segment::{EXTRA, SOURCE_MASK, Way, unpack};
+use crate::snapshot::has;
+
+/// What is left of the ways of a node in one part, and the next that leads somewhere.
+pub(super) struct Line<'a> {
+    part: u32,
+    /// Row of the node there; its own edges count only where it lives.
+    row: u32,
+    own: bool,
+    rest: std::slice::Iter<'a, Way>,
+    next: Option<Hop>,
+}
+
+const NO_ROW: u32 = u32::MAX;
+
+impl<'a> Net<'a> {
+    /// Tells the ways of a memory in way order until `sink` says that it has enough; `most`: how
+    /// many it takes.
+    pub(super) fn each_way(&mut self, node: Node, most: usize, sink: impl FnMut(Hop) -> bool) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.clear();
+        self.merge_lines(&mut lines, node, most, sink);
+        self.lines = lines;
+    }
+
+    fn merge_lines(
+        &self,
+        lines: &mut Vec<Line<'a>>,
+        node: Node,
+        most: usize,
+        mut sink: impl FnMut(Hop) -> bool,
+    ) {
+        for part in 0..self.columns.len() {
+            let (ways, row) = self.graph.ways_in(part, node);
+            if ways.is_empty() {
+                continue;
+            }
+            self.fetch_ways(part, &ways[..most.min(ways.len())]);
+            let mut line = Line {
+                part: part as u32,
+                row: row.map_or(NO_ROW, |row| row as u32),
+                own: part == node.part as usize,
+                rest: ways.iter(),
+                next: None,
+            };
+            line.next = self.next_way(&mut line);
+            lines.push(line);
+        }
+        while let Some(at) = self.first(lines) {
+            let line = &mut lines[at];
+            let Some(hop) = line.next else { return };
+            if !sink(hop) {
+                return;
+            }
+            line.next = self.next_way(line);
+        }
+    }
+
+    fn first(&self, lines: &[Line<'a>]) -> Option<usize> {
+        if let [only] = lines {
+            return only.next.is_some().then_some(0);
+        }
+        let key = |at: &usize| lines[*at].next;
+        let known = (0..lines.len()).filter(|at| lines[*at].next.is_some());
+        known.min_by(|a, b| match (key(a), key(b)) {
+            (Some(a), Some(b)) => self.way_order(&a, &b),
+            _ => Ordering::Equal,
+        })
+    }
+
+    fn way_order(&self, a: &Hop, b: &Hop) -> Ordering {
+        descending(a.weight, b.weight)
+            .then_with(|| self.id(a.node).cmp(&self.id(b.node)))
+            .then_with(|| self.edge_id(a.edge).cmp(&self.edge_id(b.edge)))
+    }
+
+    /// Whatever is read of these is asked of memory at once, for it lies far apart.
+    #[inline]
+    fn fetch_ways(&self, part: usize, ways: &[Way]) {
+        let columns = &self.columns[part];
+        for [other, number] in ways {
+            fetch(columns.records, *number as usize);
+            columns.fetch_row(*other as usize);
+        }
+    }
+
+    /// The next way of a line that is known and leads to an eligible memory.
+    #[inline]
+    fn next_way(&self, line: &mut Line<'a>) -> Option<Hop> {
+        let columns = &self.columns[line.part as usize];
+        let eligible = &self.eligible[line.part as usize];
+        for [other, number] in line.rest.by_ref() {
+            let row = *other as usize;
+            let here = row < columns.ids.len() && has(eligible, row);
+            let (_, weight, _, start) = unpack(&columns.records[*number as usize]);
+            let leaves = start & SOURCE_MASK == line.row;
+            // The edges of a masked version are no edges, those of its twin count.
+            if leaves && !line.own || !here && !leaves {
+                continue;
+            }
+            if (start & EXTRA != 0 || self.filter.past)
+                && !self.holds_then(line.part, *number as usize)
+            {
+                continue;
+            }
+            let node = if here {
+                self.offsets[line.part as usize] + other
+            } else {
+                let edge = self.segment(line.part).edge(*number as usize);
+                let end = self.graph.end(line.part as usize, &edge);
+                match end.filter(|end| self.is_eligible(*end)) {
+                    Some(end) => self.number(end),
+                    None => continue,
+                }
+            };
+            return Some(Hop::related(node, weight, handle(line.part, *number)));
+        }
+        None
+    }
+}
