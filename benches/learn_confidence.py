@@ -4,12 +4,12 @@
         [--leave-out CATEGORY …] [--out FILE]
 
 Each question is asked of its own conversation as it is, without its evidence and whatever says
-nearly the same (`removed`), and of the conversation before its own (`foreign`; of the folder
-before, where a folder is one conversation). One fit for all, on ½ answerable, ¼ foreign, ¼ removed
-questions of each origin, cross-fitted by conversation; prints AUROC and calibration error by
-folder, and writes the data file of the package. The numbers depend on the weights of the `default`
-profile (`level`, `lead`, `margin`): fit again when these change. `--weights` takes the `--out` of
-`learn.py` instead of the weights built in.
+nearly the same (`removed`), and of the conversation before its own (`foreign`; of other folders of
+one conversation, where a folder is one). The fit is on ½ answerable, ¼ foreign and ¼ removed
+questions of each origin, cross-fitted by conversation; prints AUROC and calibration error by folder,
+and writes the data file of the package. The numbers depend on the weights of the `default` profile
+(`level`, `lead`, `margin`): fit again when these change. `--weights` takes the `--out` of `learn.py`
+instead of the weights built in.
 """
 
 from __future__ import annotations
@@ -40,9 +40,18 @@ PENALTY = 0.001
 DIGITS = 4
 SHARES = {ANSWERABLE: 0.5, FOREIGN: 0.25, REMOVED: 0.25}
 PIECES = tuple(name for name in SIGNALLED if ".late." in name)
-# What a fit may use, the fullest first; a store has all of one or falls back to the next.
-MENUS = (SIGNALLED, tuple(name for name in SIGNALLED if name not in PIECES), ())
-# Origins that share tables, by the one that the folders have.
+# What a fit may use of what an origin has, the fullest first; a store has all of one, or falls back
+# to the next. How far the first of long messages stand apart says little about them.
+MENUS = {
+    "chat_peer": (
+        (*EVERYWHERE, *SIGNALLED),
+        (*EVERYWHERE, *(name for name in SIGNALLED if name not in PIECES)),
+        EVERYWHERE,
+    ),
+    "chat_agent": (("meaning", "words", "cover"),),
+    "note": (EVERYWHERE,),
+}
+# Origins that share tables, by the one that folders have.
 LIKE = {"chat_peer": ("chat_peer",), "chat_agent": ("chat_agent",), "note": ("note", "document")}
 
 
@@ -91,15 +100,13 @@ def examples(
 
 
 class Data:
-    """Examples as columns: numbers for all origins, an offset for each, and what is signalled."""
+    """Examples as columns: numbers, and a constant."""
 
-    def __init__(self, found: Sequence[Example], menu: Sequence[str]) -> None:
-        self.origins = sorted({one.origin for one in found})
-        self.names = (*EVERYWHERE, *menu)
-        columns = [[one.numbers.get(name, 0.0) for name in self.names] for one in found]
-        offsets = [[float(one.origin == origin) for origin in self.origins] for one in found]
-        self.x = np.hstack([np.array(columns), np.array(offsets)])
-        self.free = np.append(np.zeros(len(self.names)), np.ones(len(self.origins))) > 0
+    def __init__(self, found: Sequence[Example], names: Sequence[str]) -> None:
+        self.names = (*names, BIAS)
+        columns = [[one.numbers.get(name, 0.0) for name in names] + [1.0] for one in found]
+        self.x = np.array(columns)
+        self.free = np.array([name == BIAS for name in self.names])
         self.y = np.array([float(one.population == ANSWERABLE) for one in found])
         self.population = np.array([one.population for one in found])
         sizes = Counter((one.origin, one.population) for one in found)
@@ -121,7 +128,7 @@ class Data:
             starts.append(self._one(z[own], y[own], weight[own]))
         both = self._both(z, y, weight, starts)
         plain = both / spread
-        # what the means take away, the offsets give back
+        # what the means take away, the constant gives back
         plain[:, self.free] -= (plain @ mean)[:, None]
         return plain[0], plain[1]
 
@@ -164,69 +171,61 @@ class Data:
         first, second = (1 / (1 + np.exp(-(self.x[rows] @ w))) for w in weights)
         return np.asarray(first * second)
 
-    def table(self, weights: tuple[Values, Values], origin: str, names: Sequence[str]) -> Any:
+    def table(self, weights: tuple[Values, Values]) -> dict[str, dict[str, float]]:
         """One table of the data file."""
-        first = len(self.names)
-        # an origin that no folder has stands in the middle of the others
-        offsets = slice(first, None)
-        if origin in self.origins:
-            offsets = slice(
-                first + self.origins.index(origin), first + self.origins.index(origin) + 1
-            )
-
-        def plain(w: Values) -> dict[str, float]:
-            chosen = {name: w[at] for at, name in enumerate(self.names) if name in names}
-            return {
-                name: float(f"{value:.{DIGITS}g}")
-                for name, value in {BIAS: float(w[offsets].mean()), **chosen}.items()
-            }
-
-        return dict(zip(("belongs", "answered"), map(plain, weights), strict=True))
+        first, second = (
+            {name: float(f"{value:.{DIGITS}g}") for name, value in zip(self.names, w, strict=True)}
+            for w in weights
+        )
+        return {"belongs": first, "answered": second}
 
 
-def there(found: Sequence[Example], origin: str) -> set[str]:
-    """Numbers that the examples of an origin have."""
-    own = [set(one.numbers) for one in found if one.origin == origin]
-    return set.intersection(*own) if own else set()
+def of_origin(found: Sequence[Example], origin: str) -> list[Example]:
+    """The examples of an origin; all, where there are none."""
+    names = LIKE[origin]
+    return [one for one in found if one.origin in names] or list(found)
 
 
-def figures(found: Sequence[Example], data: Data) -> dict[str, dict[str, dict[str, float]]]:
+def figures(found: Sequence[Example]) -> dict[str, dict[str, dict[str, float]]]:
     """By folder and population, of questions that the fit has not seen."""
-    fold = np.array([one.fold for one in found])
     told = np.zeros(len(found))
-    for judged in sorted(set(fold)):
-        told[fold == judged] = data.told(fold == judged, data.fit(fold != judged))
+    population = np.array([one.population for one in found])
+    for origin, names in LIKE.items():
+        chosen = [at for at, one in enumerate(found) if one.origin in names]
+        if not chosen:
+            continue
+        data = Data([found[at] for at in chosen], MENUS[origin][0])
+        fold = np.array([found[at].fold for at in chosen])
+        for judged in sorted(set(fold)):
+            values = data.told(fold == judged, data.fit(fold != judged))
+            told[np.array(chosen)[fold == judged]] = values
     report: dict[str, dict[str, dict[str, float]]] = {}
     for name in dict.fromkeys(one.set for one in found):
         own = np.array([one.set == name for one in found])
-        values = {
-            population: list(told[own & (data.population == population)]) for population in SHARES
-        }
-        made = calibrations(values[ANSWERABLE], {name: values[name] for name in POPULATIONS})
+        values = {name: list(told[own & (population == name)]) for name in SHARES}
+        made = calibrations(values[ANSWERABLE], {one: values[one] for one in POPULATIONS})
         report[name] = {
-            population: {
+            kind: {
                 "auroc": round(one.auroc, 4),
                 "calibration_error": round(one.calibration_error, 4),
                 "questions": one.questions,
             }
-            for population, one in made.items()
+            for kind, one in made.items()
         }
     return report
 
 
 def tables(found: Sequence[Example]) -> dict[str, list[Any]]:
-    """By origin: a table for each menu that the origin has the numbers of."""
+    """By origin: a table for each of its menus."""
     made: dict[str, list[Any]] = {}
-    fits = [(Data(found, menu), menu) for menu in MENUS]
-    weights = [data.fit(np.ones(len(found), bool)) for data, _ in fits]
     for origin, names in LIKE.items():
-        known = there(found, origin)
-        rows, last = [], None
-        for (data, menu), both in zip(fits, weights, strict=True):
-            own = (*EVERYWHERE, *(name for name in menu if name in known))
-            if own != last:
-                rows.append(data.table(both, origin, own))
-            last = own
+        own = of_origin(found, origin)
+        there = set.intersection(*(set(one.numbers) for one in own))
+        rows = []
+        for menu in MENUS[origin]:
+            data = Data(own, menu)
+            if there.issuperset(menu):
+                rows.append(data.table(data.fit(np.ones(len(own), bool))))
         made.update(dict.fromkeys(names, rows))
     return made
 
@@ -260,7 +259,7 @@ def main() -> int:
         alone = [one for one in others if len({q.conversation for q in one.queries}) == 1]
         found += examples(benchmark, alone or others, vectors, settings)
         print(f"{benchmark.name}: {len(found)} examples so far", file=sys.stderr)
-    report = figures(found, Data(found, MENUS[0]))
+    report = figures(found)
     for name, by_population in report.items():
         for population, values in by_population.items():
             print(

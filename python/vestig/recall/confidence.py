@@ -42,10 +42,10 @@ LOOKED_AT: Final = 5
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "confidence.json"
 BIAS: Final = "bias"
 
-# Of the best rows of any origin: `meaning` is the largest cosine, `cover` the largest part of the
-# query's idf that the words of one of them hold, `level` the largest L, `lead` and `margin` how far
-# it is above the second and the last; `words` is the best lexical score of all eligible memories as
-# a part of the query's idf.
+# Of the best direct rows of any origin: `meaning` is the largest cosine, `cover` the largest part
+# of the query's idf that the words of one of them hold, `level` the largest L, `lead` and `margin`
+# how far it is above the second and the last; `words` is the best lexical score of all eligible
+# memories as a part of the query's idf.
 EVERYWHERE: Final = ("meaning", "words", "cover", "level", "lead", "margin")
 # Where these signals are computed: the largest raw value over the eligible memories, and that of
 # the first row.
@@ -122,6 +122,8 @@ def level(base: float) -> float:
 def seen(scan: ScanLike) -> Seen | None:
     """What a scan with rows tells; None where words or meaning were not compared."""
     rows = scan.rows[:LOOKED_AT]
+    # what a walk brought in stands where its start does, not where its own L would
+    rows = [row for row in rows if row.direct] or rows
     words = scan.maxima[_PLACE["lexical"]]
     met = [row.similarity for row in rows if row.embedded]
     if words is None or not met:
