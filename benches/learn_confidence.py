@@ -6,10 +6,10 @@
 Each question is asked of its own conversation as it is, without its evidence and whatever says
 nearly the same (`removed`), and of the conversation before its own (`foreign`; of other folders of
 one conversation, where a folder is one). The fit is on ½ answerable, ¼ foreign and ¼ removed
-questions of each origin, cross-fitted by conversation; prints AUROC and calibration error by folder,
-and writes the data file of the package. The numbers depend on the weights of the `default` profile
-(`level`, `lead`, `margin`): fit again when these change. `--weights` takes the `--out` of `learn.py`
-instead of the weights built in.
+questions of each origin, cross-fitted by conversation; prints AUROC and calibration error by
+folder, and writes the data file of the package. The numbers depend on the weights of the `default`
+profile (`level`, `lead`, `margin`): fit again when these change. `--weights` takes the `--out` of
+`learn.py` instead of the weights built in.
 """
 
 from __future__ import annotations
