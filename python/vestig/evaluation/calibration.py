@@ -62,7 +62,7 @@ def calibration(
     Example:
         >>> found = calibration([1.0, 0.8], [[0.25, 0.8]])
         >>> round(found.calibration_error, 4), found.auroc, found.questions
-        (0.2625, 0.875, 4)
+        (0.2125, 0.875, 4)
     """
     import numpy as np
 
