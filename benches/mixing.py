@@ -51,7 +51,7 @@ class Scale:
 @dataclass(frozen=True)
 class Listed:
     """The best memories for a question in the mixed store. `own`: L of each without scale and
-    bias; `alone`: what the filtered store finds."""
+    bias; `alone`: what the filtered store finds, `best`: the own L of its first."""
 
     set: str
     fold: int
@@ -61,6 +61,7 @@ class Listed:
     units: Sequence[frozenset[tuple[str | None, str]]]
     relevant: frozenset[tuple[str | None, str]]
     alone: float
+    best: float = 0.0
 
 
 def settings(weights: Weights, scale: Scale) -> dict[str, Any]:
@@ -126,6 +127,7 @@ class Mixed:
             units=[self._units(row) for row in rows],
             relevant=relevant,
             alone=_found([self._units(row) for row in alone.rows], relevant),
+            best=self._own(alone.rows[0], SAME.get(origin, origin)) if alone.rows else 0.0,
         )
 
     def _own(self, row: Any, origin: str) -> float:
@@ -146,7 +148,8 @@ class Mixed:
 
     def calibrated(self, start: Scale) -> tuple[Scale, list[Listed]]:
         """The scale, and the lists under it."""
-        lists = self.lists(start)
+        level = self._levelled(self.lists(start), start)
+        lists = self.lists(level)
         found = self._scale(_listwise(lists, len(self.names)))
         for _ in range(ROUNDS):
             lists = self.lists(found)
@@ -155,6 +158,18 @@ class Mixed:
         best = [float(_level(one, self._flat(found)).max()) for one in lists]
         shift = LEVEL_MOST - float(np.percentile(best, SHARE_BELOW))
         return Scale(found.scale, {name: b + shift for name, b in found.bias.items()}), lists
+
+    def _levelled(self, lists: Sequence[Listed], start: Scale) -> Scale:
+        """Biases that bring the best of each origin to one level: an origin that is not in the
+        lists at all cannot be moved into them."""
+        best = {name: [one.best for one in lists if one.origin == name] for name in self.names}
+        bias = {
+            name: -start.scale[name] * float(np.mean(best[name]))
+            if best[name]
+            else start.bias[name]
+            for name in self.names
+        }
+        return Scale(start.scale, bias)
 
     def _flat(self, scale: Scale) -> Values:
         return np.array(

@@ -62,8 +62,9 @@ def holdings(store: Vestig, benchmark: Benchmark) -> Holdings:
         held.scope_of[memory.id] = memory.scope
         found.update((memory.scope, unit) for unit in units)
         held.ends[memory.scope] = max(memory.t_valid, held.ends.get(memory.scope, memory.t_valid))
-        origin = str(memory.origin_type)
-        origins[origin] = origins.get(origin, 0) + 1
+        if units:
+            origin = str(memory.origin_type)
+            origins[origin] = origins.get(origin, 0) + 1
     held.missing = len(place) - len(found)
     held.origin = max(sorted(origins), key=origins.__getitem__, default=None)
     return held
