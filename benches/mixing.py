@@ -242,7 +242,10 @@ def _listwise(lists: Sequence[Listed], many: int) -> Values:
             columns.append(np.hstack([own * one.own[:, None], own]).astype(float))
             wanted.append(relevant)
     least = np.append(np.full(many, SCALE_LEAST), np.full(many, -np.inf))
-    return Batch(columns, wanted).fit(least, np.append(np.ones(many), np.zeros(many)))
+    flat = Batch(columns, wanted).fit(least, np.append(np.ones(many), np.zeros(many)))
+    # an origin that no list has stays as it is
+    flat[:many] = np.where(flat[:many] > 0, flat[:many], 1.0)
+    return flat
 
 
 def _loss(lists: Sequence[Listed], flat: Values) -> float:
