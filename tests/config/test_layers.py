@@ -350,12 +350,12 @@ def test_every_key_is_explained(loaded: Loader) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "m5.signals.weights.chat_peer.neighbours.lexical.+1: 2\n",
-        "m5.signals.weights.chat_peer: {neighbours.lexical: {+1: 2}}\n",
-        "m5:\n  signals:\n    weights:\n      chat_peer:\n        neighbours:\n"
+        "m5.signals.weights.document.neighbours.lexical.+1: 2\n",
+        "m5.signals.weights.document: {neighbours.lexical: {+1: 2}}\n",
+        "m5:\n  signals:\n    weights:\n      document:\n        neighbours:\n"
         "          lexical:\n            +1: 2\n",
         "recall:\n  profile: mine\n  profiles:\n    mine:\n      m5.signals.weights:\n"
-        "        chat_peer:\n          neighbours: {lexical: {+1: 2}}\n",
+        "        document:\n          neighbours: {lexical: {+1: 2}}\n",
         "one: &one {+1: 2}\n",
     ],
     ids=["dotted", "inner", "nested", "profile", "merged"],
@@ -364,12 +364,12 @@ def test_k07_places_of_neighbours_are_keys_like_any_other(loaded: Loader, text: 
     """YAML reads +1 as a number; as a key it is the text that stands there."""
     if "&one" in text:
         text = (
-            "m5.signals.weights.document.neighbours.lexical: "
+            "m5.signals.weights.note.neighbours.lexical: "
             + text[5:]
-            + ("m5.signals.weights.chat_peer.neighbours.lexical: {<<: *one, -1: 3}\n")
+            + ("m5.signals.weights.document.neighbours.lexical: {<<: *one, -1: 3}\n")
         )
     config = loaded(text)
-    found = weights_of(config.settings.m5.signals, "chat_peer")
+    found = weights_of(config.settings.m5.signals, "document")
     assert found["neighbours.lexical.+1"] == 2.0
     assert found.get("neighbours.lexical.-1") == (3.0 if "&one" in text else None)
 
@@ -391,7 +391,7 @@ def test_k07_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
         "reply.late",
     }
     assert {"late", "reply", "lexical"} <= set(weighing(signals))
-    assert "role" not in weighing(signals)
+    assert "answer" not in weighing(signals)
     quiet = config.with_overrides({"m5.signals.late.enabled": False}).settings.m5.signals
     assert "late.mean" not in weights_of(quiet, "note")
     assert "reply.late" in weights_of(quiet, "note"), "a part of another signal"

@@ -49,6 +49,8 @@ SURFACE_ONLY = {
     "demo": {"keep"},
     "eval": {
         "benchmarks",
+        "confidence",
+        "leave_out",
         "profiles",
         "switches",
         "ablate",
