@@ -25,8 +25,8 @@ from vestig.store.schema import LEDGER_FILE
 
 CHECKS = [
     "integrity", "chain", "foreign_keys", "dangling_ends", "tags", "uniqueness", "vector_shapes",
-    "embedding_identity", "token_vectors", "projection", "jobs", "leases", "clock", "residues", "witness",
-    "durability", "disk_space", "permissions",
+    "embedding_identity", "token_vectors", "projection", "jobs", "leases", "clock", "residues",
+    "witness", "durability", "disk_space", "permissions",
 ]  # fmt: skip
 
 

@@ -50,7 +50,6 @@ SURFACE_ONLY = {
     "eval": {
         "benchmarks",
         "confidence",
-        "leave_out",
         "profiles",
         "switches",
         "ablate",

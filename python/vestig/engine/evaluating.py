@@ -199,9 +199,7 @@ def _vectors(
     inner = make_embedder(settings) if embedder is None else checked_embedder(embedder)
     cut = "" if settings.max_length is None else f"cut{settings.max_length}"
     plain = "" if settings.normalize else "plain"
-    return remembering(
-        inner, None if cache is None else Path(cache).expanduser(), cut + plain
-    )
+    return remembering(inner, None if cache is None else Path(cache).expanduser(), cut + plain)
 
 
 def _benchmark(
