@@ -127,6 +127,40 @@ fn main() {
             times[0]
         );
     };
+    let mut firsts: Vec<f64> = Vec::new();
+    for n in count..count + 24 {
+        let row = NewRow {
+            id: (n as u128).to_be_bytes(),
+            seq: n as i64,
+            wseq: n as i64,
+            content: dice.text(24),
+            namespace: "default".into(),
+            embedding: Some(dice.vector()),
+            author: Some(["Anna", "Bob"][n % 2].into()),
+            session: Some(format!("session {}", n / 20)),
+            sequence: Some((n % 20) as i64),
+            t_valid: n as i64 * 60_000_000,
+            ..NewRow::default()
+        };
+        projection.apply(&[row], n as u64 + 1, [0; 32]).unwrap();
+        let snapshot = projection.snapshot();
+        let query = &queries[n % queries.len()];
+        let start = Instant::now();
+        drop(recall(
+            &snapshot,
+            query,
+            &filter,
+            &signals,
+            Effort::threads(1),
+        ));
+        firsts.push(start.elapsed().as_secs_f64() * 1e3);
+    }
+    firsts.sort_by(f64::total_cmp);
+    println!(
+        "signals, first after one more row: median {:.4} ms, best {:.4} ms",
+        firsts[firsts.len() / 2],
+        firsts[0]
+    );
     for (name, staged_rows) in [("bounds", 0), ("exact", usize::MAX)] {
         let effort = Effort {
             staged_rows,

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use super::sessions::Places;
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::segment::Segment;
+use crate::snapshot::has;
 
 /// Above the errors of a length made of float32 dot products, from `SHORT` on.
 const LENGTH_SLACK: f64 = 1e-4;
@@ -39,8 +40,35 @@ fn around(places: &Places, slot: usize) -> impl Iterator<Item = usize> {
 impl Places {
     /// Lengths of the sums, nearly.
     fn norms(&self, segments: &[&Segment]) -> &[f32] {
-        let find = || (0..self.len()).map(|slot| self.sum_length(segments, slot));
-        self.derived.norms.get_or_init(|| find().collect())
+        self.derived.norms.get_or_init(|| {
+            let mut part = 0;
+            let slots = 0..self.len();
+            slots
+                .map(|slot| {
+                    part = self.part_near(slot, part);
+                    self.run_length(segments[part], part, slot)
+                        .unwrap_or_else(|| self.sum_length(segments, slot))
+                })
+                .collect()
+        })
+    }
+
+    /// As `sum_length`, of three that follow each other in the conversations of one segment.
+    #[inline]
+    fn run_length(&self, segment: &Segment, part: usize, slot: usize) -> Option<f32> {
+        let order = self.order(slot)?;
+        let inside = self.single() && self.reaches(slot, -1) && self.reaches(slot, 1);
+        let embedded = |at: usize| has(segment.embedded(), self.row_of(part, at));
+        if !inside
+            || self.order(slot - 1)? + 1 != order
+            || self.order(slot + 1)? != order + 1
+            || !(slot - 1..slot + 2).all(embedded)
+        {
+            return None;
+        }
+        let [next, second] = segment.near_dots();
+        let squares = 3.0 + 2.0 * (next[order - 1] + second[order - 1] + next[order]);
+        Some(squares.max(0.0).sqrt())
     }
 
     /// Infinite where there is no vector: then the value is 0.
@@ -78,42 +106,47 @@ impl Places {
 /// Bounds of every slot from those of the cosines.
 pub(super) fn bounds(places: &Places, segments: &[&Segment], cosines: &Bounds) -> Bounds {
     let norms = places.norms(segments);
-    let sum = |of: &[f64], slot: usize| {
+    let mut low = Vec::with_capacity(places.len());
+    let mut high = Vec::with_capacity(places.len());
+    for (slot, norm) in norms.iter().enumerate() {
+        let norm = f64::from(*norm);
+        if norm < SHORT {
+            low.push(-1.0);
+            high.push(1.0);
+            continue;
+        }
+        let (mut least, mut most) = (0.0, 0.0);
+        let mut add = |at: usize| {
+            least += cosines.low[at];
+            most += cosines.high[at];
+        };
         if places.single() {
             let (before, after) = places.reach(slot);
-            let mut sum = of[slot];
             if before > 0 {
-                sum += of[slot - 1];
+                add(slot - 1);
             }
+            add(slot);
             if after > 0 {
-                sum += of[slot + 1];
+                add(slot + 1);
             }
-            return sum;
-        }
-        around(places, slot).map(|at| of[at]).sum()
-    };
-    let bound = |slot: usize, of: &[f64], sign: f64| {
-        let norm = f64::from(norms[slot]);
-        if norm < SHORT {
-            return sign;
-        }
-        let sum = sum(of, slot) * sign;
-        let by = if sum > 0.0 {
-            norm - LENGTH_SLACK
         } else {
-            norm + LENGTH_SLACK
-        };
-        sign * (sum / by + SLACK).min(1.0)
-    };
-    let all = |of: &[f64], sign| {
-        (0..places.len())
-            .map(|slot| bound(slot, of, sign))
-            .collect()
-    };
-    Bounds {
-        low: all(&cosines.low, -1.0),
-        high: all(&cosines.high, 1.0),
+            around(places, slot).for_each(add);
+        }
+        low.push(-over(-least, norm));
+        high.push(over(most, norm));
     }
+    Bounds { low, high }
+}
+
+/// A sum of cosines divided by a length, rounded up.
+#[inline]
+fn over(sum: f64, norm: f64) -> f64 {
+    let by = if sum > 0.0 {
+        norm - LENGTH_SLACK
+    } else {
+        norm + LENGTH_SLACK
+    };
+    (sum / by + SLACK).min(1.0)
 }
 
 /// Exact values, each made once.

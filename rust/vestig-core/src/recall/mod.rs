@@ -12,6 +12,7 @@ mod evidence;
 mod facts;
 mod fields;
 mod hits;
+mod kept;
 mod late;
 mod level;
 mod net;
@@ -75,6 +76,7 @@ pub fn recall(
         fields.push(Field::new(&part.segment, bits));
     }
     let rows: usize = fields.iter().map(|field| count(&field.eligible)).sum();
+    kept::keep(rows);
     let origins = origins_of(&fields);
     let staged = rows >= effort.staged_rows
         && filter.min_similarity.is_none()

@@ -67,6 +67,22 @@ impl Places {
         (part, (row - self.offsets[part]) as usize)
     }
 
+    /// The part of a slot, which is mostly that of the slot before.
+    #[inline]
+    pub(super) fn part_near(&self, slot: usize, part: usize) -> usize {
+        if (self.offsets[part]..self.offsets[part + 1]).contains(&self.rows[slot]) {
+            part
+        } else {
+            self.row(slot).0
+        }
+    }
+
+    /// Row of a slot whose part is known.
+    #[inline]
+    pub(super) fn row_of(&self, part: usize, slot: usize) -> usize {
+        (self.rows[slot] - self.offsets[part]) as usize
+    }
+
     /// Whether no text is split: then slots of neighbours are neighbours.
     #[inline]
     pub(super) fn single(&self) -> bool {

@@ -3,6 +3,7 @@
 //! Of every slot there are bounds of L₁ without what few rows have; exact raw values are made for
 //! the rows that can reach the pool.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::context::{self, Bounds, Context};
@@ -144,13 +145,14 @@ impl<'a> Signals<'a> {
                 (cosines.low[slot], cosines.high[slot]) = fields[part].content_bounds(row);
             });
         }
-        let mut semantic = cosines.clone();
+        let mut semantic = Cow::Borrowed(&cosines);
         for (part, field) in fields.iter().enumerate() {
             for special in field.special.iter().filter(|s| s.question.is_some()) {
                 let row = special.row as usize;
                 if has(&field.eligible, row) {
                     let slot = self.places.slot(part, row);
                     let value = scorer.semantic_of(special.content, special.question);
+                    let semantic = semantic.to_mut();
                     (semantic.low[slot], semantic.high[slot]) = (value, value);
                 }
             }
