@@ -9,6 +9,8 @@ from learn_confidence import MENUS, Data, Example, figures, tables
 from mixing import CUT, Listed, _listwise, _loss, _ranked, _searched
 from vestig.recall.confidence import BIAS, EVERYWHERE, SIGNALLED, Fit, Seen, told
 
+pytest.importorskip("scipy", reason="make learn-confidence needs the extra `learn`")
+
 
 def asked(count: int = 150, seed: int = 0) -> list[Example]:
     """`meaning` tells what is foreign, `margin` what is removed; chats have more signals."""
