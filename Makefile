@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench learn learn-confidence eval torture fuzz docs
+.PHONY: demo test lint bench learn learn-together learn-confidence eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -26,6 +26,11 @@ eval:
 # make learn DATA="folder folder" LEARN="--cache .cache --eliminate"
 learn:
 	$(BIN)/python benches/learn.py $(DATA) $(LEARN)
+
+# Those of all origins in one fit, as built in: make learn-together DATA="folder folder" \
+#   LEARN="--shipped --cache .cache --count shipped=4 locomo_dev=2 beam100k=3"
+learn-together:
+	$(BIN)/python benches/learn_together.py $(DATA) $(LEARN)
 
 # The confidence of recall from the same folders; again whenever the weights have changed.
 learn-confidence:
