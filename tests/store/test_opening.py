@@ -115,6 +115,18 @@ def test_closing_leaves_one_file_and_the_witness(store: Path) -> None:
         pass
 
 
+def test_a_wal_that_another_process_takes_away_meanwhile(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was seen of it a moment ago: what counts is what the one look finds."""
+    with open_ledger(store) as ledger:
+        add(ledger, "one")
+    seen = Path.exists
+    monkeypatch.setattr(Path, "exists", lambda path: path.suffix == ".sqlite-wal" or seen(path))
+    with open_ledger(store) as ledger, ledger.read() as view:
+        assert view.seq == 1
+
+
 def test_read_only_changes_no_file(store: Path) -> None:
     with open_ledger(store) as ledger:
         id = add(ledger, "one")

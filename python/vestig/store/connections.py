@@ -64,6 +64,15 @@ class ReadPlan:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
 
+def has_wal(ledger: Path) -> bool:
+    """Whether something is written beside the ledger. Asked of the system once: whoever closes the
+    store last takes the file away, at any moment."""
+    try:
+        return os.stat(f"{ledger}-wal").st_size > 0
+    except FileNotFoundError:
+        return False
+
+
 def plan_reading(ledger: Path, *, read_only: bool) -> ReadPlan:
     """A writable store is read through connections that may tidy up when they are the last.
 
@@ -71,11 +80,10 @@ def plan_reading(ledger: Path, *, read_only: bool) -> ReadPlan:
     `immutable`, so both are copied to a private place then."""
     if os.access(ledger.parent, os.W_OK):
         return ReadPlan(ledger, "mode=ro" if read_only else "mode=rw")
-    wal = Path(f"{ledger}-wal")
-    if not wal.exists() or wal.stat().st_size == 0:
+    if not has_wal(ledger):
         return ReadPlan(ledger, "immutable=1")
     temporary = Path(tempfile.mkdtemp(prefix="vestig-"))
-    for part in (ledger, wal):
+    for part in (ledger, Path(f"{ledger}-wal")):
         shutil.copyfile(part, temporary / part.name)
     return ReadPlan(temporary / ledger.name, "mode=ro", temporary)
 

@@ -11,7 +11,13 @@ import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store import chain, files, forks, migrations, settings
-from vestig.store.connections import open_reader, open_writer, plan_reading, require_sqlite
+from vestig.store.connections import (
+    has_wal,
+    open_reader,
+    open_writer,
+    plan_reading,
+    require_sqlite,
+)
 from vestig.store.faults import damaged, store_faults
 from vestig.store.jobs import JobRules
 from vestig.store.ledger import LedgerOptions, SqliteLedger
@@ -128,8 +134,7 @@ def _create(ledger: Path, steps: Sequence[Migration], *, read_only: bool) -> Non
 
 def _refuse_newer(ledger: Path, steps: Sequence[Migration]) -> None:
     """Looks at the version in a way that changes no file, before anything else is opened."""
-    wal = Path(f"{ledger}-wal")
-    clean = not wal.exists() or wal.stat().st_size == 0
+    clean = not has_wal(ledger)
     if not clean and not os.access(ledger.parent, os.W_OK):
         return  # read from a private copy, and looked at there
     with store_faults(str(ledger)):
