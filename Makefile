@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench learn learn-together learn-confidence eval torture fuzz docs
+.PHONY: demo test lint bench learn learn-together learn-confidence mixing eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -31,6 +31,10 @@ learn:
 #   LEARN="--shipped --cache .cache --count shipped=4 locomo_dev=2 beam100k=3"
 learn-together:
 	$(BIN)/python benches/learn_together.py $(DATA) $(LEARN)
+
+# What it costs that several origins lie in one store: make mixing DATA="folder folder"
+mixing:
+	$(BIN)/python benches/mixing.py $(DATA) $(LEARN)
 
 # The confidence of recall from the same folders; again whenever the weights have changed.
 learn-confidence:

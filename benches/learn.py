@@ -1,7 +1,7 @@
 """Learns the weights of the `default` profile from labelled folders (Q-06).
 
     python benches/learn.py FOLDER… [--cache DIR] [--on NAME …] [--off NAME …] [--default]
-        [--no-late] [--leave-out CATEGORY …] [--eliminate] [--mix-only] [--out FILE]
+        [--no-late] [--leave-out CATEGORY …] [--eliminate] [--out FILE]
 
 FOLDER holds `corpus.jsonl` and `queries.jsonl` (`.gz` too), as for `vestig eval`. Folders whose
 memories have one origin type are learned from together. Prints cross-fitted figures beside plain
@@ -10,9 +10,7 @@ same folders give the same weights. `--on` and `--off` name signals or parts of 
 `late.idf`), `--default` learns those that weigh something in the `default` profile, by origin;
 `--eliminate` takes signals away one by one (Q-03).
 
-Folders of several origins are imported into one store too, where each origin gets one scale and one
-bias (Q-03; `mixing.py`), and the loss of mixing them is shown: R@10 of the whole store against the
-same store filtered to the origin asked for. `--mix-only` does that for the weights built in.
+Each origin's weights stand on a scale of their own; `learn_together.py` fits all origins on one.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from asked import AskedStore
 from learning import (
     Question,
     Values,
@@ -41,7 +38,6 @@ from learning import (
     stages,
     without_set,
 )
-from mixing import Mixed, Scale, settings
 from signal_source import TERMS, questions
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
@@ -198,40 +194,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--on", nargs="+", default=[], metavar="NAME", help="only these")
     parser.add_argument("--off", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--default", action="store_true", help="what the default profile uses")
-    parser.add_argument("--mix-only", action="store_true", help="of the weights built in")
     parser.add_argument("--late", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")
     parser.add_argument("--eliminate", action="store_true")
     parser.add_argument("--out", type=Path, default=None)
     return parser.parse_args()
-
-
-def mixed(
-    benchmarks: Sequence[Benchmark],
-    vectors: RememberingEmbedder,
-    weights: dict[str, dict[str, float]],
-) -> dict[str, Any]:
-    """The common scale of weights by origin, what mixing loses, and all as configuration."""
-    there = []
-    for benchmark in benchmarks:
-        # ids of units repeat where conversations have the same name
-        if not any(set(benchmark.units) & set(other.units) for other in there):
-            there.append(benchmark)
-    start = Scale(
-        dict.fromkeys(weights, 1.0), {name: own.get("bias", 0.0) for name, own in weights.items()}
-    )
-    with AskedStore(there, vectors, settings(weights, start)) as asked:
-        mixing = Mixed(asked, there, weights)
-        scale, lists = mixing.calibrated(start)
-        after = mixing.cross_fitted(lists, scale)
-    lost = {}
-    for name in dict.fromkeys(one.set for one in lists):
-        chosen = [place for place, one in enumerate(lists) if one.set == name]
-        ours = {"recall@10": [after[place] for place in chosen]}
-        alone = {"recall@10": [lists[place].alone for place in chosen]}
-        print(f"  {name}: filtered {shown(alone)}  mixed {shown(ours, alone)}", flush=True)
-        lost[name] = {"filtered": means(alone), "mixed": means(ours)}
-    return {"scale": scale.scale, "settings": settings(weights, scale), "lost": lost}
 
 
 def learned(
@@ -275,14 +242,7 @@ def main() -> int:
         without_categories(read_benchmark(folder), options.leave_out) for folder in options.folder
     ]
     report: dict[str, Any] = {"data": {one.name: one.digest for one in benchmarks}, "origins": {}}
-    weights = {name: dict(WEIGHTS[name]) for name in ("chat_peer", "chat_agent", "note")}
-    if not options.mix_only:
-        report["origins"] = learned(options, benchmarks, vectors)
-        weights = {name: dict(one["weights"]) for name, one in report["origins"].items()}
-    if len(weights) > 1:
-        print("mixed:")
-        report.update(mixed(benchmarks, vectors, weights))
-        print(json.dumps(report["settings"]))
+    report["origins"] = learned(options, benchmarks, vectors)
     if options.out is not None:
         options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return 0

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -27,19 +28,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asked import AskedStore, by_id
-from learning import FOLDS, rounded
+from learning import CANDIDATES, FOLDS, PENALTY, Batch, Values, rounded
 from vestig.config.signals import ORIGINS, SIGNALS, WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.metrics import score
 from vestig.evaluation.vectors import RememberingEmbedder, remembering
 
-Values = NDArray[np.float64]
 GROUPS = ("chat_peer", "chat_agent", "note")  # documents weigh what notes do
-REGULAR = 0.003
-REGULAR_BIAS = 1e-5
-# The best by words and meaning that a question is fitted on, beside what is relevant.
-CANDIDATES = 120
+PENALTY_BIAS = 1e-5
 BIAS_SHIFT = -13.0
 METRICS = ("recall@10", "recall@5", "mrr", "ndcg@5")
 PLACE = {name: place for place, name in enumerate(SIGNALS)}
@@ -59,10 +56,9 @@ class Listed:
     relevant: frozenset[str]
 
     @property
-    def share(self) -> Values:
-        """1 over the relevant rows together; 0 everywhere when none came."""
-        hits = np.array([bool(self.relevant & set(units)) for units in self.units], float)
-        return hits / max(1.0, hits.sum())
+    def relevant_rows(self) -> Values:
+        """1 for those that hold a relevant unit."""
+        return np.array([float(not self.relevant.isdisjoint(one)) for one in self.units])
 
 
 def _design(normalised: Values, origins: Sequence[int]) -> Values:
@@ -125,34 +121,22 @@ def asked(benchmark: Benchmark, vectors: RememberingEmbedder, every: int) -> lis
 
 def fit(lists: Sequence[Listed], counts: dict[str, float]) -> Values:
     """Weights of `COLUMNS`, then the biases."""
-    from scipy.optimize import minimize
-
-    seen = [one for one in lists if one.share.any()]
-    size = {one.set: sum(other.set == one.set for other in seen) for one in seen}
-    question = np.array([counts.get(one.set, 1.0) / size[one.set] for one in seen])
-    question /= question.sum()
+    seen = [one for one in lists if one.relevant_rows.any()]
+    size = Counter(one.set for one in seen)
+    count = np.array([counts.get(one.set, 1.0) / size[one.set] for one in seen])
     rows = np.concatenate([one.design for one in seen])
     spread = np.ones(WIDTH)
     for at, (group, _) in enumerate(COLUMNS):
         own = rows[rows[:, len(COLUMNS) + group] == 1, at]
-        spread[at] = own.std() if own.size and own.std() > 0 else 1.0
-    rows = rows / spread
-    starts = np.cumsum([0, *(len(one.design) for one in seen)])[:-1]
-    of = np.repeat(np.arange(len(seen)), [len(one.design) for one in seen])
-    share = np.concatenate([one.share for one in seen])
-    regular = np.where(np.arange(WIDTH) < len(COLUMNS), REGULAR, REGULAR_BIAS)
-
-    def loss(weights: Values) -> tuple[float, Values]:
-        level = rows @ weights
-        level -= np.maximum.reduceat(level, starts)[of]
-        raised = np.exp(level)
-        total = np.add.reduceat(raised, starts)
-        lost = -(question[of] * share * (level - np.log(total)[of])).sum()
-        slope = rows.T @ (question[of] * (raised / total[of] - share))
-        return lost + (regular * weights**2).sum(), slope + 2 * regular * weights
-
-    found = minimize(loss, np.zeros(WIDTH), jac=True, method="L-BFGS-B", options={"maxiter": 500})
-    return np.asarray(found.x / spread)
+        spread[at] = own.std() if own.size else 0.0
+    penalty = np.where(np.arange(WIDTH) < len(COLUMNS), PENALTY, PENALTY_BIAS)
+    batch = Batch(
+        [one.design for one in seen],
+        [one.relevant_rows for one in seen],
+        count / count.sum(),
+        spread,
+    )
+    return batch.fit(penalty=penalty)
 
 
 def figures(lists: Sequence[Listed], weights: Sequence[Values]) -> dict[str, dict[str, float]]:

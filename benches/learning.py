@@ -105,9 +105,21 @@ def candidates(terms: Terms, question: Question) -> tuple[NDArray[np.int64], Val
 
 
 class Batch:
-    """Candidates of many questions, standardised, as one padded block."""
+    """Candidates of many questions, standardised, as one padded block.
 
-    def __init__(self, lists: Sequence[Values], relevant: Sequence[Values]) -> None:
+    Args:
+        counts: how much each question counts, 1 unless given.
+        spread: what columns are divided by; their standard deviations unless given.
+    """
+
+    def __init__(
+        self,
+        lists: Sequence[Values],
+        relevant: Sequence[Values],
+        counts: Values | None = None,
+        spread: Values | None = None,
+    ) -> None:
+        self.count = np.ones((len(lists), 1)) if counts is None else counts[:, None]
         width = max(map(len, relevant))
         self.x = np.zeros((len(lists), width, lists[0].shape[1]))
         self.target = np.zeros((len(lists), width))
@@ -117,7 +129,7 @@ class Batch:
             self.target[at, : len(wanted)] = wanted / wanted.sum()
             self.real[at, : len(wanted)] = True
         flat = self.x[self.real]
-        self.spread = flat.std(0)
+        self.spread = flat.std(0) if spread is None else spread
         self.varies = self.spread > 1e-12
         self.x = (self.x - flat.mean(0)) / np.where(self.varies, self.spread, 1)
         self.x[~self.real] = 0
@@ -129,18 +141,26 @@ class Batch:
         power = np.exp(score)
         total = power.sum(1, keepdims=True)
         log = np.where(self.real, score - np.log(total), 0)
-        return -float((self.target * log).sum()), (power / total - self.target).ravel() @ x
+        slope = (self.count * (power / total - self.target)).ravel() @ x
+        return -float((self.count * self.target * log).sum()), slope
 
-    def fit(self, least: Values | None = None, start: Values | None = None) -> Values:
-        """Plain weights; `least`: lower bounds of the standardised ones."""
+    def fit(
+        self,
+        least: Values | None = None,
+        start: Values | None = None,
+        penalty: Values | None = None,
+    ) -> Values:
+        """Plain weights; `least`: lower bounds of the standardised ones, `penalty`: of the square
+        of each, `PENALTY` unless given."""
         from scipy.optimize import minimize
 
         used = np.flatnonzero(self.varies)
         x = self.x[:, :, used].reshape(-1, len(used))
+        cost = np.full(len(used), PENALTY) if penalty is None else penalty[used]
 
         def loss(w: Values) -> tuple[float, Values]:
             value, slope = self._loss(x, w)
-            return value + PENALTY * float(w @ w), slope + 2 * PENALTY * w
+            return value + float(cost @ (w * w)), slope + 2 * cost * w
 
         low = np.full(len(used), -np.inf) if least is None else least[used]
         begin = np.zeros(len(used)) if start is None else (start * self.spread)[used]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from learn_confidence import MENUS, Data, Example, figures, tables
-from mixing import CUT, Listed, _listwise, _loss, _ranked, _searched
+from mixing import CUT, alike, found
 from vestig.recall.confidence import BIAS, EVERYWHERE, SIGNALLED, Fit, Seen, told
 
 pytest.importorskip("scipy", reason="make learn-confidence needs the extra `learn`")
@@ -60,37 +60,13 @@ def _plain(made: object) -> object:
     return msgspec.convert({"tables": made}, Fit).tables
 
 
-def mixed(bias: float, count: int = 60) -> list[Listed]:
-    """Two origins whose levels are apart by `bias`; a question's answer is the best of its own."""
-    dice = np.random.default_rng(1)
-    found = []
-    for number in range(count):
-        origins = np.repeat([0, 1], 40)
-        own = dice.normal(size=80)
-        answer = int(dice.integers(2)) * 40
-        own[answer] = 4.0
-        own[origins == 1] -= bias
-        origin = ("chat_peer", "note")[origins[answer]]
-        units = [frozenset({("c", f"u{row}")}) for row in range(80)]
-        found.append(Listed(origin, number % 5, origin, origins, own, units, units[answer], 1.0))
-    return found
-
-
-def test_q03_origins_that_stand_apart_get_one_scale() -> None:
-    lists = mixed(9.0)
-    apart = np.array([1.0, 1.0, 0.0, 0.0])
-    assert _loss(lists, apart) > 100, "the lower origin is not found"
-    flat = _listwise(lists, 2)
-    assert flat[3] - flat[2] > 5
-    assert _loss(lists, flat) == pytest.approx(0)
-    steps = (flat - np.array([0.0, 0.0, 0.0, move]) for move in np.arange(0.0, 30.0, 0.25))
-    near = next(one for one in steps if _loss(lists, one) > 0)
-    assert _loss(lists, _searched(lists, near)) == pytest.approx(0), "a few steps lead back"
-
-
-def test_q03_the_best_count_up_to_the_cut() -> None:
-    (one,) = mixed(0.0, 1)
-    best = np.array([1.0, 1.0, 0.0, 0.0])
-    assert _ranked(one, best) == 1.0
-    assert _ranked(one, np.array([-1.0, -1.0, 0.0, 0.0])) == 0.0
+def test_q03_distinct_units_count_up_to_the_cut() -> None:
+    ranked = [frozenset({("c", f"u{row // 2}")}) for row in range(40)]
     assert CUT == 10
+    assert found(ranked, frozenset({("c", "u9"), ("c", "u10")})) == 0.5
+    assert found(ranked[::-1], frozenset({("c", "u19")})) == 1.0
+
+
+def test_q03_documents_and_notes_are_one_origin_here() -> None:
+    assert alike("note") == alike("document") == ["document", "note"]
+    assert alike("chat_peer") == ["chat_peer"]
