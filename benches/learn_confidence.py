@@ -9,7 +9,7 @@ one conversation, where a folder is one). The fit is on ½ answerable, ¼ foreig
 questions of each origin, cross-fitted by conversation; prints AUROC and calibration error by
 folder, and writes the data file of the package. The numbers depend on the weights of the `default`
 profile (`level`, `lead`, `margin`): fit again when these change. `--weights` takes the `--out` of
-`learn.py` instead of the weights built in.
+`learn_together.py` instead of the weights built in.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from asked import AskedStore
 from learning import FOLDS
+from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.engine.doubting import ANSWERABLE, Case, cases
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
@@ -231,11 +232,16 @@ def tables(found: Sequence[Example]) -> dict[str, list[Any]]:
 
 
 def settings_of(file: Path | None) -> dict[str, Any]:
-    """Weights that `learn.py` wrote, as configuration."""
+    """Weights that `learn_together.py` wrote, as configuration."""
     if file is None:
         return {}
-    report = json.loads(file.read_text(encoding="utf-8"))
-    return dict(report["settings"])
+    weights = json.loads(file.read_text(encoding="utf-8"))["weights"]
+    return {
+        f"m5.signals.weights.{origin}.{term}": weights[name].get(term, 0.0)
+        for name, origins in LIKE.items()
+        for origin in origins
+        for term in {**WEIGHTS[origin], **weights[name]}
+    }
 
 
 def arguments() -> argparse.Namespace:
