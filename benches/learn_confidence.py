@@ -248,7 +248,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="the confidence of recall from labelled folders")
     parser.add_argument("folder", type=Path, nargs="+")
     parser.add_argument("--cache", type=Path, default=None, help="keeps vectors between runs")
-    parser.add_argument("--weights", type=Path, default=None, help="the --out of learn.py")
+    parser.add_argument("--weights", type=Path, default=None, help="the --out of learn_together.py")
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")
     parser.add_argument("--out", type=Path, default=FIT)
     return parser.parse_args()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from learn_confidence import MENUS, Data, Example, figures, tables
+from learn_confidence import MENUS, Data, Example, figures, settings_of, tables
 from mixing import CUT, alike, found
 from vestig.recall.confidence import BIAS, EVERYWHERE, SIGNALLED, Fit, Seen, told
 
@@ -70,3 +73,14 @@ def test_q03_distinct_units_count_up_to_the_cut() -> None:
 def test_q03_documents_and_notes_are_one_origin_here() -> None:
     assert alike("note") == alike("document") == ["document", "note"]
     assert alike("chat_peer") == ["chat_peer"]
+
+
+def test_r24_weights_of_a_file_stand_in_for_those_built_in(tmp_path: Path) -> None:
+    weights = {"chat_peer": {"bias": -3.0}, "chat_agent": {"bias": -2.0}, "note": {"title": 2.0}}
+    file = tmp_path / "learned.json"
+    file.write_text(json.dumps({"weights": weights}), encoding="utf-8")
+    found = settings_of(file)
+    assert found["m5.signals.weights.chat_peer.bias"] == -3.0
+    assert found["m5.signals.weights.chat_peer.late.window"] == 0.0, "what is not named"
+    assert found["m5.signals.weights.document.title"] == 2.0
+    assert settings_of(None) == {}
