@@ -37,13 +37,16 @@ LIST_LIMIT_MAX: Final = 1_000
 _HEAD_VALUES: Final = 5
 
 
-def as_known(view: LedgerView, memory: Memory, at: Moments) -> Memory:
-    """The memory with its end and counters as they stood at K."""
-    if not at.past:
-        return memory
-    ends = view.ends_before(memory.namespace, at.known_at_us)
-    counts = view.reinforcements_at(memory.namespace, [memory.id], at.known_at_us)
-    return at_known_time(memory, ends=ends, reinforced=counts, known_at=from_us(at.known_at_us))
+def as_known(
+    view: LedgerView, namespace: str, memories: Sequence[Memory], at: Moments
+) -> list[Memory]:
+    """The memories with their ends and counters as they stood at K (T-13)."""
+    if not at.past or not memories:
+        return list(memories)
+    ends = view.ends_before(namespace, at.known_at_us)
+    counts = view.reinforcements_at(namespace, [one.id for one in memories], at.known_at_us)
+    known = from_us(at.known_at_us)
+    return [at_known_time(one, ends=ends, reinforced=counts, known_at=known) for one in memories]
 
 
 def replaced_as_known(
@@ -126,7 +129,7 @@ def show(
     space = context.in_namespace(namespace)
     with context.operation("show"):
         with context.ledger.read() as view:
-            memory = as_known(view, context.memory(view, space, id), at)
+            (memory,) = as_known(view, space, [context.memory(view, space, id)], at)
             gone = memory.t_expired is not None and to_us(memory.t_expired) <= at.known_at_us
             if not _visible(memory, at) or (gone and not include_expired):
                 raise NotFoundError(
@@ -257,7 +260,7 @@ def page(context: Context, namespace: object, at: Moments, listing: Listing) -> 
     with context.operation("list"), context.ledger.read() as view:
         memories = view.list_memories(space, listing)
         return MemoryPage(
-            memories=tuple(as_known(view, memory, at) for memory in memories),
+            memories=tuple(as_known(view, space, memories, at)),
             total=view.count_memories(space, listing),
             offset=listing.offset,
             seq=view.seq,

@@ -17,14 +17,14 @@ from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity, query_vectors
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.engine.ranking import recipe
-from vestig.engine.reading import later_updates, replaced_as_known
+from vestig.engine.reading import as_known, later_updates, replaced_as_known
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.hints import check_names
 from vestig.ids import id_text
 from vestig.ports import LedgerView
 from vestig.recall.confidence import confidence
 from vestig.recall.filters import RecallRequest
-from vestig.recall.reason import Question, at_known_time, explain
+from vestig.recall.reason import Question, explain
 from vestig.recall.request import RecallPlan
 from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
@@ -82,16 +82,9 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
     question = asking.question(scan.terms)
     started = time.perf_counter()
     ids = [id_text("mem", row.id) for row in rows]
-    memories = {memory.id: memory for memory in view.memories(namespace, ids)}
+    stored = view.memories(namespace, ids)
+    memories = {one.id: one for one in as_known(view, namespace, stored, checked.moments)}
     asked_of = [id for id, row in zip(ids, rows, strict=True) if row.hypothetical is not None]
-    if checked.moments.past:
-        known = checked.moments.known_at_us
-        ends = view.ends_before(namespace, known)
-        reinforced = view.reinforcements_at(namespace, ids, known)
-        for id, memory in memories.items():
-            memories[id] = at_known_time(
-                memory, ends=ends, reinforced=reinforced, known_at=from_us(known)
-            )
     why_not = (
         () if expected is None else engine.expecting.why_not(asking, scan, expected, abstained)
     )

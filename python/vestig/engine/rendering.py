@@ -14,14 +14,14 @@ from vestig.engine.context import Context
 from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking
 from vestig.engine.items import stored_guard
+from vestig.engine.reading import as_known
 from vestig.ids import id_bytes, id_text
 from vestig.ports import PieceCounter
 from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
 from vestig.recall.layouts import ABSTAINED, NO_RESULTS
-from vestig.recall.reason import Question, at_known_time, flags_of, signals_of
+from vestig.recall.reason import Question, flags_of, signals_of
 from vestig.store.projection import similar_within
-from vestig.times import from_us
 from vestig.types import Kind, Memory
 
 __all__ = ["Gathered", "context_block", "gathered"]
@@ -59,7 +59,8 @@ def gathered(
     sessions = _sessions(asking, [one.memory for one in results])
     known = _around(asking, sessions, results)
     near = _similar_enough(asking, beside(results, sessions, known))
-    told = _as_known(asking, [known[id] for id, _ in near])
+    plan = asking.asked.plan
+    told = as_known(asking.view, plan.namespace, [known[id] for id, _ in near], plan.moments)
     entries = [Entry(memory=one.memory, rank=rank) for rank, one in enumerate(results)]
     entries += [
         Entry(memory=memory, rank=rank, neighbour=True)
@@ -119,18 +120,6 @@ def _around(asking: Asking, sessions: Sessions, results: Sequence[Found]) -> dic
     near = sessions.around(one.memory.id for one in results)
     space = asking.asked.plan.namespace
     return {memory.id: memory for memory in asking.view.memories(space, near)} if near else {}
-
-
-def _as_known(asking: Asking, memories: Sequence[Memory]) -> list[Memory]:
-    """The memories as they were known at K (T-13)."""
-    plan, view = asking.asked.plan, asking.view
-    if not plan.moments.past or not memories:
-        return list(memories)
-    at = plan.moments.known_at_us
-    ends = view.ends_before(plan.namespace, at)
-    counts = view.reinforcements_at(plan.namespace, [one.id for one in memories], at)
-    known = from_us(at)
-    return [at_known_time(one, ends=ends, reinforced=counts, known_at=known) for one in memories]
 
 
 def _similar_enough(asking: Asking, near: list[tuple[str, int]]) -> list[tuple[str, int]]:

@@ -15,6 +15,7 @@ from vestig.engine import nodes
 from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity
 from vestig.engine.filtering import entity_ids
+from vestig.engine.reading import as_known
 from vestig.errors import StoreLockedError, ValidationError
 from vestig.graph import EntityListing
 from vestig.ids import id_bytes
@@ -22,12 +23,10 @@ from vestig.ports import LedgerView
 from vestig.recall import search as scores
 from vestig.recall.decay import DecayRules, entity_factor, memory_factor
 from vestig.recall.filters import texts_argument
-from vestig.recall.reason import at_known_time
 from vestig.recall.search_request import SearchDefaults, SearchPlan, check_fields, plan
 from vestig.recall.search_result import SearchHit, SearchResult, Span
 from vestig.store.graph_scan import DEGREE_MAX, NodeScan
 from vestig.store.numbers import ln, power
-from vestig.times import from_us
 from vestig.types import Entity, Memory
 
 __all__ = ["search"]
@@ -205,24 +204,13 @@ class _Search:
         space = self.plan.namespace
         ids = [one.id for one in candidates if one.kind == scores.MEMORY]
         if ids:
-            found.update({memory.id: memory for memory in self.view.memories(space, ids)})
-            self.as_known(found)
+            memories = as_known(self.view, space, self.view.memories(space, ids), self.plan.moments)
+            found.update({memory.id: memory for memory in memories})
         ids = [one.id for one in candidates if one.kind == scores.ENTITY]
         if ids:
             found.update({entity.id: entity for entity in self.view.entities(space, ids)})
         factors = self.factors(found) if self.plan.decay else dict.fromkeys(found, 1.0)
         return {id: scores.Loaded(node=node, factor=factors[id]) for id, node in found.items()}
-
-    def as_known(self, memories: dict[str, Any]) -> None:
-        """Ends and counters as they stood at K."""
-        at, space = self.plan.moments, self.plan.namespace
-        if not at.past:
-            return
-        ends = self.view.ends_before(space, at.known_at_us)
-        counts = self.view.reinforcements_at(space, list(memories), at.known_at_us)
-        known = from_us(at.known_at_us)
-        for id, memory in memories.items():
-            memories[id] = at_known_time(memory, ends=ends, reinforced=counts, known_at=known)
 
     def factors(self, found: Mapping[str, Memory | Entity]) -> dict[str, float]:
         """What decay leaves of each node's score (G-24)."""
