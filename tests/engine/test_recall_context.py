@@ -75,7 +75,12 @@ def test_i6_5_every_profile_and_every_switch(opener: Opener, profile: str) -> No
         assert ids[1] in (*told.ids, *told.neighbours)
 
 
-def test_i6_5_neighbours_pass_every_filter(opener: Opener, clock: FrozenClock) -> None:
+@pytest.mark.parametrize("looked_up_max", [2_000, 0])
+def test_i6_5_neighbours_pass_every_filter(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch, looked_up_max: int
+) -> None:
+    """However their sessions are read: memory by memory, or around the results."""
+    monkeypatch.setattr("vestig.engine.rendering._LOOKED_UP_MAX", looked_up_max)
     store = opener(embedder=Counting())
     ids = talk(store, source="chat", tags=["a"])
     first = store.commit(TALK[0][1], author="Eve", session_id="s-2", sequence=0, scope="x")
