@@ -20,11 +20,13 @@ __all__ = [
     "is_full_id",
     "new_id",
     "repeatable_ids",
+    "split_ids",
 ]
 
 ID_PREFIXES: Final = ("mem", "ent", "edge", "evt", "source", "chunk", "doc", "job", "req")
 PREFIX_CHARS_MIN: Final = 8
 NAMESPACE_CHARS_MAX: Final = 64
+_ID_BYTES: Final = 16
 _NAMESPACE_ALPHABET: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 _FULL: Final = {
@@ -94,6 +96,16 @@ def id_bytes(id: str) -> bytes:
         True
     """
     return bytes.fromhex(id[id.index("_") + 1 :].replace("-", ""))
+
+
+def split_ids(packed: bytes) -> list[bytes]:
+    """Ids that lie side by side, 16 bytes each.
+
+    Example:
+        >>> split_ids(bytes(16) + bytes(range(16))) == [bytes(16), bytes(range(16))]
+        True
+    """
+    return [packed[at : at + _ID_BYTES] for at in range(0, len(packed), _ID_BYTES)]
 
 
 def is_full_id(text: str, prefix: str) -> bool:

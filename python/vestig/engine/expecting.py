@@ -14,7 +14,7 @@ from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking, planned
 from vestig.engine.ranking import recipe_of
 from vestig.errors import ValidationError
-from vestig.ids import id_bytes, id_text, is_full_id
+from vestig.ids import id_bytes, id_text, is_full_id, split_ids
 from vestig.recall.filters import RecallRequest
 from vestig.recall.reason import META_SIGNALS, signals_of
 from vestig.recall.request import RecallPlan
@@ -283,7 +283,7 @@ class _Why:
         asking = self.asking
         chosen = resolved(asking.view, asking.core, checked)
         listed = chosen.get("ids")
-        if listed is not None and self.raw not in _each(listed):
+        if listed is not None and self.raw not in split_ids(listed):
             return False
         if checked.request.min_similarity is not None:
             self.left -= 1
@@ -389,10 +389,6 @@ class _Why:
             if limit >= self.scan.eligible:
                 return
             limit = min(2 * limit, self.scan.eligible)
-
-
-def _each(ids: bytes) -> set[bytes]:
-    return {ids[at : at + 16] for at in range(0, len(ids), 16)}
 
 
 def _rounded(value: float) -> float:

@@ -11,7 +11,7 @@ from vestig.engine.context import Context
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.fields import ForgetFilter
 from vestig.hints import check_names
-from vestig.ids import id_bytes, id_text
+from vestig.ids import id_bytes, id_text, split_ids
 from vestig.ports import LedgerView
 from vestig.recall.filters import RecallRequest, build_filter, moments
 from vestig.results import ForgetReport, GcReport
@@ -219,7 +219,7 @@ def _matching(context: Context, space: str, filters: dict[str, Any]) -> list[str
             }
             asked_of_core["exclude_ids"] = b"".join(map(id_bytes, sorted(left_out)))
         raw = context.keeper.eligible(view, asked_of_core)
-        return [id_text("mem", raw[at : at + 16]) for at in range(0, len(raw), 16)]
+        return [id_text("mem", one) for one in split_ids(raw)]
 
     return context.keeper.run(read)
 

@@ -15,7 +15,7 @@ from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking
 from vestig.engine.items import stored_guard
 from vestig.engine.reading import as_known
-from vestig.ids import id_bytes, id_text
+from vestig.ids import id_bytes, id_text, split_ids
 from vestig.ports import PieceCounter
 from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
@@ -31,7 +31,6 @@ _LOOKED_UP_MAX: Final = 2_000
 _REACH: Final = 32
 _SEQUENCE_MAX: Final = 2**63 - 1
 _SPANS_MAX: Final = 200
-_ID_BYTES: Final = 16
 _FLOAT32_BYTES: Final = 4
 
 
@@ -91,7 +90,7 @@ def _sessions(asking: Asking, found: Sequence[Memory]) -> Sessions:
         return Sessions({})
     plan, view = asking.asked.plan, asking.view
     packed = asking.eligible({**resolved(view, asking.core, plan), "session_ids": names})
-    eligible = {packed[start : start + _ID_BYTES] for start in range(0, len(packed), _ID_BYTES)}
+    eligible = set(split_ids(packed))
     if len(eligible) <= _LOOKED_UP_MAX:
         ids = [id_text("mem", raw) for raw in eligible]
         return Sessions(view.places(plan.namespace, ids))

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig import _core
-from vestig.ids import id_text
+from vestig.ids import id_text, split_ids
 from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.store.ledger import SqliteLedger
 from vestig.store.projection import ProjectionKeeper, chunks_of
@@ -18,7 +18,6 @@ from vestig.store.schema import NODE_PREFIXES
 
 __all__ = ["Comparison", "compare_projection"]
 
-_ID_BYTES: Final = 16
 _MOST: Final = 100
 _PLAIN: Final = (
     "id", "seq", "wseq", "content", "author", "namespace", "scope", "kind", "status", "role",
@@ -115,8 +114,7 @@ def _compare(core: _core.Projection, view: SqliteView) -> Comparison:
 
 def _nodes(core: _core.Projection) -> Iterator[tuple[str, list[bytes]]]:
     for prefix, stored in (("mem", core.ids()), ("ent", core.entity_ids())):
-        starts = range(0, len(stored), _ID_BYTES)
-        yield prefix, [stored[at : at + _ID_BYTES] for at in starts]
+        yield prefix, split_ids(stored)
 
 
 def _expected(row: ProjectionRow) -> dict[str, Any]:
