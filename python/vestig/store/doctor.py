@@ -68,7 +68,7 @@ def checks(
     `now_us` is the clock the store is used with; memories of `token_origins` should have token
     vectors.
     """
-    where = ":memory:" if ledger.path is None else str(ledger.path)
+    where = ledger.where
     folder = None if ledger.path is None else ledger.path.parent
     # Copies of the witness before the chain: a commit in between must not look like a loss.
     seen = [] if folder is None else _witness_copies(ledger, folder)

@@ -116,6 +116,11 @@ class SqliteLedger:
         return self._path
 
     @property
+    def where(self) -> str:
+        """What messages call this store."""
+        return self._where
+
+    @property
     def read_only(self) -> bool:
         """Whether writes are refused: asked for, or the folder cannot be written."""
         return self._options.read_only

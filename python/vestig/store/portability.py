@@ -109,7 +109,7 @@ def _binary(stream: Any) -> Any:
 
 def _write_lines(ledger: SqliteLedger, out: BinaryIO, namespace: str | None) -> dict[str, int]:
     counts: Counter[str] = Counter()
-    where = ":memory:" if ledger.path is None else str(ledger.path)
+    where = ledger.where
     identity = ledger.embedding_identity()
     with ledger.read() as view, store_faults(where):
         conn = view.connection

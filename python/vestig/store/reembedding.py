@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Sequence
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
 import apsw
 import msgspec
 
 from vestig.errors import ProviderError
-from vestig.ids import id_text
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store import chain
 from vestig.store.faults import damaged, store_faults
@@ -26,7 +25,7 @@ from vestig.store.lookups import fetch
 from vestig.store.pending import IDENTITY_KEY, PENDING_TABLE, is_pending
 from vestig.store.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.settings import IDENTITY
-from vestig.store.tokenizing import drop_tokens
+from vestig.store.tokenizing import check_text, drop_tokens
 from vestig.store.writes import NO_CLOCK
 
 __all__ = ["ReembedCounts", "pending_rows", "reembed"]
@@ -137,15 +136,11 @@ def _digest(row: int, embedding: bytes) -> bytes:
     return blake2b(embedding, digest_size=16, key=key).digest()
 
 
-def _where(ledger: SqliteLedger) -> str:
-    return ":memory:" if ledger.path is None else str(ledger.path)
-
-
 def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
     """The table, emptied when it holds vectors of another model; how many it holds."""
     raw = msgspec.msgpack.encode(identity)
     mark = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
-    with ledger._writing() as conn, store_faults(_where(ledger)):
+    with ledger._writing() as conn, store_faults(ledger.where):
         conn.execute(_CREATE)
         found = fetch(conn, f"SELECT * FROM {PENDING_TABLE} WHERE memory = {IDENTITY_KEY}")
         if found != [mark]:
@@ -159,7 +154,7 @@ def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
 def _missing(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], int]:
     """The next texts without a new vector: (key, text as it is embedded), and how many there are
     in all."""
-    where = _where(ledger)
+    where = ledger.where
     todo: list[tuple[int, str]] = []
     total = 0
     with ledger.read() as view, store_faults(where):
@@ -177,8 +172,8 @@ def _missing(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], i
 def _text(kind: _Kind, row: Sequence[Any], where: str) -> str:
     """As commit embeds it (C-06, D-02)."""
     number, id, content_hash, beside, text = row
-    if number is not None and sha256(text.encode()).digest() != content_hash:
-        raise damaged(where, f"another text than was stored under {id_text('mem', id)}")
+    if number is not None:
+        check_text(where, id, content_hash, text)
     if kind.vectors == "entity_vectors":
         return f"{text.lower()} {beside}" if beside else text.lower()
     return text if beside is None else f"{beside}: {text}"
@@ -201,7 +196,7 @@ def _check(
 
 
 def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -> None:
-    with ledger._writing() as conn, store_faults(_where(ledger)):
+    with ledger._writing() as conn, store_faults(ledger.where):
         # What was forgotten meanwhile leaves no vector here.
         conn.executemany(
             f"INSERT OR REPLACE INTO {PENDING_TABLE} SELECT ?1, ?2, ?3 WHERE {_THERE}",
@@ -212,7 +207,7 @@ def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -
 
 def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int, int] | None:
     """(replaced, added, seq); None when a text came in meanwhile, or another run began."""
-    where = _where(ledger)
+    where = ledger.where
     with ledger.write(NO_CLOCK) as txn, store_faults(where):
         conn = txn.connection
         raw = msgspec.msgpack.encode(identity)

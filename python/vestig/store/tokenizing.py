@@ -23,7 +23,7 @@ from vestig.store.token_rows import write_tokens
 from vestig.store.writes import NO_CLOCK
 from vestig.vectors import are_pieces
 
-__all__ = ["EmbedTokens", "drop_tokens", "fill_tokens", "without_tokens"]
+__all__ = ["check_text", "drop_tokens", "fill_tokens", "without_tokens"]
 
 EmbedTokens = Callable[[list[str]], list[tuple[bytes, Pieces]]]
 
@@ -70,7 +70,7 @@ def fill_tokens(
         StoreDamagedError: a text is not the one that was stored.
         StoreLockedError: no write lock, or a read-only store.
     """
-    where = ":memory:" if ledger.path is None else str(ledger.path)
+    where = ledger.where
     with ledger.read() as view, store_faults(where):
         total = without_tokens(view.connection, origins)
     done = last = 0
@@ -101,9 +101,18 @@ def _in(sql: str, values: Sequence[str]) -> str:
 def _text(row: Sequence[Any], where: str) -> str:
     """As commit embeds it (C-06)."""
     _row, id, content_hash, author, text, _model = row
+    check_text(where, id, content_hash, text)
+    return text if author is None else f"{author}: {text}"
+
+
+def check_text(where: str, id: bytes, content_hash: bytes, text: str) -> None:
+    """Only what was stored is embedded.
+
+    Raises:
+        StoreDamagedError: it is another text.
+    """
     if sha256(text.encode()).digest() != content_hash:
         raise damaged(where, f"another text than was stored under {id_text('mem', id)}")
-    return text if author is None else f"{author}: {text}"
 
 
 def _keep(ledger: SqliteLedger, found: dict[int, Pieces], model: str, where: str) -> int:
