@@ -36,6 +36,10 @@ class Holdings(msgspec.Struct, kw_only=True):
     origin: str | None = None
     missing: int = 0
 
+    def when(self, query: Query, conversation: str | None) -> Any:
+        """The time at which a conversation is asked: its own end where the question has none."""
+        return self.ends.get(conversation) if query.date is None else query.date
+
 
 def _memories(store: Vestig) -> Iterator[Any]:
     offset = 0
@@ -125,12 +129,11 @@ class Asker:
     def _hits(self, query: Query, limit: int, config: dict[str, Any]) -> list[str]:
         """Ids of the memories of one call, asked of the query's conversation at its time."""
         conversation = query.conversation
-        date = self._held.ends.get(conversation) if query.date is None else query.date
         answer = self._store.recall(
             query.text,
             limit=limit,
             scope=conversation,
-            query_time=date,
+            query_time=self._held.when(query, conversation),
             profile=self._profile,
             config=config,
         )

@@ -40,12 +40,10 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     without: tuple[str, ...] = ()
 
     def fields(self, held: Holdings) -> dict[str, Any]:
-        """Arguments of `recall` beside the query: the conversation's own end where the question
-        has no date."""
-        date = self.query.date
+        """Arguments of `recall` beside the query."""
         return {
             "scope": self.conversation,
-            "query_time": held.ends.get(self.conversation) if date is None else date,
+            "query_time": held.when(self.query, self.conversation),
             "exclude_ids": self.without,
         }
 

@@ -25,6 +25,7 @@ from vestig.errors import ValidationError
 from vestig.evaluation import benchmarks as reading
 from vestig.evaluation import variants
 from vestig.evaluation.benchmarks import Benchmark
+from vestig.evaluation.calibration import POPULATIONS
 from vestig.evaluation.comparing import compare, gate_breaches
 from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
@@ -153,13 +154,13 @@ class _Steps:
             self._progress(self._done, self._total)
 
 
-# Of each question: as it is, without its evidence, and of another conversation.
-_POPULATIONS: Final = 3
+# How often a question is asked for its confidence: as it is, and in each population.
+_TIMES_ASKED: Final = 1 + len(POPULATIONS)
 
 
 def _size(benchmark: Benchmark, plan: Sequence[Variant], peers: bool, confidence: bool) -> int:
     """Steps of a benchmark: its import, its peers, and every question of every row."""
-    doubted = _POPULATIONS * len(_doubted(plan)) if confidence else 0
+    doubted = _TIMES_ASKED * len(_doubted(plan)) if confidence else 0
     questions = len(benchmark.queries) * (len(plan) + doubted)
     return benchmark.unit_count * (1 + peers) + questions
 
@@ -270,7 +271,7 @@ def _with_confidence(
 ) -> list[Row]:
     """The rows with how well their confidence tells what is answered."""
     found: dict[str, Any] = {}
-    size = _POPULATIONS * sum(case.population == ANSWERABLE for case in asked)
+    size = _TIMES_ASKED * sum(case.population == ANSWERABLE for case in asked)
     for variant in _doubted(plan):
         with steps.stage(size):
             found[variant.name] = confidences(store, held, variant, asked, steps.add) or UNSET

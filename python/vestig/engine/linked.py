@@ -5,7 +5,7 @@ from __future__ import annotations
 from vestig.ports import LedgerView
 from vestig.recall.filters import Moments
 from vestig.results import LinkedEntity, LinkedMemory
-from vestig.times import to_us
+from vestig.times import from_us
 from vestig.types import Edge, EdgeType, Memory
 
 __all__ = ["entities_of", "related_to"]
@@ -39,7 +39,7 @@ def related_to(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedMem
     found = [
         LinkedMemory(id=one.id, weight=weights[one.id], content=one.content)
         for one in view.memories(memory.namespace, list(weights))
-        if _holds(to_us(one.t_created), None if one.t_expired is None else to_us(one.t_expired), at)
+        if _holds(one, at)
     ]
     return tuple(sorted(found, key=lambda one: (-one.weight, one.id)))
 
@@ -49,16 +49,10 @@ def _edges(view: LedgerView, memory: Memory, edge_type: EdgeType, at: Moments) -
     if not at.past:
         return view.edges(memory.namespace, memory.id, edge_type)
     every = view.list_edges(memory.namespace, edge_type=edge_type, limit=None, include_expired=True)
-    return [
-        edge
-        for edge in every
-        if memory.id in (edge.from_id, edge.to_id)
-        and _holds(
-            to_us(edge.t_created), None if edge.t_expired is None else to_us(edge.t_expired), at
-        )
-    ]
+    return [edge for edge in every if memory.id in (edge.from_id, edge.to_id) and _holds(edge, at)]
 
 
-def _holds(created_us: int, expired_us: int | None, at: Moments) -> bool:
+def _holds(one: Memory | Edge, at: Moments) -> bool:
     """Whether it was current at K (T-13)."""
-    return created_us <= at.known_at_us and (expired_us is None or expired_us > at.known_at_us)
+    known = from_us(at.known_at_us)
+    return one.t_created <= known and (one.t_expired is None or one.t_expired > known)
