@@ -213,8 +213,9 @@ class Query:
         end_us), None = open. entities: ids of 16 bytes with their match score, merges resolved.
         seed: of the walk. What is given twice counts once. said: the text in which names of
         authors are looked for (Q-16). dates: windows of Q-17; True = of every year in which an
-        eligible memory is valid. asks: bit 0 when, 1 how many, 2 who, where, which or what thing.
-        pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands for no word."""
+        eligible memory is valid, unless it is open. asks: bit 0 when, 1 how many, 2 who, where,
+        which or what thing. pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands
+        for no word."""
 
 @final
 class Walk:

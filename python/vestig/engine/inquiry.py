@@ -202,7 +202,7 @@ class Asking:
             "text": said,
             "said": said,
             "dates": [
-                (start, end, None not in (start, end) and is_yearless(window.text))
+                (start, end, is_yearless(window.text))
                 for (start, end), window in zip(windows, asked.windows, strict=True)
             ],
             "asks": asks(said),
