@@ -1,0 +1,55 @@
+"""What a transaction hands over of its own rows is what reading them would give (D-10)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import ledger_rows as made
+from vestig.changes import ChangeSet
+from vestig.store import open_ledger
+from vestig.types import EdgeType
+
+
+def test_d10_entities_and_what_starts_at_them(tmp_path: Path) -> None:
+    one, other = made.entity("Ada Lovelace"), made.entity("Grace Hopper", embedding=None)
+    new = made.memory("Ada Lovelace wrote to Grace Hopper", title="The letter")
+    changes = made.added(
+        new,
+        entities=(one, other),
+        token_vectors=(made.tokens(new.id),),
+        questions=(made.question(new.id), made.question(new.id, 1)),
+        edges=(
+            made.mention(new.id, one.id),
+            made.edge(one.id, other.id, EdgeType.RELATION, relation="wrote to", weight=0.5),
+        ),
+    )
+    with open_ledger(tmp_path / "s") as ledger:
+        with ledger.write(made.NOW) as txn:
+            txn.apply(changes)
+            rows = txn.fresh_rows()
+        with ledger.read() as view:
+            assert rows == list(view.projection_rows(0))
+    assert rows is not None
+    assert [len(row[26]) for row in rows] == [1, 1, 0], "edges"
+    assert [row[19] is None for row in rows] == [False, False, True], "vectors"
+
+
+@pytest.mark.parametrize("what", ["events", "vectors", "token_vectors", "questions", "edges"])
+def test_d10_new_rows_of_older_nodes_are_read(tmp_path: Path, what: str) -> None:
+    """Nothing old was replaced, but these nodes are more than what is new of them."""
+    old, new = made.memory("The office is in Oslo"), made.memory("Deploys run on Fridays")
+    more = {
+        "events": made.event(old.id),
+        "vectors": made.vector(old.id),
+        "token_vectors": made.tokens(old.id),
+        "questions": made.question(old.id),
+        "edges": made.edge(old.id, new.id),
+    }
+    with open_ledger(tmp_path / "s") as ledger:
+        with ledger.write(made.NOW) as txn:
+            txn.apply(ChangeSet(namespace="default", memories=(old,)))
+        with ledger.write(made.NOW) as txn:
+            txn.apply(ChangeSet(namespace="default", memories=(new,), **{what: (more[what],)}))
+            assert txn.fresh_rows() is None
