@@ -20,7 +20,6 @@ __all__ = [
     "check_identity",
     "embed_memories",
     "embedded_text",
-    "origins_with_tokens",
     "probed_identity",
     "query_vectors",
     "remember_identity",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["BINS", "FOREIGN", "MIXTURE", "POPULATIONS", "REMOVED", "calibration", "calibrations"]
+__all__ = ["FOREIGN", "POPULATIONS", "REMOVED", "calibration", "calibrations"]
 
 BINS: Final = 10
 # Questions of the next conversation; questions whose evidence is taken away; both.

@@ -80,6 +80,10 @@ class _Line(msgspec.Struct, kw_only=True):
     text: str = ""
 
     @property
+    def id(self) -> str:
+        return self.entry.memory.id
+
+    @property
     def entries(self) -> list[Entry]:
         return [self.entry, *self.folded]
 
@@ -146,7 +150,7 @@ def _folded(ordered: Sequence[Entry], twins: AbstractSet[frozenset[str]]) -> dic
     for entry in ordered:
         id = entry.memory.id
         for line in heads:
-            if frozenset((line.entry.memory.id, id)) in twins:
+            if frozenset((line.id, id)) in twins:
                 line.folded.append(entry)
                 lines[id] = line
                 break
@@ -245,7 +249,7 @@ class _Fit:
         self.measure = measure
         self.preface = preface
         self.lines = sorted((line for p in parts for line in p.lines), key=lambda one: one.priority)
-        self.costs = {line.entry.memory.id: self._cost(line.text) for line in self.lines}
+        self.costs = {line.id: self._cost(line.text) for line in self.lines}
         self.kept: set[str] = set()
 
     def _cost(self, text: str) -> int:
@@ -259,8 +263,8 @@ class _Fit:
             text = self._text()
             if self.measure.count(text) <= self.measure.budget:
                 return text
-            last = [line for line in self.lines if line.entry.memory.id in self.kept][-1]
-            self.kept.discard(last.entry.memory.id)
+            last = [line for line in self.lines if line.id in self.kept][-1]
+            self.kept.discard(last.id)
         return ""
 
     def _fill(self) -> None:
@@ -268,25 +272,20 @@ class _Fit:
         room = self.measure.budget - self._cost(self.preface)
         if sum(headings) + sum(self.costs.values()) > room:
             room -= self._cost(_gone_words(self.lines))
-        part_of = {
-            line.entry.memory.id: place
-            for place, part in enumerate(self.parts)
-            for line in part.lines
-        }
+        part_of = {line.id: place for place, part in enumerate(self.parts) for line in part.lines}
         opened = set[int]()
         for line in self.lines:
-            id = line.entry.memory.id
-            place = part_of[id]
-            need = self.costs[id] + (0 if place in opened else headings[place])
+            place = part_of[line.id]
+            need = self.costs[line.id] + (0 if place in opened else headings[place])
             if need <= room:
                 room -= need
-                self.kept.add(id)
+                self.kept.add(line.id)
                 opened.add(place)
 
     def _text(self) -> str:
         blocks = [self.preface]
         for part in self.parts:
-            kept = [line.text for line in part.lines if line.entry.memory.id in self.kept]
+            kept = [line.text for line in part.lines if line.id in self.kept]
             if kept:
                 blocks.append("\n".join([part.heading, *kept]))
         gone = self.left_out()
@@ -296,12 +295,12 @@ class _Fit:
 
     def left_out(self) -> list[_Line]:
         """Lines that are not in the text, the best first."""
-        return [line for line in self.lines if line.entry.memory.id not in self.kept]
+        return [line for line in self.lines if line.id not in self.kept]
 
     def shown(self) -> list[_Line]:
         """Lines of the text in its order."""
         lines = (line for part in self.parts for line in part.lines)
-        return [line for line in lines if line.entry.memory.id in self.kept]
+        return [line for line in lines if line.id in self.kept]
 
 
 def block(
@@ -326,7 +325,7 @@ def block(
     text = fit.choose() if entries else _within_budget(nothing, measure)
     shown = [entry for line in fit.shown() for entry in line.entries]
     gone = [
-        LeftOut(id=entry.memory.id, neighbour=entry.neighbour, tokens=fit.costs[_head(line)])
+        LeftOut(id=entry.memory.id, neighbour=entry.neighbour, tokens=fit.costs[line.id])
         for line in fit.left_out()
         for entry in line.entries
     ]
@@ -346,9 +345,5 @@ def _within_budget(text: str, measure: Measure) -> str:
     return text if measure.count(text) <= measure.budget else ""
 
 
-def _head(line: _Line) -> str:
-    return line.entry.memory.id
-
-
 def _homes(lines: Sequence[_Line]) -> dict[str, str]:
-    return {entry.memory.id: _head(line) for line in lines for entry in line.folded}
+    return {entry.memory.id: line.id for line in lines for entry in line.folded}
