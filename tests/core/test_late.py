@@ -202,6 +202,28 @@ def test_q_03_only_the_best_without_it_have_values() -> None:
         check(scan, world, expected(world, query), pool)
 
 
+def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
+    """What others have without it must not keep those out that wait for theirs."""
+    dice = random.Random(31)
+    world = make(dice, 60)
+    projection = laid_out(dice, world, None)
+    query = tokens(dice, [1, 2, 3])
+    plain = scanned(projection, query, {"cosine": 1.0, "bias": 0.1})
+    place = {row.id: at for at, row in enumerate(world.rows)}
+    order = [place[row.id] for row in plain.rows]
+    weighing = [at for at in order if world.rows[at].origin in (1, 2)]
+    above = {"bias": 50.0, "cosine": 1.0, "late.mean": 0.0}
+    for size in (1, 7, 1_000):
+        scan = projection.recall(
+            projection.applied_seq,
+            asked(vector(1, 2, 3, 4), "river", pieces=packed(query)),
+            everything(),
+            ranking(weights=[above, ALL, ALL, above], pool=10_000, limit=10_000, late_pool=size),
+        )
+        assert {world.rows[place[row.id]].origin for row in scan.rows[:5]} <= {0, 3}
+        check(scan, world, expected(world, query), np.array(weighing[:size], int))
+
+
 def test_q_20_parts_that_weigh_nothing_are_not_made() -> None:
     dice = random.Random(4)
     world = make(dice, 20)

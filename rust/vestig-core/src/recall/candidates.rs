@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use super::level::SLACK;
-use super::scorer::{Known, Scorer};
+use super::scorer::{Known, Scorer, origin};
 use super::sheet::Sheet;
 use super::signals::Signals;
 use super::term;
@@ -189,10 +189,23 @@ fn sift_slots(
 ///
 /// One pass: a row whose upper bound stays below the k-th best lower bound so far is out.
 pub(super) fn candidates(sheet: &Sheet<'_>, scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
+    candidates_of(sheet, scorer, k, [true; 4])
+}
+
+/// As [`candidates`], of memories of these origins alone.
+pub(super) fn candidates_of(
+    sheet: &Sheet<'_>,
+    scorer: &Scorer<'_>,
+    k: usize,
+    origins: [bool; 4],
+) -> Vec<Candidate> {
     let mut lowers: BinaryHeap<Reverse<Total>> = BinaryHeap::new();
     let mut threshold = f64::NEG_INFINITY;
     let mut possible: Vec<(usize, usize, f64)> = Vec::new();
     sift(sheet, scorer, threshold, |i, row, (low, high)| {
+        if !origins[origin(&sheet.fields[i], row)] {
+            return threshold;
+        }
         possible.push((i, row, high));
         lowers.push(Reverse(Total(low)));
         if lowers.len() > k {

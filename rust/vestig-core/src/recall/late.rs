@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::candidates::candidates;
+use super::candidates::candidates_of;
 use super::facts::fact;
 use super::fields::Field;
 use super::scorer::Scorer;
@@ -12,7 +12,7 @@ use super::sessions::{Places, places};
 use super::sheet::Sheet;
 use super::term::{LATE_MEAN, OF_FEW, REPLY_LATE};
 use super::terms::scatter;
-use super::types::Query;
+use super::types::{Query, Weights};
 use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::late::Tokens;
@@ -36,13 +36,18 @@ const FEW_ROWS: usize = 1024;
 
 /// Fills in the values of the best `late_pool` by L₂, and their maxima. Without token vectors of
 /// the query the terms are unavailable.
+///
+/// The pool is of memories whose origin weighs these terms: L₂ of the others is all they have, so
+/// that they would stand before those that still wait for theirs.
 pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query, eligible: usize) {
     let wanted = MADE.map(|term| scorer.weighs(term));
     let Some(pieces) = query.pieces.as_ref().filter(|_| wanted.contains(&true)) else {
         return;
     };
     let enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let pool = candidates(sheet, scorer, scorer.ranking.late_pool);
+    let weighing = |weights: &Weights| MADE.iter().any(|term| weights.weigh(*term));
+    let origins = std::array::from_fn(|origin| weighing(&scorer.ranking.weights[origin]));
+    let pool = candidates_of(sheet, scorer, scorer.ranking.late_pool, origins);
     scorer.start_enabled = enabled;
     let weights = if wanted[1] || wanted[3] {
         weights_of(&sheet.fields, pieces.view(), eligible)

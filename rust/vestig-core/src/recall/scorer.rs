@@ -55,8 +55,13 @@ pub(super) struct Scorer<'a> {
 
 /// Whether a term of L can change anything for rows of these origins.
 pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], term: usize) -> bool {
-    let any = |(w, occurs): (&Weights, bool)| occurs && w.terms[term].is_some_and(|w| w != 0.0);
+    let any = |(w, occurs): (&Weights, bool)| occurs && w.weigh(term);
     ranking.base == Base::Linear && ranking.weights.iter().zip(origins).any(any)
+}
+
+/// Place of the row's weights in [`Ranking::weights`].
+pub(super) fn origin(field: &Field<'_>, row: usize) -> usize {
+    usize::from(field.segment.attributes(row).origin & 3)
 }
 
 impl<'a> Scorer<'a> {
@@ -113,7 +118,7 @@ impl<'a> Scorer<'a> {
     }
 
     pub(super) fn weights(&self, field: &Field<'_>, row: usize) -> &Weights {
-        &self.ranking.weights[usize::from(field.segment.attributes(row).origin & 3)]
+        &self.ranking.weights[origin(field, row)]
     }
 
     ///

@@ -57,6 +57,11 @@ impl Weights {
         }
         weights
     }
+
+    /// Whether they make a difference of this term.
+    pub(super) fn weigh(&self, term: usize) -> bool {
+        self.terms[term].is_some_and(|weight| weight != 0.0)
+    }
 }
 
 /// How many direct candidates there are.
