@@ -70,22 +70,21 @@ fn main() {
         analyser: "a".into(),
     };
     let projection = Projection::open(None, identity, false).unwrap();
-    let rows: Vec<NewRow> = (0..count)
-        .map(|n| NewRow {
-            id: (n as u128).to_be_bytes(),
-            seq: n as i64,
-            wseq: n as i64,
-            content: dice.text(24),
-            namespace: "default".into(),
-            embedding: Some(dice.vector()),
-            author: Some(["Anna", "Bob"][n % 2].into()),
-            session: Some(format!("session {}", n / 20)),
-            sequence: Some((n % 20) as i64),
-            t_valid: n as i64 * 60_000_000,
-            features: (dice.unit() * 65_536.0) as u32,
-            ..NewRow::default()
-        })
-        .collect();
+    let row = |dice: &mut Dice, n: usize| NewRow {
+        id: (n as u128).to_be_bytes(),
+        seq: n as i64,
+        wseq: n as i64,
+        content: dice.text(24),
+        namespace: "default".into(),
+        embedding: Some(dice.vector()),
+        author: Some(["Anna", "Bob"][n % 2].into()),
+        session: Some(format!("session {}", n / 20)),
+        sequence: Some((n % 20) as i64),
+        t_valid: n as i64 * 60_000_000,
+        features: (dice.unit() * 65_536.0) as u32,
+        ..NewRow::default()
+    };
+    let rows: Vec<NewRow> = (0..count).map(|n| row(&mut dice, n)).collect();
     let start = Instant::now();
     projection.apply(&rows, count as u64, [0; 32]).unwrap();
     println!("apply {:.3} s", start.elapsed().as_secs_f64());
@@ -129,20 +128,9 @@ fn main() {
     };
     let mut firsts: Vec<f64> = Vec::new();
     for n in count..count + 24 {
-        let row = NewRow {
-            id: (n as u128).to_be_bytes(),
-            seq: n as i64,
-            wseq: n as i64,
-            content: dice.text(24),
-            namespace: "default".into(),
-            embedding: Some(dice.vector()),
-            author: Some(["Anna", "Bob"][n % 2].into()),
-            session: Some(format!("session {}", n / 20)),
-            sequence: Some((n % 20) as i64),
-            t_valid: n as i64 * 60_000_000,
-            ..NewRow::default()
-        };
-        projection.apply(&[row], n as u64 + 1, [0; 32]).unwrap();
+        projection
+            .apply(&[row(&mut dice, n)], n as u64 + 1, [0; 32])
+            .unwrap();
         let snapshot = projection.snapshot();
         let query = &queries[n % queries.len()];
         let start = Instant::now();

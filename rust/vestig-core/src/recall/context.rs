@@ -190,3 +190,94 @@ impl<'a> Context<'a> {
         values.fold(-1.0, f64::max)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::facts::each_row;
+    use super::super::sessions::places;
+    use super::*;
+    use crate::format::Identity;
+    use crate::projection::Projection;
+    use crate::tail::NewRow;
+
+    const D: usize = 24;
+
+    /// Numbers in [-1, 1).
+    fn vector(state: &mut u64) -> Vec<f32> {
+        let mut next = || {
+            *state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (*state >> 40) as f32 / (1 << 23) as f32 - 1.0
+        };
+        (0..D).map(|_| next()).collect()
+    }
+
+    /// Sessions of three, in two parts; in every fourth one the vectors nearly cancel out.
+    fn projection(dice: &mut u64) -> Projection {
+        let identity = Identity {
+            store_uuid: [1; 16],
+            dimensions: D as u32,
+            model: "m".into(),
+            analyser: "a".into(),
+        };
+        let projection = Projection::open(None, identity, false).unwrap();
+        let mut rows: Vec<NewRow> = Vec::new();
+        for n in 0..240_u8 {
+            let mut own = vector(dice);
+            if n % 12 == 1 {
+                let before = rows.last().and_then(|row| row.embedding.as_ref()).unwrap();
+                let opposite = |(own, before): (&f32, &f32)| own * 0.02 - before;
+                own = own.iter().zip(before).map(opposite).collect();
+            }
+            rows.push(NewRow {
+                id: [n; 16],
+                seq: i64::from(n),
+                wseq: i64::from(n),
+                namespace: "default".into(),
+                embedding: (n % 12 != 2 && n % 17 != 3).then_some(own),
+                session: Some(format!("{}", n / 3)),
+                sequence: Some(i64::from(n)),
+                ..NewRow::default()
+            });
+        }
+        for part in rows.chunks(121) {
+            let upto = part.last().map_or(0, |row| row.wseq as u64);
+            projection.apply(part, upto, [0; 32]).unwrap();
+        }
+        projection
+    }
+
+    #[test]
+    fn bounds_hold_what_they_bound_q11() {
+        let mut dice = 7;
+        let projection = projection(&mut dice);
+        let snapshot = projection.snapshot();
+        let parts = || snapshot.parts.iter();
+        let segments: Vec<&Segment> = parts().map(|part| part.segment.as_ref()).collect();
+        let eligible: Vec<_> = parts().map(|part| part.live.as_ref()).collect();
+        let places = places(&segments, &eligible);
+        assert_eq!(places.len(), 240);
+        let mut short = 0;
+        for _ in 0..20 {
+            let mut query = vec![0.0; segments[0].lanes()];
+            unit(&vector(&mut dice), &mut query);
+            let mut cosines = vec![0.0; places.len()];
+            each_row(&places, &segments, |slot, _, segment, row| {
+                cosines[slot] = cosine(dot(&query, segment.vector(row)));
+            });
+            let cosines = Bounds {
+                low: cosines.clone(),
+                high: cosines,
+            };
+            let Bounds { low, high } = bounds(&places, &segments, &cosines);
+            let context = Context::new(&segments, &query);
+            for slot in 0..places.len() {
+                let value = context.of(&places, slot);
+                assert!(low[slot] <= value && value <= high[slot], "{slot}: {value}");
+                short += usize::from(high[slot] - low[slot] == 2.0);
+            }
+        }
+        assert!(short > 0, "no sum is short");
+    }
+}

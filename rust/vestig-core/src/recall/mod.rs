@@ -77,7 +77,7 @@ pub fn recall(
     }
     let rows: usize = fields.iter().map(|field| count(&field.eligible)).sum();
     kept::keep(rows);
-    let origins = origins_of(&fields);
+    let mut origins = origins_of(&fields);
     let staged = rows >= effort.staged_rows
         && filter.min_similarity.is_none()
         && wanted(ranking, false) < rows
@@ -93,6 +93,7 @@ pub fn recall(
         fields
             .iter_mut()
             .for_each(|field| drop_dissimilar(field, least));
+        origins = origins_of(&fields);
     }
     scan.eligible = fields.iter().map(|field| count(&field.eligible)).sum();
     scan.unembedded = fields.iter().map(unembedded).sum();
@@ -103,7 +104,7 @@ pub fn recall(
     }
     scan.terms = query.terms.clone().unwrap_or_default();
     scan.keywords = query.keywords.clone();
-    let mut scorer = Scorer::new(ranking, query, vector, origins_of(&fields));
+    let mut scorer = Scorer::new(ranking, query, vector, origins);
     let bits = fields.iter().map(|field| field.eligible.clone()).collect();
     let pace = (&ranking.trace, ranking.query_time);
     let mut net = Net::new(snapshot, filter, bits, scan.eligible, pace);
