@@ -124,6 +124,18 @@ def median_ms(call: Callable[[], Any], rounds: int = 60, warm: int = 5) -> float
     return 1000 * float(np.median(times))
 
 
+def fsync_ms(folder: Path) -> float:
+    """Median of appending 4 KiB and syncing it."""
+    with (folder / "probe").open("ab") as probe:
+
+        def once() -> None:
+            probe.write(b"x" * 4096)
+            probe.flush()
+            os.fsync(probe.fileno())
+
+        return median_ms(once, rounds=50)
+
+
 def slowness(size: int) -> float:
     """By what a bar is multiplied in this run: N measured now over the N of the bars, at
     least 1."""

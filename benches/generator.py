@@ -19,7 +19,7 @@ def _listed(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split("|"))
 
 
-_FIRST = _listed(
+FIRST = _listed(
     """
     Ada | Alan | Amara | Anders | Beatriz | Bodil | Carlos | Chidi | Dana | Dmitri | Elif |
     Emeka | Farid | Fiona | Grete | Hanna | Hiro | Ines | Ivo | Jonas | Kaede | Kofi | Lars
@@ -95,12 +95,13 @@ _QUESTIONS = _listed(
 )
 
 
-def _fields(rng: random.Random) -> dict[str, Any]:
+def chance_fields(rng: random.Random) -> dict[str, Any]:
+    """Words for the places of a sentence."""
     letters = "".join(rng.choices("BCDFGHJKLMNPQRSTVWXZ", k=3))
     return {
-        "first": rng.choice(_FIRST),
+        "first": rng.choice(FIRST),
         "last": rng.choice(_LAST),
-        "other": rng.choice(_FIRST),
+        "other": rng.choice(FIRST),
         "deed": rng.choice(_DEEDS),
         "thing": rng.choice(_THINGS),
         "thing2": rng.choice(_THINGS),
@@ -133,19 +134,19 @@ def stream(count: int, seed: int = 0) -> Iterator[dict[str, Any]]:
     while len(seen) < count:
         sentences = ["{first} {last} {deed} {thing} {place} {reason}."]
         sentences += rng.choices(_DETAILS, k=rng.randrange(0, 5))
-        text = " ".join(sentence.format(**_fields(rng)) for sentence in sentences)
+        text = " ".join(sentence.format(**chance_fields(rng)) for sentence in sentences)
         key = int.from_bytes(hashlib.blake2b(text.lower().encode(), digest_size=8).digest())
         if key in seen:
             continue
         seen.add(key)
-        author = rng.choice(_FIRST) if rng.random() < 2 / 3 else None
+        author = rng.choice(FIRST) if rng.random() < 2 / 3 else None
         yield {"content": text} if author is None else {"content": text, "author": author}
 
 
 def questions(count: int, seed: int = 0) -> list[str]:
     """`count` questions about the same world, repeats possible."""
     rng = random.Random(f"vestig-questions-{seed}")
-    return [rng.choice(_QUESTIONS).format(**_fields(rng)) for _ in range(count)]
+    return [rng.choice(_QUESTIONS).format(**chance_fields(rng)) for _ in range(count)]
 
 
 def embedded_text(record: dict[str, Any]) -> str:

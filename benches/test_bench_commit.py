@@ -6,7 +6,6 @@ the passes over the vectors. A batch pays the fsync once per 1,000.
 
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -15,24 +14,12 @@ import numpy as np
 import pytest
 
 import vestig
-from conftest import NO_PASSES, SIZES, World, median_ms, note_line, report, scripted, slowness
+from conftest import NO_PASSES, SIZES, World, fsync_ms, note_line, report, scripted, slowness
 from generator import batches, records, vectors
 from vestig.testing import FrozenClock
 
 BAR_OVER_FSYNC_MS = {1_000: 2.0, 10_000: 2.0, 100_000: 5.0}
 ROUNDS = 100
-
-
-def fsync_ms(folder: Path) -> float:
-    """Median of appending 4 KiB and syncing it."""
-    with (folder / "probe").open("ab") as probe:
-
-        def once() -> None:
-            probe.write(b"x" * 4096)
-            probe.flush()
-            os.fsync(probe.fileno())
-
-        return median_ms(once, rounds=50)
 
 
 def test_commit_one_at_a_time(world: World, benchmark: Any, tmp_path: Path) -> None:

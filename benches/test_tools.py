@@ -6,6 +6,7 @@ import hashlib
 
 import numpy as np
 
+from chats import PIECES_OF_MEMORY, PIECES_OF_QUERY, ChatEmbedder, queries, turns
 from generator import embedded_text, questions, records, texts, vectors
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.language.temporal import find_windows
@@ -38,3 +39,27 @@ def test_vectors_have_unit_length_and_groups() -> None:
     assert np.abs(np.triu(plain @ plain.T, 1)).max() < 0.4
     assert 0.7 < float(grouped[0] @ grouped[9]) < 0.9
     assert abs(float(grouped[0] @ grouped[10])) < 0.4
+
+
+def test_chats_are_sessions_of_two_with_questions_and_replies() -> None:
+    made = turns(2_000)
+    assert len({turn["content"] for turn in made}) == len(made)
+    assert made[:100] == turns(100)
+    speakers: dict[str, set[str]] = {}
+    for turn in made:
+        speakers.setdefault(turn["session_id"], set()).add(turn["author"])
+    assert {len(two) for two in speakers.values()} == {2}
+    asks = sum("?" in turn["content"] for turn in made)
+    assert 0.1 < asks / len(made) < 0.4
+    assert sum(bool(find_windows(t["content"], NOW_US, is_memory=True)) for t in made) > 100
+
+
+def test_chats_have_token_vectors_of_the_lengths_promised() -> None:
+    asked = queries(3)
+    embedder = ChatEmbedder(asked)
+    made = [*(embedded_text(turn) for turn in turns(3)), *asked]
+    lengths = [len(pieces.ids) // 4 for _, pieces in embedder.embed_tokens(made)]
+    assert lengths == [PIECES_OF_MEMORY] * 3 + [PIECES_OF_QUERY] * 3
+    pieces = BuiltinEmbedder()._load_tokenizer()
+    meant = [len(pieces.encode(embedded_text(turn)).ids) for turn in turns(500)]
+    assert abs(float(np.mean(meant)) - PIECES_OF_MEMORY) < 5
