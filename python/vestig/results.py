@@ -101,7 +101,11 @@ class EnrichReport(_Value, frozen=True, kw_only=True):
 
 
 class ImportReport(_Value, frozen=True, kw_only=True):
-    """Exact counts of an import (I-02): `lines` = the sum of the counts that follow it."""
+    """Exact counts of an import (I-02): `lines` = the sum of the counts that follow it.
+
+    `forgotten_elsewhere`: memories of this store that an export says were forgotten in another
+    one; they are kept, and `forget` takes their ids.
+    """
 
     format: str
     lines: int
@@ -111,6 +115,7 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     rejected: int
     failed: int
     memories: int
+    forgotten_elsewhere: tuple[str, ...] = ()
     errors: tuple[ItemError, ...] = ()
     errors_more: int = 0
     warnings: tuple[str, ...] = ()

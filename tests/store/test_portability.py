@@ -250,7 +250,7 @@ BROKEN: dict[str, Callable[[list[Line]], list[str]]] = {
     "unknown record": lambda records: [*lines(records), '{"record": "ghost"}'],
     "a surrogate": lambda records: [lines(records)[0], '{"record": "\\ud800"}'],
     "other schema": _broken(lambda r: r[0].update(schema="vestig/export/2")),
-    "other version": _broken(lambda r: r[0].update(format_version=4)),
+    "other version": _broken(lambda r: r[0].update(format_version=5)),
     "origin": _broken(lambda r: r[0].update(origin="x")),
     "unknown field": _broken(lambda r: _of(r, "memory").update(colour="blue")),
     "missing field": _broken(lambda r: _of(r, "memory").pop("title")),

@@ -210,7 +210,7 @@ def test_d14_exports_carry_them_to_the_byte(tmp_path: Path) -> None:
 def test_d14_an_export_of_version_2_is_read(tmp_path: Path) -> None:
     with filled(tmp_path / "s") as ledger:
         lines = exported(ledger).splitlines()
-    header = lines[0].replace(b'"format_version":3', b'"format_version":2')
+    header = lines[0].replace(b'"format_version":4', b'"format_version":2')
     assert header != lines[0]
     older = [header, *(line for line in lines[1:] if b'"record":"token_vectors"' not in line)]
     copy = open_ledger(None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from command_answers import FACTS, UNKNOWN, Vestig
 
@@ -94,3 +96,24 @@ def test_x_l16_gc_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     report = vestig("housekeeping", "gc", "--dry-run", "--json").document
     assert (report["sources_removed"], report["edges_removed"]) == (0, 0)
     assert "0 sources" in vestig("housekeeping", "gc").out
+
+
+def test_an_import_names_what_was_forgotten_elsewhere(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    first, second = str(tmp_path / "all.jsonl"), str(tmp_path / "later.jsonl")
+    there = ("--store", str(tmp_path / "two"))
+    assert vestig("export", first).code == 0
+    assert vestig("import", first, *there).code == 0
+    assert vestig("memory", "forget", ids[0], "--yes").code == 0
+    assert "tombstone" in vestig("export", second).out
+    answer = vestig("import", second, "--merge", *there)
+    assert answer.code == 0
+    assert ids[0] in answer.out
+    assert "1 memories of namespace default were forgotten elsewhere" in answer.err
+    report = vestig("import", second, "--merge", "--json", *there).document
+    assert report["forgotten_elsewhere"] == [ids[0]]
+    assert vestig("memory", "forget", *report["forgotten_elsewhere"], "--yes", *there).code == 0
+    report = vestig("import", first, "--merge", "--json", *there).document
+    assert (report["memories"], report["forgotten_elsewhere"]) == (0, [])
+    assert vestig("memory", "list", "--json", *there).document["total"] == len(FACTS) - 1

@@ -20,7 +20,7 @@ from vestig.store.removing import Removed
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory
 
-__all__ = ["forget", "forget_finish", "gc"]
+__all__ = ["forget", "forget_finish", "gc", "prove"]
 
 OUTSIDE: Final = (
     "backups and exports are files of their own: what was copied to them before stays there"
@@ -69,7 +69,7 @@ def forget(
         proof = erasing.Proof()
         if memories and not dry_run:
             finish(context, degraded)
-            proof = _prove(context)
+            proof = prove(context)
         return ForgetReport(
             memory_ids=tuple(memory.id for memory in memories),
             rows_removed=removed.rows,
@@ -94,7 +94,7 @@ def forget_finish(context: Context) -> ForgetReport:
     with context.operation("forget_finish"):
         with context.ledger.read() as view:
             ids, seq = erasing.unfinished(view.connection), view.seq
-        proof = _prove(context)
+        proof = prove(context)
         return ForgetReport(
             memory_ids=tuple(ids),
             rows_removed={},
@@ -108,7 +108,12 @@ def forget_finish(context: Context) -> ForgetReport:
         )
 
 
-def _prove(context: Context) -> erasing.Proof:
+def prove(context: Context) -> erasing.Proof:
+    """Erases and proves what is to be erased from the files.
+
+    Raises:
+        ForgetIncompleteError: bytes remain, or readers of an older state.
+    """
     timeout_s = context.config.settings.store.lock_timeout_s
     return erasing.finish(context.ledger, context.keeper, timeout_s=timeout_s)
 

@@ -10,10 +10,11 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.commit.normalise import normalise
+from vestig.engine import forgetting
 from vestig.engine.committing import BatchOptions, commit_batch
 from vestig.engine.context import Context
 from vestig.engine.embedding import probed_identity
-from vestig.errors import ValidationError
+from vestig.errors import ForgetIncompleteError, ValidationError
 from vestig.ingest.formats import Format
 from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
 from vestig.ports import Progress
@@ -134,6 +135,16 @@ def _restore(
         warnings.append(f"{report.kept} memories differ from the file and were kept as they are")
     if report.forgotten:
         warnings.append(f"{report.forgotten} memories were forgotten here and were left out")
+    if report.erasing:
+        try:
+            forgetting.prove(context)
+        except ForgetIncompleteError as error:
+            warnings.append(str(error))
+    for space, ids in report.held.items():
+        warnings.append(
+            f"{len(ids)} memories of namespace {space} were forgotten elsewhere and are kept here;"
+            " `vestig memory forget` forgets them here too"
+        )
     return ImportReport(
         format=Format.EXPORT.value,
         lines=report.lines,
@@ -143,6 +154,7 @@ def _restore(
         rejected=0,
         failed=0,
         memories=report.memories,
+        forgotten_elsewhere=tuple(id for ids in report.held.values() for id in ids),
         warnings=tuple(warnings),
         degraded=tuple(degraded),
     )

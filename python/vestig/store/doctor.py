@@ -13,7 +13,7 @@ import apsw
 
 from vestig.errors import StoreDamagedError
 from vestig.results import Finding
-from vestig.store import candidates, erasing
+from vestig.store import candidates, erasing, marks
 from vestig.store import witness as witnesses
 from vestig.store.comparison import compare_projection
 from vestig.store.faults import store_faults
@@ -268,12 +268,10 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
             f"a re-embedding stopped after {pending} vectors; finish it with"
             " `vestig rebuild --embeddings`"
         )
-    forgotten = erasing.unfinished(conn)
-    if forgotten:
-        problems.append(
-            f"forgetting {len(forgotten)} memories is not proved; finish it with"
-            " `vestig memory forget --finish`"
-        )
+    if marks.pending(conn):
+        ids = erasing.unfinished(conn)
+        what = f"forgetting {len(ids)} memories" if ids else "the erase of left-out names"
+        problems.append(f"{what} is not proved; finish it with `vestig memory forget --finish`")
     if folder is not None:
         problems += [f"leftover {name}" for name in _leftovers(folder)]
     return _verdict("residues", problems, "no leftover files or unfinished work", FINDING)

@@ -1,8 +1,8 @@
 """The records of an export, one struct for each kind of line (D-14).
 
 A line carries a row of the ledger with ids in place of row numbers and times as text. Values
-that the ledger keeps as JSON text (metadata, payload, keywords, times, aliases) go through as raw
-JSON, so that every byte of them survives. Salts and digests stay behind: they belong to one
+that the ledger keeps as JSON text (metadata, payload, keywords, times, aliases, counts) go through
+as raw JSON, so that every byte of them survives. Salts and digests stay behind: they belong to one
 chain.
 """
 
@@ -40,6 +40,7 @@ __all__ = [
     "SourceRecord",
     "SupersessionRecord",
     "TokenVectorsRecord",
+    "TombstoneRecord",
     "VectorRecord",
 ]
 
@@ -248,6 +249,17 @@ class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
     updated_at: _Time
 
 
+class TombstoneRecord(_Line, frozen=True, kw_only=True, tag="tombstone"):
+    """A memory that was forgotten (L-10): nothing of its text, and no hash."""
+
+    id: str
+    namespace: _Namespace
+    seq: _Seq
+    forgotten_at: _Time
+    actor: str | None
+    counts: msgspec.Raw
+
+
 Record = (
     SourceRecord
     | MemoryRecord
@@ -260,4 +272,5 @@ Record = (
     | SupersessionRecord
     | JobRecord
     | TokenVectorsRecord
+    | TombstoneRecord
 )

@@ -148,6 +148,7 @@ def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str
         _edges(conn, namespace, 7),
         _rows(conn, "supersession", _SUPERSESSIONS, namespace, 8),
         _vectors(conn, "token_vectors", _TOKEN_VECTORS, namespace, 9),
+        _tombstones(conn, namespace, 10),
     )
     for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
         yield kind, fields
@@ -224,6 +225,7 @@ _SUPERSESSIONS: Final = _Select(
     'supersessions t JOIN memories m ON m."row" = t.superseded'
     ' JOIN memories n ON n."row" = t.superseding',
 )
+_TOMBSTONES: Final = _Select(_plain("tombstones"), (("id", "mem", "t.id"),), "tombstones t")
 _JOBS: Final = _Select(
     ("kind", "state", "attempts", "next_attempt_us", "last_error", "created_us", "updated_us"),
     (("id", "job", "t.id"), ("memory", "mem", "m.id")),
@@ -330,6 +332,15 @@ def _edges_of(
         yield code, row
 
 
+def _tombstones(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator[_Keyed]:
+    """Those of memories, by seq and id: their rows are those of what was forgotten."""
+    where = f'{_space(_TOMBSTONES)} AND t."row" > 0'
+    rows = conn.execute(f"{_TOMBSTONES.sql} WHERE {where} ORDER BY t.seq, t.id", (namespace,))
+    for number, row in enumerate(rows):
+        fields = _TOMBSTONES.fields(row)
+        yield (fields["seq"], place, number), "tombstone", fields
+
+
 def _jobs(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     for row in conn.execute(f'{_JOBS.sql} WHERE {_space(_JOBS)} ORDER BY t."row"', (namespace,)):
         fields = _JOBS.fields(row)
@@ -354,7 +365,9 @@ def restore(
 
     Without `merge` the namespaces of the file must be empty; into an empty store the seqs are
     kept too. With `merge` records are added by id: a memory that the store holds already stays
-    as it is, with all that belongs to it. The clock of the store does not move.
+    as it is, with all that belongs to it. What was forgotten here stays so, and what the file
+    says was forgotten elsewhere is not taken in later; the report names what of it is held here.
+    The clock of the store does not move.
 
     Args:
         namespace: puts the records of an export of one namespace there; None: where they were.

@@ -27,6 +27,7 @@ from vestig.store.export_records import (
     SourceRecord,
     SupersessionRecord,
     TokenVectorsRecord,
+    TombstoneRecord,
     VectorRecord,
 )
 from vestig.store.graph_rows import StoredAlias
@@ -43,9 +44,10 @@ __all__ = [
 ]
 
 EXPORT_SCHEMA: Final = "vestig/export/1"
-# Version 1 had no entities and no questions, version 2 no token vectors; both are read as well.
-EXPORT_VERSION: Final = 3
-_VERSIONS: Final = (1, 2, 3)
+# Version 1 had no entities and no questions, version 2 no token vectors, version 3 no tombstones;
+# all are read as well.
+EXPORT_VERSION: Final = 4
+_VERSIONS: Final = (1, 2, 3, 4)
 
 _AnyLine: Any = Header | Record
 
@@ -65,6 +67,7 @@ _AT_NAMES: Final = {
     "updated_us": "updated_at",
     "last_accessed_us": "last_accessed_at",
     "expired_us": "expired_at",
+    "forgotten_us": "forgotten_at",
 }
 _FLAGS: Final = frozenset(("pinned", "origin_derived", "type_certain"))
 _RAW: Final[dict[str, Callable[[bytes], Any]]] = {
@@ -73,6 +76,7 @@ _RAW: Final[dict[str, Callable[[bytes], Any]]] = {
     "keywords": msgspec.json.Decoder(tuple[str, ...]).decode,
     "times": msgspec.json.Decoder(tuple[StoredWindow, ...]).decode,
     "aliases": msgspec.json.Decoder(tuple[StoredAlias, ...]).decode,
+    "counts": msgspec.json.Decoder(dict[str, int]).decode,
 }
 
 
@@ -217,6 +221,7 @@ _ID_FIELDS: Final[dict[type[Any], tuple[tuple[str, str], ...]]] = {
     TokenVectorsRecord: (("memory", "mem"),),
     SupersessionRecord: (("superseding", "mem"), ("superseded", "mem")),
     JobRecord: (("id", "job"), ("memory", "mem")),
+    TombstoneRecord: (("id", "mem"),),
 }
 
 

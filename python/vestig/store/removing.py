@@ -27,7 +27,15 @@ from vestig.store.removing_graph import (
 )
 from vestig.store.schema import EDGE_CODES, EDGE_ENDS, INDEX
 
-__all__ = ["Act", "Removed", "collect", "expired_entities", "purge", "remove"]
+__all__ = [
+    "Act",
+    "Removed",
+    "collect",
+    "expired_entities",
+    "purge",
+    "remove",
+    "unsupported_sources",
+]
 
 _M: Final = INDEX["memories"]
 _X: Final = INDEX["edges"]
@@ -109,8 +117,13 @@ def _ends(edges: Iterable[Sequence[Any]], codes: Sequence[int], column: str) -> 
 
 def _sources(removal: Removal, sources: Iterable[int]) -> None:
     """Those of these sources that have no other product."""
-    alone = [row for row in sorted(sources) if not _supports(removal.conn, row)]
+    alone = unsupported_sources(removal.conn, sorted(sources))
     removal.chained("sources", removal.select("sources", "row", alone))
+
+
+def unsupported_sources(conn: apsw.Connection, sources: Iterable[int]) -> list[int]:
+    """Those of these sources that have no product."""
+    return [row for row in sources if not _supports(conn, row)]
 
 
 def _supports(conn: apsw.Connection, source: int) -> bool:

@@ -7,14 +7,13 @@ transaction that brings it in.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, Final
 
 import apsw
 import msgspec
 
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
-from vestig.ids import id_bytes, id_text
+from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity
 from vestig.store import patches
 from vestig.store.export_records import (
@@ -30,12 +29,14 @@ from vestig.store.export_records import (
     SourceRecord,
     SupersessionRecord,
     TokenVectorsRecord,
+    TombstoneRecord,
     VectorRecord,
 )
 from vestig.store.identity import same_model
+from vestig.store.leaving_out import ForgottenRestoration
 from vestig.store.lookups import fetch
 from vestig.store.portable import columns_of, decode_line
-from vestig.store.restoring_graph import GraphRestoration, taken, waiting_line
+from vestig.store.restoring_graph import taken, waiting_line
 from vestig.store.rows import from_json
 from vestig.store.schema import COLUMNS, INDEX, columns_sql
 from vestig.store.settings import IDENTITY, ORIGIN, keep, setting
@@ -50,7 +51,10 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     `present` are records that the store held already, or that belong to such a memory;
     `kept` of them are memories whose state in the store differs from the file and was kept;
     `duplicates` are memories whose text the store holds under another id; `forgotten` are
-    memories that were forgotten here, and stay so (L-10).
+    memories that were forgotten here, and stay so (L-10); what belongs to one, or is supported by
+    none but such, counts as `present`. `held`: by namespace, memories of this store that the file
+    says were forgotten elsewhere. `erasing`: bytes of what was left out may be in the files until
+    an erase is done.
     """
 
     lines: int
@@ -60,11 +64,13 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     kept: int
     duplicates: int
     forgotten: int
+    held: dict[str, tuple[str, ...]]
+    erasing: bool
     records: dict[str, int]
     seq: int
 
 
-class Restoration(GraphRestoration):
+class Restoration(ForgottenRestoration):
     """One restore, line by line. The caller rolls back when a line is refused."""
 
     def __init__(
@@ -78,11 +84,7 @@ class Restoration(GraphRestoration):
         super().__init__(txn, merge=merge, namespace=namespace)
         self._identity = identity
         self._waiting: list[tuple[int, MemoryRecord, int]] = []
-        self._counts: Counter[str] = Counter()
-        self._present = self._kept = self._duplicates = self._lines = 0
-        tombstones = fetch(self._conn, 'SELECT id FROM tombstones WHERE "row" > 0')
-        self._buried = {id_text("mem", raw) for (raw,) in tombstones}
-        self._forgotten: set[str] = set()
+        self._kept = self._duplicates = self._lines = 0
         # Memories may name successors that come later in the file.
         self._conn.execute("PRAGMA defer_foreign_keys = ON")
 
@@ -144,15 +146,12 @@ class Restoration(GraphRestoration):
                 raise ValidationError(name, seq, f"at most the header's seq {self._header.seq}")
 
     def _take_record(self, record: Record, number: int) -> None:
-        if self._buried:
-            if self._of_forgotten(record):
-                self._note(record, False)
-                return
-            if isinstance(record, MemoryRecord):
-                record = self._without_forgotten(record)
+        if self._forgotten.of_memory(record):
+            self._note(record, False)
+            return
         match record:
             case MemoryRecord():
-                written = self._memory(record, number)
+                written = self._memory(self._forgotten.pointing_nowhere(record), number)
             case SourceRecord():
                 written = self._source(record)
             case VectorRecord():
@@ -173,19 +172,9 @@ class Restoration(GraphRestoration):
                 written = self._supersession(record)
             case JobRecord():
                 written = self._job(record)
+            case TombstoneRecord():
+                written = self._tombstone(record)
         self._note(record, written)
-
-    def _of_forgotten(self, record: Record) -> bool:
-        """Whether it is a memory that was forgotten here, or belongs to one: an export made
-        before does not bring it back."""
-        if isinstance(record, MemoryRecord) and record.id in self._buried:
-            self._forgotten.add(record.id)
-        ids = (getattr(record, name, None) for name in _MEMORY_FIELDS)
-        return any(id in self._buried for id in ids)
-
-    def _without_forgotten(self, record: MemoryRecord) -> MemoryRecord:
-        gone = [name for name in _STORE_ONLY if getattr(record, name) in self._buried]
-        return msgspec.structs.replace(record, **dict.fromkeys(gone)) if gone else record
 
     def _note(self, record: Record, written: bool) -> None:
         if written:
@@ -213,6 +202,7 @@ class Restoration(GraphRestoration):
             )
             if found:
                 self._rows[record.id] = found[0][0]
+                self._settled.add(record.id)
                 return False
         row, seq = self._new_row("sources"), self._seq(record.seq)
         plain = columns_of(record, COLUMNS["sources"][5:])
@@ -360,22 +350,23 @@ class Restoration(GraphRestoration):
             )
             with waiting_line(number, "a memory of this export", unique):
                 self._insert_memory(record, row)
+        erasing = self._leave_out_unsupported()
         last = self._txn.seq
-        if self._counts:
+        if self._counts or erasing:
             last = self._close_links(self._header.seq, self._lines, self._counts.total())
         return RestoreReport(
             lines=self._lines,
             restored=self._counts.total(),
-            present=self._present - self._duplicates - len(self._forgotten),
+            present=self._present - self._duplicates - len(self._forgotten.left_out),
             memories=self._counts["memory"],
             kept=self._kept,
             duplicates=self._duplicates,
-            forgotten=len(self._forgotten),
+            forgotten=len(self._forgotten.left_out),
+            held={space: tuple(ids) for space, ids in self._held.items()},
+            erasing=erasing,
             records=dict(self._counts),
             seq=last,
         )
 
 
 _STORE_ONLY: Final = frozenset(("superseded_by", "revives"))
-# Where records name a memory that they cannot be without.
-_MEMORY_FIELDS: Final = ("id", "memory", "from_id", "to_id", "superseding", "superseded")

@@ -274,6 +274,8 @@ def imported(value: Any, _: Args) -> str:
     counts = ("lines", "imported", "skipped", "duplicates", "rejected", "failed", "memories")
     rows = [("format", str(value.format))]
     rows += [(name, str(getattr(value, name))) for name in counts]
+    if value.forgotten_elsewhere:
+        rows.append(("forgotten elsewhere", " ".join(value.forgotten_elsewhere)))
     return _table(rows)
 
 
