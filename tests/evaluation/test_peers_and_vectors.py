@@ -10,7 +10,6 @@ import pytest
 from labelled_life import Bench, queries, units
 
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.metrics import score
 from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
 from vestig.evaluation.vectors import (
     RememberingEmbedder,
@@ -105,17 +104,6 @@ def test_bm25_of_chats_with_agents_reads_a_beginning(bench: Bench) -> None:
     whole = PeerParameters(k1=parameters.k1, b=0.0)
     ((_, found),) = peer_rankings(benchmark, embedder, whole)
     assert found["bm25"].index("e") < found["bm25"].index("b")
-
-
-def test_bm25_finds_what_it_should_on_development_data(labelled_data: Path) -> None:
-    """Words alone: vectors of a hash stand in, so that no model is needed."""
-    benchmark = read_benchmark(labelled_data / "hotpot200")
-    embedder = RememberingEmbedder(HashingEmbedder(8))
-    found = [
-        score(rankings["bm25"], query.relevant)["recall@10"]
-        for query, rankings in peer_rankings(benchmark, embedder, parameters_for("document"))
-    ]
-    assert 100 * sum(found) / len(found) == pytest.approx(91.0, abs=0.3)
 
 
 def test_vectors_are_made_once_and_kept_between_runs(tmp_path: Path) -> None:
