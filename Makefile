@@ -1,5 +1,5 @@
 # The same commands as README.md and .ci/run.
-.PHONY: demo test lint bench learn learn-together learn-confidence mixing eval torture fuzz docs
+.PHONY: demo test lint bench learn learn-confidence mixing eval torture fuzz docs
 
 BIN := .venv/bin
 
@@ -22,15 +22,10 @@ bench:
 eval:
 	$(BIN)/vestig eval --gate --ablate $(EVAL)
 
-# Weights of the default profile from labelled folders; needs the extra `learn`:
-# make learn DATA="folder folder" LEARN="--cache .cache --eliminate"
+# Weights of the default profile from labelled folders, of all origins in one fit; needs the extra
+# `learn`: make learn DATA="folder folder" LEARN="--shipped --mixed --cache .cache --gains"
 learn:
 	$(BIN)/python benches/learn.py $(DATA) $(LEARN)
-
-# Those of all origins in one fit, as built in: make learn-together DATA="folder folder" \
-#   LEARN="--shipped --cache .cache --count shipped=4 locomo_dev=2 beam100k=3"
-learn-together:
-	$(BIN)/python benches/learn_together.py $(DATA) $(LEARN)
 
 # What it costs that several origins lie in one store: make mixing DATA="folder folder"
 mixing:

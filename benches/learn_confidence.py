@@ -9,7 +9,7 @@ one conversation, where a folder is one). The fit is on ½ answerable, ¼ foreig
 questions of each origin, cross-fitted by conversation; prints AUROC and calibration error by
 folder, and writes the data file of the package. The numbers depend on the weights of the `default`
 profile (`level`, `lead`, `margin`): fit again when these change. `--weights` takes the `--out` of
-`learn_together.py` instead of the weights built in.
+`learn.py` instead of the weights built in.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def tables(found: Sequence[Example]) -> dict[str, list[Any]]:
 
 
 def settings_of(file: Path | None) -> dict[str, Any]:
-    """Weights that `learn_together.py` wrote, as configuration."""
+    """Weights that `learn.py` wrote, as configuration."""
     if file is None:
         return {}
     weights = json.loads(file.read_text(encoding="utf-8"))["weights"]
@@ -248,7 +248,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="the confidence of recall from labelled folders")
     parser.add_argument("folder", type=Path, nargs="+")
     parser.add_argument("--cache", type=Path, default=None, help="keeps vectors between runs")
-    parser.add_argument("--weights", type=Path, default=None, help="the --out of learn_together.py")
+    parser.add_argument("--weights", type=Path, default=None, help="the --out of learn.py")
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")
     parser.add_argument("--out", type=Path, default=FIT)
     return parser.parse_args()

@@ -1,287 +1,204 @@
-"""Weights from labelled questions: a listwise loss for each origin, folded to plain numbers (Q-06).
-
-A question knows the terms of its eligible memories; where they come from is not looked at. Terms
-stand in three stages, as recall computes them (Q-03): the first for all memories, those made from
-the best by L₁, and those of the pool of the best by L₂.
-"""
+"""Weights of all origins from lists of candidates, in one listwise fit on one scale."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from vestig.config.signals import ORIGINS, SIGNALS
+from vestig.evaluation.metrics import score
 
-CANDIDATES = 120
-POOL = 128
-PENALTY = 0.003
-DIGITS = 3
+Values = NDArray[np.float64]
+# a unit of a conversation
+Unit = str
+# metric → one value per question, by set
+Columns = dict[str, dict[str, list[float]]]
+
 FOLDS = 5
-# L₁ counts at least so much, in standard deviations, beside the terms made from its best.
-LEVEL_LEAST = 0.05
-# The pool is chosen by weights that depend on it: they settle after a few rounds.
-ROUNDS = 2
+DIGITS = 3
+METRICS = ("recall@10", "recall@5", "mrr", "ndcg@5")
+PENALTY = 0.003
+PENALTY_BIAS = 1e-5
+# The slope at which the fit ends: weights agree in more than `DIGITS` however it begins.
+TOLERANCE = 1e-7
+# Where the biases stand together, which changes no order, keeps 1/(1 + e^−L) unsaturated (R-12).
+BIAS_SHIFT = -13.0
+GROUPS = ("chat_peer", "chat_agent", "note")  # documents weigh what notes do
+PLACE = {name: place for place, name in enumerate(SIGNALS)}
+
+
+def grouped(origins: Sequence[str]) -> NDArray[np.int64]:
+    """Places in `GROUPS` of origin types."""
+    return np.minimum([ORIGINS.index(name) for name in origins], len(GROUPS) - 1)
 
 
 @dataclass(frozen=True)
-class Terms:
-    """Names of the terms by stage, and which make the candidates."""
-
-    first: tuple[str, ...]
-    after: tuple[str, ...]
-    late: tuple[str, ...]
-    by_hand: dict[str, float] = field(
-        default_factory=lambda: {"cosine": 1.0, "lexical": 1.0, "context.words": 0.6}
-    )
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        return self.first + self.after + self.late
-
-    def chosen(self, off: Sequence[str]) -> NDArray[np.bool_]:
-        """Which terms are on; `off` names terms, or signals with all their parts."""
-        gone = [any(name == one or name.startswith(f"{one}.") for one in off) for name in self.all]
-        return ~np.array(gone)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """A labelled question against its eligible memories.
+class Form:
+    """Column after column of the fit: the terms of a group, then a constant for each group.
 
     Attributes:
-        fold: which part of its set it is judged with.
-        units: what each memory holds; `relevant`: the units that answer.
-        first: memories × first terms, each divided by its maximum.
-        after: L₁ → memories × after terms, each divided by its maximum.
-        late: memories × late terms, raw; None where the embedder gives no token vectors.
+        columns: (group, name of a term), in the order of `GROUPS` and of `SIGNALS`.
     """
 
-    id: str
+    columns: tuple[tuple[int, str], ...]
+
+    @classmethod
+    def of(cls, terms: Mapping[str, Collection[str]]) -> Form:
+        """Of the terms of each group."""
+        columns = ((g, t) for g, name in enumerate(GROUPS) for t in SIGNALS if t in terms[name])
+        return cls(tuple(columns))
+
+    @property
+    def width(self) -> int:
+        return len(self.columns) + len(GROUPS)
+
+    def design(self, normalised: Values, groups: NDArray[np.int64]) -> Values:
+        """Candidates × columns, from candidates × `SIGNALS`: 0 outside of the own group."""
+        made = np.zeros((len(groups), self.width))
+        for at, (own, term) in enumerate(self.columns):
+            rows = groups == own
+            made[rows, at] = normalised[rows, PLACE[term]]
+        made[np.arange(len(groups)), len(self.columns) + groups] = 1
+        return made
+
+    def on(self, off: Collection[str] = ()) -> NDArray[np.bool_]:
+        """Columns without those of these terms, given as `term` or `group.term`."""
+        gone = [t in off or f"{GROUPS[g]}.{t}" in off for g, t in self.columns]
+        return ~np.array([*gone, *[False] * len(GROUPS)])
+
+    def weights(self, fitted: Values) -> dict[str, dict[str, float]]:
+        """By group: bias, then what its terms weigh, in so many significant digits."""
+        found = {
+            name: {"bias": round(float(fitted[len(self.columns) + at]) + BIAS_SHIFT, 1)}
+            for at, name in enumerate(GROUPS)
+        }
+        for (group, term), weight in zip(self.columns, fitted, strict=False):
+            found[GROUPS[group]][term] = float(f"{weight:.{DIGITS}g}")
+        return found
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The candidates of a question: a row each of `design`, the units it holds, relevant or not."""
+
     set: str
     fold: int
-    origin: str
-    category: str
-    units: Sequence[Sequence[str]]
-    relevant: frozenset[str]
-    first: NDArray[np.float32]
-    after: Callable[[Values], Values]
-    late: NDArray[np.float32] | None
+    design: Values
+    units: Sequence[tuple[Unit, ...]]
+    relevant: frozenset[Unit]
 
-
-def stages(terms: Terms, question: Question, weights: Values) -> tuple[Values, Values]:
-    """(all terms as recall has them under these weights, L)."""
-    ends = len(terms.first), len(terms.first) + len(terms.after)
-    first, after, late = np.split(weights, ends)
-    level = question.first @ first
-    made = [question.first.astype(float)]
-    made.append(question.after(level) if after.any() else np.zeros((len(level), len(terms.after))))
-    level = level + made[1] @ after
-    pooled = np.zeros((len(level), len(terms.late)))
-    if late.any() and question.late is not None:
-        pool = np.argsort(-level, kind="stable")[:POOL]
-        most = question.late[pool].max(0).astype(float)
-        pooled[pool] = np.where(most > 0, question.late[pool] / np.where(most > 0, most, 1), 0)
-    made.append(pooled)
-    return np.hstack(made), level + pooled @ late
-
-
-def candidates(terms: Terms, question: Question) -> tuple[NDArray[np.int64], Values]:
-    """Rows that the loss compares, and which of them are relevant. Of a relevant unit's parts
-    the best one stands for it, the others are left out."""
-    by_hand = np.array([terms.by_hand.get(name, 0.0) for name in terms.first])
-    score = question.first @ by_hand
-    wanted, spare = set[int](), set[int]()
-    for unit in question.relevant:
-        rows = [row for row, held in enumerate(question.units) if unit in held]
-        if rows:
-            wanted.add(max(rows, key=lambda row: score[row]))
-            spare.update(rows)
-    best = [int(row) for row in np.argsort(-score, kind="stable")[:CANDIDATES]]
-    rows = np.array(sorted(wanted.union(row for row in best if row not in spare)), int)
-    return rows, np.isin(rows, sorted(wanted)).astype(float)
+    @property
+    def relevant_rows(self) -> Values:
+        """1 for those that hold a relevant unit."""
+        return np.array([float(not self.relevant.isdisjoint(one)) for one in self.units])
 
 
 class Batch:
-    """Candidates of many questions, standardised, as one padded block.
+    """Lists with a relevant candidate, as one block.
 
     Args:
-        counts: how much each question counts, 1 unless given.
-        spread: what columns are divided by; their standard deviations unless given.
+        counts: how often a set counts beside the others, 1 unless given; its questions share it.
     """
 
     def __init__(
-        self,
-        lists: Sequence[Values],
-        relevant: Sequence[Values],
-        counts: Values | None = None,
-        spread: Values | None = None,
+        self, form: Form, lists: Sequence[Listed], counts: Mapping[str, float] | None = None
     ) -> None:
-        self.count = np.ones((len(lists), 1)) if counts is None else counts[:, None]
-        width = max(map(len, relevant))
-        self.x = np.zeros((len(lists), width, lists[0].shape[1]))
-        self.target = np.zeros((len(lists), width))
-        self.real = np.zeros((len(lists), width), bool)
-        for at, (values, wanted) in enumerate(zip(lists, relevant, strict=True)):
-            self.x[at, : len(wanted)] = values
-            self.target[at, : len(wanted)] = wanted / wanted.sum()
-            self.real[at, : len(wanted)] = True
-        flat = self.x[self.real]
-        self.spread = flat.std(0) if spread is None else spread
-        self.varies = self.spread > 1e-12
-        self.x = (self.x - flat.mean(0)) / np.where(self.varies, self.spread, 1)
-        self.x[~self.real] = 0
-
-    def _loss(self, x: Values, w: Values) -> tuple[float, Values]:
-        """−Σ_q 1/|R_q| Σ_r ln softmax, and its slope."""
-        score = np.where(self.real, (x @ w).reshape(self.real.shape), -1e30)
-        score -= score.max(1, keepdims=True)
-        power = np.exp(score)
-        total = power.sum(1, keepdims=True)
-        log = np.where(self.real, score - np.log(total), 0)
-        slope = (self.count * (power / total - self.target)).ravel() @ x
-        return -float((self.count * self.target * log).sum()), slope
+        wanted = [one.relevant_rows for one in lists]
+        self.form = form
+        self.lists = [one for one, rows in zip(lists, wanted, strict=True) if rows.any()]
+        wanted = [rows for rows in wanted if rows.any()]
+        sizes = [len(rows) for rows in wanted]
+        self.x = np.concatenate([one.design for one in self.lists])
+        self.target = np.concatenate([rows / rows.sum() for rows in wanted])
+        self.starts = np.cumsum([0, *sizes[:-1]])
+        self.owner = np.repeat(np.arange(len(sizes)), sizes)
+        questions = Counter(one.set for one in self.lists)
+        times = {name: (counts or {}).get(name, 1.0) / many for name, many in questions.items()}
+        self.count = np.array([times[one.set] for one in self.lists])
+        self.folds = np.array([one.fold for one in self.lists])
+        # a column is divided by its standard deviation over the candidates of its own group
+        self.spread = np.ones(form.width)
+        for at, (group, _) in enumerate(form.columns):
+            own = self.x[self.x[:, len(form.columns) + group] == 1, at]
+            self.spread[at] = own.std() if own.size else 0.0
+        self.penalty = np.full(form.width, PENALTY)
+        self.penalty[len(form.columns) :] = PENALTY_BIAS
 
     def fit(
         self,
-        least: Values | None = None,
+        on: NDArray[np.bool_] | None = None,
+        without_fold: int | None = None,
         start: Values | None = None,
-        penalty: Values | None = None,
     ) -> Values:
-        """Plain weights; `least`: lower bounds of the standardised ones, `penalty`: of the square
-        of each, `PENALTY` unless given."""
+        """Plain weights of the form's columns, 0 where they are not `on` or never vary.
+
+        Minimises −Σ_q count · 1/|R_q| Σ_r ln softmax(r) + Σ penalty · w² over standardised w.
+        """
         from scipy.optimize import minimize
 
-        used = np.flatnonzero(self.varies)
-        x = self.x[:, :, used].reshape(-1, len(used))
-        cost = np.full(len(used), PENALTY) if penalty is None else penalty[used]
+        used = np.flatnonzero((self.spread > 1e-12) & (True if on is None else on))
+        count = np.where(self.folds == without_fold, 0.0, self.count)
+        count /= count.sum()
+        x = self.x[:, used] / self.spread[used]
+        penalty = self.penalty[used]
+
+        def shares(w: Values) -> tuple[Values, Values]:
+            level = x @ w
+            level -= np.maximum.reduceat(level, self.starts)[self.owner]
+            power = np.exp(level)
+            total = np.add.reduceat(power, self.starts)[self.owner]
+            return power / total, level - np.log(total)
 
         def loss(w: Values) -> tuple[float, Values]:
-            value, slope = self._loss(x, w)
-            return value + float(cost @ (w * w)), slope + 2 * cost * w
+            share, log = shares(w)
+            rows = count[self.owner]
+            slope = (rows * (share - self.target)) @ x
+            value = -float((rows * self.target) @ log)
+            return value + float(penalty @ (w * w)), slope + 2 * penalty * w
 
-        low = np.full(len(used), -np.inf) if least is None else least[used]
+        def curvature(w: Values) -> Values:
+            weighted = x * shares(w)[0][:, None]
+            mean = np.add.reduceat(weighted, self.starts)
+            weighted *= count[self.owner][:, None]
+            return weighted.T @ x - (mean * count[:, None]).T @ mean + np.diag(2 * penalty)
+
         begin = np.zeros(len(used)) if start is None else (start * self.spread)[used]
         found = minimize(
-            loss,
-            np.maximum(begin, low),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(one, np.inf) for one in low],
-            options={"maxiter": 1000, "ftol": 1e-10, "gtol": 1e-6},
-        ).x
-        weights = np.zeros(len(self.spread))
-        weights[used] = found / self.spread[used]
+            loss, begin, jac=True, hess=curvature, method="trust-exact", options={"gtol": TOLERANCE}
+        )
+        if not found.success:
+            raise RuntimeError(f"the fit did not end: {found.message}")
+        weights = np.zeros(self.form.width)
+        weights[used] = found.x / self.spread[used]
         return weights
 
 
-def learn(
-    terms: Terms, questions: Sequence[Question], on: NDArray[np.bool_], rounds: int = ROUNDS
-) -> Values:
-    """Plain weights for questions of one origin.
-
-    L₁ is fitted alone first. Where terms are made from its best, it keeps its direction and gets
-    one weight beside them: fitted freely, it gives up what those terms repeat, and then chooses
-    worse beginnings for them. Late terms are made from the pool only, so that L₁ and they are
-    fitted together.
-    """
-    picked = [candidates(terms, question) for question in questions]
-    wanted = [relevant for _, relevant in picked]
-    parts = len(terms.first), len(terms.first) + len(terms.after)
-    first, after, late = (np.flatnonzero(one) for one in np.split(on, parts))
-    after, late = after + parts[0], late + parts[1]
-    weights = np.zeros(len(on))
-    pairs = list(zip(questions, (rows for rows, _ in picked), strict=True))
-    weights[first] = Batch([q.first[rows][:, first] for q, rows in pairs], wanted).fit()
-    later = np.append(after, late)
-    # without a pool nothing is made from more than the direction of L₁
-    for _ in range(rounds if len(late) else len(later[:1])):
-        # a stage is computed for weights that are not all 0
-        seeded = np.where(on & (weights == 0), 1e-9, weights)
-        made = [stages(terms, q, seeded)[0][rows] for q, rows in pairs]
-        if len(after):
-            level = weights * (np.arange(len(on)) < parts[0])
-            columns = [np.column_stack([one @ level, one[:, later]]) for one in made]
-            batch = Batch(columns, wanted)
-            least = np.append(LEVEL_LEAST, np.full(len(later), -np.inf))
-            scale, *found = batch.fit(least, np.append(1.0, weights[later]))
-            weights = level * scale
-            weights[later] = found
-        else:
-            used = np.append(first, later)
-            weights[used] = Batch([one[:, used] for one in made], wanted).fit(None, weights[used])
-    return weights
-
-
-def rounded(weights: Values, digits: int = DIGITS) -> Values:
-    """To so many significant digits."""
-    return np.array([float(f"{weight:.{digits}g}") for weight in weights])
-
-
-def calibrated(levels: Sequence[Values], relevant: Sequence[Values]) -> tuple[float, float]:
-    """(slope, bias) with 1/(1 + e^−(slope·L + bias)) as the probability that a candidate is
-    relevant: what makes weights of several origins stand on one scale."""
-    from scipy.optimize import minimize
-
-    level, wanted = np.concatenate(levels), np.concatenate(relevant)
-
-    def loss(parameters: Values) -> tuple[float, Values]:
-        score = parameters[0] * level + parameters[1]
-        value = float(np.logaddexp(0, score).sum() - (wanted * score).sum())
-        error = 1 / (1 + np.exp(-score)) - wanted
-        return value, np.array([float(error @ level), float(error.sum())])
-
-    slope, bias = minimize(loss, np.array([1.0, 0.0]), jac=True, method="L-BFGS-B").x
-    return float(slope), float(bias)
-
-
-def held_out(questions: Sequence[Question]) -> list[tuple[list[int], list[int]]]:
-    """(training, judged) places: a fold of one set is judged by weights from everything else of
-    the origin."""
-    parts: dict[tuple[str, int], list[int]] = {}
-    for place, question in enumerate(questions):
-        parts.setdefault((question.set, question.fold), []).append(place)
-    every = range(len(questions))
-    return [([at for at in every if at not in set(judged)], judged) for judged in parts.values()]
-
-
-def without_set(questions: Sequence[Question]) -> list[tuple[list[int], list[int]]]:
-    """(training, judged) places: a whole set is judged by the others; [] for one set alone."""
-    sets = dict.fromkeys(question.set for question in questions)
-    if len(sets) < 2:
-        return []
-    return [
-        (
-            [at for at, question in enumerate(questions) if question.set != name],
-            [at for at, question in enumerate(questions) if question.set == name],
-        )
-        for name in sets
-    ]
-
-
-def ranking(question: Question, level: Values, depth: int) -> list[str]:
-    """Distinct units, best first."""
-    units: dict[str, None] = {}
-    for row in np.argsort(-level, kind="stable"):
-        units.update(dict.fromkeys(question.units[row]))
-        if len(units) >= depth:
-            break
-    return list(units)[:depth]
-
-
 def cross_fitted(
-    terms: Terms,
-    questions: Sequence[Question],
-    on: NDArray[np.bool_],
-    splits: Sequence[tuple[list[int], list[int]]],
-    depth: int,
-) -> list[list[str]]:
-    """Rankings, each by weights that have not seen the question."""
-    found: list[list[str]] = [[] for _ in questions]
-    for training, judged in splits:
-        weights = rounded(learn(terms, [questions[at] for at in training], on))
-        for at in judged:
-            found[at] = ranking(questions[at], stages(terms, questions[at], weights)[1], depth)
+    batch: Batch, on: NDArray[np.bool_] | None = None, start: Values | None = None
+) -> list[Values]:
+    """By fold: weights that have not seen it."""
+    return [batch.fit(on, fold, start) for fold in range(FOLDS)]
+
+
+def columns(lists: Sequence[Listed], weights: Sequence[Values]) -> Columns:
+    """What each question gets, by set and metric; `weights` by fold."""
+    found: Columns = {}
+    for one in lists:
+        order = np.argsort(-(one.design @ weights[one.fold]), kind="stable")
+        units = list(dict.fromkeys(unit for row in order for unit in one.units[row]))
+        scores = score(units, one.relevant)
+        for name in METRICS:
+            found.setdefault(one.set, {}).setdefault(name, []).append(scores[name])
     return found
+
+
+def means(found: Columns) -> dict[str, dict[str, float]]:
+    """In per cent."""
+    return {
+        name: {metric: round(100 * float(np.mean(values)), 1) for metric, values in rows.items()}
+        for name, rows in found.items()
+    }

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from asked import AskedStore
-from learn import shown
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, Query, read_benchmark, without_categories
+from vestig.evaluation.resampling import differences, estimates
 from vestig.evaluation.vectors import remembering
 from vestig.ids import id_text
 
@@ -41,6 +41,18 @@ def found(ranked: Sequence[frozenset[Unit]], relevant: frozenset[Unit]) -> float
     for held in ranked:
         units.update(dict.fromkeys(sorted(held, key=str)))
     return len(relevant.intersection(list(units)[:CUT])) / len(relevant)
+
+
+def shown(recalls: Sequence[float], against: Sequence[float] | None = None) -> str:
+    """Points with 95 % interval; against others, p of the difference."""
+    name = f"recall@{CUT}"
+    one = estimates({name: recalls})[name]
+    assert one.mean is not None
+    text = f"{name} {100 * one.mean:5.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]"
+    if against is not None:
+        found = differences({name: recalls}, {name: against})[name]
+        text += f"  {100 * found.delta:+.1f} (p {found.p:.4f})"
+    return text
 
 
 def chosen(benchmark: Benchmark) -> Iterator[Query]:
@@ -104,7 +116,7 @@ def main() -> None:
         mixed = Mixed(asked)
         for benchmark in benchmarks:
             both = [mixed.recalls(benchmark, query) for query in chosen(benchmark)]
-            whole, filtered = ({"recall@10": list(values)} for values in zip(*both, strict=True))
+            whole, filtered = zip(*both, strict=True)
             print(f"{benchmark.name}: filtered {shown(filtered)}  mixed {shown(whole, filtered)}")
 
 

@@ -1,151 +1,127 @@
-"""Learning of weights finds what answers, and finds it again (Q-06)."""
+"""One fit for all origins, on questions made by dice (Q-03, Q-06)."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from learn import form_of, gains, signals
 from learning import (
-    Question,
-    Terms,
-    Values,
-    calibrated,
-    candidates,
+    FOLDS,
+    GROUPS,
+    PLACE,
+    Batch,
+    Form,
+    Listed,
+    columns,
     cross_fitted,
-    held_out,
-    learn,
-    ranking,
-    rounded,
-    stages,
-    without_set,
+    grouped,
+    means,
 )
+from listing import ALMOST_NOTHING, BY_HAND, settings
+from vestig.config.signals import SIGNALS, WEIGHTS
 
-TERMS = Terms(
-    first=("cosine", "lexical", "context.words", "form.question"),
-    after=("entity_walk",),
-    late=("late.mean",),
-)
-ON = np.ones(len(TERMS.all), bool)
+pytest.importorskip("scipy", reason="make learn needs the extra `learn`")
+
+FORM = Form.of({"chat_peer": ["date", "cosine"], "chat_agent": ["cosine", "role"], "note": []})
+PEER, AGENT = 0, 1
 
 
-def made(
-    count: int = 40, memories: int = 150, *, set: str = "one", walk: bool = False, seed: int = 0
-) -> list[Question]:
-    """Questions whose answer is told by cosine and a little by the question mark; words mislead
-    half of them. With `walk`, the answer is beside the best by L₁."""
-    dice = np.random.default_rng(seed)
+def questions(count: int = 60, set: str = "dice") -> list[Listed]:
+    """Ten candidates of each of two origins; the one with the most cosine is relevant, and those
+    of the second origin have more of it without being better. The date tells nothing."""
+    dice = np.random.default_rng(3)
     found = []
     for number in range(count):
-        first = dice.random((memories, len(TERMS.first))).astype(np.float32)
-        answer = int(dice.integers(memories))
-        first[answer, 0] += 0.5
-        first[answer, 3] += 0.1
-
-        def after(level: Values, answer: int = answer) -> Values:
-            beside = np.zeros((len(level), 1))
-            if walk and answer in np.argsort(-level)[:20]:
-                beside[answer] = 1.0
-            return beside
-
-        found.append(
-            Question(
-                id=f"{set}{number}",
-                set=set,
-                fold=number % 5,
-                origin="note",
-                category="",
-                units=[(f"u{row}",) for row in range(memories)],
-                relevant=frozenset((f"u{answer}",)),
-                first=first,
-                after=after,
-                late=None,
-            )
-        )
+        value = dice.random(20)
+        terms = np.zeros((20, len(SIGNALS)))
+        groups = np.arange(20) % 2
+        terms[:, PLACE["cosine"]] = value * 0.5 + 0.5 * groups
+        terms[:, PLACE["date"]] = dice.random(20)
+        units = [(f"{number}/{row}",) for row in range(20)]
+        relevant = frozenset(units[int(value.argmax())])
+        design = FORM.design(terms, groups)
+        found.append(Listed(set, number % FOLDS, design, units, relevant))
     return found
 
 
-def test_the_term_that_answers_gets_the_weight_and_the_same_again() -> None:
-    pytest.importorskip("scipy", reason="make learn needs the extra `learn`")
-    asked = made()
-    weights = learn(TERMS, asked, ON)
-    assert weights[0] > 5 * abs(weights[1])
-    assert weights[0] > weights[3] > 0
-    assert weights[5] == 0, "there are no token vectors"
-    assert (rounded(weights) == rounded(learn(TERMS, made(), ON))).all()
-    off = learn(TERMS, asked, TERMS.chosen(["form", "context.words"]))
-    assert off[2] == off[3] == 0 < off[0]
+def test_q03_one_fit_brings_origins_to_one_scale() -> None:
+    asked = questions()
+    batch = Batch(FORM, asked)
+    assert means(columns(asked, cross_fitted(batch)))["dice"]["recall@5"] == 100.0
+    made = FORM.weights(batch.fit())
+    assert made["chat_peer"]["bias"] > made["chat_agent"]["bias"]
+    assert made["chat_peer"]["cosine"] > 10 * abs(made["chat_peer"]["date"])
+    assert made["chat_agent"]["role"] == 0, "what never varies weighs nothing"
+    assert set(made["note"]) == {"bias"}
 
 
-def test_what_begins_the_walk_keeps_its_direction() -> None:
-    pytest.importorskip("scipy", reason="make learn needs the extra `learn`")
-    asked = made(walk=True)
-    alone = learn(TERMS, asked, TERMS.chosen(["entity_walk", "late"]))
-    both = learn(TERMS, asked, ON)
-    assert both[4] > 0
-    assert both[:4] / both[0] == pytest.approx(alone[:4] / alone[0], rel=1e-9)
-    assert both[0] > 0
+def test_q06_the_same_questions_give_the_same_weights_however_the_fit_begins() -> None:
+    batch = Batch(FORM, questions(), {"dice": 2.0})
+    first = batch.fit()
+    assert FORM.weights(first) == FORM.weights(batch.fit(start=first * 3))
+    assert FORM.weights(first) == FORM.weights(Batch(FORM, questions(), {"dice": 2.0}).fit())
 
 
-def test_weights_judge_only_what_they_have_not_seen() -> None:
-    one, two = made(10), made(10, set="two", seed=1)
-    asked = one + two
-    splits = held_out(asked)
-    assert sorted(at for _, judged in splits for at in judged) == list(range(20))
-    for training, judged in splits:
-        assert set(training).isdisjoint(judged)
-        assert len({(asked[at].set, asked[at].fold) for at in judged}) == 1
-        other = {"one": "two", "two": "one"}[asked[judged[0]].set]
-        assert sum(asked[at].set == other for at in training) == 10
-    assert without_set(one) == []
-    assert [len(judged) for _, judged in without_set(asked)] == [10, 10]
+def test_q06_the_fit_is_the_least_loss() -> None:
+    """The slope of the loss as it is written down, by differences, is 0 there."""
+    asked = questions(15)
+    batch = Batch(FORM, asked)
+    weights = batch.fit()
+
+    def loss(plain: np.ndarray) -> float:
+        total = float(batch.penalty @ (plain * batch.spread) ** 2)
+        for one in asked:
+            level = one.design @ plain
+            log = level - level.max() - np.log(np.exp(level - level.max()).sum())
+            total -= log[one.relevant_rows == 1].mean() / len(asked)
+        return total
+
+    for at in np.flatnonzero(batch.spread > 0):
+        step = np.zeros(FORM.width)
+        step[at] = 1e-3 / batch.spread[at]
+        assert loss(weights + step) > loss(weights)
+        assert loss(weights - step) > loss(weights)
 
 
-def test_cross_fitting_ranks_every_question() -> None:
-    pytest.importorskip("scipy", reason="make learn needs the extra `learn`")
-    asked = made(20)
-    ranked = cross_fitted(TERMS, asked, ON, held_out(asked), 10)
-    first = sum(next(iter(q.relevant)) == units[0] for q, units in zip(asked, ranked, strict=True))
-    assert all(len(units) == 10 for units in ranked)
-    assert first >= 5, "chance finds none"
+def test_q06_a_fold_is_not_seen_and_sets_share_by_their_counts() -> None:
+    asked = questions()
+    batch = Batch(FORM, asked)
+    others = Batch(FORM, [one for one in asked if one.fold != 2])
+    others.spread = batch.spread
+    np.testing.assert_allclose(batch.fit(without_fold=2), others.fit(), rtol=1e-4, atol=1e-4)
+    both = Batch(FORM, asked + questions(5, "few"), {"few": 3.0})
+    share = [both.count[[one.set == name for one in both.lists]].sum() for name in ("dice", "few")]
+    np.testing.assert_allclose(share, [1.0, 3.0])
 
 
-def test_of_the_parts_of_a_unit_the_best_stands_for_it() -> None:
-    [asked] = made(1, 4)
-    first = np.zeros((4, len(TERMS.first)), np.float32)
-    first[:, 0] = 0.1, 0.9, 0.5, 0.3
-    units = [("a",), ("a",), ("b",), ("c",)]
-    parts = Question(
-        id="q", set="s", fold=0, origin="note", category="", units=units,
-        relevant=frozenset(("a",)), first=first, after=asked.after, late=None,
-    )  # fmt: skip
-    rows, wanted = candidates(TERMS, parts)
-    assert rows.tolist() == [1, 2, 3]
-    assert wanted.tolist() == [1, 0, 0]
-    assert ranking(parts, first[:, 0].astype(float), 2) == ["a", "b"]
+def test_q06_what_a_signal_brings_is_told_by_set_with_interval() -> None:
+    asked = questions()
+    batch = Batch(FORM, asked)
+    found = {gain["signal"]: gain["gain"] for gain in gains(batch, asked, cross_fitted(batch))}
+    assert list(found) == [
+        "chat_peer.cosine",
+        "chat_peer.date",
+        "chat_agent.cosine",
+        "chat_agent.role",
+    ]
+    delta, low, high, p = found["chat_peer.cosine"]["dice"]["mrr"]
+    assert 0 < low <= delta <= high
+    assert p < 0.01
+    assert found["chat_agent.role"] == {}
 
 
-def test_late_terms_count_inside_the_pool_only() -> None:
-    [asked] = made(1, 200)
-    late = np.full((200, 1), 4, np.float32)
-    late[:100] = 2
-    with_tokens = Question(
-        id="q", set="s", fold=0, origin="note", category="", units=asked.units,
-        relevant=asked.relevant, first=asked.first, after=asked.after, late=late,
-    )  # fmt: skip
-    weights = np.array([1.0, 0, 0, 0, 0, 0.5])
-    made_terms, level = stages(TERMS, with_tokens, weights)
-    pool = np.argsort(-asked.first[:, 0], kind="stable")[:128]
-    outside = np.setdiff1d(np.arange(200), pool)
-    assert (made_terms[outside, 5] == 0).all()
-    assert set(made_terms[pool, 5].tolist()) == {0.5, 1.0}
-    assert level == pytest.approx(asked.first[:, 0] + 0.5 * made_terms[:, 5])
-
-
-def test_a_scale_that_is_a_probability() -> None:
-    pytest.importorskip("scipy", reason="make learn needs the extra `learn`")
-    dice = np.random.default_rng(0)
-    level = dice.normal(size=20_000)
-    wanted = (dice.random(20_000) < 1 / (1 + np.exp(-(2 * level - 3)))).astype(float)
-    slope, bias = calibrated([level], [wanted])
-    assert slope == pytest.approx(2, abs=0.1)
-    assert bias == pytest.approx(-3, abs=0.1)
+def test_q03_terms_are_asked_of_the_core_by_origin() -> None:
+    form = form_of(["chat_agent.when"], ["chat_peer.when", "chat_peer.date"])
+    terms = {(GROUPS[group], term) for group, term in form.columns}
+    assert ("chat_agent", "when") in terms
+    assert not {("chat_peer", "when"), ("chat_peer", "date")} & terms
+    by_hand = settings(form, None)
+    assert by_hand["m5.signals.weights.document.cosine"] == BY_HAND["cosine"]
+    assert by_hand["m5.signals.weights.chat_agent.when"] == ALMOST_NOTHING
+    given = settings(form, {group: WEIGHTS[group] for group in GROUPS})
+    assert given["m5.signals.weights.chat_peer.bias"] == WEIGHTS["chat_peer"]["bias"]
+    assert given["m5.signals.weights.note.title"] == WEIGHTS["note"]["title"]
+    late = dict(signals(form))["chat_peer.late"]
+    assert late == ["chat_peer.late.window", "chat_peer.late.window_idf"]
+    assert grouped(["document", "note", "chat_peer"]).tolist() == [2, 2, 0]

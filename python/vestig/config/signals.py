@@ -27,7 +27,7 @@ __all__ = [
 T = TypeVar("T")
 
 # Learned as in Q-06 from people's chats, agents' sessions, documents and the shipped benchmark,
-# together, so that origins that lie in one store rank on one scale (Q-03; `make learn-together`).
+# together, so that origins that lie in one store rank on one scale (Q-03; `make learn`).
 # The biases keep the logistic of R-12 unsaturated, so that use cannot outrank meaning.
 _TEXTS: Final = {
     "bias": -12.0,

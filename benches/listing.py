@@ -1,0 +1,155 @@
+"""Questions with their candidates and the terms of these, asked through the core as users ask.
+
+A set stands alone in a store, each conversation a scope and each question asked of its own; and
+all sets stand together in one store without scopes, where origins compete (Q-03)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from asked import AskedStore, by_id
+from learning import FOLDS, GROUPS, PLACE, Form, Listed, Unit, Values, grouped
+from vestig.config import Config
+from vestig.config.signals import ORIGINS
+from vestig.engine.asking import Holdings
+from vestig.evaluation.benchmarks import Benchmark, Query
+from vestig.evaluation.vectors import RememberingEmbedder
+
+MIXED = "mixed/"
+# Candidates by each of cosine with words, cosine, and the entity walk; and of a mixed store.
+CANDIDATES = 120
+CANDIDATES_MIXED = 240
+# A term that weighs nothing is not computed.
+ALMOST_NOTHING = 1e-9
+# Chooses whence walks begin and whom late interaction looks at, before anything is fitted.
+BY_HAND = {"cosine": 4.0, "lexical": 4.0}
+
+Weights = Mapping[str, Mapping[str, float]]
+
+
+def settings(form: Form, weights: Weights | None) -> dict[str, float]:
+    """Keys with which recall computes every term of the form, ranked by these weights."""
+    keys: dict[str, float] = {}
+    for origin, group in zip(ORIGINS, grouped(ORIGINS), strict=True):
+        given = BY_HAND if weights is None else weights[GROUPS[group]]
+        own = {"cosine", "lexical", "entity_walk"}.union(t for g, t in form.columns if g == group)
+        for term in own:
+            key = f"m5.signals.weights.{origin}.{term}"
+            keys[key] = given.get(term, 0.0) or ALMOST_NOTHING
+        if weights is not None:
+            keys[f"m5.signals.weights.{origin}.bias"] = given["bias"]
+    return keys
+
+
+def folds(benchmark: Benchmark, every: int) -> Iterator[tuple[Query, int]]:
+    """Every so many-th question with its fold: by conversation, or by question where there are
+    fewer conversations than folds."""
+    conversations = sorted({query.conversation or "" for query in benchmark.queries})
+    for number, query in enumerate(benchmark.queries[::every]):
+        many = len(conversations) >= FOLDS
+        place = conversations.index(query.conversation or "") if many else number
+        yield query, place % FOLDS
+
+
+class Listing:
+    """Asks benchmarks of stores that are imported once.
+
+    Args:
+        mixed: whether all of them are asked together too; their conversations have distinct names.
+    """
+
+    def __init__(
+        self, benchmarks: Sequence[Benchmark], vectors: RememberingEmbedder, mixed: bool
+    ) -> None:
+        self._benchmarks = benchmarks
+        self._alone = {one.name: AskedStore([one], vectors) for one in benchmarks}
+        self._mixed = AskedStore(benchmarks, vectors) if mixed else None
+
+    def lists(self, form: Form, weights: Weights | None, every: int) -> Iterator[Listed]:
+        """All questions; `weights`: None for those by hand."""
+        keys = settings(form, weights)
+        for benchmark in self._benchmarks:
+            for store in (self._alone[benchmark.name], self._mixed):
+                if store is None:
+                    continue
+                config = store.config(keys)
+                one = _Asked(store, benchmark, config, form, mixed=store is self._mixed)
+                for query, fold in folds(benchmark, every):
+                    yield one.listed(query, fold)
+
+
+class _Asked:
+    """A benchmark in one store."""
+
+    def __init__(
+        self, store: AskedStore, benchmark: Benchmark, config: Config, form: Form, *, mixed: bool
+    ) -> None:
+        self._store, self._benchmark, self._config, self._form = store, benchmark, config, form
+        self._mixed = mixed
+        self._origin = {
+            memory.id: str(memory.origin_type) for own in store.memories.values() for memory in own
+        }
+
+    @property
+    def _held(self) -> Holdings:
+        return self._store.held[self._benchmark.name]
+
+    def _units(self, id: str) -> tuple[Unit, ...]:
+        return tuple(
+            f"{held.scope_of[id]}\t{unit}"
+            for held in self._store.held.values()
+            for unit in held.units_of.get(id, ())
+        )
+
+    @staticmethod
+    def _terms(told: Mapping[str, Any], ids: Sequence[str]) -> Values:
+        return np.array([[share or 0.0 for _, share in told[id].signals] for id in ids])
+
+    def listed(self, query: Query, fold: int) -> Listed:
+        fields = self._store.case(self._benchmark, query)
+        if self._mixed:
+            del fields["scope"]
+            fields["limit"] = CANDIDATES_MIXED
+        own = [memory.id for memory in self._store.memories[query.conversation]]
+        wanted = frozenset(query.relevant)
+        answers = {id for id in own if not wanted.isdisjoint(self._held.units_of.get(id, ()))}
+        told = by_id(self._store.scan(query.text, self._config, own, **fields))
+        own = [id for id in own if id in told]
+        # a memory of the conversation is a candidate by the same rule in both stores
+        best = _best(self._terms(told, own))
+        chosen = {id for id, one in zip(own, best, strict=True) if one}
+        ids = sorted(chosen | answers | (told.keys() - set(own)))
+        terms = self._terms(told, ids)
+        return Listed(
+            set=MIXED * self._mixed + self._benchmark.name,
+            fold=fold,
+            design=self._form.design(terms, grouped([self._origin[id] for id in ids])),
+            units=[self._units(id) for id in ids],
+            relevant=frozenset(f"{query.conversation}\t{unit}" for unit in wanted),
+        )
+
+
+def _best(terms: Values) -> NDArray[np.bool_]:
+    cosine, lexical = terms[:, PLACE["cosine"]], terms[:, PLACE["lexical"]]
+    chosen = np.zeros(len(terms), bool)
+    for key in (cosine + lexical, cosine, terms[:, PLACE["entity_walk"]]):
+        chosen[np.argsort(-key, kind="stable")[:CANDIDATES]] = True
+    return chosen
+
+
+def named_once(benchmarks: Sequence[Benchmark]) -> bool:
+    """Whether conversations have names of their own: ids of units repeat between folders."""
+    names = [name for one in benchmarks for name in one.units]
+    return len(names) == len(set(names))
+
+
+def question_count(benchmarks: Sequence[Benchmark], every: int) -> dict[str, Any]:
+    """Data of a report: questions asked and the hash of each set."""
+    return {
+        one.name: {"questions": len(one.queries[::every]), "sha256": one.digest}
+        for one in benchmarks
+    }
