@@ -9,7 +9,15 @@ from vestig.evaluation.report import Comparison, Row
 from vestig.evaluation.resampling import differences
 from vestig.evaluation.variants import BASELINE, DEFAULT, SHIPPED
 
-__all__ = ["COMPARED", "GATED", "IN_CATEGORIES", "chiefs", "compare", "gate_breaches"]
+__all__ = [
+    "COMPARED",
+    "GATED",
+    "IN_CATEGORIES",
+    "chiefs",
+    "compare",
+    "gate_breaches",
+    "named_difference",
+]
 
 COMPARED: Final = (
     "recall@1",
@@ -79,14 +87,27 @@ def _compared(
         for name in (row, against)
     )
     for metric, difference in differences(ours, theirs).items():
+        pairs = list(zip(ours[metric], theirs[metric], strict=True))
         yield Comparison(
             row=row,
             against=against,
             metric=metric,
             category=category,
             queries=len(chosen),
+            gained=sum(here > there for here, there in pairs),
+            lost=sum(here < there for here, there in pairs),
             difference=difference,
         )
+
+
+def named_difference(row: str, against: str) -> str:
+    """What a difference is called; a changed profile is compared with the unchanged one.
+
+    Example:
+        >>> named_difference("default", "cosine"), named_difference("default k=1", "default")
+        ('default against cosine', 'default k=1')
+    """
+    return row if row.startswith(f"{against} ") else f"{row} against {against}"
 
 
 def gate_breaches(benchmark: str, rows: Sequence[Row]) -> list[str]:

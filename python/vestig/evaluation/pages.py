@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from vestig.evaluation.comparing import chiefs
+from vestig.evaluation.against_hybrid import BETTER, WORSE
+from vestig.evaluation.cells import SIGNIFICANT, Table
+from vestig.evaluation.comparing import chiefs, named_difference
 from vestig.evaluation.plots import Line, Mark, bars, forest, lines
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
-from vestig.evaluation.tables import SIGNIFICANT, Table, facts, named_difference, tables, verdict
+from vestig.evaluation.tables import facts, tables, verdict
 
 __all__ = ["html"]
 
@@ -75,9 +77,24 @@ svg .bar.worse { fill: var(--worse); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
 th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; }
 th, td { border-bottom: 1px solid var(--rule); }
-th:first-child, td:first-child, table.words th, table.words td { text-align: left; }
+th.told, td.told { text-align: left; }
+td.long { white-space: normal; min-width: 22rem; max-width: 40rem; }
+td.better { color: var(--better); }
+td.worse { color: var(--worse); font-weight: 600; }
 table.words td { white-space: normal; overflow-wrap: anywhere; }
 th { color: var(--soft); font-weight: 600; }
+p.key { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0; color: var(--soft); }
+p.key { font-size: 12px; }
+.swatch { display: inline-block; width: .9em; height: .7em; margin-right: .45em; }
+.swatch { border-radius: 2px; }
+.swatch.chief { background: var(--chief); }
+.swatch.profile { background: var(--profile); }
+.swatch.peer { background: var(--peer); }
+.swatch.change { background: var(--change); }
+.swatch.better { background: var(--better); }
+.swatch.worse { background: var(--worse); }
+.swatch.whisker { height: 1.25px; border-radius: 0; background: var(--ink); }
+.swatch.whisker { vertical-align: middle; }
 summary { cursor: pointer; margin-top: 1.5rem; font-weight: 600; }
 """
 
@@ -145,7 +162,7 @@ def _difference_plot(report: BenchmarkReport) -> Iterator[str]:
     )
     marks = [mark for mark in chosen if mark is not None]
     if marks:
-        yield forest("Differences in R@10, points of per cent (coloured where p < .01)", marks)
+        yield forest("Differences in R@10, points of per cent", marks)
 
 
 def _confidence_plots(report: BenchmarkReport) -> Iterator[str]:
@@ -189,10 +206,27 @@ def _confidence_plots(report: BenchmarkReport) -> Iterator[str]:
             yield lines(f"{row.name}: risk and coverage", ("answered", "risk"), curves)
 
 
+def _cell(table: Table, column: int, cell: str) -> str:
+    looks = [_side(table, column)]
+    if table.sentences > 1 and column == len(table.columns) - 1:
+        looks.append("long")
+    if cell.startswith((BETTER, WORSE)):
+        looks.append("better" if cell.startswith(BETTER) else "worse")
+    return f'<td class="{" ".join(looks)}">{escape(cell)}</td>'
+
+
+def _side(table: Table, column: int) -> str:
+    return "told" if table.tells(column) else "figure"
+
+
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.columns)
+    head = "".join(
+        f'<th scope="col" class="{_side(table, n)}">{escape(cell)}</th>'
+        for n, cell in enumerate(table.columns)
+    )
     body = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows
+        "<tr>" + "".join(_cell(table, n, cell) for n, cell in enumerate(row)) + "</tr>"
+        for row in table.rows
     )
     look = ' class="words"' if table.words else ""
     return (
@@ -209,9 +243,38 @@ def _titled(table: Table) -> str:
     return f"<h3>{escape(table.title)}</h3>\n{note}{_table(table)}"
 
 
-def _figure(plots: Iterator[str]) -> str:
+def _figure(plots: Iterator[str], key: Sequence[tuple[str, str]]) -> str:
     drawn = "\n".join(plots)
-    return f'<div class="plots">\n{drawn}\n</div>' if drawn else ""
+    return f'<div class="plots">\n{drawn}\n</div>{_key(key)}' if drawn else ""
+
+
+def _key(key: Sequence[tuple[str, str]]) -> str:
+    """What the colours of plots mean."""
+    signs = "".join(
+        f'<span><i class="swatch {look}"></i>{escape(words)}</span>' for look, words in key
+    )
+    return f'\n<p class="key">{signs}</p>' if key else ""
+
+
+_DIFFERENT: Final = (
+    ("better", "better, p < .01"),
+    ("worse", "worse, p < .01"),
+    ("peer", "no difference shown"),
+    ("whisker", "95 % interval"),
+)
+
+
+def _looks(report: BenchmarkReport, kinds: Sequence[str]) -> list[tuple[str, str]]:
+    """The colours of rows of these kinds, as far as they are there."""
+    chief = chiefs(report.rows)
+    there = {_look(row, chief) for row in report.rows if row.kind in kinds}
+    words = {
+        "chief": ", ".join(chief),
+        "profile": "other profiles",
+        "peer": "peers",
+        "change": "with switches",
+    }
+    return [*((look, told) for look, told in words.items() if look in there), _DIFFERENT[-1]]
 
 
 def _benchmark(report: EvaluationReport, benchmark: BenchmarkReport) -> Iterator[str]:
@@ -224,16 +287,18 @@ def _benchmark(report: EvaluationReport, benchmark: BenchmarkReport) -> Iterator
     for line in benchmark.warnings:
         yield f'<p class="note">{escape(line)}</p>'
     made = list(tables(benchmark, all_keys=True))
-    figures = {
-        "Results": _metric_plots,
-        "Differences": _difference_plot,
-        "R@10 by category": _category_plots,
-        "Confidence": _confidence_plots,
+    compared = _looks(benchmark, ("peer", "profile"))
+    measured = _looks(benchmark, ("peer", "profile", "switch"))
+    figures: dict[str, tuple[Iterator[str], Sequence[tuple[str, str]]]] = {
+        "Results": (_metric_plots(benchmark), measured),
+        "Differences": (_difference_plot(benchmark), _DIFFERENT),
+        "R@10 by category": (_category_plots(benchmark), compared),
+        "Confidence": (_confidence_plots(benchmark), ()),
     }
     for table in made:
         yield _titled(table)
         if table.title in figures:
-            yield _figure(figures[table.title](benchmark))
+            yield _figure(*figures[table.title])
 
 
 def html(report: EvaluationReport) -> str:

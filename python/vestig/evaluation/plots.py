@@ -20,7 +20,7 @@ _PLOT: Final = 170
 _VALUE: Final = 44
 _GAP: Final = 10
 # Half of an axis of differences, in points of per cent.
-_SPANS: Final = (2.0, 4.0, 10.0, 20.0, 40.0, 100.0)
+_SPANS: Final = (2.0, 4.0, 10.0, 20.0, 40.0, 60.0, 80.0, 100.0)
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,6 +144,10 @@ def forest(title: str, marks: Sequence[Mark]) -> str:
 _SQUARE: Final = 200
 _LEFT: Final = 34
 _LEGEND: Final = 150
+# Room for the title and, under it, the name of the upright axis.
+_HEAD: Final = 48
+# More points than these would hide their line.
+_DOTS_MOST: Final = 25
 
 
 def lines(title: str, axes: tuple[str, str], drawn: Sequence[Line], *, even: bool = False) -> str:
@@ -155,7 +159,7 @@ def lines(title: str, axes: tuple[str, str], drawn: Sequence[Line], *, even: boo
         >>> drawn.count("<polyline"), "a&lt;b" in drawn
         (1, True)
     """
-    bottom, right = _TOP + _SQUARE, _LEFT + _SQUARE
+    bottom, right = _HEAD + _SQUARE, _LEFT + _SQUARE
 
     def at(point: tuple[float, float]) -> tuple[float, float]:
         return _LEFT + _SQUARE * point[0], bottom - _SQUARE * point[1]
@@ -164,25 +168,24 @@ def lines(title: str, axes: tuple[str, str], drawn: Sequence[Line], *, even: boo
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         x, y = at((share, share))
         look = "grid" if share else "axis"
-        body += [_line(x, _TOP, x, bottom, look), _line(_LEFT, y, right, y, look)]
+        body += [_line(x, _HEAD, x, bottom, look), _line(_LEFT, y, right, y, look)]
         if share in (0.0, 0.5, 1.0):
             body.append(_text(x, bottom + 15, f"{share:g}", "tick", "middle"))
             body.append(_text(_LEFT - 6, y + 4, f"{share:g}", "tick", "end"))
     if even:
-        body.append(_line(_LEFT, bottom, right, _TOP, "axis even"))
+        body.append(_line(_LEFT, bottom, right, _HEAD, "axis even"))
     for number, one in enumerate(drawn):
         places = [at(point) for point in one.points]
         look = escape(one.look, quote=True)
+        dot = f"bar {look}" if len(places) <= _DOTS_MOST else "hit"
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         body.append(f'<polyline points="{joined}" class="curve {look}"/>')
         for (x, y), told in zip(places, one.told, strict=True):
             inner = f"<title>{escape(f'{one.label}: {told}')}</title>" if told else ""
-            body.append(
-                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="bar {look}">{inner}</circle>'
-            )
-        y = _TOP + 10 + 18 * number
+            body.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="{dot}">{inner}</circle>')
+        y = _HEAD + 10 + 18 * number
         body.append(_line(right + 14, y, right + 30, y, f"curve {look}"))
         body.append(_text(right + 36, y + 4, _shown(one.label), "label"))
     body.append(_text(_LEFT + _SQUARE / 2, bottom + 32, axes[0], "tick", "middle"))
-    body.append(_text(_LEFT, _TOP - 6, axes[1], "tick"))
+    body.append(_text(0, _HEAD - 12, axes[1], "tick"))
     return _frame(title, right + _LEGEND, bottom + 40, body)

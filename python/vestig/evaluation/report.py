@@ -114,13 +114,16 @@ class Row(_Value, frozen=True, kw_only=True):
 
 
 class Comparison(_Value, frozen=True, kw_only=True):
-    """`row` − `against` in one metric, over all questions (`category` null) or one category."""
+    """`row` − `against` in one metric, over all questions (`category` null) or one category.
+    `gained` and `lost`: questions of which `row` has the higher and the lower value."""
 
     row: str
     against: str
     metric: str
     category: str | None
     queries: int
+    gained: int
+    lost: int
     difference: Difference
 
 

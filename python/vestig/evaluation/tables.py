@@ -7,9 +7,13 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.evaluation.against_hybrid import against_hybrid, uneven
+from vestig.evaluation.cells import NONE, Table, change, p_value, percent
+from vestig.evaluation.comparing import named_difference
 from vestig.evaluation.report import BenchmarkReport, Calibration, EvaluationReport, Row
+from vestig.evaluation.resampling import PAIRED_DRAWS
 
-__all__ = ["RECALL_PREFIXES", "SHOWN", "Table", "facts", "markdown", "tables", "text", "verdict"]
+__all__ = ["RECALL_PREFIXES", "SHOWN", "facts", "markdown", "tables", "text", "verdict"]
 
 SHOWN: Final = (
     ("recall@1", "R@1"),
@@ -30,40 +34,10 @@ TESTED: Final = (("recall@5", "R@5"), ("recall@10", "R@10"), ("ndcg@10", "nDCG@1
 RECALL_PREFIXES: Final = ("embedding.", "hygiene.", "keywords.", "m3.", "m4.", "m5.", "recall.")
 # Shares of all questions at which risk is shown; the JSON holds the whole curve.
 COVERAGES: Final = (0.1, 0.25, 0.5, 0.75, 1.0)
-NONE: Final = "–"
-SIGNIFICANT: Final = 0.01
-# Smaller categories say little.
-CATEGORY_LEAST: Final = 25
-
-
-class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """Cells as text; the first column names the row, the others are figures unless `words`."""
-
-    title: str
-    note: str = ""
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: bool = False
-    folded: bool = False
-
-
-def percent(value: float | None, sign: str = "") -> str:
-    """A share in per cent with one decimal.
-
-    Example:
-        >>> percent(0.475), percent(0.012, "+"), percent(None)
-        ('47.5', '+1.2', '–')
-    """
-    # adding 0 takes the sign from a rounded -0
-    return NONE if value is None else f"{round(100 * value, 1) + 0.0:{sign}.1f}"
 
 
 def _interval(low: float | None, high: float | None) -> str:
     return NONE if low is None else f"{percent(low)} to {percent(high)}"
-
-
-def _p(value: float | None) -> str:
-    return NONE if value is None else f"{value:.4f}"
 
 
 def _milliseconds(value: float) -> str:
@@ -89,16 +63,6 @@ def results(report: BenchmarkReport) -> Table:
     )
 
 
-def named_difference(row: str, against: str) -> str:
-    """What a difference is called; a changed profile is compared with the unchanged one.
-
-    Example:
-        >>> named_difference("default", "cosine"), named_difference("default k=1", "default")
-        ('default against cosine', 'default k=1')
-    """
-    return row if row.startswith(f"{against} ") else f"{row} against {against}"
-
-
 def comparisons(report: BenchmarkReport) -> Table:
     """Paired differences over all questions."""
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -109,14 +73,14 @@ def comparisons(report: BenchmarkReport) -> Table:
     for (row, against), by_metric in found.items():
         cells = [named_difference(row, against)]
         for metric, _ in TESTED:
-            change = by_metric[metric]
-            low, high = percent(change.low, "+"), percent(change.high, "+")
-            cells += [f"{percent(change.delta, '+')} ({low} to {high})", _p(change.p)]
+            found_here = by_metric[metric]
+            cells += [change(found_here), p_value(found_here.p)]
         rows.append(tuple(cells))
     return Table(
         title="Differences",
-        note="Points of per cent with 95 % interval, paired by question; two-sided bootstrap p. A"
-        " changed profile is compared with the unchanged one.",
+        note="Points of per cent with 95 % interval, paired by question; two-sided bootstrap p,"
+        f" {p_value(1 / PAIRED_DRAWS)} at the least. A changed profile is compared with the"
+        " unchanged one.",
         columns=("rows", *(cell for _, label in TESTED for cell in (label, "p"))),
         rows=tuple(rows),
     )
@@ -137,26 +101,6 @@ def by_category(report: BenchmarkReport) -> Table:
         note="In brackets: questions.",
         columns=lines[0],
         rows=tuple(lines[1:]),
-    )
-
-
-def uneven(report: BenchmarkReport) -> Table:
-    """Categories in which R@10 of a row is clearly another than that it is compared with."""
-    rows = []
-    for one in report.comparisons:
-        change = one.difference
-        if one.category is None or one.queries < CATEGORY_LEAST:
-            continue
-        if change.p is not None and change.p < SIGNIFICANT:
-            low, high = percent(change.low, "+"), percent(change.high, "+")
-            found = f"{percent(change.delta, '+')} ({low} to {high})"
-            name = named_difference(one.row, one.against)
-            rows.append((f"{name}: {one.category} ({one.queries})", found, _p(change.p)))
-    return Table(
-        title="Categories that differ",
-        note=f"R@10, p < {SIGNIFICANT}, categories of at least {CATEGORY_LEAST} questions.",
-        columns=("rows", "R@10", "p"),
-        rows=tuple(rows),
     )
 
 
@@ -262,8 +206,8 @@ def peers(report: BenchmarkReport) -> Table:
 
 def tables(report: BenchmarkReport, *, all_keys: bool) -> Iterator[Table]:
     """Every table of a benchmark that has rows."""
-    made = [results(report), comparisons(report), by_category(report), uneven(report)]
-    made.append(confidence(report))
+    made = [results(report), comparisons(report), by_category(report)]
+    made += [*against_hybrid(report), uneven(report), confidence(report)]
     if all_keys:
         made += [reliability(report), peers(report)]
     made.append(settings(report, all_keys=all_keys))
@@ -314,7 +258,7 @@ def _padded(table: Table) -> str:
     widths = [max(len(line[n]) for line in lines) for n in range(len(table.columns))]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if n == 0 or table.words else cell.rjust(width)
+            cell.ljust(width) if table.tells(n) else cell.rjust(width)
             for n, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
@@ -345,8 +289,8 @@ def _cell(value: str) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    side = ":--" if table.words else "--:"
-    lines = [table.columns, (":--", *(side for _ in table.columns[1:]))]
+    sides = (":--" if table.tells(n) else "--:" for n in range(len(table.columns)))
+    lines = [table.columns, tuple(sides)]
     shown = ["| " + " | ".join(_cell(c) for c in lines[0]) + " |", "|" + "|".join(lines[1]) + "|"]
     shown += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in table.rows]
     return "\n".join(shown)

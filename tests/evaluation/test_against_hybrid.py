@@ -1,0 +1,187 @@
+"""What a report says of each category against the hybrid of cosine and BM25 (issue 6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+from labelled_life import Bench, queries, units
+
+import vestig
+from vestig.evaluation import pages, tables
+from vestig.evaluation.against_hybrid import JUDGED_LEAST, against_hybrid, uneven
+from vestig.evaluation.cells import Table
+from vestig.evaluation.comparing import compare
+from vestig.evaluation.metrics import METRICS
+from vestig.evaluation.report import BenchmarkReport, EvaluationReport, Row
+from vestig.evaluation.resampling import estimates
+from vestig.testing import HashingEmbedder
+
+# Category → questions.
+SIZES = {"dates": 60, "even": 50, "names": 60, "tiny": JUDGED_LEAST - 1}
+CATEGORIES = [name for name, size in SIZES.items() for _ in range(size)]
+
+
+def _values(by_category: Mapping[str, float]) -> list[float]:
+    """So large a share of the questions of a category has 1, the first ones."""
+    return [
+        float(n < by_category[name] * size) for name, size in SIZES.items() for n in range(size)
+    ]
+
+
+def _scores(at_10: Mapping[str, float], at_50: Mapping[str, float]) -> dict[str, list[float]]:
+    found = dict.fromkeys(METRICS, _values(at_10))
+    return {**found, "recall@20": _values(at_50), "recall@50": _values(at_50)}
+
+
+def _row(name: str, kind: Any, scores: Mapping[str, Sequence[float]]) -> Row:
+    categories = {}
+    for category in SIZES:
+        chosen = [n for n, one in enumerate(CATEGORIES) if one == category]
+        categories[category] = estimates(
+            {metric: [column[n] for n in chosen] for metric, column in scores.items()}
+        )
+    return Row(
+        name=name,
+        kind=kind,
+        profile=None if kind == "peer" else name,
+        overrides={},
+        parameters={},
+        metrics=estimates(scores),
+        categories=categories,
+        latency=None,
+        settings={},
+    )
+
+
+HALF = dict.fromkeys(SIZES, 0.5)
+# dates: far below hybrid, among 50 too; even: a little below, and not among 50.
+OURS = {"dates": 0.1, "even": 0.48, "names": 1.0, "tiny": 0.1}
+OURS_50 = {"dates": 0.2, "even": 0.5, "names": 1.0, "tiny": 0.45}
+
+
+def _found(bench: Bench, ours: Mapping[str, float] = OURS) -> BenchmarkReport:
+    """A report of made-up rows on the facts of a small one."""
+    real = vestig.evaluate(
+        bench(units(), queries()), profiles=["baseline"], embedder=HashingEmbedder(), peers=False
+    )
+    scores = {
+        "cosine": _scores({**HALF, "dates": 0.05}, HALF),
+        "bm25": _scores({**HALF, "dates": 0.4}, HALF),
+        "hybrid": _scores(HALF, HALF),
+        "default": _scores(ours, OURS_50),
+    }
+    rows = tuple(
+        _row(name, "profile" if name == "default" else "peer", found)
+        for name, found in scores.items()
+    )
+    return msgspec.structs.replace(
+        real.benchmarks[0],
+        categories=SIZES,
+        queries=len(CATEGORIES),
+        rows=rows,
+        comparisons=tuple(compare(scores, rows, CATEGORIES)),
+    )
+
+
+def _table(report: BenchmarkReport) -> Table:
+    (table,) = against_hybrid(report)
+    return table
+
+
+def test_i6_every_category_is_judged_against_hybrid(bench: Bench) -> None:
+    table = _table(_found(bench))
+    assert table.title == "default against hybrid"
+    lines = {row[0]: row for row in table.rows}
+    assert list(lines) == ["all", *SIZES]
+    assert [lines[name][1] for name in SIZES] == [str(size) for size in SIZES.values()]
+    assert lines["dates"][2:4] == ("50.0", "10.0")
+    assert re.fullmatch(r"-40\.0 \(-\d+\.\d to -\d+\.\d\)", lines["dates"][4])
+    assert lines["dates"][5] == "0.0002"
+    verdicts = {name: row[6] for name, row in lines.items()}
+    assert verdicts == {
+        "all": "= no difference shown",
+        "dates": "▼ worse",
+        "even": "= no difference shown",
+        "names": "▲ better",
+        "tiny": "▼ worse, few questions",
+    }
+
+
+def test_i6_the_note_names_where_it_is_worse(bench: Bench) -> None:
+    assert "default is significantly worse in: dates. " in _table(_found(bench)).note
+
+
+def test_i6_a_category_of_few_questions_is_not_judged(bench: Bench) -> None:
+    note = _table(_found(bench, {**OURS, "dates": 0.5})).note
+    assert "default is significantly worse nowhere. " in note
+
+
+def test_i6_the_whole_set_is_judged_too(bench: Bench) -> None:
+    note = _table(_found(bench, dict.fromkeys(SIZES, 0.1))).note
+    assert "worse in: all questions, dates, even, names. " in note
+
+
+def test_i6_what_is_lower_is_explained_by_its_figures(bench: Bench) -> None:
+    told = {row[0]: row[7] for row in _table(_found(bench)).rows}
+    assert told["names"] == ""
+    assert told["dates"] == (
+        "24 questions lose, 0 gain; R@20 -30.0, R@50 -30.0: the gap stays;"
+        " words alone find more (40.0)"
+    )
+    assert told["even"].startswith("1 questions lose, 0 gain; R@20 +0.0, R@50 +0.0: the gap is ")
+    assert "gone at 50" in told["even"]
+    assert "most of the gap is gone at 50" in told["tiny"]
+
+
+def test_i6_nothing_is_explained_where_nothing_is_lower(bench: Bench) -> None:
+    table = _table(_found(bench, dict.fromkeys(SIZES, 0.9)))
+    assert table.columns[-1] == "verdict"
+    assert all(len(row) == len(table.columns) for row in table.rows)
+
+
+def test_i6_questions_gained_and_lost_are_counted(bench: Bench) -> None:
+    found = {
+        one.category: (one.gained, one.lost)
+        for one in _found(bench).comparisons
+        if one.against == "hybrid" and one.metric == "recall@10"
+    }
+    assert found["dates"] == (0, 24)
+    assert found["names"] == (30, 0)
+    assert found[None] == (30, 24 + 1 + 16)
+
+
+def test_i6_the_hybrid_has_a_table_of_its_own(bench: Bench) -> None:
+    report = _found(bench)
+    assert report.comparisons
+    assert not [row for row in uneven(report).rows if "hybrid" in row[0]]
+    assert [row for row in uneven(report).rows if "default against bm25: dates (60)" in row[0]]
+    unmeasured = msgspec.structs.replace(
+        report, rows=tuple(row for row in report.rows if row.name != "hybrid")
+    )
+    assert list(against_hybrid(unmeasured)) == []
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "html"])
+def test_i6_every_form_of_a_report_tells_it(bench: Bench, form: str) -> None:
+    report = EvaluationReport(
+        version="0",
+        seed=0,
+        interval_draws=1,
+        paired_draws=1,
+        cuts=(),
+        depth=1,
+        gated=False,
+        benchmarks=(_found(bench),),
+    )
+    shown = {"text": tables.text, "markdown": tables.markdown, "html": pages.html}[form](report)
+    assert "default against hybrid" in shown
+    assert "significantly worse in: dates" in shown
+    assert "▼ worse, few questions" in shown
+    assert "24 questions lose, 0 gain" in shown
+    if form == "html":
+        assert '<td class="told worse">▼ worse</td>' in shown
+        assert '<td class="told better">▲ better</td>' in shown
