@@ -103,9 +103,9 @@ def test_i6_every_category_is_judged_against_hybrid(bench: Bench) -> None:
     assert lines["dates"][5] == "0.0002"
     verdicts = {name: row[6] for name, row in lines.items()}
     assert verdicts == {
-        "all": "= no difference shown",
+        "all": "= not significant",
         "dates": "▼ worse",
-        "even": "= no difference shown",
+        "even": "= not significant",
         "names": "▲ better",
         "tiny": "▼ worse, few questions",
     }

@@ -38,7 +38,7 @@ def verdict_of(one: Comparison) -> str:
     """
     found = one.difference
     if found.delta is None or found.p is None or found.p >= SIGNIFICANT:
-        said = f"{_EVEN} no difference shown"
+        said = f"{_EVEN} not significant"
     else:
         said = f"{BETTER} better" if found.delta > 0 else f"{WORSE} worse"
     return said if _judged(one) else f"{said}, {_FEW}"

@@ -259,7 +259,7 @@ def _key(key: Sequence[tuple[str, str]]) -> str:
 _DIFFERENT: Final = (
     ("better", "better, p < .01"),
     ("worse", "worse, p < .01"),
-    ("peer", "no difference shown"),
+    ("peer", "not significant"),
     ("whisker", "95 % interval"),
 )
 
