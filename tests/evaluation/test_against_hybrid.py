@@ -13,10 +13,12 @@ from labelled_life import Bench, queries, units
 import vestig
 from vestig.evaluation import pages, tables
 from vestig.evaluation.against_hybrid import JUDGED_LEAST, against_hybrid, uneven
+from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.cells import Table
 from vestig.evaluation.comparing import compare
-from vestig.evaluation.metrics import METRICS
-from vestig.evaluation.report import BenchmarkReport, EvaluationReport, Row
+from vestig.evaluation.losses import with_losses
+from vestig.evaluation.metrics import CUTS, METRICS, Tally
+from vestig.evaluation.report import BenchmarkReport, EvaluationReport, Row, SaidBy
 from vestig.evaluation.resampling import estimates
 from vestig.testing import HashingEmbedder
 
@@ -129,10 +131,12 @@ def test_i6_what_is_lower_is_explained_by_its_figures(bench: Bench) -> None:
     told = {row[0]: row[7] for row in _table(_found(bench)).rows}
     assert told["names"] == ""
     assert told["dates"] == (
-        "24 questions lose, 0 gain; R@20 -30.0, R@50 -30.0: the gap stays;"
+        "questions lower: 24, higher: 0; R@20 -30.0, R@50 -30.0: the gap stays;"
         " words alone find more (40.0)"
     )
-    assert told["even"].startswith("1 questions lose, 0 gain; R@20 +0.0, R@50 +0.0: the gap is ")
+    assert told["even"].startswith(
+        "questions lower: 1, higher: 0; R@20 +0.0, R@50 +0.0: the gap is "
+    )
     assert "gone at 50" in told["even"]
     assert "most of the gap is gone at 50" in told["tiny"]
 
@@ -181,7 +185,95 @@ def test_i6_every_form_of_a_report_tells_it(bench: Bench, form: str) -> None:
     assert "default against hybrid" in shown
     assert "significantly worse in: dates" in shown
     assert "▼ worse, few questions" in shown
-    assert "24 questions lose, 0 gain" in shown
+    assert "questions lower: 24, higher: 0" in shown
     if form == "html":
         assert '<td class="told worse">▼ worse</td>' in shown
         assert '<td class="told better">▲ better</td>' in shown
+
+
+def test_i6_lost_units_are_counted_by_who_said_them(bench: Bench) -> None:
+    """Ada said 0, 2, 4 of the garden; the tenth place counts, the eleventh does not."""
+    asked = [
+        {**queries()[0], "relevant": ["0", "1"], "category": "keys"},
+        {**queries()[1], "relevant": ["2", "4", "9"], "category": "chores"},
+    ]
+    folder = bench([*units(), {**units()[0], "id": "9", "speaker": None}], asked)
+    benchmark = read_benchmark(folder)
+    others = [f"x{n}" for n in range(20)]
+    tallies = {"default": Tally(), "hybrid": Tally()}
+    rankings = {
+        "default": [[*others[:9], "1", "0"], ["x"]],
+        "hybrid": [["0", "x", *others[:9], "1"], ["2"]],
+    }
+    for name, answers in rankings.items():
+        for query, ranked in zip(benchmark.queries, answers, strict=True):
+            tallies[name].add(dict.fromkeys(CUTS, ranked), query.relevant)
+    rows = [_made(name) for name in ("hybrid", "default")]
+    scores = {name: tally.scores for name, tally in tallies.items()}
+    compared = compare(scores, rows, [query.category for query in benchmark.queries])
+    found = {
+        (one.metric, one.category): one.said_by for one in with_losses(compared, benchmark, tallies)
+    }
+    assert found["recall@10", None] == {
+        "": SaidBy(relevant=1, lost=0, gained=0),
+        "Ada": SaidBy(relevant=3, lost=2, gained=0),
+        "Ben": SaidBy(relevant=1, lost=0, gained=1),
+    }
+    assert found["recall@10", "chores"] == {
+        "": SaidBy(relevant=1, lost=0, gained=0),
+        "Ada": SaidBy(relevant=2, lost=1, gained=0),
+    }
+    assert found["mrr", None] == {}
+
+
+def _made(name: str) -> Row:
+    scores = _scores(HALF, HALF)
+    return _row(name, "profile" if name == "default" else "peer", scores)
+
+
+def _said(bench: Bench, ada: SaidBy, ben: SaidBy) -> str:
+    """The explanation of `dates` where these units were lost."""
+    report = _found(bench)
+    told = tuple(
+        msgspec.structs.replace(one, said_by={"Ada": ada, "Ben": ben})
+        if one.category == "dates"
+        else one
+        for one in report.comparisons
+    )
+    table = _table(msgspec.structs.replace(report, comparisons=told))
+    return next(row[7] for row in table.rows if row[0] == "dates")
+
+
+def test_i6_a_speaker_is_named_who_loses_more_than_their_share(bench: Bench) -> None:
+    ada = SaidBy(relevant=30, lost=9, gained=0)
+    ben = SaidBy(relevant=50, lost=1, gained=0)
+    told = _said(bench, ada, ben)
+    assert told.endswith("; said by Ada: 9 of 10 units lost, 30 of 80 relevant")
+    assert "Ben" not in told
+
+
+@pytest.mark.parametrize(("lost", "relevant"), [((2, 2), (10, 70)), ((5, 5), (40, 40))])
+def test_i6_nobody_is_named_for_few_units_or_their_own_share(
+    bench: Bench, lost: tuple[int, int], relevant: tuple[int, int]
+) -> None:
+    ada, ben = (
+        SaidBy(relevant=many, lost=few, gained=0) for many, few in zip(relevant, lost, strict=True)
+    )
+    assert "said by" not in _said(bench, ada, ben)
+
+
+def test_i6_an_evaluation_tells_who_said_what(bench: Bench) -> None:
+    report = vestig.evaluate(
+        bench(units(), queries()), profiles=["baseline"], embedder=HashingEmbedder()
+    )
+    (whole,) = (
+        one
+        for one in report.benchmarks[0].comparisons
+        if (one.against, one.metric, one.category) == ("hybrid", "recall@10", None)
+    )
+    assert {name: said.relevant for name, said in whole.said_by.items()} == {
+        "Ada": 1,
+        "Ben": 3,
+        "Kofi": 2,
+        "Lena": 1,
+    }

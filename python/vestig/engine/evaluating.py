@@ -27,6 +27,7 @@ from vestig.evaluation import variants
 from vestig.evaluation.benchmarks import Benchmark
 from vestig.evaluation.calibration import POPULATIONS
 from vestig.evaluation.comparing import compare, gate_breaches
+from vestig.evaluation.losses import with_losses
 from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
 from vestig.evaluation.report import (
@@ -245,6 +246,7 @@ def _benchmark(
     scored = {name: tally.scores for name, tally in tallies.items()}
     if wanted.questions:
         rows = [_with_questions(benchmark, row, tallies[row.name]) for row in rows]
+    compared = compare(scored, rows, [query.category for query in benchmark.queries])
     return BenchmarkReport(
         name=benchmark.name,
         digest=benchmark.digest,
@@ -255,7 +257,7 @@ def _benchmark(
         left_out=benchmark.left_out,
         store=measured,
         rows=tuple(rows),
-        comparisons=tuple(compare(scored, rows, [query.category for query in benchmark.queries])),
+        comparisons=tuple(with_losses(compared, benchmark, tallies)),
         gate=tuple(gate_breaches(benchmark.name, rows)) if wanted.gate else (),
         warnings=tuple(_warnings(measured, noticed)),
     )

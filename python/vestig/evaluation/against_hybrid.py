@@ -21,6 +21,10 @@ JUDGED_LEAST: Final = 40
 SHOWN_LEAST: Final = 25
 BETTER: Final = "▲"
 WORSE: Final = "▼"
+# A speaker is named when so many units are lost, and so many times the share of the relevant ones
+# are theirs.
+_LOST_LEAST: Final = 5
+_CLEARLY: Final = 1.5
 _EVEN: Final = "="
 _FEW: Final = "few questions"
 
@@ -106,11 +110,11 @@ def _figures(row: Row, category: str | None) -> Mapping[str, Estimate]:
 
 def _explained(rows: Mapping[str, Row], one: Comparison) -> str:
     """How a lower mean comes about: how many questions lose, whether the gap closes further
-    down, and which peer alone finds more; "" where the mean is not lower."""
+    down, which peer alone finds more, and who said what is lost; "" where the mean is not lower."""
     delta = one.difference.delta
     if delta is None or delta >= 0:
         return ""
-    parts = [f"{one.lost} questions lose, {one.gained} gain"]
+    parts = [f"questions lower: {one.lost}, higher: {one.gained}"]
     ours, theirs = (_figures(rows[name], one.category) for name in (one.row, one.against))
     further = [
         (label, _gap(ours[metric], theirs[metric]))
@@ -123,7 +127,20 @@ def _explained(rows: Mapping[str, Row], one: Comparison) -> str:
         alone = _figures(rows[name], one.category)[METRIC].mean if name in rows else None
         if alone is not None and here is not None and alone > here:
             parts.append(f"{kind} alone find more ({percent(alone)})")
-    return "; ".join(parts)
+    return "; ".join([*parts, *_speakers(one)])
+
+
+def _speakers(one: Comparison) -> Iterator[str]:
+    """Who said what is lost, where one speaker loses clearly more than there is of them."""
+    lost = sum(said.lost for said in one.said_by.values())
+    relevant = sum(said.relevant for said in one.said_by.values())
+    for author, said in one.said_by.items():
+        if lost < _LOST_LEAST or said.lost * relevant < _CLEARLY * said.relevant * lost:
+            continue
+        yield (
+            f"said by {author or 'nobody'}: {said.lost} of {lost} units lost,"
+            f" {said.relevant} of {relevant} relevant"
+        )
 
 
 def _gap(ours: Estimate, theirs: Estimate) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from vestig.types import _Value
@@ -21,6 +22,7 @@ __all__ = [
     "Latency",
     "MeasuredStore",
     "Row",
+    "SaidBy",
 ]
 
 
@@ -113,9 +115,19 @@ class Row(_Value, frozen=True, kw_only=True):
     confidence: dict[str, Calibration] | UnsetType = UNSET
 
 
+class SaidBy(_Value, frozen=True, kw_only=True):
+    """Relevant units of one speaker: all of them, those that only the other row has among its
+    best ten, and those that only this row has there."""
+
+    relevant: int
+    lost: int
+    gained: int
+
+
 class Comparison(_Value, frozen=True, kw_only=True):
     """`row` − `against` in one metric, over all questions (`category` null) or one category.
-    `gained` and `lost`: questions of which `row` has the higher and the lower value."""
+    `gained` and `lost`: questions of which `row` has the higher and the lower value. `said_by`:
+    speaker → units, "" for units without one; of R@10 only."""
 
     row: str
     against: str
@@ -125,6 +137,7 @@ class Comparison(_Value, frozen=True, kw_only=True):
     gained: int
     lost: int
     difference: Difference
+    said_by: dict[str, SaidBy] = msgspec.field(default_factory=dict)
 
 
 class MeasuredStore(_Value, frozen=True, kw_only=True):
