@@ -201,6 +201,31 @@ def test_g03_names_are_found_as_runs_of_words() -> None:
         projection.find_names(3, "default", words("ada"), NOW)
 
 
+def test_g03_every_run_of_up_to_eight_words_that_is_a_name_is_found() -> None:
+    """However often words repeat, and in whichever segment a name lies."""
+    dice = random.Random(11)
+    forms = ["a", "b", "(a", "b)", "a.", "c", "", "(b)"]
+    for _ in range(20):
+        names = {" ".join(dice.choices("abc", k=dice.randrange(1, 10))) for _ in range(12)}
+        rows = [entity(n + 1, (name, name.title())) for n, name in enumerate(sorted(names))]
+        projection = _core.Projection.open(None, STORE, DIMENSIONS, "test")
+        for at, row in enumerate(rows):
+            projection.apply([row.row()], at + 1, HEAD)
+        text = [words(word)[0] if word else ("",) * 4 for word in dice.choices(forms, k=60)]
+        wanted = []
+        for first, (_, left, _, bare) in enumerate(text):
+            for count in range(1, min(8, len(text) - first) + 1):
+                last = text[first + count - 1]
+                between = [form[0] for form in text[first + 1 : first + count - 1]]
+                run = bare if count == 1 else " ".join([left, *between, last[2]])
+                wanted += [
+                    (first, count, row.id, row.names[0][1])
+                    for row in rows
+                    if row.names[0][0] == run and left
+                ]
+        assert projection.find_names(len(rows), "default", text, NOW) == sorted(wanted)
+
+
 def test_g03_lower_case_is_known_per_word_and_namespace() -> None:
     rows = [
         Given(id=id_of(1), seq=1, content="Paris has known banks, see src/Main.rs", author="stone"),

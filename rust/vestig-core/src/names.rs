@@ -1,5 +1,7 @@
 //! Names that a store knows, found in the words of a text (G-03), and how words are written.
 
+use std::collections::HashMap;
+
 use crate::format::Section;
 use crate::row::LOWER_CASE;
 use crate::segment::{Id, Segment};
@@ -45,6 +47,10 @@ pub fn find_names(
     words: &[Word],
     known_at: i64,
 ) -> Vec<Found> {
+    let (bare, left) = (
+        Distinct::of(words.iter().map(|word| word.bare.as_str())),
+        Distinct::of(words.iter().map(|word| word.left.as_str())),
+    );
     let mut found = Vec::new();
     let mut run = String::new();
     for part in &snapshot.parts {
@@ -60,21 +66,19 @@ pub fn find_names(
             space,
             known_at,
         };
-        for first in 0..words.len() {
-            look.named(&words[first].bare, first, 1, &mut found);
+        let names: Vec<_> = bare.texts.iter().map(|text| look.norm(text)).collect();
+        let mut begins = |text: &&str| {
             run.clear();
-            run.push_str(&words[first].left);
-            if run.is_empty() || !starts_a_name(segment, &mut run) {
-                continue;
+            run.push_str(text);
+            !run.is_empty() && goes_on(segment, &mut run)
+        };
+        let begins: Vec<bool> = left.texts.iter().map(&mut begins).collect();
+        for first in 0..words.len() {
+            if let Some(norm) = names[bare.places[first]] {
+                look.named(norm, first, 1, &mut found);
             }
-            for count in 2..=WORDS_MAX.min(words.len() - first) {
-                let last = &words[first + count - 1];
-                run.push(' ');
-                let end = run.len();
-                run.push_str(&last.right);
-                look.named(&run, first, count, &mut found);
-                run.truncate(end);
-                run.push_str(&last.raw);
+            if begins[left.places[first]] {
+                look.longer(words, first, &mut run, &mut found);
             }
         }
     }
@@ -83,15 +87,36 @@ pub fn find_names(
     found
 }
 
+/// The distinct ones among texts, and which of them stands at each place: a batch repeats most of
+/// its words, and each is looked up once.
+struct Distinct<'a> {
+    texts: Vec<&'a str>,
+    places: Vec<usize>,
+}
+
+impl<'a> Distinct<'a> {
+    fn of(all: impl Iterator<Item = &'a str>) -> Self {
+        let (mut texts, mut numbers) = (Vec::new(), HashMap::new());
+        let mut number = |text| {
+            *numbers.entry(text).or_insert_with(|| {
+                texts.push(text);
+                texts.len() - 1
+            })
+        };
+        let places = all.map(&mut number).collect();
+        Self { texts, places }
+    }
+}
+
 /// Whether some text of the segment begins with these words and goes on with another.
-fn starts_a_name(segment: &Segment, run: &mut String) -> bool {
+fn goes_on(segment: &Segment, run: &mut String) -> bool {
     run.push(' ');
     let number = segment.string_lower_bound(run);
-    let starts = segment
+    let more = segment
         .string(number)
         .is_some_and(|text| text.starts_with(run.as_str()));
     run.pop();
-    starts
+    more
 }
 
 struct Look<'a> {
@@ -101,11 +126,36 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn named(&self, run: &str, first: usize, count: usize, found: &mut Vec<Found>) {
+    /// The number of a text that is the normal form of a name.
+    fn norm(&self, text: &str) -> Option<u32> {
         let segment = self.part.segment.as_ref();
-        let Some(norm) = segment.string_number(run) else {
-            return;
-        };
+        let number = segment.string_number(text)?;
+        segment.named(number).next().map(|_| number)
+    }
+
+    /// Names of several words that begin with this one, as long as any can go on.
+    fn longer(&self, words: &[Word], first: usize, run: &mut String, found: &mut Vec<Found>) {
+        let segment = self.part.segment.as_ref();
+        run.clear();
+        run.push_str(&words[first].left);
+        for count in 2..=WORDS_MAX.min(words.len() - first) {
+            let last = &words[first + count - 1];
+            run.push(' ');
+            let end = run.len();
+            run.push_str(&last.right);
+            if let Some(norm) = self.norm(run) {
+                self.named(norm, first, count, found);
+            }
+            run.truncate(end);
+            run.push_str(&last.raw);
+            if !goes_on(segment, run) {
+                return;
+            }
+        }
+    }
+
+    fn named(&self, norm: u32, first: usize, count: usize, found: &mut Vec<Found>) {
+        let segment = self.part.segment.as_ref();
         let namespaces = segment.column::<u32>(Section::Namespace);
         for (row, name) in segment.named(norm) {
             let known = segment.known(row, self.known_at);
