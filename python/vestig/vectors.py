@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol, TypeGuard, runtime_checkable
@@ -20,6 +21,7 @@ __all__ = [
     "TokenEmbedder",
     "are_pieces",
     "gives_tokens",
+    "is_finite",
 ]
 
 # Word pieces of a text that get vectors, special ones included, and the length of each (Q-05).
@@ -126,6 +128,24 @@ def are_pieces(pieces: Pieces) -> bool:
         and _LEAST_CODE not in pieces.codes
         and all(math.isfinite(scale) and scale >= 0 for scale in array("f", pieces.scales))
     )
+
+
+def is_finite(vector: bytes) -> bool:
+    """Whether float32 little-endian bytes hold neither NaN nor infinity.
+
+    Example:
+        >>> is_finite(bytes(8)), is_finite(b"\\0\\0\\x80\\x7f"), is_finite(b"\\xff" * 4)
+        (True, False, False)
+    """
+    # Their exponents are all ones; so are seven bits of it in the last byte, which is rare.
+    last = vector[3::4]
+    if 0x7F not in last and 0xFF not in last:
+        return True
+    values = array("f", vector)
+    if sys.byteorder == "big":
+        values.byteswap()
+    # A sum of float32 in float64 overflows never, and NaN or infinity in it stay visible.
+    return math.isfinite(sum(values))
 
 
 def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from vestig.errors import ConfigError, ProviderError, ValidationError
 from vestig.ports import Embedder, PieceCounter, Pieces, TokenEmbedder
-from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, are_pieces, gives_tokens
+from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, are_pieces, gives_tokens, is_finite
 
 __all__ = [
     "CheckedEmbedder",
@@ -129,7 +129,7 @@ class CheckedEmbedder:
                 f" the call has {len(vector) / FLOAT32_BYTES:g}; set embedding.model and"
                 " embedding.dimension to what the provider gives"
             )
-        if not _is_finite(vector):
+        if not is_finite(vector):
             raise ProviderError(
                 f'embedder "{self.model}": expected finite numbers, vector {number} of the call'
                 " holds NaN or infinity; check the provider"
@@ -190,12 +190,6 @@ def _slices(texts: list[str], size: int | None) -> Iterator[list[str]]:
     step = len(texts) if size is None else size
     for start in range(0, len(texts), step):
         yield texts[start : start + step]
-
-
-def _is_finite(vector: bytes) -> bool:
-    # Inf and NaN propagate through a sum; a finite sum proves that every value is finite.
-    values = memoryview(vector).cast("f")
-    return math.isfinite(sum(values))
 
 
 def float32_bytes(values: Sequence[float]) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from vestig.changes import ChangeSet, NewEvent
+from vestig.changes import ChangeSet, NewEvent, NewMemory
 from vestig.commit import rows as row
 from vestig.commit.guard import GuardText, differs
 from vestig.commit.names import link
@@ -57,6 +57,8 @@ class Batch:
         self._rows = Rows()
         self._cases: list[Case] = []
         self._known: dict[str, Memory] = {}
+        # inserted, and not asked for since
+        self._new: dict[str, NewMemory] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
         self._inserted: dict[int, str] = {}
         self._pending: dict[str, Item] = {}
@@ -164,8 +166,10 @@ class Batch:
     def _same_text(self, place: int, item: Item) -> Memory | None:
         """An active or archived memory with this text, as the group leaves it."""
         pending = self._texts.get(text_key(item))
-        if pending is not None and self._known[pending].status in _LIVE:
-            return self._known[pending]
+        if pending is not None:
+            inserted = self._inserted_as(pending)
+            if inserted.status in _LIVE:
+                return inserted
         for memory in self._exact[place]:
             current = self._known.get(memory.id, memory)
             if current.status in _LIVE:
@@ -188,6 +192,13 @@ class Batch:
                 }
             found.append(current)
         return found
+
+    def _inserted_as(self, id: str) -> Memory:
+        """A memory that an earlier item inserted, as the group leaves it."""
+        new = self._new.pop(id, None)
+        if new is not None:
+            self._known[id] = row.memory_of(new, self.now_us)
+        return self._known[id]
 
     # --- near-duplicates -------------------------------------------------------------------
 
@@ -228,6 +239,7 @@ class Batch:
         for place, score in near.group:
             id = self._inserted.get(place)
             if id is not None and score >= threshold and text_key(self.items[place])[:3] == mine:
+                memories[id] = self._inserted_as(id)
                 scored.append((id, score))
         excluded = {memory.id for memory in case.replaced}
         found = []
@@ -278,7 +290,7 @@ class Batch:
         self._naming.inserted(case.place, uses)
         if update is not None:
             row.link_possible_update(self._rows, memory.id, update)
-        self._known[memory.id] = row.memory_of(memory, self.now_us)
+        self._new[memory.id] = memory
         self._texts[text_key(case.item)] = memory.id
         self._inserted[case.place] = memory.id
         self._pending[memory.id] = case.item
@@ -311,7 +323,7 @@ class Batch:
             id = self._inserted.get(place)
             if id is None or score < chosen.similarity_threshold:
                 continue
-            memory = self._known[id]
+            memory = self._inserted_as(id)
             alive = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
             if alive and memory.namespace == space:
                 scored.append((id, score))

@@ -75,6 +75,8 @@ class Naming:
         self._common: set[str] = set()
         # index term → openers that have it
         self._asked: dict[str, set[str]] = {}
+        # words of the items that are none of these
+        self._unasked: set[str] = set()
         # norm_key → entity of the store, None = there is none
         self._keys: dict[str, str | None] = {}
         self.start()
@@ -105,7 +107,7 @@ class Naming:
         self._known, self._common = asked.known, asked.common
         self._all_known = self._known | own
         self._all_common = self._common | self._own_common
-        self._asked = {}
+        self._asked, self._unasked = {}, set()
         for word in {word for reading in parts for word in reading.openers}:
             for term in terms(word)[:1]:
                 self._asked.setdefault(term, set()).add(word)
@@ -299,9 +301,11 @@ class Naming:
         heard = self._heard.get(place)
         if heard is None:
             heard = self._heard[place] = set()
-            for word in set(_WORD.findall(self._items[place].text)):
-                for term in _LOWER_TERMS[word]:
-                    if term in self._asked:
-                        heard |= self._asked[term]
+            for word in set(_WORD.findall(self._items[place].text)) - self._unasked:
+                meant = [term for term in _LOWER_TERMS[word] if term in self._asked]
+                for term in meant:
+                    heard |= self._asked[term]
+                if not meant:
+                    self._unasked.add(word)
         self._own_common |= heard
         self._all_common |= heard

@@ -4,7 +4,7 @@ patterns of G-03 find in it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -73,27 +73,27 @@ def read(
     words, starts, ends = list[Forms](), list[int](), list[int]()
     parts = list[tuple[str, int]]()
     openers = dict.fromkeys([first_word(name) for name in found if name.opens])
-    for match in _WORD.finditer(text):
-        word, at = match[0], match.start()
-        forms, first, last, parted, may_open = _SEEN[word]
+    for word, at in _placed(text):
+        forms, first, last, special = _SEEN[word]
         words.append(forms)
         starts.append(at + first)
         ends.append(at + last)
-        if parted:
-            parts.append((word, at))
-        if may_open and starts_sentence(text, at + first):
-            openers[forms[3]] = None
+        if special:
+            if special & _PARTED_WORD:
+                parts.append((word, at))
+            if special & _MAY_OPEN and starts_sentence(text, at + first):
+                openers[forms[3]] = None
     for word, at in parts:
         words.append(NOTHING)
         starts.append(-1)
         ends.append(-1)
         for part in _PARTS.finditer(word):
-            forms, first, last, _, may_open = _seen(part[0])
+            forms, first, last, special = _seen(part[0])
             start = at + part.start()
             words += (forms, NOTHING)
             starts += (start + first, -1)
             ends += (start + last, -1)
-            if may_open and starts_sentence(text, start + first):
+            if special & _MAY_OPEN and starts_sentence(text, start + first):
                 openers[forms[3]] = None
     title_from = None
     if named is not None:
@@ -115,6 +115,24 @@ def read(
     )
 
 
+def _placed(text: str) -> Iterable[tuple[str, int]]:
+    """The words of a text, and where each begins."""
+    if text.isascii() and "|" not in text:
+        words = text.split()
+        # Stored texts have single spaces, so that lengths tell the places.
+        if " ".join(words) == text:
+            return zip(words, _first_places(words), strict=True)
+    return [(match[0], match.start()) for match in _WORD.finditer(text)]
+
+
+def _first_places(words: Sequence[str]) -> list[int]:
+    places, at = [], 0
+    for word in words:
+        places.append(at)
+        at += len(word) + 1
+    return places
+
+
 def _named_in(text: str) -> list[Name]:
     return [name for name in candidates(text) if name.type != UNTYPED or not is_generic(name.name)]
 
@@ -131,16 +149,19 @@ def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
     return [msgspec.structs.replace(name, type=types.get(name.type, UNTYPED)) for name in names]
 
 
-# forms, where the bare word begins and ends in the written one, whether it has parts that marks
-# divide, and whether it is an ordinary word that may have its capital from a sentence it begins
-_Seen = tuple[Forms, int, int, bool, bool]
+# What few words are: divided into parts by marks; ordinary words that may have their capital from a
+# sentence that they begin.
+_PARTED_WORD: Final = 1
+_MAY_OPEN: Final = 2
+# forms, where the bare word begins and ends in the written one, and which of these it is
+_Seen = tuple[Forms, int, int, int]
 
 
 def _seen(word: str) -> _Seen:
     """What one word comes to, wherever it stands."""
     low = word.lower()
     if word.isalnum():
-        return (low, low, low, low), 0, len(word), False, _may_open(word, low)
+        return (low, low, low, low), 0, len(word), _may_open(word, low)
     start, end = trimmed(word)
     while True:
         own = without_possessive(word[start:end])
@@ -150,15 +171,17 @@ def _seen(word: str) -> _Seen:
     bare = word[start:end]
     alone = bare.lower()
     forms = (low, word[start:].lower(), word[:end].lower(), alone)
-    return forms, start, end, _PARTED.search(word) is not None, _may_open(bare, alone)
+    parted = _PARTED_WORD if _PARTED.search(word) is not None else 0
+    return forms, start, end, parted | _may_open(bare, alone)
 
 
 _SEEN: Final = Remembered(_seen)
 
 
-def _may_open(bare: str, alone: str) -> bool:
+def _may_open(bare: str, alone: str) -> int:
     capital = bare[:1].isupper() and bare[1:].islower()
-    return capital and not alone.startswith(bare[:1]) and alone not in NAME_STOPWORDS
+    opens = capital and not alone.startswith(bare[:1]) and alone not in NAME_STOPWORDS
+    return _MAY_OPEN if opens else 0
 
 
 def first_word(name: Name) -> str:

@@ -27,6 +27,7 @@ _TABLES: Final = frozenset(
     )
 )  # fmt: skip
 _ROW: Final = INDEX["memories"]["row"]  # and of entities
+_ID: Final = INDEX["memories"]["id"]  # and of entities
 _NODE: Final = INDEX["vectors"]["memory"]  # and of token_vectors; the entity of entity_vectors
 _EVENT_OF: Final = INDEX["events"]["memory"]
 _QUESTION_OF: Final = INDEX["questions"]["memory"]
@@ -68,11 +69,12 @@ def fresh_rows(
     if not touched <= nodes or not written.keys() <= _TABLES:
         return None
     # the rows of entities are negative here, as in the chain
-    ends = {
-        -row if id.startswith("ent_") else row: id_bytes(id)
-        for id, row in known.items()
-        if not id.startswith("source_")
-    }
+    ends: dict[int, bytes] = {row[_ROW]: row[_ID] for row in memories}
+    ends.update((-row[_ROW], row[_ID]) for row in entities)
+    for id, row in known.items():
+        node = -row if id.startswith("ent_") else row
+        if node not in ends and not id.startswith("source_"):
+            ends[node] = id_bytes(id)
     parts = Parts(
         vectors={row[_NODE]: row for row in written.get("vectors", ())},
         tokens={row[_NODE]: row for row in written.get("token_vectors", ())},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Callable
 from enum import Enum
 from hashlib import sha256
@@ -33,7 +32,7 @@ from vestig.store.export_records import (
 from vestig.store.graph_rows import StoredAlias
 from vestig.store.schema import NO_QUESTION
 from vestig.times import format_us, parse_time
-from vestig.vectors import Pieces, are_pieces
+from vestig.vectors import Pieces, are_pieces, is_finite
 
 __all__ = [
     "EXPORT_SCHEMA",
@@ -228,6 +227,5 @@ _ID_FIELDS: Final[dict[type[Any], tuple[tuple[str, str], ...]]] = {
 def _check_vector(raw: bytes) -> None:
     if not raw or len(raw) % 4:
         raise ValidationError("embedding", f"{len(raw)} bytes", "float32 numbers, 4 bytes each")
-    # A sum of float32 in float64 overflows never, and NaN or infinity in it stay visible.
-    if not math.isfinite(sum(array("f", raw))):
+    if not is_finite(raw):
         raise ValidationError("embedding", "NaN or infinity", "finite numbers")
