@@ -154,6 +154,13 @@ class LedgerView(GraphView, Protocol):
         text and raises `StoreDamagedError` when it differs."""
         ...
 
+    def recalled(
+        self, namespace: str, ids: Sequence[bytes]
+    ) -> tuple[dict[bytes, Memory], list[bytes]]:
+        """The known ones of these ids of 16 bytes, each once, verified as by `memories`; and
+        which of them directly replaced another."""
+        ...
+
     def places(
         self, namespace: str, ids: Sequence[str]
     ) -> dict[str, tuple[str | None, str | None, int | None]]:

@@ -59,7 +59,7 @@ def from_us(us: int) -> datetime:
         >>> from_us(0).isoformat()
         '1970-01-01T00:00:00+00:00'
     """
-    return _EPOCH + timedelta(microseconds=us)
+    return _EPOCH + timedelta(0, 0, us)
 
 
 def format_us(us: int) -> str:

@@ -236,7 +236,7 @@ def _us(moment: Any) -> int | None:
 def _entities(context: Context, view: LedgerView, asked: Asked) -> tuple[QueryEntity, ...]:
     """The entities that the query names, the surest first (G-27)."""
     checked = asked.plan
-    found = matching.query_entities(
+    return matching.meant_entities(
         context,
         view,
         checked.query,
@@ -244,11 +244,4 @@ def _entities(context: Context, view: LedgerView, asked: Asked) -> tuple[QueryEn
         known_at_us=checked.moments.known_at_us,
         config=asked.config,
         vectors=asked.name_vectors,
-    )
-    if not found:
-        return ()
-    rows = view.named_entities(checked.namespace, [id for id, _ in found])
-    known = {id: (type, name) for id, type, name, *_ in rows}
-    return tuple(
-        QueryEntity(id=id, type=known[id][0], name=known[id][1], score=score) for id, score in found
     )

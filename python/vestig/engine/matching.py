@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from vestig.answers import QueryEntity
 from vestig.commit.names import spoken_name
 from vestig.config import Config
 from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity
 from vestig.engine.known_names import LATEST_US, common_words, known_names, types_of_rules
 from vestig.ids import id_text
-from vestig.language.gazetteer import Mentioned, single_words
+from vestig.language.gazetteer import Known, Mentioned, single_words
 from vestig.language.readings import read
 from vestig.ports import LedgerView
 from vestig.recall.matching import MATCHES_MAX, best_matches, matched
 
-__all__ = ["name_vectors", "query_entities"]
+__all__ = ["meant_entities", "name_vectors", "query_entities"]
 
 
 def query_entities(
@@ -37,7 +38,44 @@ def query_entities(
             is set.
     """
     space = context.namespace if namespace is None else namespace
-    settings = (context.config if config is None else config).settings
+    chosen = context.config if config is None else config
+    return _meant(context, view, query, (space, known_at_us), chosen, vectors)[0]
+
+
+def meant_entities(
+    context: Context,
+    view: LedgerView,
+    query: str,
+    *,
+    namespace: str,
+    known_at_us: int,
+    config: Config,
+    vectors: dict[str, bytes],
+) -> tuple[QueryEntity, ...]:
+    """As `query_entities`, with the type and the name of each."""
+    at = (namespace, known_at_us)
+    found, known = _meant(context, view, query, at, config, vectors)
+    named = {id: (one.type, one.name) for id, one in known.items()}
+    others = [id for id, _ in found if id not in named]
+    if others:
+        rows = view.named_entities(namespace, others)
+        named |= {id: (type, name) for id, type, name, *_ in rows}
+    return tuple(
+        QueryEntity(id=id, type=named[id][0], name=named[id][1], score=score) for id, score in found
+    )
+
+
+def _meant(
+    context: Context,
+    view: LedgerView,
+    query: str,
+    at: tuple[str, int],
+    config: Config,
+    vectors: dict[str, bytes] | None,
+) -> tuple[list[tuple[str, float]], dict[str, Known]]:
+    """What a query means in a namespace as names were known then, and the entities that names
+    alone could mean."""
+    (space, known_at_us), settings = at, config.settings
     reading = read(query, types=types_of_rules(settings.m4.entity_types))
     hits, known = known_names(context, view, space, reading.words, known_at_us)
     asked = (*reading.openers, *single_words(reading, hits, known))
@@ -48,7 +86,7 @@ def query_entities(
         near = [name for name in matches.unknown if spoken_name(name.name) in vectors]
         for id, cosine in _similar(context, view, space, near, vectors, threshold):
             found[id] = max(cosine, found.get(id, 0.0))
-    return best_matches(found)
+    return best_matches(found), known
 
 
 def _similar(

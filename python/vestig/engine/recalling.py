@@ -81,8 +81,10 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
     score_ms = _milliseconds(started)
     question = asking.question(scan.terms)
     started = time.perf_counter()
-    ids = [id_text("mem", row.id) for row in rows]
-    stored = view.memories(namespace, ids)
+    raw = [row.id for row in rows]
+    found, replacing = view.recalled(namespace, raw)
+    stored = [found[id] for id in raw if id in found]
+    ids = [id_text("mem", id) for id in raw]
     memories = {one.id: one for one in as_known(view, namespace, stored, checked.moments)}
     asked_of = [id for id, row in zip(ids, rows, strict=True) if row.hypothetical is not None]
     why_not = (
@@ -100,7 +102,9 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
         question=question,
         ids=ids,
         memories=memories,
-        replaced=replaced_as_known(view, namespace, ids, checked.moments),
+        replaced=replaced_as_known(
+            view, namespace, [id_text("mem", id) for id in replacing], checked.moments
+        ),
         questions=view.questions(namespace, asked_of) if asked_of else {},
         vectors=view.vectors(namespace, ids) if checked.include_vectors and ids else {},
         why_not=why_not,

@@ -62,6 +62,10 @@ _OF_WORDS: Final = frozenset(("context.wide",))
 SIGNALLED: Final = (*(f"most.{name}" for name in _MOST), *(f"first.{name}" for name in _FIRST))
 
 _PLACE: Final = {name: place for place, name in enumerate(SIGNALS)}
+_WORDS: Final = _PLACE["lexical"]
+# Name of a number, where it stands in a scan, and whether it is a sum of idf.
+_MOST_AT: Final = tuple((f"most.{name}", _PLACE[name], name in _OF_WORDS) for name in _MOST)
+_FIRST_AT: Final = tuple((f"first.{name}", _PLACE[name]) for name in _FIRST)
 _ORIGINS: Final = tuple(origin.value for origin in OriginType)
 _FURTHEST: Final = 700.0
 
@@ -124,7 +128,9 @@ def seen(scan: ScanLike) -> Seen | None:
     rows = scan.rows[:LOOKED_AT]
     # what a walk brought in stands where its start does, not where its own L would
     rows = [row for row in rows if row.direct] or rows
-    words = scan.maxima[_PLACE["lexical"]]
+    # each look at a list of a scan makes it anew
+    maxima = scan.maxima
+    words = maxima[_WORDS]
     met = [row.similarity for row in rows if row.embedded]
     if words is None or not met:
         return None
@@ -140,15 +146,15 @@ def seen(scan: ScanLike) -> Seen | None:
         "lead": levels[0] - levels[min(1, len(levels) - 1)],
         "margin": levels[0] - levels[-1],
     }
-    for name in _MOST:
-        most = scan.maxima[_PLACE[name]]
+    for name, place, in_idf in _MOST_AT:
+        most = maxima[place]
         if most is not None:
-            found[f"most.{name}"] = most * share if name in _OF_WORDS else most
+            found[name] = most * share if in_idf else most
     signals = rows[0].signals
-    for name in _FIRST:
-        raw = signals[_PLACE[name]][0]
+    for name, place in _FIRST_AT:
+        raw = signals[place][0]
         if raw is not None:
-            found[f"first.{name}"] = raw
+            found[name] = raw
     return Seen(origin=_ORIGINS[rows[0].origin], numbers=found)
 
 
@@ -163,7 +169,9 @@ def told(what: Seen, fitted: Fit) -> float:
     """
     known = what.numbers
     tables = fitted.tables[what.origin]
-    table = next(one for one in tables if one.belongs.keys() - known.keys() <= {BIAS})
+    table = next(
+        one for one in tables if all(name in known for name in one.belongs if name != BIAS)
+    )
     return _logistic(table.belongs, known) * _logistic(table.answered, known)
 
 

@@ -134,32 +134,74 @@ def signals_of(row: ScanRow, memory: Memory | None, question: Question) -> dict[
 
 
 _NO_SIGNALS: Final = dict.fromkeys(SIGNALS, SignalTrace(raw=None, normalised=None, weight=None))
+_PLACES: Final = {name: place for place, name in enumerate(SIGNALS)}
+# Terms of which more is told than numbers.
+_TOLD: Final = frozenset(("keyword", "entity", "lexical", "temporal", "date"))
+
+
+class _Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What the traces of one origin have in common: `traces` of terms that say nothing, and place,
+    name, weight and the trace of a value of 0 of the others."""
+
+    traces: dict[str, SignalTrace]
+    terms: tuple[tuple[int, str, float | None, SignalTrace], ...]
+
+
+_Weights = Sequence[Mapping[str, float]]
+# id of weights by origin → (they, what is shown of each origin)
+_SHOWN: Final[dict[int, tuple[_Weights, tuple[_Shown, ...]]]] = {}
+_SHOWN_MAX: Final = 64
+
+
+def _shown(weights: Mapping[str, float | None], bias: float | None) -> _Shown:
+    traces = _NO_SIGNALS
+    if bias is not None:
+        traces = {"bias": SignalTrace(raw=1.0, normalised=1.0, weight=bias), **_NO_SIGNALS}
+    terms = (
+        (place, name, weights[name], SignalTrace(raw=0.0, normalised=0.0, weight=weights[name]))
+        for name, place in _PLACES.items()
+        if name in weights
+    )
+    return _Shown(traces=traces, terms=tuple(terms))
+
+
+def _linear(weights: _Weights) -> tuple[_Shown, ...]:
+    """By origin, made once: 0 stands beside a weight elsewhere; without any the term says nothing
+    of this score."""
+    found = _SHOWN.get(id(weights))
+    if found is None or found[0] is not weights:
+        if len(_SHOWN) >= _SHOWN_MAX:
+            _SHOWN.clear()
+        weighed = set[str]().union(*weights)
+        made = tuple(
+            _shown({name: own.get(name, 0.0) for name in weighed}, own.get("bias"))
+            for own in weights
+        )
+        found = _SHOWN[id(weights)] = (weights, made)
+    return found[1]
 
 
 def _signals(
     row: ScanRow, matched: Mapping[str, tuple[str, ...]], question: Question
 ) -> dict[str, SignalTrace]:
-    linear = question.base == "linear"
-    weights = question.weights[row.origin] if linear else question.meta_shares
-    signals = _NO_SIGNALS.copy()
-    if linear and "bias" in weights:
-        bias = SignalTrace(raw=1.0, normalised=1.0, weight=weights["bias"])
-        signals = {"bias": bias, **_NO_SIGNALS}
-    for name, (raw, normalised) in zip(SIGNALS, row.signals, strict=True):
+    if question.base == "linear":
+        shown = _linear(question.weights)[row.origin]
+    else:
+        shown = _shown({name: question.meta_shares.get(name) for name in SIGNALS}, None)
+    signals = shown.traces.copy()
+    values = row.signals
+    for place, name, weight, nothing in shown.terms:
+        raw, normalised = values[place]
         if raw is None:
             continue
-        weight = weights.get(name)
-        if linear and weight is None:
-            # 0 here beside a weight elsewhere; without any the term says nothing of this score
-            if not any(name in own for own in question.weights):
-                continue
-            weight = 0.0
-        signals[name] = SignalTrace(
-            raw=raw,
-            normalised=normalised,
-            weight=weight,
-            matched=matched.get(name, UNSET),
-        )
+        if name in _TOLD:
+            signals[name] = SignalTrace(
+                raw=raw, normalised=normalised, weight=weight, matched=matched.get(name, UNSET)
+            )
+        elif raw == 0.0 == normalised:
+            signals[name] = nothing
+        else:
+            signals[name] = SignalTrace(raw=raw, normalised=normalised, weight=weight)
     return signals
 
 

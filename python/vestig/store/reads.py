@@ -13,7 +13,14 @@ from vestig.store import chain, feed, history, listing, statistics
 from vestig.store.faults import store_faults
 from vestig.store.graph_reads import GraphReads, starting
 from vestig.store.lookups import each, fetch, id_range, known_ids, select_in
-from vestig.store.rows import MEMORY_SELECT, event_of, from_json, memory_of, source_of
+from vestig.store.rows import (
+    MEMORY_SELECT,
+    RECALL_SELECT,
+    event_of,
+    from_json,
+    memory_of,
+    source_of,
+)
 from vestig.store.schema import EDGE_CODES, NODE_TABLES
 from vestig.types import Edge, Event, Memory, Source, SupersessionRecord
 
@@ -62,6 +69,16 @@ class SqliteView(GraphReads):
             }
         wanted = keys if len(keys) == len(ids) else map(id_bytes, _full(ids))
         return [memory_of(found[key], self._where) for key in wanted if key in found]
+
+    def recalled(
+        self, namespace: str, ids: Sequence[bytes]
+    ) -> tuple[dict[bytes, Memory], list[bytes]]:
+        """The known ones of these ids of 16 bytes, and which of them replaced a memory."""
+        sql = f"{RECALL_SELECT} WHERE +m.namespace = ? AND m.id IN (?*)"
+        with store_faults(self._where):
+            rows = list(select_in(self._conn, sql, ids, (namespace,)))
+        found = {row[1]: memory_of(row[:-1], self._where) for row in rows}
+        return found, [row[1] for row in rows if row[-1]]
 
     def places(
         self, namespace: str, ids: Sequence[str]

@@ -30,6 +30,7 @@ from vestig.types import (
 
 __all__ = [
     "MEMORY_SELECT",
+    "RECALL_SELECT",
     "event_of",
     "from_json",
     "memory_of",
@@ -54,14 +55,21 @@ _EVENT: Final = {m.value: m for m in EventType}
 
 # A memory with what other tables say of it; the first columns are those of the table.
 _OWN: Final = tuple(c for c in COLUMNS["memories"] if c not in ("salt", "superseded_by", "revives"))
-MEMORY_SELECT: Final = (
+_SELECTED: Final = (
     "SELECT "
     + ", ".join(f'm."{column}"' for column in _OWN)
     + ", v.model, IFNULL(a.access_count, 0), a.last_accessed_us, IFNULL(a.processing, 'ready'),"
     ' (SELECT id FROM memories WHERE "row" = m.superseded_by),'
     ' (SELECT id FROM memories WHERE "row" = m.revives)'
+)
+_FROM: Final = (
     ' FROM memories m LEFT JOIN vectors v ON v.memory = m."row"'
     ' LEFT JOIN access a ON a.memory = m."row"'
+)
+MEMORY_SELECT: Final = _SELECTED + _FROM
+# The last column: whether the memory has directly replaced another.
+RECALL_SELECT: Final = (
+    f'{_SELECTED}, EXISTS (SELECT 1 FROM supersessions s WHERE s.superseding = m."row"){_FROM}'
 )
 
 
