@@ -32,9 +32,11 @@ pub fn date_match(own: impl Iterator<Item = Window>, query: &[Window]) -> f64 {
                 continue;
             };
             let days = |from: Option<i64>, to: Option<i64>| match (from, to) {
-                (Some(from), Some(to)) if to > from => {
-                    (i128::from(to) - i128::from(from)) as f64 / DAY_US
-                }
+                // As a number of 64 bits where it is one: the same float64, and faster.
+                (Some(from), Some(to)) if to > from => match to.checked_sub(from) {
+                    Some(span) => span as f64 / DAY_US,
+                    None => (i128::from(to) - i128::from(from)) as f64 / DAY_US,
+                },
                 _ => 0.0,
             };
             let (before, after) = (days(end, Some(low)), days(Some(high), begin));

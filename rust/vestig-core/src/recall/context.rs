@@ -106,36 +106,41 @@ impl Places {
 /// Bounds of every slot from those of the cosines.
 pub(super) fn bounds(places: &Places, segments: &[&Segment], cosines: &Bounds) -> Bounds {
     let norms = places.norms(segments);
-    let mut low = Vec::with_capacity(places.len());
-    let mut high = Vec::with_capacity(places.len());
-    for (slot, norm) in norms.iter().enumerate() {
+    let least = sums(places, &cosines.low);
+    let most = sums(places, &cosines.high);
+    let of = |(sum, norm): (f64, &f32)| {
         let norm = f64::from(*norm);
-        if norm < SHORT {
-            low.push(-1.0);
-            high.push(1.0);
-            continue;
-        }
-        let (mut least, mut most) = (0.0, 0.0);
-        let mut add = |at: usize| {
-            least += cosines.low[at];
-            most += cosines.high[at];
-        };
-        if places.single() {
-            let (before, after) = places.reach(slot);
-            if before > 0 {
-                add(slot - 1);
-            }
-            add(slot);
-            if after > 0 {
-                add(slot + 1);
-            }
-        } else {
-            around(places, slot).for_each(add);
-        }
-        low.push(-over(-least, norm));
-        high.push(over(most, norm));
+        if norm < SHORT { 1.0 } else { over(sum, norm) }
+    };
+    let low = least.into_iter().map(|sum| -sum).zip(norms).map(of);
+    Bounds {
+        low: low.map(|value| -value).collect(),
+        high: most.into_iter().zip(norms).map(of).collect(),
     }
-    Bounds { low, high }
+}
+
+/// Of each slot with those beside it.
+fn sums(places: &Places, values: &[f64]) -> Vec<f64> {
+    if !places.single() {
+        let slots = 0..places.len();
+        return slots
+            .map(|slot| around(places, slot).map(|at| values[at]).sum())
+            .collect();
+    }
+    let mut sums = Vec::with_capacity(values.len());
+    for session in places.sessions_in(0..places.len()) {
+        let own = &values[session];
+        let [first, inner @ .., last] = own else {
+            sums.extend(own);
+            continue;
+        };
+        sums.push(first + own[1]);
+        let pairs = own.iter().zip(inner).zip(&own[2..]);
+        sums.extend(pairs.map(|((before, own), behind)| before + own + behind));
+        sums.push(own[own.len() - 2] + last);
+    }
+    sums.extend(&values[sums.len()..]);
+    sums
 }
 
 /// A sum of cosines divided by a length, rounded up.

@@ -1,32 +1,62 @@
 //! Bounds of L by slot: terms summed up in any order, with slack for the roundings.
+//!
+//! One pass over blocks of slots, so that the sums of a block stay near the processor while every
+//! term is added.
 
 use super::context::Bounds;
 use super::facts::{Facts, fact};
 use super::scorer::Scorer;
+use super::sessions::Places;
 
 /// Far above the roundings of a sum of terms, each of at most some operations of 2⁻⁵³.
 pub(super) const SLACK: f64 = 1e-12;
+/// Slots that are summed up at once.
+const BLOCK: usize = 1024;
+/// Number of codes.
+const CODES: usize = 1 << 13;
+
+/// Raw values by slot.
+pub(super) enum Values<'a> {
+    Column(&'a [f64]),
+    /// Of the memory so many positions behind (before: negative); 0 outside the session.
+    Beside(&'a [f64], isize),
+    /// Of the memory before, where this one answers it.
+    Reply(&'a [f64]),
+    /// By number, the last one for every larger number; the numbers by slot.
+    Table(Vec<f64>, &'a [u32]),
+    Each(Box<dyn Fn(usize) -> f64 + 'a>),
+}
+
+/// What a term adds to L, by origin and unit of its values.
+struct Share<'a> {
+    factors: [f64; 4],
+    values: Values<'a>,
+}
 
 /// Sums by slot.
 pub(super) struct Level<'a> {
     scorer: &'a Scorer<'a>,
+    places: &'a Places,
     facts: &'a Facts,
-    /// Origins that occur.
-    origins: Vec<usize>,
-    sums: Vec<f64>,
+    /// The only origin, if there is but one.
+    origin: Option<usize>,
+    kinds: Vec<f64>,
+    shares: Vec<Share<'a>>,
     /// Largest sum of the terms' sizes.
     size: f64,
 }
 
 impl<'a> Level<'a> {
-    /// The biases.
-    pub(super) fn new(scorer: &'a Scorer<'a>, facts: &'a Facts) -> Self {
-        let origins = (0..4).filter(|origin| scorer.origins[*origin]).collect();
+    pub(super) fn new(scorer: &'a Scorer<'a>, places: &'a Places, facts: &'a Facts) -> Self {
+        let mut origins = (0..4).filter(|origin| scorer.origins[*origin]);
+        let first = origins.next();
         Self {
             scorer,
+            places,
             facts,
-            origins,
-            sums: vec![0.0; facts.codes.len()],
+            origin: first.filter(|_| origins.next().is_none()),
+            kinds: vec![0.0; CODES],
+            shares: Vec::new(),
             size: 0.0,
         }
     }
@@ -65,7 +95,6 @@ impl<'a> Level<'a> {
 
     /// Adds the biases and the terms that follow from the codes of the texts.
     pub(super) fn add_kinds<const N: usize>(&mut self, values: impl Fn(u16) -> [(usize, f64); N]) {
-        let mut table = vec![0.0; 1 << 13];
         for kind in &self.facts.kinds {
             let weights = &self.scorer.ranking.weights[usize::from(kind & fact::ORIGIN)];
             let (mut sum, mut size) = (weights.bias, weights.bias.abs());
@@ -74,34 +103,21 @@ impl<'a> Level<'a> {
                 sum += share;
                 size += share.abs();
             }
-            table[usize::from(*kind)] = sum;
+            self.kinds[usize::from(*kind)] += sum;
             self.size = self.size.max(size);
-        }
-        for (sum, code) in self.sums.iter_mut().zip(&self.facts.codes) {
-            *sum += table[usize::from(*code)];
         }
     }
 
     /// Adds a term: `unit` times the value is the raw one. Values are at most 1 / (unit · maximum)
     /// in size, but for those of cosines.
-    pub(super) fn add(&mut self, term: usize, unit: f64, value: impl Fn(usize) -> f64) {
+    pub(super) fn add(&mut self, term: usize, unit: f64, values: Values<'a>) {
         if !self.weighs(term) {
             return;
         }
         let factors = self.factors(term).map(|factor| factor * unit);
         let most = self.scorer.maxima[term].unwrap_or(0.0) / unit.max(f64::MIN_POSITIVE);
         self.grow(factors, most.max(1.0));
-        if let [origin] = self.origins[..] {
-            let factor = factors[origin];
-            for (slot, sum) in self.sums.iter_mut().enumerate() {
-                *sum += factor * value(slot);
-            }
-            return;
-        }
-        for (slot, sum) in self.sums.iter_mut().enumerate() {
-            let origin = self.facts.codes[slot] & fact::ORIGIN;
-            *sum += factors[usize::from(origin)] * value(slot);
-        }
+        self.shares.push(Share { factors, values });
     }
 
     /// Ends with the terms that are known by their bounds, at most 1 in size.
@@ -114,19 +130,99 @@ impl<'a> Level<'a> {
                 known.push((factors, bounds));
             }
         }
-        let slack = self.size * SLACK;
-        let mut low = self.sums;
-        let mut high = low.clone();
-        low.iter_mut().for_each(|sum| *sum -= slack);
-        high.iter_mut().for_each(|sum| *sum += slack);
-        for (factors, bounds) in known {
-            for (slot, code) in self.facts.codes.iter().enumerate() {
-                let factor = factors[usize::from(code & fact::ORIGIN)];
-                let (a, b) = (factor * bounds.low[slot], factor * bounds.high[slot]);
-                low[slot] += a.min(b);
-                high[slot] += a.max(b);
+        let (slots, slack) = (self.places.len(), self.size * SLACK);
+        let mut low = Vec::with_capacity(slots);
+        let mut high = Vec::with_capacity(slots);
+        let mut sums = [0.0; BLOCK];
+        for start in (0..slots).step_by(BLOCK) {
+            let end = (start + BLOCK).min(slots);
+            let sums = &mut sums[..end - start];
+            self.sum(start, sums);
+            low.extend(sums.iter().map(|sum| sum - slack));
+            high.extend(sums.iter().map(|sum| sum + slack));
+            for (factors, bounds) in &known {
+                let (low, high) = (&mut low[start..], &mut high[start..]);
+                let near = bounds.low[start..end].iter().zip(&bounds.high[start..end]);
+                let sums = low.iter_mut().zip(high).zip(near);
+                if let Some(origin) = self.origin {
+                    let factor = factors[origin];
+                    for ((low, high), (least, most)) in sums {
+                        let (a, b) = (factor * least, factor * most);
+                        *low += if a < b { a } else { b };
+                        *high += if a < b { b } else { a };
+                    }
+                    continue;
+                }
+                for (((low, high), (least, most)), code) in sums.zip(&self.facts.codes[start..]) {
+                    let factor = factors[usize::from(code & fact::ORIGIN)];
+                    let (a, b) = (factor * least, factor * most);
+                    *low += a.min(b);
+                    *high += a.max(b);
+                }
             }
         }
         Bounds { low, high }
+    }
+
+    /// Everything but the bounds, of the slots from `start` on.
+    fn sum(&self, start: usize, sums: &mut [f64]) {
+        let end = start + sums.len();
+        for (sum, code) in sums.iter_mut().zip(&self.facts.codes[start..end]) {
+            *sum = self.kinds[usize::from(*code) % CODES];
+        }
+        for share in &self.shares {
+            match &share.values {
+                Values::Column(values) => self.mix(share, start, sums, &values[start..end]),
+                Values::Beside(values, offset) => {
+                    for (slots, near) in self.places.pairs(start..end, *offset) {
+                        let sums = &mut sums[slots.start - start..slots.end - start];
+                        self.mix(share, slots.start, sums, &values[near]);
+                    }
+                }
+                Values::Reply(values) => {
+                    for (at, sum) in sums.iter_mut().enumerate() {
+                        let code = self.facts.codes[start + at];
+                        if code & fact::ANSWERS != 0 {
+                            let factor = share.factors[usize::from(code & fact::ORIGIN)];
+                            *sum += factor * values[start + at - 1];
+                        }
+                    }
+                }
+                Values::Table(table, numbers) => {
+                    let last = table.len() - 1;
+                    let value = |at: usize| table[(numbers[start + at] as usize).min(last)];
+                    self.mix_each(share, start, sums, value);
+                }
+                Values::Each(value) => self.mix_each(share, start, sums, |at| value(start + at)),
+            }
+        }
+    }
+
+    /// Adds the values of the slots from `start` on.
+    #[inline]
+    fn mix(&self, share: &Share<'_>, start: usize, sums: &mut [f64], values: &[f64]) {
+        if let Some(origin) = self.origin {
+            let factor = share.factors[origin];
+            for (sum, value) in sums.iter_mut().zip(values) {
+                *sum += factor * value;
+            }
+        } else {
+            self.mix_each(share, start, sums, |at| values[at]);
+        }
+    }
+
+    /// As `mix`; `value` is asked by the distance from `start`.
+    #[inline]
+    fn mix_each(
+        &self,
+        share: &Share<'_>,
+        start: usize,
+        sums: &mut [f64],
+        value: impl Fn(usize) -> f64,
+    ) {
+        let codes = &self.facts.codes[start..];
+        for (at, (sum, code)) in sums.iter_mut().zip(codes).enumerate() {
+            *sum += share.factors[usize::from(code & fact::ORIGIN)] * value(at);
+        }
     }
 }

@@ -7,6 +7,7 @@
 //! upper bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
 
 mod candidates;
+mod columns;
 mod context;
 mod evidence;
 mod facts;

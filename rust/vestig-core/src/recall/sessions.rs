@@ -37,6 +37,8 @@ pub(crate) struct Places {
     first: Vec<u32>,
     /// By position: how many of the session come before and, in the upper half, after, at most 3.
     reach: Vec<u8>,
+    /// By session: its first slot.
+    sessions: Vec<u32>,
     /// Slots that are in sessions.
     in_sessions: usize,
     pub(super) derived: Derived,
@@ -52,6 +54,11 @@ impl Places {
     #[inline]
     pub(super) fn slot(&self, part: usize, row: usize) -> usize {
         self.slots[self.offsets[part] as usize + row] as usize
+    }
+
+    /// Number of parts.
+    pub(super) fn parts(&self) -> usize {
+        self.offsets.len() - 1
     }
 
     /// Slots of the rows of a part, `NONE` for ineligible ones.
@@ -124,6 +131,20 @@ impl Places {
         } else {
             self.first[at] as usize..self.first[at + 1] as usize
         }
+    }
+
+    /// Extents in slots of the sessions that have slots in this range, ascending.
+    pub(super) fn sessions_in(&self, slots: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+        let end = slots.end.min(self.in_sessions) as u32;
+        let first = self
+            .sessions
+            .partition_point(|first| *first as usize <= slots.start);
+        let own = &self.sessions[first.saturating_sub(1)..];
+        let nexts = own.iter().skip(1).copied();
+        own.iter()
+            .take_while(move |first| **first < end)
+            .zip(nexts.chain([self.in_sessions as u32]))
+            .map(|(first, next)| *first as usize..next as usize)
     }
 
     /// Whether it is the first of its session.
@@ -209,6 +230,7 @@ impl<'a> Builder<'a> {
                 positions: Vec::with_capacity(rows),
                 first: Vec::with_capacity(rows + 1),
                 reach: Vec::with_capacity(rows),
+                sessions: Vec::new(),
                 in_sessions: 0,
                 derived: Derived::default(),
             },
@@ -232,6 +254,9 @@ impl<'a> Builder<'a> {
     /// Ends a session whose positions start at this one.
     fn close(&mut self, start: usize) {
         let count = self.places.first.len() - start;
+        self.places
+            .sessions
+            .extend(self.places.first.get(start).copied());
         let reach = (0..count).map(|at| {
             let (before, after) = (at.min(REACH), (count - 1 - at).min(REACH));
             (before | after << 4) as u8

@@ -6,12 +6,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::columns::{Largest, beside, by_slot, largest, largest_of};
 use super::context::{self, Bounds, Context};
-use super::facts::{Facts, each_row, fact};
+use super::facts::{Facts, fact};
 use super::fields::Field;
-use super::level::Level;
+use super::level::{Level, Values};
 use super::scorer::{Scorer, weighs};
-use super::sessions::{Places, places};
+use super::sessions::{NONE, Places, places};
 use super::term::{self, OFFSETS, TERMS};
 use super::texts::{OF_TEXTS, of_length, of_text};
 use super::types::{Query, Ranking};
@@ -51,10 +52,6 @@ pub(super) fn by_cosines(ranking: &Ranking, origins: [bool; 4]) -> bool {
     let neighbours = term::NEIGHBOURS_COSINE..term::NEIGHBOURS_COSINE + OFFSETS.len();
     let mut terms = neighbours.chain([term::ANSWER_COSINE]);
     terms.any(|at| weighs(ranking, origins, at))
-}
-
-pub(super) fn largest(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, f64::max)
 }
 
 impl<'a> Signals<'a> {
@@ -98,11 +95,7 @@ impl<'a> Signals<'a> {
         let Some(terms) = query.terms.as_ref().filter(|terms| !terms.is_empty()) else {
             return;
         };
-        let mut lexical = vec![0.0; self.places.len()];
-        each_row(&self.places, &self.segments, |slot, part, _, row| {
-            lexical[slot] = fields[part].lexical(row);
-        });
-        self.lexical = lexical;
+        self.lexical = by_slot(&self.places, |part| &fields[part].lexical);
         let wanted = WINDOWS.map(|term| scorer.weighs(term));
         self.windows = score(&self.places, &self.segments, terms, wanted);
         for (at, term) in WINDOWS
@@ -110,23 +103,26 @@ impl<'a> Signals<'a> {
             .enumerate()
             .filter(|(at, _)| wanted[*at])
         {
-            scorer.maxima[term] = Some(largest(self.windows[at].iter().copied()));
+            scorer.maxima[term] = Some(largest_of(&self.windows[at]));
         }
         let most = scorer.maxima[term::LEXICAL].unwrap_or(0.0);
+        let near = Largest::of(&self.places, &self.lexical);
         for (i, offset) in OFFSETS.into_iter().enumerate() {
             let term = term::NEIGHBOURS_LEXICAL + i;
             if scorer.weighs(term) {
-                let value = largest_beside(&self.places, &self.lexical, offset);
+                let value = near.beside(offset);
                 scorer.maxima[term] = Some(Scorer::normalised(value, most));
             }
         }
         for term in [term::ANSWER_LEXICAL, term::REPLY_LEXICAL] {
             if scorer.weighs(term) {
                 let slots = 0..self.places.len();
-                let value = largest(slots.map(|slot| match term {
-                    term::ANSWER_LEXICAL => self.answer(&self.lexical, slot),
-                    _ => self.reply(slot),
-                }));
+                let value = match term {
+                    term::ANSWER_LEXICAL => {
+                        largest(slots.map(|slot| self.answer(&self.lexical, slot)))
+                    }
+                    _ => self.largest_reply(),
+                };
                 scorer.maxima[term] = Some(Scorer::normalised(value, most));
             }
         }
@@ -141,9 +137,21 @@ impl<'a> Signals<'a> {
         };
         let embedded = !scorer.vector.is_empty();
         if embedded {
-            each_row(&self.places, &self.segments, |slot, part, _, row| {
-                (cosines.low[slot], cosines.high[slot]) = fields[part].content_bounds(row);
-            });
+            for (part, field) in fields.iter().enumerate() {
+                for (row, slot) in self.places.slots(part).iter().enumerate() {
+                    if *slot != NONE {
+                        let slot = *slot as usize;
+                        (cosines.low[slot], cosines.high[slot]) = field.similarity.bounds(row);
+                    }
+                }
+                for special in field.special.iter().filter(|s| s.question.is_some()) {
+                    if has(&field.eligible, special.row as usize) {
+                        let slot = self.places.slot(part, special.row as usize);
+                        let content = special.content;
+                        (cosines.low[slot], cosines.high[slot]) = (content, content);
+                    }
+                }
+            }
         }
         let mut semantic = Cow::Borrowed(&cosines);
         for (part, field) in fields.iter().enumerate() {
@@ -174,10 +182,11 @@ impl<'a> Signals<'a> {
 
     fn fill_cosines(&self, scorer: &mut Scorer<'_>) {
         let most = scorer.maxima[term::COSINE].unwrap_or(0.0);
+        let near = Largest::of(&self.places, &self.semantic);
         for (i, offset) in OFFSETS.into_iter().enumerate() {
             let term = term::NEIGHBOURS_COSINE + i;
             if scorer.weighs(term) {
-                let value = largest_beside(&self.places, &self.semantic, offset);
+                let value = near.beside(offset);
                 scorer.maxima[term] = Some(Scorer::normalised(value, most));
             }
         }
@@ -195,6 +204,21 @@ impl<'a> Signals<'a> {
         largest(said.map(|at| values[at]))
     }
 
+    fn largest_reply(&self) -> f64 {
+        if !self.places.single() {
+            return largest((0..self.places.len()).map(|slot| self.reply(slot)));
+        }
+        // Who answers stands behind another.
+        let codes = self.facts().codes.iter().skip(1);
+        codes.zip(&self.lexical).fold(0.0, |most, (code, before)| {
+            if code & fact::ANSWERS != 0 && *before > most {
+                *before
+            } else {
+                most
+            }
+        })
+    }
+
     fn reply(&self, slot: usize) -> f64 {
         if self.holds(slot, fact::ANSWERS) {
             beside(&self.places, &self.lexical, slot, -1)
@@ -210,55 +234,63 @@ impl<'a> Signals<'a> {
         semantic: &Bounds,
         near: Option<&Bounds>,
     ) -> Bounds {
-        let facts = self.facts();
-        let mut level = Level::new(scorer, facts);
+        let (facts, places) = (self.facts(), &*self.places);
+        let mut level = Level::new(scorer, places, facts);
         level.add_kinds(|kind| {
             let of = |(term, _)| (term, of_text(term, kind));
             OF_TEXTS.map(of)
         });
-        let places = &*self.places;
         for (at, term) in WINDOWS.into_iter().enumerate() {
-            level.add(term, 1.0, |slot| self.windows[at][slot]);
+            level.add(term, 1.0, Values::Column(&self.windows[at]));
         }
-        level.add(term::LEXICAL, 1.0, |slot| self.lexical[slot]);
+        level.add(term::LEXICAL, 1.0, Values::Column(&self.lexical));
         for (first, values, of) in [
             (term::NEIGHBOURS_LEXICAL, &self.lexical, term::LEXICAL),
             (term::NEIGHBOURS_COSINE, &self.semantic, term::COSINE),
         ] {
             for (i, offset) in OFFSETS.into_iter().enumerate() {
                 let unit = level.inverse(of);
-                level.add(first + i, unit, |slot| beside(places, values, slot, offset));
+                let near = if places.single() {
+                    Values::Beside(values, offset)
+                } else {
+                    Values::Each(Box::new(move |slot| beside(places, values, slot, offset)))
+                };
+                level.add(first + i, unit, near);
             }
         }
         let (words, cosines) = (level.inverse(term::LEXICAL), level.inverse(term::COSINE));
-        level.add(term::ANSWER_LEXICAL, words, |slot| {
-            self.answer(&self.lexical, slot)
-        });
-        level.add(term::ANSWER_COSINE, cosines, |slot| {
-            self.answer(&self.semantic, slot)
-        });
-        level.add(term::REPLY_LEXICAL, words, |slot| self.reply(slot));
-        if !self.people.is_empty() {
-            level.add(term::PERSON, 1.0, |slot| self.person(slot));
-            level.add(term::FIRST_PERSON_PERSON, 1.0, |slot| {
-                self.first_person(slot)
-            });
+        for (term, unit, values) in [
+            (term::ANSWER_LEXICAL, words, &self.lexical),
+            (term::ANSWER_COSINE, cosines, &self.semantic),
+        ] {
+            let of = Box::new(move |slot| self.answer(values, slot));
+            level.add(term, unit, Values::Each(of));
         }
-        level.add(term::DATE, 1.0, |slot| self.date[slot]);
+        let replies = if places.single() {
+            Values::Reply(&self.lexical)
+        } else {
+            Values::Each(Box::new(|slot| self.reply(slot)))
+        };
+        level.add(term::REPLY_LEXICAL, words, replies);
+        if !self.people.is_empty() {
+            level.add(term::PERSON, 1.0, self.by_author());
+            let of = Box::new(|slot| self.first_person(slot));
+            level.add(term::FIRST_PERSON_PERSON, 1.0, Values::Each(of));
+        }
+        level.add(term::DATE, 1.0, Values::Column(&self.date));
         if level.weighs(term::FORM_LENGTH) {
             let of: Vec<f64> = (0..1 << 11).map(of_length).collect();
-            level.add(term::FORM_LENGTH, 1.0, |slot| {
-                of[usize::from(facts.lengths[slot])]
-            });
+            let of = Box::new(move |slot: usize| of[usize::from(facts.lengths[slot])]);
+            level.add(term::FORM_LENGTH, 1.0, Values::Each(of));
         }
-        for (at, term) in super::fields::DENSE.into_iter().enumerate() {
-            if level.weighs(term) {
-                let mut values = vec![0.0; places.len()];
-                each_row(places, &self.segments, |slot, part, _, row| {
-                    values[slot] = fields[part].dense[at].get(row).copied().unwrap_or(0.0);
-                });
-                level.add(term, 1.0, |slot| values[slot]);
-            }
+        let dense = super::fields::DENSE.into_iter().enumerate();
+        let dense: Vec<(usize, Vec<f64>)> = dense
+            .filter(|(_, term)| level.weighs(*term))
+            .map(|(at, term)| (term, by_slot(places, |part| &fields[part].dense[at])))
+            .collect();
+        for (term, values) in dense {
+            let of = Box::new(move |slot: usize| values[slot]);
+            level.add(term, 1.0, Values::Each(of));
         }
         level.into_bounds(&[(term::COSINE, Some(semantic)), (term::CONTEXT_VECTOR, near)])
     }
@@ -306,28 +338,4 @@ impl<'a> Signals<'a> {
         set(term::DATE, &|| self.date[slot]);
         set(term::FORM_LENGTH, &|| of_length(self.facts().lengths[slot]));
     }
-}
-
-/// The largest value among the memories at that offset; 0 outside the session.
-#[inline]
-fn beside(places: &Places, values: &[f64], slot: usize, offset: isize) -> f64 {
-    if places.single() {
-        return if places.reaches(slot, offset) {
-            values[slot.wrapping_add_signed(offset)]
-        } else {
-            0.0
-        };
-    }
-    let found = places.beside(slot, offset).map(|at| values[at]);
-    found.reduce(f64::max).unwrap_or(0.0)
-}
-
-fn largest_beside(places: &Places, values: &[f64], offset: isize) -> f64 {
-    let most = largest(values.iter().copied());
-    let top = values.iter().position(|value| *value == most);
-    // Whoever stands on the other side of the largest sees it.
-    if top.is_some_and(|slot| places.reaches(slot, -offset)) {
-        return most;
-    }
-    largest((0..places.len()).map(|slot| beside(places, values, slot, offset)))
 }

@@ -1,8 +1,10 @@
 //! Terms of L that texts, authors and dates give (Q-14, Q-16 … ).
 
+use super::columns::{largest, largest_of};
 use super::facts::{Authors, each_row, fact};
+use super::level::Values;
 use super::scorer::Scorer;
-use super::signals::{Signals, largest};
+use super::signals::Signals;
 use super::term::{self, asks};
 use super::types::Query;
 use crate::format::Section;
@@ -71,6 +73,13 @@ impl Signals<'_> {
         self.people.get(author).copied().unwrap_or(0.0)
     }
 
+    /// As `person`, by the number of the author.
+    pub(super) fn by_author(&self) -> Values<'_> {
+        let unnamed = std::iter::once(0.0);
+        let table = self.people.iter().copied().chain(unnamed).collect();
+        Values::Table(table, &self.authors().of)
+    }
+
     pub(super) fn first_person(&self, slot: usize) -> f64 {
         if self.holds(slot, fact::OWN) {
             self.person(slot)
@@ -101,7 +110,7 @@ impl Signals<'_> {
                 .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)));
             dates[slot] = date_match(std::iter::once((at, at)).chain(times), &windows);
         });
-        scorer.maxima[term::DATE] = Some(largest(dates.iter().copied()));
+        scorer.maxima[term::DATE] = Some(largest_of(&dates));
         self.date = dates;
     }
 }

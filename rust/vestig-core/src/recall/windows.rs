@@ -50,7 +50,7 @@ impl Places {
 
     /// Calls `sink` with the slots in whose window a memory lies, and its weight there.
     #[inline]
-    fn spread(&self, slot: usize, shape: Shape, mut sink: impl FnMut(usize, u32)) {
+    pub(super) fn spread(&self, slot: usize, shape: Shape, mut sink: impl FnMut(usize, u32)) {
         sink(slot, shape[0]);
         let (before, after) = self.reach(slot);
         let weights = || {
@@ -71,6 +71,33 @@ impl Places {
             let near = self.beside(slot, -(distance as isize));
             let far = self.beside(slot, distance as isize);
             near.chain(far).for_each(|at| sink(at, weight));
+        }
+    }
+
+    /// As `spread`, of every slot where no text is split: `out` holds what lies in each window.
+    pub(super) fn spread_all(&self, own: &[u32], shape: Shape, out: &mut [u32]) {
+        fn add(out: &mut [u32], values: &[u32], weight: u32) {
+            if weight == 1 {
+                out.iter_mut().zip(values).for_each(|(out, n)| *out += n);
+            } else {
+                out.iter_mut()
+                    .zip(values)
+                    .for_each(|(out, n)| *out += weight * n);
+            }
+        }
+        out.copy_from_slice(own);
+        if shape[0] != 1 {
+            out.iter_mut().for_each(|n| *n *= shape[0]);
+        }
+        for session in self.sessions_in(0..self.len()) {
+            let (own, out) = (&own[session.clone()], &mut out[session]);
+            for (distance, weight) in (1..).zip(shape.into_iter().skip(1)) {
+                if weight > 0 && distance < own.len() {
+                    let inner = own.len() - distance;
+                    add(&mut out[distance..], &own[..inner], weight);
+                    add(&mut out[..inner], &own[distance..], weight);
+                }
+            }
         }
     }
 
@@ -105,6 +132,7 @@ pub(super) fn score(
     let mut holders = Holders::new();
     let mut field = vec![0_u32; places.len()];
     let mut touched = Vec::new();
+    let mut own = Vec::new();
     for term in terms {
         places.holders(segments, term, &mut holders);
         for (shape, scores) in scores.iter_mut().enumerate().filter(|(at, _)| wanted[*at]) {
@@ -118,16 +146,28 @@ pub(super) fn score(
                     scores[slot] += idf * (tf / (tf + window.norms[slot]));
                 }
             } else {
-                for (slot, tf) in &holders {
-                    places.spread(*slot as usize, SHAPES[shape], |at, weight| {
-                        field[at] += weight * tf;
-                    });
+                if places.single() {
+                    own.resize(places.len(), 0);
+                    for (slot, tf) in &holders {
+                        own[*slot as usize] = *tf;
+                    }
+                    places.spread_all(&own, SHAPES[shape], &mut field);
+                    for (slot, _) in &holders {
+                        own[*slot as usize] = 0;
+                    }
+                } else {
+                    for (slot, tf) in &holders {
+                        places.spread(*slot as usize, SHAPES[shape], |at, weight| {
+                            field[at] += weight * tf;
+                        });
+                    }
                 }
-                let holding = field.iter().filter(|tf| **tf > 0).count();
-                let idf = lexical::idf(places.len() as u64, holding as u64);
+                let holding: u32 = field.iter().map(|tf| u32::from(*tf > 0)).sum();
+                let idf = lexical::idf(places.len() as u64, u64::from(holding));
                 // Adding 0 changes no bit: scores are never below 0.
                 for ((score, tf), norm) in scores.iter_mut().zip(&mut field).zip(&window.norms) {
-                    let tf = f64::from(std::mem::take(tf));
+                    // Words of a window are far fewer than 2³¹, and signed numbers convert faster.
+                    let tf = f64::from(std::mem::take(tf).cast_signed());
                     *score += idf * (tf / (tf + norm));
                 }
             }
