@@ -31,9 +31,11 @@ BY_HAND = {"cosine": 4.0, "lexical": 4.0}
 Weights = Mapping[str, Mapping[str, float]]
 
 
-def settings(form: Form, weights: Weights | None) -> dict[str, float]:
+def settings(form: Form, weights: Weights | None) -> dict[str, Any]:
     """Keys with which recall computes every term of the form, ranked by these weights."""
-    keys: dict[str, float] = {}
+    keys: dict[str, Any] = {
+        f"m5.signals.{term.partition('.')[0]}.enabled": True for _, term in form.columns
+    }
     for origin, group in zip(ORIGINS, grouped(ORIGINS), strict=True):
         given = BY_HAND if weights is None else weights[GROUPS[group]]
         own = {"cosine", "lexical", "entity_walk"}.union(t for g, t in form.columns if g == group)

@@ -208,6 +208,8 @@ class Query:
         dates: Sequence[tuple[int | None, int | None, bool]] = ...,
         asks: int = 0,
         pieces: tuple[bytes, bytes, bytes] | None = None,
+        questions: tuple[bytes, Sequence[int], dict[str, tuple[Sequence[int], Sequence[int]]]]
+        | None = None,
     ) -> Self:
         """text: for the lexical terms, None = without. keywords: of C-09. windows: (start_us,
         end_us), None = open. entities: ids of 16 bytes with their match score, merges resolved.
@@ -215,7 +217,8 @@ class Query:
         authors are looked for (Q-16). dates: windows of Q-17; True = of every year in which an
         eligible memory is valid, unless it is open. asks: bit 0 when, 1 how many, 2 who, where,
         which or what thing. pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands
-        for no word."""
+        for no word. questions: of an extra field, ids (16 bytes each), words of each, and by term
+        of the query the places of those that hold it, with how often each does (Q-15)."""
 
 @final
 class Walk:

@@ -26,6 +26,7 @@ SESSION: Final = (
 SILENT: Final = {
     "store.path": ":memory:",
     "hygiene.near_duplicate.enabled": False,
+    "m5.signals.questions.enabled": True,
     **{f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in SIGNALS},
 }
 

@@ -29,6 +29,7 @@ from oracle_texts import (
 )
 
 from vestig._core import terms, tokens
+from vestig.language.questions import answered
 
 K1, B = 0.9, 0.4
 AGENT_CHARS = 1_200
@@ -47,6 +48,7 @@ FIRST_TERMS = (
     "answer.lexical",
     "answer.cosine",
     "role",
+    "questions",
     "person",
     "date",
     "when",
@@ -66,7 +68,7 @@ AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain", "title")
 @dataclass(frozen=True, kw_only=True)
 class Memory:
     """What a memory carries (Q-01). `entities`: keys (D-02) of its unexpired MENTIONS; `times`: the
-    windows of its temporal expressions."""
+    windows of its temporal expressions; `questions`: those it answers, None = by the rules."""
 
     content: str
     vector: Values | None = None
@@ -79,6 +81,7 @@ class Memory:
     t_valid_us: int = 0
     times: Sequence[Window] = ()
     entities: Sequence[str] = ()
+    questions: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +101,14 @@ def memory_terms(memory: Memory) -> list[str]:
         late = (start for _, start, _, _ in tokens(text) if start >= AGENT_CHARS)
         text = text[: next(late, len(text))]
     return terms(text, memory.author)
+
+
+def question_terms(memory: Memory) -> list[str]:
+    """Q-15: all words of the questions that a memory answers."""
+    asked = memory.questions
+    if asked is None:
+        asked = answered(memory.content, memory.author)
+    return [term for question in asked for term in terms(question)]
 
 
 class Words:
@@ -199,6 +210,7 @@ class Eligible:
         self.places = Places.of(memories)
         fields = [Counter(memory_terms(memory)) for memory in memories]
         self.words = Words(fields)
+        self.questions = Words([Counter(question_terms(memory)) for memory in self.memories])
         self.window = self._windows(fields, {0: 1.0, 1: 1.0})
         self.soft = self._windows(fields, {0: 1.0, 1: 0.5, 2: 0.25})
         self.wide = self._windows(fields, {0: 1.0, 1: 1.0, 2: 1.0})
@@ -301,6 +313,7 @@ class Eligible:
         found = {
             "cosine": nothing if query.vector is None else self.vectors @ query.vector,
             "lexical": self.words.scores(asked),
+            "questions": self.questions.scores(asked),
             "context.words": self.window.scores(asked),
             "context.vector": nothing if query.vector is None else self.near @ query.vector,
             "context.soft": self.soft.scores(asked),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from worlds import edge, unit_vector
 from vestig import _core
 from vestig.language.asks import asks
 from vestig.language.forms import features
+from vestig.language.words import terms
 
 DIMENSIONS = 12
 ORIGINS = ("chat_peer", "chat_agent", "document", "note")
@@ -41,11 +43,26 @@ TERMS = tuple(name for name in _core.SIGNALS if name in (*FIRST_TERMS, *AFTER_TE
 
 
 class World(NamedTuple):
-    """What the core gets and what the definitions get, in the same order."""
+    """What the core gets and what the definitions get, in the same order. `asked`: what the given
+    ones answer, those of nobody at the end."""
 
     given: list[Given]
     memories: list[Memory]
     entities: list[Given]
+    asked: list[tuple[bytes, list[str]]]
+
+    def question_words(self, text: str) -> Any:
+        """`questions` of a query, of eligible memories and others (Q-15)."""
+        counted = [Counter(term for one in asked for term in terms(one)) for _, asked in self.asked]
+        postings = {
+            term: (
+                [at for at, counts in enumerate(counted) if term in counts],
+                [counts[term] for counts in counted if term in counts],
+            )
+            for term in terms(text)
+        }
+        ids = b"".join(id for id, _ in self.asked)
+        return ids, [counts.total() for counts in counted], postings
 
 
 def make(dice: random.Random, count: int) -> World:
@@ -56,7 +73,7 @@ def make(dice: random.Random, count: int) -> World:
         )
         for n, name in enumerate(filter(None, map(oracle_graph.title_of, NAMES)))
     ]
-    given, memories = [], []
+    given, memories, answered = [], [], []
     for number in range(count):
         session = dice.choice([None, "a", "b", "c", "c"])
         sequence = dice.choice([None, *[dice.randrange(count // 4)] * 9])
@@ -78,6 +95,11 @@ def make(dice: random.Random, count: int) -> World:
             "t_valid_us": at,
         }
         origin = dice.randrange(4)
+        answers = [
+            " ".join(dice.choices(WORDS, k=dice.randrange(1, 5)))
+            for _ in range(dice.choice([0, 1, 2]))
+        ]
+        answered.append((id_of(number), answers))
         given.append(
             Given(
                 **shared,
@@ -104,12 +126,15 @@ def make(dice: random.Random, count: int) -> World:
                     vector=None if embedding is None else np.frombuffer(embedding, np.float32),
                     session=None if session is None else f"{scope}|{session}",
                     title=title,
+                    questions=answers,
                     origin=ORIGINS[origin],
                     times=windows,
                     entities=[f"OTHER:{one.names[0][0]}" for one in own],
                 )
             )
-    return World(given, memories, entities)
+    dice.shuffle(answered)
+    answered.append((id_of(900_000), ["When did the river walk?"]))
+    return World(given, memories, entities, answered)
 
 
 def projected(dice: random.Random, world: World, path: Path | None) -> _core.Projection:
@@ -206,6 +231,7 @@ def test_terms_are_their_definitions_q10_to_q29(seed: int, tmp_path: Path) -> No
                 text=text,
                 said=text,
                 asks=asks(text),
+                questions=world.question_words(text),
                 entities=[(one.id, 1.0) for one in asked],
                 dates=[
                     (start, end, bool(MONTH.search(words) and not YEAR.search(words)))

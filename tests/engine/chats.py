@@ -39,9 +39,12 @@ DOCUMENTS: Final = (
 QUESTION: Final = "When and where did Ann meet how many friends of Grace Hopper in February?"
 
 
-def weighed(value: float, *names: str) -> dict[str, float]:
-    """These terms weigh so much for every origin, and no other term weighs anything."""
-    found = {f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in ("bias", *SIGNALS)}
+def weighed(value: float, *names: str) -> dict[str, Any]:
+    """These terms are on and weigh so much for every origin; no other weighs anything."""
+    found: dict[str, Any] = {
+        f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in ("bias", *SIGNALS)
+    }
+    found |= {f"m5.signals.{name.partition('.')[0]}.enabled": True for name in names}
     return found | {f"m5.signals.weights.{o}.{name}": value for o in ORIGINS for name in names}
 
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from itertools import islice
 from typing import Any, Final, Protocol
 
 from vestig.commit.normalise import check_unicode
 from vestig.errors import ValidationError
 from vestig.language.listed import listed
+from vestig.language.questions import sentences
 
 __all__ = ["CHARS_MAX", "clean", "given_questions", "is_allowed", "made"]
 
 CHARS_MAX: Final = 300
 _SENTENCES: Final = 2
 _LIST_ITEMS_MAX: Final = 1_000
-_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
 
 _IS: Final = r"(?:was|were|is|are|got|has been|have been)"
 _SOLVED: Final = r"(?:fixed|solved|resolved|repaired|cured)"
@@ -153,10 +154,10 @@ def made(text: str, trigger: str, most: int) -> tuple[str, ...]:
     if trigger not in _RULES:
         return ()
     rules = _rules(trigger)
-    sentences = [part for part in _END.split(text.strip()) if part.strip()]
-    found = [_question(part, rules) for part in sentences[:_SENTENCES]]
+    first = [sentence for _, sentence in islice(sentences(text), _SENTENCES)]
+    found = [_question(sentence, rules) for sentence in first]
     if found and found[0] is None:
-        found[0] = _OTHERWISE[trigger].format(_plain(sentences[0]))
+        found[0] = _OTHERWISE[trigger].format(_plain(first[0]))
     return clean(found, most)
 
 

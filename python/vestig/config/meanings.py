@@ -34,6 +34,7 @@ _TERMS: Final[Mapping[str, tuple[str, str]]] = {
     "answer.lexical": ("words of the assistant's answer that follows", "Q-13"),
     "answer.cosine": ("meaning of the assistant's answer that follows", "Q-13"),
     "role": ("being said by the user", "Q-14"),
+    "questions": ("words of the questions that its statements answer", "Q-15"),
     "person": ("the author being named by the query (another one: minus)", "Q-16"),
     "date": ("nearness to the dates that the query names", "Q-17"),
     "when": ("expressions of time, where the query asks when", "Q-18"),

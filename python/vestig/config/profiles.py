@@ -19,12 +19,15 @@ _HYDE: Final = {
 }
 
 
+_BUILT_IN: Final = SignalSettings()
+
+
 def _weights() -> dict[str, float]:
     """Every weight of `default`, as the keys have them built in."""
     return {
         f"m5.signals.weights.{origin}.{name}": weight
         for origin in ORIGINS
-        for name, weight in all_weights(SignalSettings(), origin).items()
+        for name, weight in all_weights(_BUILT_IN, origin).items()
     }
 
 
@@ -74,7 +77,7 @@ PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
         "m5.final.association": 0.05,
         "m5.final.path_power": 1.0,
         "m5.final.tracerank_power": 0.5,
-        **{f"m5.signals.{name}.enabled": True for name in SWITCHES},
+        **{f"m5.signals.{name}.enabled": getattr(_BUILT_IN, name).enabled for name in SWITCHES},
         "m5.signals.late.pool": 128,
         **_weights(),
     },

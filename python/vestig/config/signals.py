@@ -149,6 +149,7 @@ class SignalWeights(Section, frozen=True, kw_only=True):
     neighbours: NeighbourWeights = NeighbourWeights()
     answer: AnswerWeights = AnswerWeights()
     role: float = 0.0
+    questions: float = 0.0
     person: float = 0.0
     date: float = 0.0
     when: float = 0.0
@@ -194,6 +195,12 @@ class SignalSwitch(Section, frozen=True, kw_only=True):
     enabled: bool = True
 
 
+class ExtraSwitch(Section, frozen=True, kw_only=True):
+    """Of a signal that is off unless it is asked for."""
+
+    enabled: bool = False
+
+
 class LateSwitch(Section, frozen=True, kw_only=True):
     enabled: bool = True
     pool: Count = 128
@@ -210,6 +217,7 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     neighbours: SignalSwitch = SignalSwitch()
     answer: SignalSwitch = SignalSwitch()
     role: SignalSwitch = SignalSwitch()
+    questions: ExtraSwitch = ExtraSwitch()
     person: SignalSwitch = SignalSwitch()
     date: SignalSwitch = SignalSwitch()
     when: SignalSwitch = SignalSwitch()

@@ -77,6 +77,8 @@ class Context:
         self.guards: dict[str, GuardText] = {}
         # id of a configuration → (it, its recipe); filled by `engine.ranking`
         self.recipes: dict[int, tuple[Config, Any]] = {}
+        # namespace → words of the questions its memories answer; filled by `engine.questioning`
+        self.question_words: dict[str, Any] = {}
         # the index of a large store; filled by `engine.indexing`
         self.candidates: Any = None
         self._overridden: dict[tuple[str | None, str], Config] = {}

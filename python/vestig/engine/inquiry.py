@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from vestig.config import Config
 from vestig.engine import matching
 from vestig.engine.context import Context
 from vestig.engine.filtering import resolved
+from vestig.engine.questioning import question_words
 from vestig.engine.ranking import Recipe, recipe
 from vestig.ids import id_bytes
 from vestig.language import temporal, words
@@ -117,6 +119,8 @@ class Asking:
         self.asked = asked
         self.recipe = recipe(context, asked.config)
         self.runs = 0
+        # milliseconds of what extra signals needed, by their name
+        self.spent: dict[str, float] = {}
         self._scanner = scanner
         checked = asked.plan
         self.entities = _entities(context, view, asked)
@@ -175,16 +179,17 @@ class Asking:
             mode=own.mode,
             order=own.order,
         )
+        let_through = resolved(self.view, self.core, own)
         request = ScanRequest(
-            query=self._query(chosen),
-            filter=resolved(self.view, self.core, own),
+            query=self._query(chosen, let_through),
+            filter=let_through,
             ranking={**ranking, "watch": watch},
             walk=walk,
             trace=chosen.trace,
         )
         return self._scanner(self.view.seq, request)
 
-    def _query(self, made: Recipe) -> dict[str, Any]:
+    def _query(self, made: Recipe, let_through: dict[str, Any]) -> dict[str, Any]:
         asked = self.asked
         windows = [(_us(w.start), _us(w.end)) for w in asked.windows]
         query: dict[str, Any] = {
@@ -207,7 +212,21 @@ class Asking:
             ],
             "asks": asks(said),
             "pieces": asked.pieces,
+            "questions": self._questions(let_through) if made.counts_questions else None,
         }
+
+    def _questions(self, let_through: dict[str, Any]) -> Any:
+        started = time.perf_counter()
+        found = question_words(
+            self.context,
+            self.view,
+            self.asked.plan.namespace,
+            self.eligible(let_through),
+            self.asked.plan.query,
+        )
+        spent = (time.perf_counter() - started) * 1e3
+        self.spent["questions"] = self.spent.get("questions", 0.0) + spent
+        return found
 
     def eligible(self, chosen: dict[str, Any]) -> bytes:
         """Ids that a filter lets through, 16 bytes each; `min_similarity` is not looked at."""

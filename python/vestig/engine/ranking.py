@@ -59,6 +59,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         return self.base == "linear" and any(map(self.counts, TOKEN_TERMS))
 
     @property
+    def counts_questions(self) -> bool:
+        """Whether words of the questions that memories answer count (Q-15)."""
+        return self.base == "linear" and self.counts("questions")
+
+    @property
     def has_confidence(self) -> bool:
         """Whether a result under this recipe is given a confidence (R-24)."""
         return self.counts_words

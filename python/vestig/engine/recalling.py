@@ -57,6 +57,8 @@ class _Scored(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
     analyse_ms: float
     score_ms: float
+    # signals that are made outside of the core, by name
+    extras_ms: dict[str, float]
     load_ms: float
 
 
@@ -79,6 +81,7 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
     least = checked.min_confidence
     abstained = least is not None and told is not None and told < least
     score_ms = _milliseconds(started)
+    extras_ms = dict(asking.spent)
     question = asking.question(scan.terms)
     started = time.perf_counter()
     raw = [row.id for row in rows]
@@ -113,6 +116,7 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
         seq=view.seq,
         analyse_ms=analyse_ms,
         score_ms=score_ms,
+        extras_ms=extras_ms,
         load_ms=_milliseconds(started),
     )
 
@@ -161,7 +165,9 @@ class _Recall:
         found = self.context.keeper.run(lambda view, core: self.read(view, core, asked))
         self.timings["analyse"] = analyse_ms + found.analyse_ms
         # waiting for a consistent state counts as scoring
-        self.timings["score"] = _milliseconds(mark) - found.load_ms - found.analyse_ms
+        apart = found.load_ms + found.analyse_ms + sum(found.extras_ms.values())
+        self.timings["score"] = _milliseconds(mark) - apart
+        self.timings.update(found.extras_ms)
         self.timings["rank"] = found.load_ms
         mark = time.perf_counter()
         hits = self.hits(found)

@@ -16,9 +16,11 @@ from vestig.answers import QueryPieces, RecallResult, Receipt, ReplayReport
 from vestig.config import Config, built_in
 from vestig.engine.context import Context
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
+from vestig.engine.ranking import recipe_of
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_text
 from vestig.language import words
+from vestig.language.questions import RULES_VERSION
 from vestig.recall.filters import RecallRequest
 from vestig.store.replaying import PastState, changed_since
 from vestig.times import format_us, to_plain
@@ -58,10 +60,16 @@ def receipt(context: Context, asked: Asked, result: RecallResult) -> Receipt:
         if asked.pieces is None
         else QueryPieces(**{name: _written(part) for name, part in asked.pieces._asdict().items()}),
         vector_hash=None if vector is None else _vector_hash(vector, asked.pieces),
-        analyser=words.ANALYSER_VERSION,
+        analyser=_analyser(asked.config),
         # the ranking is the same whether it is held back or not
         ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results or result.nearest_misses),
     )
+
+
+def _analyser(config: Config) -> str:
+    """What made words of the texts, and questions where they count."""
+    own = words.ANALYSER_VERSION
+    return f"{own} {RULES_VERSION}" if recipe_of(config.settings).counts_questions else own
 
 
 def _written(part: bytes) -> str:
@@ -202,7 +210,7 @@ def _check_store(context: Context, wanted: Receipt) -> None:
         raise ConflictError(
             f"the receipt is of the store {wanted.store_uuid}, this one is {own}: open that store"
         )
-    analyser = words.ANALYSER_VERSION
+    analyser = _analyser(built_in(wanted.config))
     if wanted.analyser != analyser:
         raise ConflictError(
             f"the receipt's words were analysed by {wanted.analyser}, this program has {analyser}:"

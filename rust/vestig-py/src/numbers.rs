@@ -31,10 +31,8 @@ pub(crate) fn floats(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>
         let bytes = bytes.to_vec(py)?;
         let (words, rest) = bytes.as_chunks::<4>();
         if !rest.is_empty() {
-            return Err(refuse(&format!(
-                "got {} bytes, no multiple of 4",
-                bytes.len()
-            )));
+            let length = bytes.len();
+            return Err(refuse(&format!("got {length} bytes, no multiple of 4")));
         }
         words.iter().map(|word| f32::from_le_bytes(*word)).collect()
     } else {
@@ -49,23 +47,17 @@ pub(crate) fn floats(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Vec<f32>
 
 /// Float32 values as bytes in little-endian order.
 pub(crate) fn to_bytes<'py>(py: Python<'py>, values: &[f32]) -> Bound<'py, PyBytes> {
-    let bytes: Vec<u8> = values
-        .iter()
-        .flat_map(|value| value.to_le_bytes())
-        .collect();
-    PyBytes::new(py, &bytes)
+    let bytes = values.iter().flat_map(|value| value.to_le_bytes());
+    PyBytes::new(py, &bytes.collect::<Vec<u8>>())
 }
 
 fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
     let (x, y) = (floats("x", x)?, floats("y", y)?);
-    if x.len() == y.len() {
+    let (of_x, of_y) = (x.len(), y.len());
+    if of_x == of_y {
         return Ok((x, y));
     }
-    let text = format!(
-        "expected two vectors of one length, got {} and {} values",
-        x.len(),
-        y.len()
-    );
+    let text = format!("expected two vectors of one length, got {of_x} and {of_y} values");
     Err(PyValueError::new_err(text))
 }
 

@@ -1,6 +1,7 @@
 //! What a query asks (R-03 … R-12): its parts, how scores are made, how the graph is walked.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -8,8 +9,10 @@ use pyo3::types::PyBytes;
 use vestig_core::kernels::rng::uniform;
 use vestig_core::kernels::temporal::Window;
 use vestig_core::recall::{
-    Base, Pool, Query as CoreQuery, Ranking as CoreRanking, SIGNALS, Traversal, Weights,
+    Base, FieldWords, Pool, Postings, Query as CoreQuery, Ranking as CoreRanking, SIGNALS,
+    Traversal, Weights,
 };
+use vestig_core::segment::Id;
 use vestig_core::words;
 
 use crate::numbers::{TraceParams, floats};
@@ -29,6 +32,21 @@ fn choice(name: &str, given: &str, [off, on]: [&str; 2]) -> PyResult<bool> {
     }
 }
 
+/// (id, score).
+type Scored<'py> = (Bound<'py, PyBytes>, f64);
+/// Ids one after the other, words of each, and by term where it stands and how often.
+type FieldLists<'py> = (Bound<'py, PyBytes>, Vec<u32>, Postings);
+
+fn scores(given: &[Scored<'_>]) -> PyResult<Vec<(Id, f64)>> {
+    let one = |(id, score): &Scored<'_>| Ok((id_of(id.as_bytes())?, *score));
+    given.iter().map(one).collect()
+}
+
+fn field_words((ids, lengths, postings): FieldLists<'_>) -> PyResult<Arc<FieldWords>> {
+    let ids = ids_of(ids.as_bytes())?;
+    Ok(FieldWords::new(ids, lengths, postings))
+}
+
 /// A query, analysed.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Query(pub(crate) CoreQuery);
@@ -37,39 +55,39 @@ pub(crate) struct Query(pub(crate) CoreQuery);
 impl Query {
     #[new]
     #[pyo3(signature = (*, vector, text, keywords=Vec::new(), windows=Vec::new(),
-        entities=Vec::new(), seed=0, said=None, dates=Vec::new(), asks=0, pieces=None))]
+        entities=Vec::new(), seed=0, said=None, dates=Vec::new(), asks=0, pieces=None,
+        questions=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         vector: Option<&Bound<'_, PyAny>>,
         text: Option<&str>,
         keywords: Vec<String>,
         windows: Vec<Window>,
-        entities: Vec<(Bound<'_, PyBytes>, f64)>,
+        entities: Vec<Scored<'_>>,
         seed: u64,
         said: Option<String>,
         dates: Vec<(Option<i64>, Option<i64>, bool)>,
         asks: u8,
         pieces: Option<PieceBytes<'_>>,
+        questions: Option<FieldLists<'_>>,
     ) -> PyResult<Self> {
         let reversed = |start: Option<i64>, end| start.zip(end).is_some_and(|(s, e)| s > e);
         let dates_reversed = dates.iter().any(|date| reversed(date.0, date.1));
         if dates_reversed || windows.iter().any(|w| reversed(w.0, w.1)) {
             return refuse("expected windows that end after they start".into());
         }
-        let entities = entities
-            .iter()
-            .map(|(id, score)| Ok((id_of(id.as_bytes())?, *score)));
         Ok(Self(CoreQuery {
             vector: vector.map(|v| floats("vector", v)).transpose()?,
             terms: text.map(|text| words::terms(text, None)),
             keywords,
             windows,
-            entities: entities.collect::<PyResult<_>>()?,
+            entities: scores(&entities)?,
             seed,
             said,
             dates,
             asks,
             pieces: pieces.map(rows::pieces).transpose()?,
+            questions: questions.map(field_words).transpose()?,
         }))
     }
 }
@@ -176,7 +194,7 @@ impl Ranking {
     #[allow(clippy::too_many_arguments)]
     fn new(
         base: &str,
-        weights: Vec<HashMap<String, f64>>,
+        weights: [HashMap<String, f64>; 4],
         trace: &TraceParams,
         tracerank_power: f64,
         path_power: f64,
@@ -202,14 +220,7 @@ impl Ranking {
         watch: &[u8],
         late_pool: usize,
     ) -> PyResult<Self> {
-        let given = weights.len();
-        let weights = weights
-            .iter()
-            .map(weights_of)
-            .collect::<PyResult<Vec<_>>>()?;
-        let weights = weights.try_into().map_err(|_| {
-            PyValueError::new_err(format!("expected weights for 4 origins, got {given}"))
-        })?;
+        let [a, b, c, d] = weights.each_ref().map(weights_of);
         for (name, days) in [
             ("recency_tau_days", recency_tau_days),
             ("open_scale_days", open_scale_days),
@@ -229,7 +240,7 @@ impl Ranking {
         }
         Ok(Self(CoreRanking {
             base: base_of(base)?,
-            weights,
+            weights: [a?, b?, c?, d?],
             trace: trace.0.clone(),
             tracerank_power,
             path_power,

@@ -56,6 +56,7 @@ fn hex(ids: &[Id]) -> String {
 
 fn row_of(py: Python<'_>, hit: Hit, keywords: &[String]) -> Row {
     let bytes = |id: &Id| PyBytes::new(py, id).unbind();
+    let keyword = |at: &usize| keywords[*at].clone();
     let steps = hit.path.as_ref().map_or(&[][..], |path: &Path| &path.steps);
     let places = steps.iter().flat_map(|step| &step.places);
     Row {
@@ -73,11 +74,7 @@ fn row_of(py: Python<'_>, hit: Hit, keywords: &[String]) -> Row {
         metadata_score: hit.metadata,
         alpha_used: hit.alpha,
         matched_terms: hit.matched_terms,
-        matched_keywords: hit
-            .matched_keywords
-            .iter()
-            .map(|i| keywords[*i].clone())
-            .collect(),
+        matched_keywords: hit.matched_keywords.iter().map(keyword).collect(),
         matched_entities: hit.matched_entities.iter().map(bytes).collect(),
         filled: hit.filled,
         direct: hit.direct,

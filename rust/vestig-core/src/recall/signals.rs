@@ -11,6 +11,7 @@ use super::context::{self, Bounds, Context};
 use super::facts::{Facts, fact};
 use super::fields::Field;
 use super::level::{Level, Values};
+use super::questions;
 use super::scorer::{Scorer, weighs};
 use super::sessions::{NONE, Places, places};
 use super::term::{self, OFFSETS, TERMS};
@@ -32,6 +33,8 @@ pub(super) struct Signals<'a> {
     /// S_query, where a term is made of that of neighbours.
     semantic: Vec<f64>,
     windows: [Vec<f64>; SHAPES.len()],
+    ///
+    questions: Vec<f64>,
     pub(super) date: Vec<f64>,
     /// Value of every author.
     pub(super) people: Vec<f64>,
@@ -64,6 +67,7 @@ impl<'a> Signals<'a> {
             lexical: Vec::new(),
             semantic: Vec::new(),
             windows: Default::default(),
+            questions: Vec::new(),
             date: Vec::new(),
             people: Vec::new(),
             asks: query.asks,
@@ -76,6 +80,7 @@ impl<'a> Signals<'a> {
             places,
         };
         signals.fill_words(fields, scorer, query);
+        signals.fill_questions(scorer, query);
         signals.fill_texts(scorer);
         signals.fill_people(scorer, query);
         signals.fill_dates(scorer, query);
@@ -126,6 +131,15 @@ impl<'a> Signals<'a> {
                 scorer.maxima[term] = Some(Scorer::normalised(value, most));
             }
         }
+    }
+
+    fn fill_questions(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
+        let given = query.terms.as_ref().zip(query.questions.as_ref());
+        let Some((terms, words)) = given.filter(|_| scorer.weighs(term::QUESTIONS)) else {
+            return;
+        };
+        self.questions = questions::score(&self.places, &self.segments, terms, words);
+        scorer.maxima[term::QUESTIONS] = Some(largest(self.questions.iter().copied()));
     }
 
     /// What is made of cosines, then the bounds of L₁.
@@ -272,6 +286,9 @@ impl<'a> Signals<'a> {
             Values::Each(Box::new(|slot| self.reply(slot)))
         };
         level.add(term::REPLY_LEXICAL, words, replies);
+        if !self.questions.is_empty() {
+            level.add(term::QUESTIONS, 1.0, Values::Column(&self.questions));
+        }
         if !self.people.is_empty() {
             level.add(term::PERSON, 1.0, self.by_author());
             let of = Box::new(|slot| self.first_person(slot));
@@ -333,6 +350,7 @@ impl<'a> Signals<'a> {
         set(term::ANSWER_COSINE, &|| {
             Scorer::normalised(self.answer(&self.semantic, slot), most(term::COSINE))
         });
+        set(term::QUESTIONS, &|| self.questions[slot]);
         set(term::PERSON, &|| self.person(slot));
         set(term::FIRST_PERSON_PERSON, &|| self.first_person(slot));
         set(term::DATE, &|| self.date[slot]);

@@ -1,7 +1,7 @@
 //! The terms of L by their place in its sum (Q-03, K-07).
 
 /// Number of terms.
-pub const TERMS: usize = 44;
+pub const TERMS: usize = 45;
 
 /// The terms of L in the order of their sum, parts of a signal behind dots.
 pub const SIGNALS: [&str; TERMS] = [
@@ -28,6 +28,7 @@ pub const SIGNALS: [&str; TERMS] = [
     "answer.lexical",
     "answer.cosine",
     "role",
+    "questions",
     "person",
     "date",
     "when",
@@ -68,25 +69,26 @@ pub(super) const NEIGHBOURS_COSINE: usize = 15;
 pub(super) const ANSWER_LEXICAL: usize = 20;
 pub(super) const ANSWER_COSINE: usize = 21;
 pub(super) const ROLE: usize = 22;
-pub(super) const PERSON: usize = 23;
-pub(super) const DATE: usize = 24;
-pub(super) const WHEN: usize = 25;
-pub(super) const FORM_QUESTION: usize = 26;
-pub(super) const FORM_LENGTH: usize = 27;
-pub(super) const FORM_FIRST: usize = 28;
-pub(super) const REPLY_QUESTION: usize = 29;
-pub(super) const REPLY_LEXICAL: usize = 30;
-pub(super) const REPLY_LATE: usize = 31;
-pub(super) const ANSWER_TYPE_NUMBER: usize = 32;
-pub(super) const ANSWER_TYPE_NAME: usize = 33;
-pub(super) const FIRST_PERSON_SAID: usize = 34;
-pub(super) const FIRST_PERSON_PERSON: usize = 35;
-pub(super) const ENTITY_WALK: usize = 36;
-pub(super) const PAIR: usize = 37;
-pub(super) const PAIR_GAIN: usize = 38;
-pub(super) const TITLE: usize = 39;
+pub(super) const QUESTIONS: usize = 23;
+pub(super) const PERSON: usize = 24;
+pub(super) const DATE: usize = 25;
+pub(super) const WHEN: usize = 26;
+pub(super) const FORM_QUESTION: usize = 27;
+pub(super) const FORM_LENGTH: usize = 28;
+pub(super) const FORM_FIRST: usize = 29;
+pub(super) const REPLY_QUESTION: usize = 30;
+pub(super) const REPLY_LEXICAL: usize = 31;
+pub(super) const REPLY_LATE: usize = 32;
+pub(super) const ANSWER_TYPE_NUMBER: usize = 33;
+pub(super) const ANSWER_TYPE_NAME: usize = 34;
+pub(super) const FIRST_PERSON_SAID: usize = 35;
+pub(super) const FIRST_PERSON_PERSON: usize = 36;
+pub(super) const ENTITY_WALK: usize = 37;
+pub(super) const PAIR: usize = 38;
+pub(super) const PAIR_GAIN: usize = 39;
+pub(super) const TITLE: usize = 40;
 /// The first of [`LATE`].
-pub(super) const LATE_MEAN: usize = 40;
+pub(super) const LATE_MEAN: usize = 41;
 
 /// Distances of the parts of `neighbours`.
 pub(super) const OFFSETS: [isize; 5] = [-2, -1, 1, 2, 3];
@@ -127,6 +129,7 @@ mod tests {
             (NEIGHBOURS_LEXICAL, "neighbours.lexical.-2"),
             (NEIGHBOURS_COSINE + 4, "neighbours.cosine.+3"),
             (ANSWER_COSINE, "answer.cosine"),
+            (QUESTIONS, "questions"),
             (PERSON, "person"),
             (WHEN, "when"),
             (FORM_FIRST, "form.first"),

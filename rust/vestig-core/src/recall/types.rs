@@ -1,5 +1,8 @@
 //! What recall is asked and what it answers.
 
+use std::sync::Arc;
+
+use super::questions::FieldWords;
 use super::term::TERMS;
 use crate::kernels::temporal::Window;
 use crate::kernels::trace::{TraceFactors, TraceParams};
@@ -353,6 +356,8 @@ pub struct Query {
     pub asks: u8,
     /// Token vectors; `u32::MAX` marks a piece that stands for no word. None = no late terms.
     pub pieces: Option<OwnedPieces>,
+    /// Words of the questions that memories answer; None = no such term.
+    pub questions: Option<Arc<FieldWords>>,
 }
 
 /// How the scan is done; never changes a bit of the result.

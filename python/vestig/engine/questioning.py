@@ -1,0 +1,77 @@
+"""The words of the questions that memories answer: made when they are first looked for (Q-15).
+
+Nothing of them is stored. The first recall that weighs them reads the texts of all memories that
+its filters let through; later ones read those that came since.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any, Final
+
+from vestig.engine.context import Context
+from vestig.ids import id_bytes, id_text, split_ids
+from vestig.language.questions import answered
+from vestig.language.words import terms
+from vestig.ports import LedgerView
+
+__all__ = ["QuestionWords", "question_words"]
+
+_PAGE: Final = 500
+
+# Ids, words of each, and by term the places of those that hold it with how often each does.
+_Given = tuple[bytes, list[int], dict[str, tuple[list[int], list[int]]]]
+
+
+class QuestionWords:
+    """Of the memories of one namespace that were looked at, in the order of looking."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clear()
+
+    def _clear(self) -> None:
+        self._seq = -1
+        self._ids: dict[bytes, None] = {}
+        self._lengths: list[int] = []
+        self._postings: dict[str, tuple[list[int], list[int]]] = {}
+
+    def given(self, view: LedgerView, namespace: str, eligible: list[bytes], said: str) -> _Given:
+        """What a query of the core takes: where its own words stand. Words of memories that were
+        forgotten since the last time go, with all others."""
+        with self._lock:
+            if self._ids and view.removed_after(self._seq):
+                self._clear()
+            self._seq = max(self._seq, view.seq)
+            unknown = [id for id in eligible if id not in self._ids]
+            for start in range(0, len(unknown), _PAGE):
+                ids = [id_text("mem", id) for id in unknown[start : start + _PAGE]]
+                for memory in view.memories(namespace, ids):
+                    self._add(id_bytes(memory.id), memory.content, memory.author)
+            asked = dict.fromkeys(terms(said))
+            found = {term: self._postings[term] for term in asked if term in self._postings}
+            # copies: what the core reads must not grow meanwhile
+            return (
+                b"".join(self._ids),
+                self._lengths[:],
+                {term: (at[:], counts[:]) for term, (at, counts) in found.items()},
+            )
+
+    def _add(self, id: bytes, text: str, author: str | None) -> None:
+        counted = Counter(term for question in answered(text, author) for term in terms(question))
+        place = len(self._lengths)
+        self._ids[id] = None
+        self._lengths.append(counted.total())
+        for term, count in counted.items():
+            at, counts = self._postings.setdefault(term, ([], []))
+            at.append(place)
+            counts.append(count)
+
+
+def question_words(
+    context: Context, view: LedgerView, namespace: str, eligible: bytes, said: str
+) -> Any:
+    """`questions` of a query of the core, for memories of these ids (16 bytes each)."""
+    own = context.question_words.setdefault(namespace, QuestionWords())
+    return own.given(view, namespace, split_ids(eligible), said)
