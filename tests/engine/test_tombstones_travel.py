@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -227,3 +228,55 @@ def test_names_that_others_support_come_in_though_they_were_removed_here() -> No
         assert "Ximena Quartz" in _names(store)
         assert store.search("Ximena Quartz", top_k=3).seq == store.stats()["seq"]
         clean(store)
+
+
+NAMES = ("Ada Lovelace", "Ximena Quartz", "Bartholomew Grimshaw", "Harbour Office", "NATO")
+ACTS = ("keeps the key of", "wrote a letter about", "never trusted", "paid the bill for")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_l_10_no_order_of_exports_and_forgettings_brings_anything_back(seed: int) -> None:
+    dice = random.Random(seed)
+    stores = [_open(":memory:") for _ in range(3)]
+    buried: list[set[str]] = [set(), set(), set()]
+    files: list[tuple[bytes, set[str]]] = []
+    try:
+        for step in range(60):
+            at = dice.randrange(3)
+            store = stores[at]
+            live = [memory.id for memory in store.list(limit=1000, include_expired=True)]
+            act = dice.choice(("commit", "commit", "forget", "export", "import", "import"))
+            if act == "commit":
+                text = (
+                    f"{dice.choice(NAMES)} {dice.choice(ACTS)} {dice.choice(NAMES)} on day {step}"
+                )
+                old = dice.sample(live, 1) if live and dice.random() < 0.3 else []
+                known = [id for id in old if store.show(id).memory.t_expired is None]
+                store.commit(text, supersedes=known, session_id=f"s{step % 5}")
+            elif act == "forget" and live:
+                gone = dice.sample(live, min(len(live), dice.randrange(1, 3)))
+                store.forget(gone)
+                buried[at].update(gone)
+            elif act == "export":
+                raw = _exported(store)
+                assert {line["id"] for line in _tombstones(raw)} == buried[at]
+                files.append((raw, set(buried[at])))
+            elif act == "import" and files:
+                raw, told = dice.choice(files)
+                report = _take(store, raw, merge=True)
+                assert report.lines == report.imported + report.skipped + report.duplicates
+                assert set(report.forgotten_elsewhere) == told & set(live)
+                buried[at] |= told - set(live)
+            live = [memory.id for memory in store.list(limit=1000, include_expired=True)]
+            assert buried[at].isdisjoint(live)
+        for store in stores:
+            assert store._context.ledger.verify_all() == []
+            collected = store.gc(dry_run=True)
+            assert (collected.entities_removed, collected.sources_removed) == (0, 0)
+            found = store.recall("who keeps the key", limit=50).results
+            store.rebuild()
+            assert store.recall("who keeps the key", limit=50).results == found
+            assert [f for f in store.doctor().findings if f.level != "ok"] == []
+    finally:
+        for store in stores:
+            store.close()
