@@ -7,7 +7,8 @@ outside the lock is made again inside it when another writer was faster.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -197,7 +198,7 @@ def prepare(context: Context, arguments: dict[str, Any], options: BatchOptions) 
     if reason is not None:
         item.outcome = _rejected(context, item, reason)
         if not valid.dry_run:
-            _count(context, item.outcome)
+            _count(context, [item.outcome])
     return item
 
 
@@ -232,9 +233,8 @@ def _run(context: Context, items: list[Item]) -> None:
             _decide_and_write(context, group)
         except GroupEnds as end:
             waiting += [group[end.place :], group[: end.place]]
-    for item in open_items:
-        if item.outcome is not None and not item.request.dry_run:
-            _count(context, item.outcome)
+    _count(context, [item.outcome for item in open_items
+                     if item.outcome is not None and not item.request.dry_run])  # fmt: skip
 
 
 def _decide_and_write(context: Context, group: list[Item]) -> None:
@@ -324,10 +324,12 @@ def is_empty(changes: ChangeSet) -> bool:
     )
 
 
-def _count(context: Context, outcome: CommitOutcome) -> None:
-    context.metrics.add("vestig_commit_outcomes_total", outcome=outcome.outcome.value)
-    if outcome.possible_update_of is not None:
-        context.metrics.add("vestig_possible_updates_total")
+def _count(context: Context, outcomes: Sequence[CommitOutcome]) -> None:
+    for kind, count in Counter([outcome.outcome.value for outcome in outcomes]).items():
+        context.metrics.add("vestig_commit_outcomes_total", count, outcome=kind)
+    updates = sum(outcome.possible_update_of is not None for outcome in outcomes)
+    if updates:
+        context.metrics.add("vestig_possible_updates_total", updates)
 
 
 def field_changes(given: dict[str, Any]) -> FieldChanges:

@@ -30,7 +30,10 @@ NOBODY = Neighbours()
 
 
 def neighbours(context: Context, view: LedgerView, items: Sequence[Item]) -> dict[int, Neighbours]:
-    """By place, for every item that has a vector."""
+    """By place, for every item that has a vector; nobody where neighbours count for nothing."""
+    settings = context.config.settings
+    if not (settings.hygiene.near_duplicate.enabled or settings.m4.edge_creation.related.enabled):
+        return {}
     places = [place for place, item in enumerate(items) if item.vector is not None]
     found: dict[int, Neighbours] = {}
     for space in dict.fromkeys(items[place].request.namespace for place in places):

@@ -28,12 +28,10 @@ def keywords(text: str, *, limit: int = 64, extra_stopwords: Iterable[str] = ())
         >>> keywords("The deploy of jira-9988: deploy on Fridays")
         ['deploy', 'jira-9988', 'fridays']
     """
-    extra = frozenset(word.lower() for word in extra_stopwords)
+    extra = frozenset([word.lower() for word in extra_stopwords])
     counts: dict[str, int] = {}
     for word, start, end, identifier in tokens(text):
-        if not identifier and (word in STOPWORDS or word in extra):
-            continue
-        if identifier and word in extra:
+        if (word in STOPWORDS and not identifier) or word in extra:
             continue
         # a run of one Han, Hiragana, Katakana or Thai character is a word of its own
         if end - start < _CHARS_MIN and word.isascii():
