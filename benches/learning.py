@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,6 +96,13 @@ class Listed:
         """1 for those that hold a relevant unit."""
         return np.array([float(not self.relevant.isdisjoint(one)) for one in self.units])
 
+    def best(self, weights: Values, many: int) -> Listed:
+        """So many candidates, the best by these weights, and those that are relevant."""
+        rows = np.argsort(-(self.design @ weights), kind="stable")
+        rows = np.union1d(rows[:many], np.flatnonzero(self.relevant_rows))
+        units = [self.units[row] for row in rows]
+        return replace(self, design=self.design[rows], units=units)
+
 
 class Batch:
     """Lists with a relevant candidate, as one block.
@@ -178,10 +185,10 @@ class Batch:
 
 
 def cross_fitted(
-    batch: Batch, on: NDArray[np.bool_] | None = None, start: Values | None = None
+    batch: Batch, on: NDArray[np.bool_] | None = None, starts: Sequence[Values] | None = None
 ) -> list[Values]:
-    """By fold: weights that have not seen it."""
-    return [batch.fit(on, fold, start) for fold in range(FOLDS)]
+    """By fold: weights that have not seen it; `starts` by fold too."""
+    return [batch.fit(on, fold, None if starts is None else starts[fold]) for fold in range(FOLDS)]
 
 
 def columns(lists: Sequence[Listed], weights: Sequence[Values]) -> Columns:

@@ -97,8 +97,8 @@ def test_q06_a_fold_is_not_seen_and_sets_share_by_their_counts() -> None:
 
 def test_q06_what_a_signal_brings_is_told_by_set_with_interval() -> None:
     asked = questions()
-    batch = Batch(FORM, asked)
-    found = {gain["signal"]: gain["gain"] for gain in gains(batch, asked, cross_fitted(batch))}
+    folds = cross_fitted(Batch(FORM, asked))
+    found = {gain["signal"]: gain["gain"] for gain in gains(FORM, asked, {}, folds)}
     assert list(found) == [
         "chat_peer.cosine",
         "chat_peer.date",
@@ -125,3 +125,13 @@ def test_q03_terms_are_asked_of_the_core_by_origin() -> None:
     late = dict(signals(form))["chat_peer.late"]
     assert late == ["chat_peer.late.window", "chat_peer.late.window_idf"]
     assert grouped(["document", "note", "chat_peer"]).tolist() == [2, 2, 0]
+
+
+def test_the_best_candidates_of_a_list_hold_the_relevant_one() -> None:
+    one = questions(1)[0]
+    weights = np.zeros(FORM.width)
+    weights[FORM.columns.index((PEER, "date"))] = 1.0
+    best = one.best(-weights, 3)
+    assert best.relevant_rows.sum() == 1
+    assert 3 <= len(best.units) <= 4
+    assert len(best.design) == len(best.units)
