@@ -244,6 +244,8 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[NewQuestion, ...] = ()
     # ids of edges that end with this transaction (G-05, G-10)
     expired_edges: tuple[str, ...] = ()
+    # nodes where these edges start; () = unknown, and all edges of the store are read
+    expired_from: tuple[str, ...] = ()
     edge_patches: tuple[EdgePatch, ...] = ()
     # memories whose hypothetical questions were tried: [] instead of null (D-01)
     questions_tried: tuple[str, ...] = ()

@@ -84,8 +84,9 @@ class GraphView(Protocol):
         first."""
         ...
 
-    def edge(self, namespace: str, edge_id: str) -> Edge | None:
-        """One edge, expired or not; both ends lie in the namespace. May read all edges."""
+    def edge(self, namespace: str, edge_id: str, from_id: str | None = None) -> Edge | None:
+        """One edge, expired or not; both ends lie in the namespace. May read all edges, unless it
+        is known where the edge starts."""
         ...
 
     def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:

@@ -119,24 +119,32 @@ def unlink(context: Context, edge_id: object, *, namespace: object) -> EdgeChang
     space = context.in_namespace(namespace)
     degraded: list[Degradation] = []
     with context.operation("unlink"):
+        with context.ledger.read() as view:
+            # All edges are read to find it: not under the lock.
+            found = _edge(view, space, edge_id, "edge_id")
+        full, start = found.id, found.from_id
         with context.ledger.write(context.now_us()) as txn:
-            before, seq = _edge(txn, space, edge_id, "edge_id"), txn.seq
+            before, seq = _known_edge(txn, space, full, start), txn.seq
             if before.t_expired is None:
-                seq = txn.apply(ChangeSet(namespace=space, expired_edges=(before.id,)))
+                ended = ChangeSet(namespace=space, expired_edges=(full,), expired_from=(start,))
+                seq = txn.apply(ended)
                 degraded.extend(clock_notice(txn.clock_stepped_back))
         if before.t_expired is not None:
             return EdgeChange(edge=before, action="unlink", changed=False, seq=seq)
         notes = finish(context, degraded)
         with context.ledger.read() as view:
-            after = _edge(view, space, before.id, "edge_id")
+            after = _known_edge(view, space, full, start)
         return EdgeChange(edge=after, action="unlink", changed=True, seq=seq, degraded=notes)
 
 
 def _edge(view: LedgerView, space: str, id: object, field: str) -> Edge:
-    full = nodes.full_edge_id(view, space, id, field)
-    found = view.edge(space, full)
+    return _known_edge(view, space, nodes.full_edge_id(view, space, id, field))
+
+
+def _known_edge(view: LedgerView, space: str, id: str, from_id: str | None = None) -> Edge:
+    found = view.edge(space, id, from_id)
     if found is None:
-        raise NotFoundError("Edge", full)
+        raise NotFoundError("Edge", id)
     return found
 
 

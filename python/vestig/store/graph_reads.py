@@ -229,15 +229,32 @@ class GraphReads:
 
     # --- edges -------------------------------------------------------------------------------
 
-    def edge(self, namespace: str, edge_id: str) -> Edge | None:
-        """One edge, expired or not; both ends lie in the namespace. May read all edges."""
+    def edge(self, namespace: str, edge_id: str, from_id: str | None = None) -> Edge | None:
+        """One edge, expired or not; both ends lie in the namespace. May read all edges, unless it
+        is known where the edge starts."""
         if not is_full_id(edge_id, "edge"):
             return None
         key = id_bytes(edge_id)
         with store_faults(self._where):
-            for row in self._between(namespace, key, key):
+            if from_id is None:
+                rows = self._between(namespace, key, key)
+            else:
+                rows = self._starting(namespace, from_id, key)
+            for row in rows:
                 return edge_of(row)
         return None
+
+    def _starting(self, namespace: str, from_id: str, key: bytes) -> Iterator[tuple[Any, ...]]:
+        """The edge with these id bytes, if it starts at this node."""
+        prefix = from_id.partition("_")[0]
+        for code in stored_codes():
+            if EDGE_ENDS[code][0] == prefix:
+                sql = edge_sql(
+                    code,
+                    f'e.from_row = (SELECT "row" FROM {NODE_TABLES[prefix]} WHERE id = ?1)'
+                    " AND e.id = ?2 AND +f.namespace = ?3",
+                )
+                yield from each(self._conn, sql, (id_bytes(from_id), key, namespace))
 
     def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
         """Full edge ids that start with `prefix`, ascending. May read all edges."""

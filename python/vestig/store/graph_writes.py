@@ -7,7 +7,7 @@ projection is given it again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -42,9 +42,10 @@ _EDGE_INSERT: Final = f"{INSERT['edges']} ON CONFLICT DO NOTHING"
 _EDGE_KEY: Final = ("from_row", "edge_type", "to_row", "relation", "expired_seq")
 _KEY_AT: Final = tuple(INDEX["edges"][column] for column in _EDGE_KEY)
 _THIS_EDGE: Final = " AND ".join(f"{column} = ?" for column in _EDGE_KEY)
+_EVERY: Final = f"SELECT {columns_sql('edges')} FROM edges"
 _BETWEEN: Final = (
-    f"SELECT {columns_sql('edges')} FROM edges WHERE from_row = ? AND edge_type = ?"
-    " AND to_row = ? AND relation = '' AND expired_seq = 0"
+    f"{_EVERY} WHERE from_row = ? AND edge_type = ? AND to_row = ? AND relation = ''"
+    " AND expired_seq = 0"
 )
 _START_TABLE: Final = tuple(NODE_TABLES.get(start) for start, _end in EDGE_ENDS)
 _X: Final = INDEX["edges"]
@@ -249,15 +250,16 @@ class GraphWriter:
 
     # --- edges -------------------------------------------------------------------------------
 
-    def expire_edges(self, ids: Sequence[str]) -> None:
-        """Ends these edges; one that ended before stays as it is.
+    def expire_edges(self, ids: Sequence[str], starts: Sequence[str] = ()) -> None:
+        """Ends these edges; one that ended before stays as it is. `starts`: the nodes where they
+        start, if that is known.
 
         Raises:
             NotFoundError: an edge that the namespace does not hold.
         """
         if not ids:
             return
-        found = self._edges_by_id(ids)
+        found = self._edges_by_id(ids, starts)
         for id in dict.fromkeys(ids):
             old = found.get(id)
             if old is None:
@@ -297,25 +299,36 @@ class GraphWriter:
         self._link.replaced("edges", old, new)
         self._touch_start(new)
 
-    def _edges_by_id(self, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+    def _edges_by_id(self, ids: Sequence[str], starts: Sequence[str]) -> dict[str, tuple[Any, ...]]:
         """Edges of the namespace. There is no index by id: writing one costs each commit more."""
         keys = {id_bytes(id) for id in ids if is_full_id(id, "edge")}
-        every = f"SELECT {columns_sql('edges')} FROM edges"
-        if len(keys) <= _FEW:
-            rows = list(select_in(self._conn, f"{every} WHERE id IN (?*)", tuple(keys)))
+        if starts:
+            rows = [row for row in self._edges_from(starts, keys) if row[0] in keys]
+        elif len(keys) <= _FEW:
+            rows = list(select_in(self._conn, f"{_EVERY} WHERE id IN (?*)", tuple(keys)))
         else:
-            rows = [row for row in each(self._conn, every) if row[0] in keys]
-        starts: dict[str | None, list[tuple[Any, ...]]] = {}
+            rows = [row for row in each(self._conn, _EVERY) if row[0] in keys]
+        by_table: dict[str | None, list[tuple[Any, ...]]] = {}
         for row in rows:
-            starts.setdefault(_START_TABLE[row[_X["edge_type"]]], []).append(row)
-        starts.pop(None, None)
+            by_table.setdefault(_START_TABLE[row[_X["edge_type"]]], []).append(row)
+        by_table.pop(None, None)
         found: dict[str, tuple[Any, ...]] = {}
-        for table, edges in starts.items():
+        for table, edges in by_table.items():
             sql = f'SELECT "row" FROM {table} WHERE +namespace = ? AND "row" IN (?*)'
             numbers = tuple({edge[_X["from_row"]] for edge in edges})
             mine = {row for (row,) in select_in(self._conn, sql, numbers, (self._namespace,))}
             found |= {id_text("edge", e[0]): e for e in edges if e[_X["from_row"]] in mine}
         return found
+
+    def _edges_from(self, starts: Sequence[str], keys: set[bytes]) -> Iterator[tuple[Any, ...]]:
+        """Edges that start at these nodes of the namespace, with ids from the least of the keys
+        to the greatest."""
+        ids = (min(keys), max(keys)) if keys else (b"", b"")
+        sql = f"{_EVERY} WHERE edge_type = ? AND id BETWEEN ? AND ? AND from_row IN (?*)"
+        for code, (prefix, _end) in enumerate(EDGE_ENDS):
+            named = (id for id in starts if id.startswith(f"{prefix}_"))
+            rows = [self._rows[id] for id in named if id in self._rows]
+            yield from select_in(self._conn, sql, rows, (code, *ids))
 
     def _touch_start(self, edge: Sequence[Any]) -> None:
         node = touched_node(edge[_X["edge_type"]], edge[_X["from_row"]])

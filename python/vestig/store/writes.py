@@ -84,7 +84,7 @@ class SqliteTransaction(SqliteView):
             graph.entity_patches(changes.entity_patches)
             graph.questions(changes.questions, changes.questions_tried)
             self._events(link, changes.events)
-            graph.expire_edges(changes.expired_edges)
+            graph.expire_edges(changes.expired_edges, changes.expired_from)
             graph.patch_edges(changes.edge_patches)
             graph.edges(changes.edges)
             self._supersessions(link, changes.supersessions)
@@ -195,6 +195,7 @@ class SqliteTransaction(SqliteView):
         ):  # fmt: skip
             wanted.update([item.memory_id for item in named])
         wanted.update(changes.questions_tried)
+        wanted.update(changes.expired_from)
         for patch in changes.entity_patches:
             into = patch.columns.get("merged_into")
             wanted.update((patch.entity_id,) if into is None else (patch.entity_id, into))
