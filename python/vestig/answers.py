@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-class SignalTrace(_Value, frozen=True, kw_only=True):
+class SignalTrace(_Value, frozen=True, kw_only=True, gc=False):
     """One term of the score (Q-02). None = the signal was unavailable for this query."""
 
     raw: float | None
@@ -41,7 +41,7 @@ class SignalTrace(_Value, frozen=True, kw_only=True):
     matched: tuple[str, ...] | UnsetType = UNSET
 
 
-class TraceRankBoost(_Value, frozen=True, kw_only=True):
+class TraceRankBoost(_Value, frozen=True, kw_only=True, gc=False):
     """Every factor of T-11; `multiplier` is the clipped product."""
 
     multiplier: float
@@ -61,7 +61,7 @@ class Hypothetical(_Value, frozen=True, kw_only=True):
     cosine: float
 
 
-class Step(_Value, frozen=True, kw_only=True):
+class Step(_Value, frozen=True, kw_only=True, gc=False):
     """One choice of a walk (R-10): an edge, or the two of a step over an entity joined by `|`.
 
     `u` is the number drawn; None where none was, because `p` was 0 or 1 or compared with a
@@ -135,7 +135,7 @@ class RecallHit(_Value, frozen=True, kw_only=True):
         return fields
 
 
-class QueryEntity(_Value, frozen=True, kw_only=True):
+class QueryEntity(_Value, frozen=True, kw_only=True, gc=False):
     """An entity that the query names; `score` is 1 for its name, else the cosine (G-27)."""
 
     id: str

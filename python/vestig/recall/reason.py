@@ -141,10 +141,11 @@ _TOLD: Final = frozenset(("keyword", "entity", "lexical", "temporal", "date"))
 
 class _Shown(msgspec.Struct, frozen=True, kw_only=True):
     """What the traces of one origin have in common: `traces` of terms that say nothing, and place,
-    name, weight and the trace of a value of 0 of the others."""
+    name, weight and the trace of a value of 0 of the others; None where more is told than
+    numbers."""
 
     traces: dict[str, SignalTrace]
-    terms: tuple[tuple[int, str, float | None, SignalTrace], ...]
+    terms: tuple[tuple[int, str, float | None, SignalTrace | None], ...]
 
 
 _Weights = Sequence[Mapping[str, float]]
@@ -157,8 +158,14 @@ def _shown(weights: Mapping[str, float | None], bias: float | None) -> _Shown:
     traces = _NO_SIGNALS
     if bias is not None:
         traces = {"bias": SignalTrace(raw=1.0, normalised=1.0, weight=bias), **_NO_SIGNALS}
+
+    def nothing(name: str) -> SignalTrace | None:
+        if name in _TOLD:
+            return None
+        return SignalTrace(raw=0.0, normalised=0.0, weight=weights[name])
+
     terms = (
-        (place, name, weights[name], SignalTrace(raw=0.0, normalised=0.0, weight=weights[name]))
+        (place, name, weights[name], nothing(name))
         for name, place in _PLACES.items()
         if name in weights
     )
@@ -194,7 +201,7 @@ def _signals(
         raw, normalised = values[place]
         if raw is None:
             continue
-        if name in _TOLD:
+        if nothing is None:
             signals[name] = SignalTrace(
                 raw=raw, normalised=normalised, weight=weight, matched=matched.get(name, UNSET)
             )

@@ -185,28 +185,31 @@ fn sift_slots(
     }
 }
 
-/// The best `k` rows by S, best first, with exact numbers.
-///
-/// One pass: a row whose upper bound stays below the k-th best lower bound so far is out.
-pub(super) fn candidates(sheet: &Sheet<'_>, scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
-    candidates_of(sheet, scorer, k, [true; 4])
+/// A row with bounds of S.
+struct Possible {
+    field: usize,
+    row: usize,
+    low: f64,
+    high: f64,
 }
 
-/// As [`candidates`], of memories of these origins alone.
-pub(super) fn candidates_of(
-    sheet: &Sheet<'_>,
-    scorer: &Scorer<'_>,
-    k: usize,
-    origins: [bool; 4],
-) -> Vec<Candidate> {
+/// The rows of these origins that can be among the best `k` by S.
+///
+/// One pass: a row whose upper bound stays below the k-th best lower bound so far is out.
+fn possible(sheet: &Sheet<'_>, scorer: &Scorer<'_>, k: usize, origins: [bool; 4]) -> Vec<Possible> {
     let mut lowers: BinaryHeap<Reverse<Total>> = BinaryHeap::new();
     let mut threshold = f64::NEG_INFINITY;
-    let mut possible: Vec<(usize, usize, f64)> = Vec::new();
-    sift(sheet, scorer, threshold, |i, row, (low, high)| {
-        if !origins[origin(&sheet.fields[i], row)] {
+    let mut found = Vec::new();
+    sift(sheet, scorer, threshold, |field, row, (low, high)| {
+        if !origins[origin(&sheet.fields[field], row)] {
             return threshold;
         }
-        possible.push((i, row, high));
+        found.push(Possible {
+            field,
+            row,
+            low,
+            high,
+        });
         lowers.push(Reverse(Total(low)));
         if lowers.len() > k {
             lowers.pop();
@@ -216,11 +219,44 @@ pub(super) fn candidates_of(
         }
         threshold
     });
-    possible.retain(|(_, _, high)| *high >= threshold);
-    let exact = |(i, row, _)| Candidate::of(sheet, scorer, i, row);
-    let mut found: Vec<Candidate> = possible.into_iter().map(exact).collect();
+    found.retain(|one| one.high >= threshold);
+    found
+}
+
+/// The best `k` rows by S, best first, with exact numbers.
+pub(super) fn candidates(sheet: &Sheet<'_>, scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
+    let found = possible(sheet, scorer, k, [true; 4]);
+    let exact = |one: Possible| Candidate::of(sheet, scorer, one.field, one.row);
+    let mut found: Vec<Candidate> = found.into_iter().map(exact).collect();
     top_k(&mut found, k, by_start);
     found
+}
+
+/// The best `k` rows of these origins by S in any order, as (field, row); exact numbers are made
+/// only of those whose bounds leave it open.
+pub(super) fn members(
+    sheet: &Sheet<'_>,
+    scorer: &Scorer<'_>,
+    k: usize,
+    origins: [bool; 4],
+) -> Vec<(usize, usize)> {
+    let found = possible(sheet, scorer, k, origins);
+    let mut highs: Vec<Total> = found.iter().map(|one| Total(one.high)).collect();
+    let next = (k < highs.len()).then(|| {
+        let (_, next, _) = highs.select_nth_unstable_by(k, |a, b| b.cmp(a));
+        next.0
+    });
+    // No more than `k` have an upper bound above that of the next.
+    let surely = |one: &Possible| next.is_none_or(|next| one.low > next);
+    let (sure, open): (Vec<Possible>, Vec<Possible>) = found.into_iter().partition(surely);
+    let exact = |one: Possible| Candidate::of(sheet, scorer, one.field, one.row);
+    let mut open: Vec<Candidate> = open.into_iter().map(exact).collect();
+    top_k(&mut open, k - sure.len().min(k), by_start);
+    let open = open.into_iter().map(|one| (one.field, one.row));
+    sure.into_iter()
+        .map(|one| (one.field, one.row))
+        .chain(open)
+        .collect()
 }
 
 /// How many eligible rows come before each of these in order of S.

@@ -159,6 +159,8 @@ pub(super) struct Context<'a> {
     vector: Vec<f32>,
     segments: Vec<&'a Segment>,
     known: RefCell<HashMap<usize, f64>>,
+    /// A sum and its direction, for the next one again.
+    scratch: RefCell<[Vec<f32>; 2]>,
 }
 
 impl<'a> Context<'a> {
@@ -168,19 +170,20 @@ impl<'a> Context<'a> {
             vector: vector.to_vec(),
             segments: segments.to_vec(),
             known: RefCell::default(),
+            scratch: RefCell::new([1, 2].map(|_| vec![0.0; vector.len()])),
         }
     }
 
     pub(super) fn of(&self, places: &Places, slot: usize) -> f64 {
         let find = || {
-            let mut sum = vec![0.0; self.vector.len()];
+            let [sum, near] = &mut *self.scratch.borrow_mut();
+            sum.fill(0.0);
             for at in around(places, slot) {
                 let own = vector(places, &self.segments, at);
                 sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
             }
-            let mut near = vec![0.0; sum.len()];
-            unit(&sum, &mut near);
-            cosine(dot(&self.vector, &near))
+            unit(sum, near);
+            cosine(dot(&self.vector, near))
         };
         *self.known.borrow_mut().entry(slot).or_insert_with(find)
     }

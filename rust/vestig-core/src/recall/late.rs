@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::candidates::candidates_of;
+use super::candidates::members;
 use super::facts::fact;
 use super::fields::Field;
 use super::scorer::Scorer;
@@ -31,7 +31,8 @@ const MADE: [usize; 5] = [
     LATE_MEAN + 3,
     REPLY_LATE,
 ];
-/// Eligible rows of a segment that are gone through without asking what all its rows hold.
+/// Eligible rows of a segment that are gone through at first, without asking what all its rows
+/// hold.
 const FEW_ROWS: usize = 1024;
 
 /// Fills in the values of the best `late_pool` by L₂, and their maxima. Without token vectors of
@@ -47,7 +48,7 @@ pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query
     let enabled = std::mem::replace(&mut scorer.start_enabled, true);
     let weighing = |weights: &Weights| MADE.iter().any(|term| weights.weigh(*term));
     let origins = std::array::from_fn(|origin| weighing(&scorer.ranking.weights[origin]));
-    let pool = candidates_of(sheet, scorer, scorer.ranking.late_pool, origins);
+    let pool = members(sheet, scorer, scorer.ranking.late_pool, origins);
     scorer.start_enabled = enabled;
     let weights = if wanted[1] || wanted[3] {
         weights_of(&sheet.fields, pieces.view(), eligible)
@@ -57,15 +58,15 @@ pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query
     let beside = (wanted[2] || wanted[3] || wanted[4]).then(|| Sessions::of(&sheet.fields));
     let mut late = Late::new(&sheet.fields, pieces.view(), weights);
     let mut found: [Vec<(Node, f64)>; MADE.len()] = Default::default();
-    for one in &pool {
+    for (field, row) in pool {
         let node = Node {
-            part: one.field as u32,
-            row: one.row as u32,
+            part: field as u32,
+            row: row as u32,
         };
-        let own = late.own(one.field, one.row);
+        let own = late.own(field, row);
         let mut values = [late.mean(own), late.weighted(own), 0.0, 0.0, 0.0];
         if let Some(sessions) = &beside {
-            let slot = sessions.places.slot(one.field, one.row);
+            let slot = sessions.places.slot(field, row);
             if wanted[2] || wanted[3] {
                 let near = late.around(own, sessions, slot);
                 (values[2], values[3]) = (late.mean(near), late.weighted(near));
@@ -229,7 +230,7 @@ fn holders(field: &Field<'_>, asked: &[u32]) -> Vec<u64> {
     let segment = field.segment;
     let rows = segment.memory_rows();
     let eligible = count(&field.eligible);
-    if eligible <= FEW_ROWS || eligible < rows / 2 {
+    if eligible < rows / 2 || (eligible <= FEW_ROWS && !segment.holders_pay()) {
         return count_pieces(segment, asked, set_bits(&field.eligible));
     }
     let others = (0..rows.div_ceil(64)).map(|word| {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{NO_STRING, Segment};
 use crate::format::Section;
@@ -10,9 +11,10 @@ use crate::pieces::{PIECE_LANES, Pieces};
 /// Numbers of word pieces below this have their place in a list; vocabularies are smaller.
 const LISTED: usize = 1 << 18;
 
-/// How many rows hold each word piece, found when somebody asks first.
+/// How many rows hold each word piece, found when somebody asks first; and whether anybody might
+/// have asked.
 #[derive(Default)]
-pub(super) struct Holders(OnceLock<(Vec<u32>, HashMap<u32, u32>)>);
+pub(super) struct Holders(OnceLock<(Vec<u32>, HashMap<u32, u32>)>, AtomicBool);
 
 impl Segment {
     /// How many rows hold a word piece, those that no longer count included.
@@ -23,6 +25,12 @@ impl Segment {
             Some(count) => *count,
             None => others.get(&id).copied().unwrap_or(0),
         }
+    }
+
+    /// Whether `piece_holders` has its answers, or is worth finding them: when this is asked for
+    /// the second time. Rows that were just written are seldom asked twice before others come.
+    pub(crate) fn holders_pay(&self) -> bool {
+        self.holders.0.get().is_some() || self.holders.1.swap(true, Ordering::Relaxed)
     }
 
     fn count_holders(&self) -> (Vec<u32>, HashMap<u32, u32>) {
