@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::sessions::Places;
 use crate::kernels::dot::{cosine, dot, unit};
@@ -41,34 +42,45 @@ impl Places {
     /// Lengths of the sums, nearly.
     fn norms(&self, segments: &[&Segment]) -> &[f32] {
         self.derived.norms.get_or_init(|| {
-            let mut part = 0;
-            let slots = 0..self.len();
-            slots
-                .map(|slot| {
-                    part = self.part_near(slot, part);
-                    self.run_length(segments[part], part, slot)
-                        .unwrap_or_else(|| self.sum_length(segments, slot))
-                })
-                .collect()
+            let mut norms = Vec::with_capacity(self.len());
+            for session in self.sessions_in(0..self.len()) {
+                if !self.add_run(segments, &session, &mut norms) {
+                    norms.extend(session.map(|slot| self.sum_length(segments, slot)));
+                }
+            }
+            norms.extend((norms.len()..self.len()).map(|slot| self.sum_length(segments, slot)));
+            norms
         })
     }
 
-    /// As `sum_length`, of three that follow each other in the conversations of one segment.
-    #[inline]
-    fn run_length(&self, segment: &Segment, part: usize, slot: usize) -> Option<f32> {
-        let order = self.order(slot)?;
-        let inside = self.single() && self.reaches(slot, -1) && self.reaches(slot, 1);
-        let embedded = |at: usize| has(segment.embedded(), self.row_of(part, at));
-        if !inside
-            || self.order(slot - 1)? + 1 != order
-            || self.order(slot + 1)? != order + 1
-            || !(slot - 1..slot + 2).all(embedded)
-        {
-            return None;
+    /// As `sum_length` of every slot of a session, where all of them follow each other in the
+    /// conversations of one segment; false elsewhere.
+    fn add_run(&self, segments: &[&Segment], session: &Range<usize>, norms: &mut Vec<f32>) -> bool {
+        let (first, last) = (session.start, session.end - 1);
+        let (Some(begin), Some(end)) = (self.order(first), self.order(last)) else {
+            return false;
+        };
+        let (part, _) = self.row(first);
+        let segment = segments[part];
+        let embedded = |slot: usize| has(segment.embedded(), self.row_of(part, slot));
+        if !self.single() || end - begin != last - first || !session.clone().all(embedded) {
+            return false;
         }
         let [next, second] = segment.near_dots();
-        let squares = 3.0 + 2.0 * (next[order - 1] + second[order - 1] + next[order]);
-        Some(squares.max(0.0).sqrt())
+        let next = &next[begin..end];
+        let length = |squares: f32| squares.max(0.0).sqrt();
+        let [early, .., late] = next else {
+            norms.extend(next.iter().flat_map(|near| [length(2.0 + 2.0 * near); 2]));
+            if next.is_empty() {
+                norms.push(1.0);
+            }
+            return true;
+        };
+        norms.push(length(2.0 + 2.0 * early));
+        let inner = next.iter().zip(&second[begin..end - 1]).zip(&next[1..]);
+        norms.extend(inner.map(|((a, b), c)| length(3.0 + 2.0 * (a + b + c))));
+        norms.push(length(2.0 + 2.0 * late));
+        true
     }
 
     /// Infinite where there is no vector: then the value is 0.

@@ -111,16 +111,18 @@ impl Places {
             }
         }
         let authors = &self.authors(segments).of;
-        for slot in 0..self.len() {
-            let asks = |other: usize| {
-                codes[other] & fact::QUESTION != 0 && authors[other] != authors[slot]
-            };
-            if self.beside(slot, -1).any(asks) {
-                codes[slot] |= fact::ANSWERS;
+        if self.single() {
+            for session in self.sessions_in(0..self.len()) {
+                codes[session.start] |= fact::FIRST;
+                for slot in session.skip(1) {
+                    let asks = codes[slot - 1] & fact::QUESTION != 0;
+                    if asks && authors[slot - 1] != authors[slot] {
+                        codes[slot] |= fact::ANSWERS;
+                    }
+                }
             }
-            if self.is_first(slot) {
-                codes[slot] |= fact::FIRST;
-            }
+        } else {
+            self.mark_places(&mut codes, authors);
         }
         let mut occurs = vec![false; 1 << 13];
         codes
@@ -131,6 +133,21 @@ impl Places {
             kinds: kinds.collect(),
             codes,
             lengths,
+        }
+    }
+
+    /// Who answers and who is the first of a session.
+    fn mark_places(&self, codes: &mut [u16], authors: &[u32]) {
+        for slot in 0..self.len() {
+            let asks = |other: usize| {
+                codes[other] & fact::QUESTION != 0 && authors[other] != authors[slot]
+            };
+            if self.beside(slot, -1).any(asks) {
+                codes[slot] |= fact::ANSWERS;
+            }
+            if self.is_first(slot) {
+                codes[slot] |= fact::FIRST;
+            }
         }
     }
 

@@ -74,16 +74,6 @@ impl Places {
         (part, (row - self.offsets[part]) as usize)
     }
 
-    /// The part of a slot, which is mostly that of the slot before.
-    #[inline]
-    pub(super) fn part_near(&self, slot: usize, part: usize) -> usize {
-        if (self.offsets[part]..self.offsets[part + 1]).contains(&self.rows[slot]) {
-            part
-        } else {
-            self.row(slot).0
-        }
-    }
-
     /// Row of a slot whose part is known.
     #[inline]
     pub(super) fn row_of(&self, part: usize, slot: usize) -> usize {
@@ -227,8 +217,8 @@ impl<'a> Builder<'a> {
                 slots: vec![NONE; rows],
                 rows: Vec::with_capacity(rows),
                 order: Vec::with_capacity(rows),
-                positions: Vec::with_capacity(rows),
-                first: Vec::with_capacity(rows + 1),
+                positions: Vec::new(),
+                first: Vec::new(),
                 reach: Vec::with_capacity(rows),
                 sessions: Vec::new(),
                 in_sessions: 0,
@@ -238,25 +228,42 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Number of positions so far.
+    fn count(&self) -> usize {
+        if self.split {
+            self.places.first.len()
+        } else {
+            self.places.rows.len()
+        }
+    }
+
     fn add(&mut self, part: usize, row: u32, order: u32, new_position: bool) {
         let places = &mut self.places;
         let (slot, row) = (places.rows.len() as u32, places.offsets[part] + row);
+        if !new_position && !self.split {
+            // Until now every slot was a position.
+            self.split = true;
+            places.positions = (0..slot).collect();
+            places.first = (0..slot).collect();
+        }
         places.slots[row as usize] = slot;
         places.rows.push(row);
         places.order.push(order);
-        if new_position {
-            places.first.push(slot);
+        if self.split {
+            if new_position {
+                places.first.push(slot);
+            }
+            places.positions.push(places.first.len() as u32 - 1);
         }
-        self.split |= !new_position;
-        places.positions.push(places.first.len() as u32 - 1);
     }
 
     /// Ends a session whose positions start at this one.
     fn close(&mut self, start: usize) {
-        let count = self.places.first.len() - start;
-        self.places
-            .sessions
-            .extend(self.places.first.get(start).copied());
+        let count = self.count() - start;
+        if count > 0 {
+            let slot = self.places.first.get(start).copied();
+            self.places.sessions.push(slot.unwrap_or(start as u32));
+        }
         let reach = (0..count).map(|at| {
             let (before, after) = (at.min(REACH), (count - 1 - at).min(REACH));
             (before | after << 4) as u8
@@ -278,7 +285,7 @@ impl<'a> Builder<'a> {
         for (part, talk) in talks.iter().enumerate() {
             let sequences = self.segments[part].column::<i64>(Section::Sequence);
             for (number, session) in talk.sessions.iter().enumerate() {
-                let start = self.places.first.len();
+                let start = self.count();
                 if let Some(key) = spread[part].get(number).copied().flatten() {
                     if let Some(held) = shared.remove(&key) {
                         self.add_spread(&talks, &held);
@@ -337,9 +344,6 @@ impl<'a> Builder<'a> {
         let places = &mut self.places;
         if self.split {
             places.first.push(places.rows.len() as u32);
-        } else {
-            places.positions = Vec::new();
-            places.first = Vec::new();
         }
     }
 }

@@ -15,6 +15,9 @@ pub(super) type Shape = [u32; 3];
 /// Words, soft, wide.
 pub(super) const SHAPES: [Shape; 3] = [[1, 1, 0], [4, 2, 1], [1, 1, 1]];
 
+/// Below this the length of a window is a number of 32 bits, whatever its shape.
+const LONG: u32 = 1 << 28;
+
 /// Of the windows of one shape.
 pub(super) struct Window {
     /// Length norm in its units, by slot.
@@ -32,10 +35,14 @@ impl Places {
                 own[slot] = segment.column::<u32>(Section::Lengths)[row];
             });
             let mut lengths = vec![0_u32; self.len()];
-            for (slot, length) in own.iter().enumerate().filter(|(_, length)| **length > 0) {
-                self.spread(slot, SHAPES[shape], |at, weight| {
-                    lengths[at] = lengths[at].saturating_add(weight * length);
-                });
+            if self.single() && own.iter().all(|length| *length < LONG) {
+                self.spread_all(&own, SHAPES[shape], &mut lengths);
+            } else {
+                for (slot, length) in own.iter().enumerate().filter(|(_, length)| **length > 0) {
+                    self.spread(slot, SHAPES[shape], |at, weight| {
+                        lengths[at] = lengths[at].saturating_add(weight * length);
+                    });
+                }
             }
             let total: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
             let mean = lexical::mean(total, self.len() as u64);
