@@ -23,6 +23,9 @@ MIXED = "mixed/"
 # Candidates by each of cosine with words, cosine, and the entity walk; and of a mixed store.
 CANDIDATES = 120
 CANDIDATES_MIXED = 240
+# Late interaction is learned where every candidate has it: of one which recall leaves out of its
+# pool it would be 0, and the fit would learn who is in the pool.
+LATE_POOL = 1_000
 # A term that weighs nothing is not computed.
 ALMOST_NOTHING = 1e-9
 # Chooses whence walks begin and whom late interaction looks at, before anything is fitted.
