@@ -39,6 +39,7 @@ def settings(form: Form, weights: Weights | None) -> dict[str, Any]:
     keys: dict[str, Any] = {
         f"m5.signals.{term.partition('.')[0]}.enabled": True for _, term in form.columns
     }
+    keys["m5.signals.late.pool"] = LATE_POOL
     for origin, group in zip(ORIGINS, grouped(ORIGINS), strict=True):
         given = BY_HAND if weights is None else weights[GROUPS[group]]
         own = {"cosine", "lexical", "entity_walk"}.union(t for g, t in form.columns if g == group)

@@ -18,7 +18,7 @@ from learning import (
     grouped,
     means,
 )
-from listing import ALMOST_NOTHING, BY_HAND, settings
+from listing import ALMOST_NOTHING, BY_HAND, LATE_POOL, settings
 from vestig.config.signals import SIGNALS, WEIGHTS
 
 pytest.importorskip("scipy", reason="make learn needs the extra `learn`")
@@ -119,6 +119,7 @@ def test_q03_terms_are_asked_of_the_core_by_origin() -> None:
     by_hand = settings(form, None)
     assert by_hand["m5.signals.weights.document.cosine"] == BY_HAND["cosine"]
     assert by_hand["m5.signals.weights.chat_agent.when"] == ALMOST_NOTHING
+    assert by_hand["m5.signals.late.pool"] == LATE_POOL
     given = settings(form, {group: WEIGHTS[group] for group in GROUPS})
     assert given["m5.signals.weights.chat_peer.bias"] == WEIGHTS["chat_peer"]["bias"]
     assert given["m5.signals.weights.note.title"] == WEIGHTS["note"]["title"]
