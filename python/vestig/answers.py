@@ -24,6 +24,7 @@ __all__ = [
     "RecallResult",
     "Receipt",
     "ReplayReport",
+    "RerankedScores",
     "SignalTrace",
     "Standing",
     "Step",
@@ -243,13 +244,21 @@ class QueryPieces(_Value, frozen=True, kw_only=True):
     scales: str
 
 
+class RerankedScores(_Value, frozen=True, kw_only=True):
+    """What a cross-encoder said, by memory id (Q-23), and which one it was."""
+
+    model: str
+    fingerprint: str
+    scores: dict[str, float]
+
+
 class Receipt(_Value, frozen=True, kw_only=True):
     """All that makes a recall repeatable (R-23). Holds the query, so it is the caller's to keep.
 
     `config`: values that differ from the built-in ones. `arguments`: every default resolved.
     `query_vector`: base64 of float32 values; `query_pieces`: the vectors of its word pieces, where
     they were compared; `vector_hash`: SHA-256 of all of them. `ids_hash`: SHA-256 over ids and
-    scores in order.
+    scores in order. `reranked`: what a cross-encoder said, which nobody is asked again.
     """
 
     version: int
@@ -266,6 +275,7 @@ class Receipt(_Value, frozen=True, kw_only=True):
     vector_hash: str | None
     analyser: str
     ids_hash: str
+    reranked: RerankedScores | None = None
 
 
 class ReplayReport(_Value, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -35,6 +35,8 @@ __all__ = [
     "PieceCounter",
     "Pieces",
     "ProjectionRow",
+    "Reranker",
+    "RerankerSettings",
     "ScanRequest",
     "TokenEmbedder",
     "WriteTransaction",
@@ -64,6 +66,35 @@ class CandidateIndex(Protocol):
 
     def packed(self) -> bytes:
         """All of it. Kept under a checksum, so that no other bytes are ever loaded."""
+        ...
+
+
+class RerankerSettings(Protocol):
+    """The `reranker` section (K-07)."""
+
+    @property
+    def provider(self) -> str | None: ...
+    @property
+    def model(self) -> str | None: ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """A query and a text to one number: how well the text answers it (Q-23)."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of its weights, or ""."""
+        ...
+
+    def score(self, query: str, texts: Sequence[str]) -> bytes:
+        """One float32 little-endian number for each text, finite and at least 0, the greater the
+        better: the largest of a call counts as 1. Ends by itself within a time of its own."""
         ...
 
 
@@ -356,8 +387,6 @@ class Ledger(Protocol):
         ...
 
 
-# How embedders are made: settings of the `embedding` section → embedder.
-EmbedderFactory = Callable[[Any], Embedder]
 # A hook (C-11).
 CommitHook = Callable[[Any], None]
 # Anything that yields progress as (done, total or None).

@@ -1,4 +1,5 @@
-"""From a provider's name to its embedder: built-in ones and entry points by one door (D-13).
+"""From a provider's name to its embedder or reranker: built-in ones and entry points by one door
+(D-13, Q-23).
 
 A package offers an embedder under the entry-point group `vestig.embedders`; the object it
 names is called with the `embedding` settings. `module:attribute` names one directly.
@@ -7,29 +8,38 @@ names is called with the `embedding` settings. `module:attribute` names one dire
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from vestig.embedders.checked import CheckedEmbedder, checked_embedder
 from vestig.embedders.settings import EmbeddingSettings
 from vestig.errors import ConfigError
 from vestig.hints import nearest
-from vestig.ports import CandidateIndex, Embedder, EmbedderFactory
+from vestig.ports import CandidateIndex, Embedder, Reranker, RerankerSettings
 
 __all__ = [
     "GROUP",
+    "RERANKERS",
     "SHIPPED",
+    "SHIPPED_RERANKERS",
     "build_index",
     "checked",
     "known_providers",
     "load_index",
     "make_embedder",
+    "make_reranker",
 ]
 
 GROUP: Final = "vestig.embedders"
 
+RERANKERS: Final = "vestig.rerankers"
+SHIPPED_RERANKERS: Final[Mapping[str, str]] = MappingProxyType(
+    {"onnx": "vestig.rerankers.onnx:OnnxReranker"}
+)
+
 _PORT: Final = ("model", "dimensions", "fingerprint", "embed", "truncated")
+_RERANKER_PORT: Final = ("model", "fingerprint", "score")
 
 # The entry points of this package, known without reading the metadata of every installed
 # package (which takes longer than opening a store). A test holds them equal to pyproject.toml.
@@ -63,18 +73,43 @@ def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Emb
         >>> make_embedder(EmbeddingSettings()).model
         'all-MiniLM-L6-v2-int8'
     """
-    factory = _factory(settings.provider)
+    factory = _factory(_EMBEDDERS, settings.provider)
     if one_shot and getattr(factory, "HAS_ONE_SHOT", False):
         inner = factory(settings, one_shot=True)  # type: ignore[call-arg]
     else:
         inner = factory(settings)
-    if not _fits(inner):
+    if not _fits(inner, _PORT):
         raise ConfigError(
             f'embedding.provider: expected "{settings.provider}" to make an embedder (model,'
             f" dimensions, fingerprint, embed, truncated), got {type(inner).__name__};"
             " correct the package that offers it"
         )
     return checked(inner, settings)
+
+
+def make_reranker(settings: RerankerSettings) -> Reranker | None:
+    """The reranker that `reranker.provider` names (Q-23); None for null. No model is read here.
+
+    A package offers one under the entry-point group `vestig.rerankers`; the object it names is
+    called with the `reranker` settings.
+
+    Raises:
+        ConfigError: unknown provider, or settings it cannot use.
+
+    Example:
+        >>> from vestig.config.schema import RerankerSettings
+        >>> print(make_reranker(RerankerSettings()))
+        None
+    """
+    if settings.provider is None:
+        return None
+    made: Reranker = _factory(_RERANKERS, settings.provider)(settings)
+    if not _fits(made, _RERANKER_PORT):
+        raise ConfigError(
+            f'reranker.provider: expected "{settings.provider}" to make a reranker (model,'
+            f" fingerprint, score), got {type(made).__name__}; correct the package that offers it"
+        )
+    return made
 
 
 def checked(embedder: Embedder, settings: EmbeddingSettings | None = None) -> Embedder:
@@ -124,33 +159,46 @@ def known_providers() -> list[str]:
         >>> set(SHIPPED) <= set(known_providers())
         True
     """
-    return sorted({*SHIPPED, *_installed()})
+    return sorted({*SHIPPED, *_installed(GROUP)})
 
 
-def _fits(inner: object) -> bool:
+def _fits(inner: object, port: Sequence[str]) -> bool:
     # isinstance(inner, Embedder) would read the properties, and so load a model
     own = getattr(inner, "__dict__", {})
-    return all(hasattr(type(inner), name) or name in own for name in _PORT)
+    return all(hasattr(type(inner), name) or name in own for name in port)
 
 
-def _factory(provider: str) -> EmbedderFactory:
-    if provider in SHIPPED:
-        return _attribute(SHIPPED[provider], provider)
+class _Kind(NamedTuple):
+    """What is offered under an entry-point group, and the key that names one of it."""
+
+    group: str
+    shipped: Mapping[str, str]
+    key: str
+    what: str
+
+
+_EMBEDDERS: Final = _Kind(GROUP, SHIPPED, "embedding.provider", "an embedder")
+_RERANKERS: Final = _Kind(RERANKERS, SHIPPED_RERANKERS, "reranker.provider", "a reranker")
+
+
+def _factory(kind: _Kind, provider: str) -> Callable[[Any], Any]:
+    if provider in kind.shipped:
+        return _attribute(kind, kind.shipped[provider], provider)
     if ":" in provider:
-        return _attribute(provider, provider)
-    installed = _installed()
+        return _attribute(kind, provider, provider)
+    installed = _installed(kind.group)
     if provider not in installed:
-        raise _unknown(provider, sorted({*SHIPPED, *installed}))
-    return _attribute(installed[provider], provider)
+        raise _unknown(kind, provider, sorted({*kind.shipped, *installed}))
+    return _attribute(kind, installed[provider], provider)
 
 
-def _installed() -> dict[str, str]:
+def _installed(group: str) -> dict[str, str]:
     from importlib.metadata import entry_points
 
-    return {point.name: point.value for point in entry_points(group=GROUP)}
+    return {point.name: point.value for point in entry_points(group=group)}
 
 
-def _attribute(target: str, provider: str) -> EmbedderFactory:
+def _attribute(kind: _Kind, target: str, provider: str) -> Callable[[Any], Any]:
     module_name, _, path = target.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
@@ -158,20 +206,20 @@ def _attribute(target: str, provider: str) -> EmbedderFactory:
             found = getattr(found, name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(
-            f'embedding.provider: expected "{provider}" to name an embedder, {target} could not'
+            f'{kind.key}: expected "{provider}" to name {kind.what}, {target} could not'
             f" be loaded: {type(error).__name__}; install the package that offers it"
         ) from error
     if not callable(found):
         raise ConfigError(
-            f'embedding.provider: expected "{provider}" to name something that makes an'
-            f" embedder, {target} is {type(found).__name__}"
+            f'{kind.key}: expected "{provider}" to name something that makes {kind.what},'
+            f" {target} is {type(found).__name__}"
         )
-    factory: EmbedderFactory = found
+    factory: Callable[[Any], Any] = found
     return factory
 
 
-def _unknown(provider: str, known: list[str]) -> ConfigError:
+def _unknown(kind: _Kind, provider: str, known: list[str]) -> ConfigError:
     return ConfigError(
-        f'embedding.provider: expected one of {", ".join(known)}, got "{provider}";'
+        f'{kind.key}: expected one of {", ".join(known)}, got "{provider}";'
         f' the nearest is "{nearest(provider, known)}"'
     )

@@ -1,8 +1,9 @@
 """Helpers for tests of agents and adapters: embedders without a model, a clock that stands.
 
 Nothing here needs a model, a network or another package. `EmbedderContract` is the suite that
-every embedder has to pass. The plain embedders give one vector for a text; those named `Token…`
-one for each word as well, for tests of late interaction (Q-05).
+every embedder has to pass, `RerankerContract` that of rerankers. The plain embedders give one
+vector for a text; those named `Token…` one for each word as well, for tests of late interaction
+(Q-05).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from vestig.embedders.contract import EmbedderContract
 from vestig.embedders.word_pieces import WordPieces
 from vestig.errors import ProviderError, ProviderTimeout
 from vestig.ports import Pieces
+from vestig.rerankers.contract import RerankerContract
 from vestig.times import from_us, parse_time
 
 __all__ = [
@@ -26,9 +28,11 @@ __all__ = [
     "FailingEmbedder",
     "FrozenClock",
     "HashingEmbedder",
+    "RerankerContract",
     "ScriptedEmbedder",
     "TokenHashingEmbedder",
     "TokenScriptedEmbedder",
+    "WordReranker",
     "hashing_embedder",
     "vector_at",
 ]
@@ -314,6 +318,37 @@ class FailingEmbedder:
     def truncated(self, text: str) -> bool:  # noqa: ARG002 - the port's signature
         """False."""
         return False
+
+
+class WordReranker:
+    """The share of a text's words that the query has, in a text that has some.
+
+    Args:
+        settings: names the model; None = "words".
+
+    Example:
+        >>> memoryview(WordReranker().score("Is Ada in Oslo?", ["Ada swims."])).cast("f")[0]
+        0.5
+    """
+
+    def __init__(self, settings: Any = None) -> None:
+        self._model = getattr(settings, "model", None) or "words"
+
+    @property
+    def model(self) -> str:
+        """Name."""
+        return self._model
+
+    @property
+    def fingerprint(self) -> str:
+        """None: there are no weights."""
+        return ""
+
+    def score(self, query: str, texts: Sequence[str]) -> bytes:
+        """One number from 0 to 1 for each text."""
+        asked = set(_WORD.findall(query.lower()))
+        found = [_WORD.findall(text.lower()) for text in texts]
+        return float32_bytes([sum(w in asked for w in own) / max(1, len(own)) for own in found])
 
 
 class FrozenClock:

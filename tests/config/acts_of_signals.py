@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
 from world import Act, World
 
 from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES
-from vestig.testing import TokenHashingEmbedder
+from vestig.embedders.checked import float32_bytes
+from vestig.testing import TokenHashingEmbedder, WordReranker
 
 __all__ = ["SIGNALLED"]
 
@@ -27,6 +29,8 @@ SILENT: Final = {
     "store.path": ":memory:",
     "hygiene.near_duplicate.enabled": False,
     "m5.signals.questions.enabled": True,
+    "m5.signals.rerank.enabled": True,
+    "reranker.provider": "vestig.testing:WordReranker",
     **{f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in SIGNALS},
 }
 
@@ -50,6 +54,20 @@ def seen(world: World, origin: str = "chat_peer") -> Any:
     return [(hit.content, round(hit.score, 9)) for hit in found]
 
 
+class LongestFirst(WordReranker):
+    """Sees in a text how long it is."""
+
+    def score(self, query: str, texts: Sequence[str]) -> bytes:
+        return float32_bytes([len(text) for text in texts])
+
+
+def who_read(world: World) -> Any:
+    """The model that a receipt names."""
+    store = world.open()
+    store.commit(SESSION[1][0], origin_type="chat_peer")
+    return store.recall(ASKED, receipt=True).receipt.reranked.model
+
+
 def parts(signal: str) -> list[str]:
     return [name for name in SIGNALS if name.partition(".")[0] == signal]
 
@@ -60,6 +78,9 @@ def weighing(names: list[str], weight: float = 1.5) -> dict[str, Any]:
 
 SIGNALLED: Final[dict[str, Act]] = {
     **{f"m5.signals.{name}.enabled": Act(False, seen, weighing(parts(name))) for name in SWITCHES},
+    "m5.signals.rerank.pool": Act(1, seen, weighing(["rerank", "lexical"])),
+    "reranker.provider": Act("acts_of_signals:LongestFirst", seen, weighing(["rerank"])),
+    "reranker.model": Act("another", who_read, weighing(["rerank"])),
     "m5.signals.late.pool": Act(1, seen, weighing([*parts("late"), "lexical"])),
     **{
         f"m5.signals.weights.{origin}.{name}": Act(1.5, partial(seen, origin=origin), SILENT)

@@ -8,19 +8,19 @@ from typing import Any
 
 import msgspec
 import pytest
-from chats import AGENT, CHAT, DOCUMENTS, PLAIN, QUESTION, told, weighed
 from recomputing import final, linear
 from scripted import Opener
 
 import vestig
+from chats import AGENT, CHAT, DOCUMENTS, PLAIN, QUESTION, told, weighed
 from vestig.answers import Receipt
 from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES, TOKEN_TERMS
 from vestig.surfaces import render
-from vestig.testing import FrozenClock, TokenHashingEmbedder
+from vestig.testing import FrozenClock, TokenHashingEmbedder, WordReranker
 
 EVERY = len(CHAT) + len(AGENT) + len(DOCUMENTS) + 1
 # Terms that are made from what others come to, or only for the best of it (Q-03).
-LATER = {"entity_walk", "pair", "title", "late", "reply"}
+LATER = {"entity_walk", "pair", "title", "late", "reply", "rerank"}
 
 
 NULL = {"raw": None, "normalised": None, "weight": None}
@@ -30,7 +30,7 @@ NULL = {"raw": None, "normalised": None, "weight": None}
 def store(opener: Opener, clock: FrozenClock) -> vestig.Vestig:
     """A store whose memories have vectors of word pieces, ranked by every signal."""
     config = {**PLAIN, **weighed(0.25, *SIGNALS)}
-    made = opener(embedder=TokenHashingEmbedder(64), config=config)
+    made = opener(embedder=TokenHashingEmbedder(64), reranker=WordReranker(), config=config)
     told(made, clock)
     return made
 

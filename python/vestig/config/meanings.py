@@ -56,6 +56,7 @@ _TERMS: Final[Mapping[str, tuple[str, str]]] = {
     "late.idf": ("tokens, rare ones more", "Q-20"),
     "late.window": ("tokens of it and its neighbours", "Q-20"),
     "late.window_idf": ("tokens of it and its neighbours, rare ones more", "Q-20"),
+    "rerank": ("what a cross-encoder says of query and text", "Q-23"),
 }
 # what a signal of several terms is
 _SIGNALS: Final[Mapping[str, tuple[str, str]]] = {
@@ -105,6 +106,11 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         "Name of the environment variable that holds the embedder's key.",
         ("C-06", "K-05"),
     ),
+    "reranker.provider": (
+        "Which cross-encoder reads the best memories, where m5.signals.rerank is on; null: none.",
+        ("Q-23",),
+    ),
+    "reranker.model": ("Model of the provider; for onnx, a folder.", ("Q-23",)),
     "hygiene.min_chars": ("Shortest text that is kept, in code points.", ("C-04",)),
     "hygiene.max_chars": ("Longest text that is kept, in code points.", ("C-04",)),
     "hygiene.normalize_whitespace": (
@@ -319,6 +325,10 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "m5.signals.late.pool": (
         "How many of the best memories by all other terms are compared token by token.",
         ("Q-20", "Q-03"),
+    ),
+    "m5.signals.rerank.pool": (
+        "How many of the best memories by all other terms a cross-encoder reads.",
+        ("Q-23", "Q-03"),
     ),
     **{
         f"m5.signals.weights.{origin}.bias": (

@@ -78,7 +78,8 @@ PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
         "m5.final.path_power": 1.0,
         "m5.final.tracerank_power": 0.5,
         **{f"m5.signals.{name}.enabled": getattr(_BUILT_IN, name).enabled for name in SWITCHES},
-        "m5.signals.late.pool": 128,
+        "m5.signals.late.pool": _BUILT_IN.late.pool,
+        "m5.signals.rerank.pool": _BUILT_IN.rerank.pool,
         **_weights(),
     },
     # plain cosine

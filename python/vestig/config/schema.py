@@ -70,6 +70,11 @@ class EmbeddingSettings(Section, frozen=True, kw_only=True):
     api_key_env: VariableName | None = None
 
 
+class RerankerSettings(Section, frozen=True, kw_only=True):
+    provider: Text | None = None
+    model: Text | None = None
+
+
 class NearDuplicateSettings(Section, frozen=True, kw_only=True):
     enabled: bool = True
     threshold: Share = 0.92
@@ -131,6 +136,7 @@ class Settings(Section, frozen=True, kw_only=True):
     namespace: NamespaceName = "default"
     time: TimeSettings = TimeSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
+    reranker: RerankerSettings = RerankerSettings()
     hygiene: HygieneSettings = HygieneSettings()
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()

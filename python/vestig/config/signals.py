@@ -161,6 +161,7 @@ class SignalWeights(Section, frozen=True, kw_only=True):
     pair: PairWeights = PairWeights()
     title: float = 0.0
     late: LateWeights = LateWeights()
+    rerank: float = 0.0
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,6 +207,10 @@ class LateSwitch(Section, frozen=True, kw_only=True):
     pool: Count = 128
 
 
+class RerankSwitch(ExtraSwitch, frozen=True, kw_only=True):
+    pool: Count = 20
+
+
 class SignalSettings(Section, frozen=True, kw_only=True):
     cosine: SignalSwitch = SignalSwitch()
     keyword: SignalSwitch = SignalSwitch()
@@ -229,6 +234,7 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     pair: SignalSwitch = SignalSwitch()
     title: SignalSwitch = SignalSwitch()
     late: LateSwitch = LateSwitch()
+    rerank: RerankSwitch = RerankSwitch()
     weights: OriginWeights = OriginWeights()
 
 

@@ -21,7 +21,7 @@ from vestig.errors import (
     ValidationError,
 )
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
-from vestig.ports import Clock, CommitHook, Embedder, LedgerView
+from vestig.ports import Clock, CommitHook, Embedder, LedgerView, Reranker
 from vestig.store import SqliteLedger
 from vestig.store.projection import ProjectionKeeper
 from vestig.times import format_us, to_us
@@ -57,11 +57,13 @@ class Context:
         hook: CommitHook | None,
         read_only: bool,
         mismatch: EmbeddingMismatchError | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self.config = config
         self.ledger = ledger
         self.keeper = keeper
         self.embedder = embedder
+        self.reranker = reranker
         self.clock = clock
         self.namespace = namespace
         self.directory = directory

@@ -312,7 +312,9 @@ class _Why:
         m5 = self.settings.m5
         keys = list(_SWITCHES)
         if m5.enabled and m5.final.base == "linear":
-            keys[:0] = [f"m5.signals.{name}.enabled" for name in weighing(m5.signals)]
+            missing = {"rerank"} if self.asking.context.reranker is None else set[str]()
+            names = [name for name in weighing(m5.signals) if name not in missing]
+            keys[:0] = [f"m5.signals.{name}.enabled" for name in names]
         for key in keys:
             if not m5.enabled and key not in ("m5.enabled", "m3.tracerank.enabled"):
                 continue

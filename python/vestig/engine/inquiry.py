@@ -16,6 +16,7 @@ from vestig.engine.context import Context
 from vestig.engine.filtering import resolved
 from vestig.engine.questioning import question_words
 from vestig.engine.ranking import Recipe, recipe
+from vestig.engine.reranking import Reranked, best, reranked
 from vestig.ids import id_bytes
 from vestig.language import temporal, words
 from vestig.language.asks import asks, is_yearless
@@ -44,6 +45,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     keywords: tuple[str, ...]
     windows: tuple[TemporalWindow, ...]
     name_vectors: dict[str, bytes]
+    # what a cross-encoder says, as far as it was asked
+    reranked: Reranked
 
 
 def planned(context: Context, config: Config, request: RecallRequest) -> RecallPlan:
@@ -70,8 +73,10 @@ def analysed(
     checked: RecallPlan,
     vector: bytes | None,
     pieces: Pieces | None,
+    said: Reranked | None = None,
 ) -> Asked:
-    """Keywords, windows and vectors of names of the query (R-03, C-09, T-05, G-27)."""
+    """Keywords, windows and vectors of names of the query (R-03, C-09, T-05, G-27); `said`: what a
+    cross-encoder said of memories, where nobody is to be asked."""
     settings = config.settings
     found = temporal.find_windows(
         checked.query, checked.moments.query_time_us, zone=settings.time.zone
@@ -99,6 +104,7 @@ def analysed(
         keywords=tuple(keywords),
         windows=tuple(windows),
         name_vectors=matching.name_vectors(context, checked.query, config),
+        reranked=Reranked() if said is None else said,
     )
 
 
@@ -187,6 +193,8 @@ class Asking:
             walk=walk,
             trace=chosen.trace,
         )
+        if chosen.counts_rerank:
+            request = self._reranked(request, chosen.rerank_pool)
         return self._scanner(self.view.seq, request)
 
     def _query(self, made: Recipe, let_through: dict[str, Any]) -> dict[str, Any]:
@@ -215,6 +223,20 @@ class Asking:
             "questions": self._questions(let_through) if made.counts_questions else None,
         }
 
+    def _reranked(self, request: ScanRequest, count: int) -> ScanRequest:
+        started = time.perf_counter()
+        checked = self.asked.plan
+        pool = best(self._scanner, self.view.seq, request, count)
+        found = reranked(
+            self.context, self.view, checked.namespace, checked.query, pool, self.asked.reranked
+        )
+        self._spend("rerank", started)
+        return msgspec.structs.replace(request, query={**request.query, "reranked": found})
+
+    def _spend(self, name: str, since: float) -> None:
+        spent = (time.perf_counter() - since) * 1e3
+        self.spent[name] = self.spent.get(name, 0.0) + spent
+
     def _questions(self, let_through: dict[str, Any]) -> Any:
         started = time.perf_counter()
         found = question_words(
@@ -224,8 +246,7 @@ class Asking:
             self.eligible(let_through),
             self.asked.plan.query,
         )
-        spent = (time.perf_counter() - started) * 1e3
-        self.spent["questions"] = self.spent.get("questions", 0.0) + spent
+        self._spend("questions", started)
         return found
 
     def eligible(self, chosen: dict[str, Any]) -> bytes:

@@ -13,10 +13,11 @@ from vestig import config as configuration
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
 from vestig.engine.context import Context, system_clock
+from vestig.engine.reranking import check_reranker
 from vestig.errors import EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
-from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger
-from vestig.registry import make_embedder
+from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger, Reranker
+from vestig.registry import make_embedder, make_reranker
 from vestig.store import JobRules, open_ledger
 from vestig.store.projection import ProjectionKeeper
 
@@ -100,6 +101,7 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
     on_commit: CommitHook | None = None
     read_only: Any = False
     embedder: Embedder | None = None
+    reranker: Reranker | None = None
     accept_ledger: Any = False
     change_embedder: Any = False
 
@@ -117,6 +119,9 @@ def check_request(request: OpenRequest) -> None:
     embedder = request.embedder
     if embedder is not None and not isinstance(embedder, Embedder):
         raise ValidationError("embedder", type(embedder).__name__, "an object of the Embedder port")
+    reranker = request.reranker
+    if reranker is not None and not isinstance(reranker, Reranker):
+        raise ValidationError("reranker", type(reranker).__name__, "an object of the Reranker port")
 
 
 def job_rules(enrichment: Any) -> JobRules:
@@ -138,6 +143,8 @@ def open_context(path: object, request: OpenRequest) -> Context:
     space = settings.namespace if space is None else check_namespace(space)
     directory = store_directory(path, loaded)
     embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
+    reranker = request.reranker or make_reranker(settings.reranker)
+    check_reranker(reranker, settings)
     ledger = open_ledger(
         directory,
         read_only=request.read_only,
@@ -166,6 +173,7 @@ def open_context(path: object, request: OpenRequest) -> Context:
         ledger=ledger,
         keeper=keeper,
         embedder=embedder,
+        reranker=reranker,
         clock=request.clock or system_clock,
         namespace=space,
         directory=directory,

@@ -37,6 +37,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     explained: Explained
     # terms that weigh something for an origin
     weighed: frozenset[str]
+    # how many a cross-encoder reads
+    rerank_pool: int
 
     @property
     def base(self) -> str:
@@ -62,6 +64,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
     def counts_questions(self) -> bool:
         """Whether words of the questions that memories answer count (Q-15)."""
         return self.base == "linear" and self.counts("questions")
+
+    @property
+    def counts_rerank(self) -> bool:
+        """Whether a cross-encoder reads the best (Q-23)."""
+        return self.base == "linear" and self.counts("rerank")
 
     @property
     def has_confidence(self) -> bool:
@@ -178,6 +185,7 @@ def recipe_of(settings: Any) -> Recipe:
             include_scores=shown.include_scores,
         ),
         weighed=frozenset().union(*ranking["weights"]),
+        rerank_pool=m5.signals.rerank.pool,
     )
 
 

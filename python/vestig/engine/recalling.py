@@ -18,6 +18,7 @@ from vestig.engine.embedding import check_identity, query_vectors
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.engine.ranking import recipe
 from vestig.engine.reading import as_known, later_updates, replaced_as_known
+from vestig.engine.reranking import check_reranker
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.hints import check_names
 from vestig.ids import id_text
@@ -244,6 +245,8 @@ class _Recall:
             self.degraded.append(
                 Degradation(code="unembedded_skipped", detail=detail, count=skipped)
             )
+        if found.asking.asked.reranked.degraded is not None:
+            self.degraded.append(found.asking.asked.reranked.degraded)
         pending = sum(hit.memory.processing == "pending" for hit in hits)
         if pending:
             detail = "results have unfinished jobs; run `vestig housekeeping enrich`"
@@ -350,6 +353,7 @@ def recall(context: Context, query: Any, given: dict[str, Any]) -> RecallResult:
     if profile is not None and not isinstance(profile, str):
         raise ValidationError("profile", profile, "the name of a recall profile")
     config = context.effective(overrides, profile)
+    check_reranker(context.reranker, config.settings)
     checked = planned(context, config, RecallRequest(query=query, **given))
     if checked.min_confidence is not None and not recipe(context, config).has_confidence:
         raise ValidationError(

@@ -12,11 +12,12 @@ from typing import Any, Final, NoReturn
 import msgspec
 from msgspec import UNSET
 
-from vestig.answers import QueryPieces, RecallResult, Receipt, ReplayReport
+from vestig.answers import QueryPieces, RecallResult, Receipt, ReplayReport, RerankedScores
 from vestig.config import Config, built_in
 from vestig.engine.context import Context
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.engine.ranking import recipe_of
+from vestig.engine.reranking import Reranked
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_text
 from vestig.language import words
@@ -63,6 +64,16 @@ def receipt(context: Context, asked: Asked, result: RecallResult) -> Receipt:
         analyser=_analyser(asked.config),
         # the ranking is the same whether it is held back or not
         ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results or result.nearest_misses),
+        reranked=_reranked(context, asked),
+    )
+
+
+def _reranked(context: Context, asked: Asked) -> RerankedScores | None:
+    known, reranker = asked.reranked, context.reranker
+    if reranker is None or known.missing or not known.scores:
+        return None
+    return RerankedScores(
+        model=reranker.model, fingerprint=reranker.fingerprint, scores=dict(known.scores)
     )
 
 
@@ -236,7 +247,9 @@ def _asked(context: Context, wanted: Receipt) -> Asked:
     request = RecallRequest(
         query=wanted.query, query_vector=vector, seed=wanted.seed, **wanted.arguments
     )
-    return analysed(context, config, planned(context, config, request), vector, pieces)
+    scores = None if wanted.reranked is None else wanted.reranked.scores
+    said = Reranked(scores, asks=False)
+    return analysed(context, config, planned(context, config, request), vector, pieces, said)
 
 
 def _vectors(wanted: Receipt) -> tuple[bytes | None, Pieces | None]:

@@ -15,7 +15,7 @@ from vestig.engine.graph_methods import GraphMethods
 from vestig.engine.opening import OpenRequest, open_context
 from vestig.engine.recall_methods import RecallMethods
 from vestig.fields import CommitFields, ForgetFilter, Time, UpdateFields, Words
-from vestig.ports import Clock, CommitHook, Embedder, Progress
+from vestig.ports import Clock, CommitHook, Embedder, Progress, Reranker
 from vestig.recall.filters import moments
 from vestig.results import (
     DoctorReport,
@@ -41,6 +41,7 @@ def open_store(
     on_commit: CommitHook | None = None,
     read_only: bool = False,
     embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
     accept_ledger: bool = False,
     change_embedder: bool = False,
 ) -> Vestig:
@@ -55,7 +56,7 @@ def open_store(
         clock: a function giving the current time; for tests and replays.
         on_commit: called with every outcome (C-11).
         read_only: changes no file; writes raise `StoreLockedError`.
-        embedder: an embedder object instead of the configured one.
+        embedder, reranker: an object instead of the configured one.
         accept_ledger: takes a ledger as it stands that is older than its witness or its
             projection, which are made again from it (D-10). What is missing stays missing.
         change_embedder: opens a store whose vectors are of another model, for
@@ -80,6 +81,7 @@ def open_store(
         on_commit=on_commit,
         read_only=read_only,
         embedder=embedder,
+        reranker=reranker,
         accept_ledger=accept_ledger,
         change_embedder=change_embedder,
     )

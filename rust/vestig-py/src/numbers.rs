@@ -100,9 +100,8 @@ fn similar_within(
 ) -> PyResult<Vec<Vec<(usize, f64)>>> {
     let values = floats("vectors", vectors)?;
     if dimensions == 0 || !values.len().is_multiple_of(dimensions) {
-        let count = values.len();
-        let text =
-            format!("expected vectors of {dimensions} dimensions, got {count} values in all");
+        let n = values.len();
+        let text = format!("expected vectors of {dimensions} dimensions, got {n} values in all");
         return Err(PyValueError::new_err(text));
     }
     Ok(py.detach(|| dots::similar_within(&values, dimensions, threshold)))

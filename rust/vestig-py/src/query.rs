@@ -19,9 +19,8 @@ pub(crate) fn id_of(bytes: &[u8]) -> PyResult<Id> {
 pub(crate) fn ids_of(bytes: &[u8]) -> PyResult<Vec<Id>> {
     if !bytes.len().is_multiple_of(16) {
         let length = bytes.len();
-        return Err(PyValueError::new_err(format!(
-            "expected 16 bytes an id, got {length} bytes"
-        )));
+        let text = format!("expected 16 bytes an id, got {length} bytes");
+        return Err(PyValueError::new_err(text));
     }
     bytes.chunks_exact(16).map(id_of).collect()
 }

@@ -56,7 +56,7 @@ impl Query {
     #[new]
     #[pyo3(signature = (*, vector, text, keywords=Vec::new(), windows=Vec::new(),
         entities=Vec::new(), seed=0, said=None, dates=Vec::new(), asks=0, pieces=None,
-        questions=None))]
+        questions=None, reranked=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         vector: Option<&Bound<'_, PyAny>>,
@@ -70,6 +70,7 @@ impl Query {
         asks: u8,
         pieces: Option<PieceBytes<'_>>,
         questions: Option<FieldLists<'_>>,
+        reranked: Option<Vec<Scored<'_>>>,
     ) -> PyResult<Self> {
         let reversed = |start: Option<i64>, end| start.zip(end).is_some_and(|(s, e)| s > e);
         let dates_reversed = dates.iter().any(|date| reversed(date.0, date.1));
@@ -88,6 +89,7 @@ impl Query {
             asks,
             pieces: pieces.map(rows::pieces).transpose()?,
             questions: questions.map(field_words).transpose()?,
+            reranked: reranked.as_deref().map(scores).transpose()?,
         }))
     }
 }
@@ -147,7 +149,7 @@ fn base_of(base: &str) -> PyResult<Base> {
         "linear" => Ok(Base::Linear),
         "cosine" => Ok(Base::Cosine),
         _ => refuse(format!(
-            "expected base semantic, blend, linear or cosine, got {base}"
+            "expected semantic, blend, linear or cosine, got {base}"
         )),
     }
 }

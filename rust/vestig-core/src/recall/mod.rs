@@ -122,6 +122,7 @@ pub fn recall(
         }
         fill_graph(&mut sheet, &mut scorer, &mut net, query, &words);
         late::fill(&mut sheet, &mut scorer, query, scan.eligible);
+        fill_rerank(&mut sheet, &mut scorer, &net, query);
     }
     let asked = sheet.fields.iter().any(|field| !field.special.is_empty());
     let best = candidates(
@@ -198,6 +199,21 @@ fn fill_graph(
     for (term, most) in found {
         maxima[term] = Some(most);
     }
+}
+
+/// what a cross-encoder says of the best; without it the term is unavailable.
+fn fill_rerank(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, net: &Net<'_>, query: &Query) {
+    let weighs = scorer.weighs(term::RERANK);
+    let Some(said) = query.reranked.as_ref().filter(|_| weighs) else {
+        return;
+    };
+    let found = said.iter().filter_map(|(id, score)| {
+        let node = net.locate(id).filter(|node| net.is_eligible(*node))?;
+        Some((node, *score))
+    });
+    let place = term::OF_FEW.len() - 1;
+    let most = terms::scatter(&mut sheet.fields, place, found.collect());
+    scorer.maxima[term::RERANK] = Some(most);
 }
 
 /// The terms that are known before the cosine decides, and the normalisers.

@@ -1,7 +1,7 @@
 //! The terms of L by their place in its sum (Q-03, K-07).
 
 /// Number of terms.
-pub const TERMS: usize = 45;
+pub const TERMS: usize = 46;
 
 /// The terms of L in the order of their sum, parts of a signal behind dots.
 pub const SIGNALS: [&str; TERMS] = [
@@ -50,6 +50,7 @@ pub const SIGNALS: [&str; TERMS] = [
     "late.idf",
     "late.window",
     "late.window_idf",
+    "rerank",
 ];
 
 pub(super) const COSINE: usize = 0;
@@ -89,12 +90,13 @@ pub(super) const PAIR_GAIN: usize = 39;
 pub(super) const TITLE: usize = 40;
 /// The first of [`LATE`].
 pub(super) const LATE_MEAN: usize = 41;
+pub(super) const RERANK: usize = 45;
 
 /// Distances of the parts of `neighbours`.
 pub(super) const OFFSETS: [isize; 5] = [-2, -1, 1, 2, 3];
 
 /// Terms that few rows have a value of.
-pub(super) const OF_FEW: [usize; 10] = [
+pub(super) const OF_FEW: [usize; 11] = [
     ENTITY,
     REPLY_LATE,
     ENTITY_WALK,
@@ -105,6 +107,7 @@ pub(super) const OF_FEW: [usize; 10] = [
     LATE_MEAN + 1,
     LATE_MEAN + 2,
     LATE_MEAN + 3,
+    RERANK,
 ];
 
 /// Kinds of questions, bits of `Query::asks`.
@@ -139,6 +142,7 @@ mod tests {
             (ENTITY_WALK, "entity_walk"),
             (TITLE, "title"),
             (LATE_MEAN + 3, "late.window_idf"),
+            (RERANK, "rerank"),
         ] {
             assert_eq!(SIGNALS[at], name);
         }

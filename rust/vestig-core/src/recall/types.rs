@@ -358,6 +358,8 @@ pub struct Query {
     pub pieces: Option<OwnedPieces>,
     /// Words of the questions that memories answer; None = no such term.
     pub questions: Option<Arc<FieldWords>>,
+    /// What a cross-encoder says of the best memories; None = no such term.
+    pub reranked: Option<Vec<(Id, f64)>>,
 }
 
 /// How the scan is done; never changes a bit of the result.

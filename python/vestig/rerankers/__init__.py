@@ -1,0 +1,1 @@
+"""What scores a query and a text together, one vendor per file (Q-23)."""

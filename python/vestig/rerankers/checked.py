@@ -1,0 +1,49 @@
+"""What every reranker is held to: one finite number of at least 0 for each text (Q-23)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from vestig.errors import ProviderError
+from vestig.ports import Reranker
+
+__all__ = ["checked_scores"]
+
+_FLOAT32_BYTES = 4
+
+
+def checked_scores(reranker: Reranker, query: str, texts: Sequence[str]) -> list[float]:
+    """The scores of texts, in their order; [] for [].
+
+    Raises:
+        ProviderError: the reranker failed, whatever it raised, or its answer is not one finite
+            float32 number of at least 0 for each text.
+
+    Example:
+        >>> from vestig.testing import WordReranker
+        >>> checked_scores(WordReranker(), "Who is in Oslo?", ["Ada is in Oslo.", "Bob swims."])
+        [0.75, 0.0]
+    """
+    if not texts:
+        return []
+    name = reranker.model
+    try:
+        packed = reranker.score(query, list(texts))
+    except ProviderError:
+        raise
+    except Exception as error:  # a package's code: whatever it raises, there is a ranking without
+        raise ProviderError(f'reranker "{name}": it raised {type(error).__name__}') from error
+    if not isinstance(packed, bytes) or len(packed) != _FLOAT32_BYTES * len(texts):
+        length = len(packed) if isinstance(packed, bytes) else type(packed).__name__
+        raise ProviderError(
+            f'reranker "{name}": expected {_FLOAT32_BYTES} bytes for each of {len(texts)} texts,'
+            f" got {length}; check the package that offers it"
+        )
+    scores = list(memoryview(packed).cast("f"))
+    if not all(math.isfinite(score) and score >= 0 for score in scores):
+        raise ProviderError(
+            f'reranker "{name}": expected finite numbers of at least 0 (such as the logistic of'
+            " what a model gives), got others; check the package that offers it"
+        )
+    return scores
