@@ -118,7 +118,7 @@ def test_unknown_provider_names_the_known_and_the_nearest() -> None:
 
 def test_entry_point_of_another_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        registry, "_installed", lambda: {"theirs": "vestig.testing:hashing_embedder"}
+        registry, "_installed", lambda _group: {"theirs": "vestig.testing:hashing_embedder"}
     )
     assert make_embedder(EmbeddingSettings(provider="theirs", dimension=8)).dimensions == 8
     assert "theirs" in known_providers()
@@ -133,7 +133,7 @@ def test_a_reference_that_leads_nowhere(target: str) -> None:
 
 
 def test_something_that_is_no_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_installed", lambda: {"list": "builtins:list"})
+    monkeypatch.setattr(registry, "_installed", lambda _group: {"list": "builtins:list"})
 
     def named(_: Any) -> list[int]:
         return []
