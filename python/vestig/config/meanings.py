@@ -323,7 +323,8 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         for name in SWITCHES
     },
     "m5.signals.late.pool": (
-        "How many of the best memories by all other terms are compared token by token.",
+        "How many of the best memories by all other terms, of origins that weigh late terms, are"
+        " compared token by token.",
         ("Q-20", "Q-03"),
     ),
     "m5.signals.rerank.pool": (
