@@ -8,15 +8,18 @@ import hashlib
 import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from generator import FIRST, chance_fields, embedded_text
+import vestig
+from conftest import NO_PASSES
+from generator import FIRST, batches, chance_fields, embedded_text, vectors
 from vestig.embedders.word_pieces import WordPieces
 from vestig.ports import Pieces
-from vestig.testing import ScriptedEmbedder
+from vestig.testing import FrozenClock, ScriptedEmbedder
 
 PIECES_OF_MEMORY = 40
 PIECES_OF_QUERY = 13
@@ -152,3 +155,17 @@ class ChatEmbedder(ScriptedEmbedder):
         if text not in self._tokens:
             self._tokens[text] = self._query.of(text)
         return self._tokens[text]
+
+
+def fill(path: Path, size: int, asked: Sequence[str]) -> ChatEmbedder:
+    """A store of so many turns, committed by batches without the checks of pairs; its embedder,
+    which knows the questions and, of the turns, their vectors no more."""
+    items = turns(size)
+    embedder = ChatEmbedder(asked)
+    embedder.script(items, vectors(size))
+    with vestig.open(path, embedder=embedder, config=NO_PASSES, clock=FrozenClock()) as store:
+        for batch in batches(items):
+            store.commit_many(batch)
+        assert store.count() == size
+    embedder.vectors.clear()
+    return embedder

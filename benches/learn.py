@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
@@ -44,7 +45,7 @@ from learning import (
     cross_fitted,
     means,
 )
-from listing import Listing, Weights, named_once, question_count
+from listing import MIXED, Listing, Weights, named_once, question_count
 from vestig.config.signals import SIGNALS, WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
@@ -115,11 +116,29 @@ def shown(gain: Any) -> str:
     return "\n".join(lines)
 
 
+def counted(given: Sequence[str], names: set[str], *, mixed: bool) -> dict[str, float]:
+    """`NAME=TIMES` of the sets that are asked.
+
+    Raises:
+        SystemExit: another name, or no number of at least 0.
+    """
+    known = names | {MIXED + name for name in names if mixed}
+    found = {}
+    for one in given:
+        name, _, times = one.partition("=")
+        if name not in known or not re.fullmatch(r"\d*\.?\d+", times):
+            raise SystemExit(
+                f"--count: expected NAME=TIMES with one of {', '.join(sorted(known))}, got {one!r}"
+            )
+        found[name] = float(times)
+    return found
+
+
 def learned(
     benchmarks: Sequence[Benchmark], vectors: RememberingEmbedder, given: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """The report; once more with the gains."""
-    counts = {name: float(times) for name, _, times in (one.partition("=") for one in given.count)}
+    counts = counted(given.count, {one.name for one in benchmarks}, mixed=given.mixed)
     form = form_of(given.on, given.off)
     listing = Listing(benchmarks, vectors, mixed=given.mixed)
     weights: Weights | None = None

@@ -20,9 +20,7 @@ from typing import Any
 import numpy as np
 
 import vestig
-from chats import ChatEmbedder, queries, turns
-from conftest import NO_PASSES
-from generator import batches, vectors
+from chats import fill, queries
 from vestig.config.signals import SignalSettings, weighing
 from vestig.testing import FrozenClock
 
@@ -40,12 +38,8 @@ OF_FEATURES = ("when", "form", "answer_type", "first_person", "reply")
 
 def filled(path: Path, size: int) -> Any:
     """The store, opened again so that it lies in segments, and its questions."""
-    asked, items = queries(QUESTIONS), turns(size)
-    embedder = ChatEmbedder(asked)
-    embedder.script(items, vectors(size))
-    with vestig.open(path, embedder=embedder, config=NO_PASSES, clock=FrozenClock()) as store:
-        for batch in batches(items):
-            store.commit_many(batch)
+    asked = queries(QUESTIONS)
+    embedder = fill(path, size, asked)
     return vestig.open(path, embedder=embedder, clock=FrozenClock()), asked
 
 

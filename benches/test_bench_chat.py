@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 
 import vestig
-from chats import PIECES_OF_MEMORY, ChatEmbedder, queries, turns
+from chats import PIECES_OF_MEMORY, ChatEmbedder, fill, queries, turns
 from conftest import (
-    NO_PASSES,
     QUESTIONS,
     SIZES,
     YARDSTICK_MS,
@@ -29,7 +28,6 @@ from conftest import (
     report,
     slowness,
 )
-from generator import batches, vectors
 from vestig.testing import FrozenClock
 from yardstick import yardstick_ms
 
@@ -73,14 +71,8 @@ def chats(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def _filled(path: Path, size: int) -> Chats:
-    asked, items = queries(QUESTIONS), turns(size)
-    embedder = ChatEmbedder(asked)
-    embedder.script(items, vectors(size))
-    with vestig.open(path, embedder=embedder, config=NO_PASSES, clock=FrozenClock()) as store:
-        for batch in batches(items):
-            store.commit_many(batch)
-        assert store.count() == size
-    embedder.vectors.clear()
+    asked = queries(QUESTIONS)
+    embedder = fill(path, size, asked)
     with vestig.open(path, embedder=embedder, read_only=True) as store:
         told = store.stats()
     sections = {name: n for name, n in told["projection"]["bytes"].items() if name != "tail"}

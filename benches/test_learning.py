@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learn import form_of, gains, signals
+from learn import counted, form_of, gains, signals
 from learning import (
     FOLDS,
     GROUPS,
@@ -136,3 +136,10 @@ def test_the_best_candidates_of_a_list_hold_the_relevant_one() -> None:
     assert best.relevant_rows.sum() == 1
     assert 3 <= len(best.units) <= 4
     assert len(best.design) == len(best.units)
+
+
+def test_counts_name_sets_that_are_asked() -> None:
+    assert counted(["a=2", "mixed/a=.25"], {"a"}, mixed=True) == {"a": 2.0, "mixed/a": 0.25}
+    for wrong in ("b=1", "a", "a=-1", "a=many", "mixed/a=1"):
+        with pytest.raises(SystemExit, match="NAME=TIMES"):
+            counted([wrong], {"a"}, mixed=False)
