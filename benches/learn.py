@@ -48,6 +48,7 @@ from learning import (
 from listing import MIXED, Listing, Weights, named_once, question_count
 from vestig.config.signals import SIGNALS, WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.resampling import differences
 from vestig.evaluation.vectors import RememberingEmbedder, remembering
@@ -131,6 +132,8 @@ def counted(given: Sequence[str], names: set[str], *, mixed: bool) -> dict[str, 
                 f"--count: expected NAME=TIMES with one of {', '.join(sorted(known))}, got {one!r}"
             )
         found[name] = float(times)
+    if not any(found.get(name, 1.0) for name in known):
+        raise SystemExit("--count: expected a set that counts, all of them are 0")
     return found
 
 
@@ -181,6 +184,10 @@ def _arguments() -> argparse.Namespace:
     given = parser.parse_args()
     if not given.folders and not given.shipped:
         parser.error("expected folders of labelled questions, or --shipped")
+    if given.every < 1:
+        parser.error(f"--every: expected at least 1, got {given.every}")
+    if given.out is not None and not given.out.parent.is_dir():
+        parser.error(f"--out: expected a file in a folder that is there, got {given.out}")
     known = {f"{group}.{term}" for group in GROUPS for term in SIGNALS}
     if wrong := sorted({*given.on, *given.off} - known):
         parser.error(f"expected one of {', '.join(GROUPS)} with a term, got {wrong[0]!r}")
@@ -190,7 +197,10 @@ def _arguments() -> argparse.Namespace:
 def main() -> None:
     """Asks, fits and prints."""
     given = _arguments()
-    benchmarks = [read_benchmark(folder) for folder in given.folders]
+    try:
+        benchmarks = [read_benchmark(folder) for folder in given.folders]
+    except ValidationError as error:
+        raise SystemExit(str(error)) from error
     if given.shipped:
         with resources.as_file(resources.files("vestig").joinpath("data/benchmark")) as folder:
             benchmarks.append(read_benchmark(folder))

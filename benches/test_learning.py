@@ -143,3 +143,5 @@ def test_counts_name_sets_that_are_asked() -> None:
     for wrong in ("b=1", "a", "a=-1", "a=many", "mixed/a=1"):
         with pytest.raises(SystemExit, match="NAME=TIMES"):
             counted([wrong], {"a"}, mixed=False)
+    with pytest.raises(SystemExit, match="all of them are 0"):
+        counted(["a=0"], {"a"}, mixed=False)

@@ -280,3 +280,21 @@ def test_l_10_no_order_of_exports_and_forgettings_brings_anything_back(seed: int
     finally:
         for store in stores:
             store.close()
+
+
+def test_l_10_an_entity_that_was_purged_here_does_not_come_back_alone() -> None:
+    """What mentions it is held already, so that the import brings nobody who supports it."""
+    with _open(":memory:") as store:
+        commit(store, SECRET)
+        before = _names(store)
+        raw = _exported(store)
+        entities = [one.entity.id for one in store.entities()]
+        for id in entities:
+            store.expire_entity(id)
+        store.purge_entities(entities)
+        assert before
+        assert not _names(store)
+        report = _take(store, raw, merge=True)
+        assert report.imported == 0
+        assert not _names(store)
+        assert store.gc(dry_run=True).entities_removed == 0

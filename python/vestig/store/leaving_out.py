@@ -92,6 +92,11 @@ class Forgotten:
         gone = [name for name in _POINTERS if getattr(record, name) in self._memories]
         return msgspec.structs.replace(record, **dict.fromkeys(gone)) if gone else record
 
+    def leaves_suspects(self, rows: Mapping[str, int]) -> bool:
+        """Whether something that this import wrote may have nothing left that supports it: what
+        mentioned it was left out, or the store holds that already and purged the entity."""
+        return bool(self.left_out or not self._entities.isdisjoint(rows))
+
     def take_out(
         self, link: chain.Link, rows: Mapping[str, int], spaces: Iterable[str], seq: int
     ) -> Counter[str]:
@@ -125,7 +130,8 @@ class ForgottenRestoration(GraphRestoration):
         self._counts: Counter[str] = Counter()
         self._present = 0
         self._forgotten = Forgotten(self._conn)
-        self._held: dict[str, list[str]] = {}
+        # By namespace, each once.
+        self._held: dict[str, dict[str, None]] = {}
 
     def _tombstone(self, record: TombstoneRecord) -> bool:
         """Forgotten elsewhere: what this store holds stays, and the report names it."""
@@ -139,7 +145,7 @@ class ForgottenRestoration(GraphRestoration):
         if found and found[0][0] != space:
             raise taken(record.id)
         if found:
-            self._held.setdefault(space, []).append(record.id)
+            self._held.setdefault(space, {})[record.id] = None
             return False
         row, seq = self._new_row("memories"), self._seq(record.seq)
         told = columns_of(record, COLUMNS["tombstones"][5:])
@@ -151,9 +157,9 @@ class ForgottenRestoration(GraphRestoration):
     def _leave_out_unsupported(self) -> bool:
         """Names and sources that only left-out memories support are left out with them; whether
         there were any."""
-        if not self._forgotten.left_out:
-            return False
         fresh = {id: row for id, row in self._rows.items() if id not in self._settled}
+        if not self._forgotten.leaves_suspects(fresh):
+            return False
         seq = self._seq(self._txn.seq + 1)
         counts = self._forgotten.take_out(self._link(seq), fresh, self._spaces, seq)
         for table, count in counts.items():
