@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import vestig
 from chats import CHAT, PLAIN, QUESTION, told, weighed
 from vestig import engine
 from vestig.errors import ConflictError
+from vestig.ids import id_bytes
 from vestig.language.questions import answered
 from vestig.language.words import terms
 from vestig.testing import FrozenClock
@@ -152,3 +154,16 @@ def test_q15_without_a_single_question_it_is_nothing(opener: Opener) -> None:
     (hit,) = store.recall("which boats?")
     assert hit.reason.signals["questions"].raw == 0.0
     assert math.isfinite(hit.score)
+
+
+def test_q15_a_forgetting_leaves_no_words_behind(store: vestig.Vestig) -> None:
+    first = next(iter(store.recall(QUESTION, config=ON)))
+    held = store._context.question_words["default"]
+    assert held._ids
+    store.forget(first.id)
+    assert not held._ids
+    assert not held._postings
+    older: Any = SimpleNamespace(seq=0, memories=lambda *_: [first.memory])
+    ids, lengths, _ = held.given(older, "default", [id_bytes(first.id)], QUESTION)
+    assert (ids, len(lengths)) == (id_bytes(first.id), 1)
+    assert not held._ids, "of an older view nothing is kept"

@@ -211,3 +211,23 @@ def test_q23_a_query_without_words_has_nothing_to_read(opener: Opener, clock: Fr
     found = store.recall(QUESTION, scope="nowhere")
     assert len(found) == 0
     assert reranker.read == []
+
+
+def test_q23_a_failure_of_what_is_compared_later_does_not_deny_the_ranking(
+    opener: Opener, clock: FrozenClock
+) -> None:
+    class Once(Reading):
+        def score(self, query: str, texts: Sequence[str]) -> bytes:
+            if self.read:
+                raise RuntimeError("busy")
+            return super().score(query, texts)
+
+    store = filled(opener, clock, Once())
+    keys = {**ON, "m5.signals.rerank.pool": 2}
+    last = list(store.recall(QUESTION, limit=EVERY, config=FIRST))[-1].id
+    found = store.recall(QUESTION, limit=1, config=keys, expect=last, receipt=True)
+    assert None not in raw(found).values()
+    assert found.receipt.reranked is not None
+    assert store.replay_receipt(found.receipt).equal
+    assert [entry.detail for entry in found.degraded if "ranked without" in entry.detail] == []
+    assert [entry.code for entry in found.degraded] == ["partial_backend"]

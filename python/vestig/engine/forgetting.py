@@ -68,6 +68,8 @@ def forget(
                 seq += 1
         proof = erasing.Proof()
         if memories and not dry_run:
+            for words in context.question_words.values():
+                words.drop(seq)
             finish(context, degraded)
             proof = prove(context)
         return ForgetReport(

@@ -29,17 +29,27 @@ class QuestionWords:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._seq = -1
         self._clear()
 
     def _clear(self) -> None:
-        self._seq = -1
         self._ids: dict[bytes, None] = {}
         self._lengths: list[int] = []
         self._postings: dict[str, tuple[list[int], list[int]]] = {}
 
+    def drop(self, seq: int) -> None:
+        """Nothing that was known before this seq is kept, nor taken in again from an older view."""
+        with self._lock:
+            self._clear()
+            self._seq = max(self._seq, seq)
+
     def given(self, view: LedgerView, namespace: str, eligible: list[bytes], said: str) -> _Given:
         """What a query of the core takes: where its own words stand. Words of memories that were
-        forgotten since the last time go, with all others."""
+        forgotten since the last time go, with all others; of an older view nothing is kept."""
+        with self._lock:
+            older = view.seq < self._seq
+        if older:
+            return QuestionWords().given(view, namespace, eligible, said)
         with self._lock:
             if self._ids and view.removed_after(self._seq):
                 self._clear()

@@ -70,7 +70,7 @@ def receipt(context: Context, asked: Asked, result: RecallResult) -> Receipt:
 
 def _reranked(context: Context, asked: Asked) -> RerankedScores | None:
     known, reranker = asked.reranked, context.reranker
-    if reranker is None or known.missing or not known.scores:
+    if reranker is None or not known.scores:
         return None
     return RerankedScores(
         model=reranker.model, fingerprint=reranker.fingerprint, scores=dict(known.scores)

@@ -36,7 +36,9 @@ class Reranked:
     def fails(self, error: ProviderError) -> None:
         """Nothing is asked any more in this call."""
         self.missing = True
-        detail = f"{error}: ranked without it"
+        # the ranking is the first that asks; what it was given stays its own
+        without = "what else was compared went" if self.scores else "ranked"
+        detail = f"{error}: {without} without it"
         self.degraded = Degradation(code="partial_backend", detail=detail)
 
 
