@@ -23,6 +23,27 @@ from vestig.recall.filters import RecallRequest
 PAGE = 1_000
 
 
+def unit_of(conversation: str | None, unit: str) -> str:
+    """A unit among those of all conversations: their own ids repeat."""
+    return f"{conversation}\t{unit}"
+
+
+def check_named_once(benchmarks: Sequence[Benchmark]) -> None:
+    """Conversations need names of their own where one store holds all of them.
+
+    Raises:
+        SystemExit: a set has names of one before it.
+    """
+    names = set[str | None]()
+    for one in benchmarks:
+        if not names.isdisjoint(one.units):
+            raise SystemExit(
+                f"{one.name}: expected conversations of names of their own, since ids of units"
+                " repeat between folders; it has names of a folder before it"
+            )
+        names.update(one.units)
+
+
 class AskedStore:
     """Benchmarks in one store in memory, each conversation a scope.
 
@@ -70,6 +91,14 @@ class AskedStore:
         for rows in found.values():
             rows.sort(key=lambda memory: (memory.seq, memory.id))
         return found
+
+    def units(self, id: str) -> tuple[str, ...]:
+        """What a memory holds, as `unit` names it."""
+        return tuple(
+            unit_of(held.scope_of[id], unit)
+            for held in self.held.values()
+            for unit in held.units_of.get(id, ())
+        )
 
     def config(self, settings: Mapping[str, Any]) -> Config:
         """The store's configuration with other values."""

@@ -32,6 +32,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from asked import check_named_once
 from learning import (
     FOLDS,
     GROUPS,
@@ -45,7 +46,7 @@ from learning import (
     cross_fitted,
     means,
 )
-from listing import MIXED, Listing, Weights, named_once, question_count
+from listing import MIXED, Listing, Weights, question_count
 from vestig.config.signals import SIGNALS, WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
@@ -205,11 +206,8 @@ def main() -> None:
         with resources.as_file(resources.files("vestig").joinpath("data/benchmark")) as folder:
             benchmarks.append(read_benchmark(folder))
     benchmarks = [without_categories(one, given.leave_out) for one in benchmarks]
-    if given.mixed and not named_once(benchmarks):
-        raise SystemExit(
-            "--mixed: expected conversations of names of their own, since ids of units repeat"
-            " between folders; two folders share a name"
-        )
+    if given.mixed:
+        check_named_once(benchmarks)
     for told in learned(benchmarks, remembering(BuiltinEmbedder(), given.cache), given):
         text = json.dumps(told, indent=1) + "\n"
         if given.out is not None:

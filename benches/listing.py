@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from asked import AskedStore, by_id
-from learning import FOLDS, GROUPS, PLACE, Form, Listed, Unit, Values, grouped
+from asked import AskedStore, by_id, unit_of
+from learning import FOLDS, GROUPS, PLACE, Form, Listed, Values, grouped
 from vestig.config import Config
 from vestig.config.signals import ORIGINS
 from vestig.engine.asking import Holdings
@@ -104,13 +104,6 @@ class _Asked:
     def _held(self) -> Holdings:
         return self._store.held[self._benchmark.name]
 
-    def _units(self, id: str) -> tuple[Unit, ...]:
-        return tuple(
-            f"{held.scope_of[id]}\t{unit}"
-            for held in self._store.held.values()
-            for unit in held.units_of.get(id, ())
-        )
-
     @staticmethod
     def _terms(told: Mapping[str, Any], ids: Sequence[str]) -> Values:
         return np.array([[share or 0.0 for _, share in told[id].signals] for id in ids])
@@ -134,8 +127,8 @@ class _Asked:
             set=MIXED * self._mixed + self._benchmark.name,
             fold=fold,
             design=self._form.design(terms, grouped([self._origin[id] for id in ids])),
-            units=[self._units(id) for id in ids],
-            relevant=frozenset(f"{query.conversation}\t{unit}" for unit in wanted),
+            units=[self._store.units(id) for id in ids],
+            relevant=frozenset(unit_of(query.conversation, unit) for unit in wanted),
         )
 
 
@@ -145,12 +138,6 @@ def _best(terms: Values) -> NDArray[np.bool_]:
     for key in (cosine + lexical, cosine, terms[:, PLACE["entity_walk"]]):
         chosen[np.argsort(-key, kind="stable")[:CANDIDATES]] = True
     return chosen
-
-
-def named_once(benchmarks: Sequence[Benchmark]) -> bool:
-    """Whether conversations have names of their own: ids of units repeat between folders."""
-    names = [name for one in benchmarks for name in one.units]
-    return len(names) == len(set(names))
 
 
 def question_count(benchmarks: Sequence[Benchmark], every: int) -> dict[str, Any]:

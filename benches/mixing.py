@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from asked import AskedStore
+from asked import AskedStore, check_named_once, unit_of
+from learning import Unit
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, Query, read_benchmark, without_categories
@@ -27,7 +28,6 @@ CUT = 10
 ROWS = 4 * CUT
 # Questions of a set that take part, evenly spread.
 QUESTIONS_MAX = 300
-Unit = tuple[str | None, str]
 
 
 def alike(origin: str | None) -> list[str]:
@@ -61,39 +61,20 @@ def chosen(benchmark: Benchmark) -> Iterator[Query]:
     return iter(benchmark.queries[::step])
 
 
-class Mixed:
-    """All folders in one store."""
+def recalls(asked: AskedStore, benchmark: Benchmark, query: Query) -> tuple[float, float]:
+    """R@10 in the whole store, and in what is of the question's own origin."""
+    fields = asked.case(benchmark, query)
+    del fields["scope"]
+    own = alike(asked.held[benchmark.name].origin)
+    relevant = frozenset(unit_of(query.conversation, unit) for unit in query.relevant)
 
-    def __init__(self, asked: AskedStore) -> None:
-        self._asked = asked
-
-    def _units(self, row: Any) -> frozenset[Unit]:
-        id = id_text("mem", row.id)
-        return frozenset(
-            (held.scope_of[id], unit)
-            for held in self._asked.held.values()
-            for unit in held.units_of.get(id, ())
+    def recall(**only: Any) -> float:
+        scan = asked.scan(query.text, asked.config({}), limit=ROWS, **fields, **only)
+        return found(
+            [frozenset(asked.units(id_text("mem", row.id))) for row in scan.rows], relevant
         )
 
-    def recalls(self, benchmark: Benchmark, query: Query) -> tuple[float, float]:
-        """R@10 in the whole store, and in what is of the question's own origin."""
-        fields = self._asked.case(benchmark, query)
-        del fields["scope"]
-        own = alike(self._asked.held[benchmark.name].origin)
-        relevant = frozenset((query.conversation, unit) for unit in query.relevant)
-        whole, filtered = (
-            found(
-                [
-                    self._units(row)
-                    for row in self._asked.scan(
-                        query.text, self._asked.config({}), limit=ROWS, **fields, **only
-                    ).rows
-                ],
-                relevant,
-            )
-            for only in ({}, {"origin_types": own})
-        )
-        return whole, filtered
+    return recall(), recall(origin_types=own)
 
 
 def main() -> None:
@@ -103,19 +84,13 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="keeps vectors between runs")
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")
     given = parser.parse_args()
-    benchmarks: list[Benchmark] = []
-    for folder in given.folders:
-        benchmark = without_categories(read_benchmark(folder), given.leave_out)
-        if any(set(benchmark.units) & set(other.units) for other in benchmarks):
-            parser.error(
-                f"{folder}: expected conversations of names of their own, since ids of units repeat"
-                " between folders; it has names of a folder before it"
-            )
-        benchmarks.append(benchmark)
+    benchmarks = [
+        without_categories(read_benchmark(folder), given.leave_out) for folder in given.folders
+    ]
+    check_named_once(benchmarks)
     with AskedStore(benchmarks, remembering(BuiltinEmbedder(), given.cache)) as asked:
-        mixed = Mixed(asked)
         for benchmark in benchmarks:
-            both = [mixed.recalls(benchmark, query) for query in chosen(benchmark)]
+            both = [recalls(asked, benchmark, query) for query in chosen(benchmark)]
             whole, filtered = zip(*both, strict=True)
             print(f"{benchmark.name}: filtered {shown(filtered)}  mixed {shown(whole, filtered)}")
 

@@ -188,14 +188,19 @@ def test_q_20_word_pieces_of_many_rows_are_counted_by_segment(tmp_path: Path) ->
         check(scan, part, expected(part, query), np.arange(len(rows)))
 
 
-def test_q_03_only_the_best_without_it_have_values() -> None:
-    dice = random.Random(3)
-    world = make(dice, 50)
+def by_cosine(seed: int, count: int) -> tuple[World, _core.Projection, Tokens, list[int]]:
+    """Rows, where they lie, a query, and the places of the rows in the order of their cosines."""
+    dice = random.Random(seed)
+    world = make(dice, count)
     projection = laid_out(dice, world, None)
     query = tokens(dice, [1, 2, 3])
     plain = scanned(projection, query, {"cosine": 1.0, "bias": 0.1})
     place = {row.id: at for at, row in enumerate(world.rows)}
-    order = [place[row.id] for row in plain.rows]
+    return world, projection, query, [place[row.id] for row in plain.rows]
+
+
+def test_q_03_only_the_best_without_it_have_values() -> None:
+    world, projection, query, order = by_cosine(3, 50)
     for size in (0, 1, 7):
         scan = scanned(projection, query, ALL, late_pool=size)
         pool = np.array(order[:size], int)
@@ -204,13 +209,7 @@ def test_q_03_only_the_best_without_it_have_values() -> None:
 
 def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
     """What others have without it must not keep those out that wait for theirs."""
-    dice = random.Random(31)
-    world = make(dice, 60)
-    projection = laid_out(dice, world, None)
-    query = tokens(dice, [1, 2, 3])
-    plain = scanned(projection, query, {"cosine": 1.0, "bias": 0.1})
-    place = {row.id: at for at, row in enumerate(world.rows)}
-    order = [place[row.id] for row in plain.rows]
+    world, projection, query, order = by_cosine(31, 60)
     weighing = [at for at in order if world.rows[at].origin in (1, 2)]
     above = {"bias": 50.0, "cosine": 1.0, "late.mean": 0.0}
     for size in (1, 7, 1_000):
@@ -220,7 +219,8 @@ def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
             everything(),
             ranking(weights=[above, ALL, ALL, above], pool=10_000, limit=10_000, late_pool=size),
         )
-        assert {world.rows[place[row.id]].origin for row in scan.rows[:5]} <= {0, 3}
+        origins = {row.id: row.origin for row in world.rows}
+        assert {origins[row.id] for row in scan.rows[:5]} <= {0, 3}
         check(scan, world, expected(world, query), np.array(weighing[:size], int))
 
 
