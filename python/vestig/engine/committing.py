@@ -233,8 +233,8 @@ def _run(context: Context, items: list[Item]) -> None:
             _decide_and_write(context, group)
         except GroupEnds as end:
             waiting += [group[end.place :], group[: end.place]]
-    _count(context, [item.outcome for item in open_items
-                     if item.outcome is not None and not item.request.dry_run])  # fmt: skip
+    done = [item.outcome for item in open_items if not item.request.dry_run]
+    _count(context, [outcome for outcome in done if outcome is not None])
 
 
 def _decide_and_write(context: Context, group: list[Item]) -> None:

@@ -143,7 +143,9 @@ def open_context(path: object, request: OpenRequest) -> Context:
     space = settings.namespace if space is None else check_namespace(space)
     directory = store_directory(path, loaded)
     embedder = make_embedder(settings.embedding) if given is None else checked_embedder(given)
-    reranker = request.reranker or make_reranker(settings.reranker)
+    reranker = request.reranker
+    if reranker is None:
+        reranker = make_reranker(settings.reranker)
     check_reranker(reranker, settings)
     ledger = open_ledger(
         directory,
