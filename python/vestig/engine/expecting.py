@@ -281,7 +281,7 @@ class _Why:
     def passes(self, checked: RecallPlan) -> bool:
         """Whether the memory is eligible under a plan."""
         asking = self.asking
-        chosen = resolved(asking.view, asking.core, checked)
+        chosen = resolved(asking.view, asking.core, checked.filter)
         listed = chosen.get("ids")
         if listed is not None and self.raw not in split_ids(listed):
             return False

@@ -7,7 +7,7 @@ from typing import Any, Final
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.language.name_forms import norm_name
 from vestig.ports import LedgerView
-from vestig.recall.request import RecallPlan
+from vestig.recall.filters import FilterParts
 
 __all__ = ["entity_ids", "resolved"]
 
@@ -16,30 +16,30 @@ _IDS_MAX: Final = 1_000
 _WORDS_MAX: Final = 8
 
 
-def resolved(view: LedgerView, core: Any, plan: RecallPlan) -> dict[str, Any]:
+def resolved(view: LedgerView, core: Any, parts: FilterParts) -> dict[str, Any]:
     """Keyword arguments of `_core.Filter`, complete.
 
     Args:
         core: the projection at the view's seq; for a callback of the keeper's `run`.
     """
-    namespace, chosen = plan.namespace, dict(plan.filter)
+    namespace, chosen = parts.namespace, dict(parts.columns)
     wanted: set[str] | None = None
-    if plan.ids is not None:
-        wanted = {full for id in plan.ids for full in _known(view, namespace, id)}
-    if plan.metadata is not None:
-        matching = set(view.ids_with_metadata(namespace, plan.metadata))
+    if parts.ids is not None:
+        wanted = {full for id in parts.ids for full in _known(view, namespace, id)}
+    if parts.metadata is not None:
+        matching = set(view.ids_with_metadata(namespace, parts.metadata))
         wanted = matching if wanted is None else wanted & matching
     if wanted is not None:
         chosen["ids"] = _joined(wanted)
-    if plan.exclude_ids:
-        excluded = {full for id in plan.exclude_ids for full in _known(view, namespace, id)}
+    if parts.exclude_ids:
+        excluded = {full for id in parts.exclude_ids for full in _known(view, namespace, id)}
         chosen["exclude_ids"] = _joined(excluded)
-    if plan.entities is not None:
+    if parts.entities is not None:
         chosen["entities"] = entity_ids(
-            view, core, namespace, plan.entities, plan.moments.known_at_us
+            view, core, namespace, parts.entities, parts.moments.known_at_us
         )
-    if plan.moments.past:
-        ends = view.ends_before(namespace, plan.moments.known_at_us)
+    if parts.moments.past:
+        ends = view.ends_before(namespace, parts.moments.known_at_us)
         chosen["ends"] = [(id_bytes(id), end) for id, end in ends.items()]
     return chosen
 

@@ -185,7 +185,7 @@ class Asking:
             mode=own.mode,
             order=own.order,
         )
-        let_through = resolved(self.view, self.core, own)
+        let_through = resolved(self.view, self.core, own.filter)
         request = ScanRequest(
             query=self._query(chosen, let_through),
             filter=let_through,

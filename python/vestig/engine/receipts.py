@@ -134,7 +134,7 @@ def _arguments(asked: Asked, result: RecallResult) -> dict[str, Any]:
             given["valid_at"] = _time(at.as_of_given)
         given[known] = None
     for name in _TIMES[:4]:
-        window = checked.filter.get(f"{name}_us")
+        window = checked.filter.columns.get(f"{name}_us")
         given[name] = None if window is None else format_us(window)
     return {name: to_plain(value) for name, value in given.items() if value is not UNSET}
 

@@ -89,7 +89,7 @@ def _sessions(asking: Asking, found: Sequence[Memory]) -> Sessions:
     if not names:
         return Sessions({})
     plan, view = asking.asked.plan, asking.view
-    packed = asking.eligible({**resolved(view, asking.core, plan), "session_ids": names})
+    packed = asking.eligible({**resolved(view, asking.core, plan.filter), "session_ids": names})
     eligible = set(split_ids(packed))
     if len(eligible) <= _LOOKED_UP_MAX:
         ids = [id_text("mem", raw) for raw in eligible]
@@ -123,7 +123,7 @@ def _around(asking: Asking, sessions: Sessions, results: Sequence[Found]) -> dic
 
 def _similar_enough(asking: Asking, near: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Those that pass `min_similarity` too, which only a scan judges."""
-    if not near or asking.asked.plan.filter.get("min_similarity") is None:
+    if not near or asking.asked.plan.filter.columns.get("min_similarity") is None:
         return near
     exact = Asking(
         asking.context, asking.view, asking.core, asking.context.keeper.scan, asking.asked

@@ -13,6 +13,7 @@ from vestig.times import parse_time
 from vestig.types import Kind, OriginType, Role
 
 __all__ = [
+    "FilterParts",
     "Moments",
     "RecallRequest",
     "build_filter",
@@ -88,6 +89,19 @@ class Moments(msgspec.Struct, frozen=True, kw_only=True):
     known_at_given: int | None
     valid_at_given: int | None
     warnings: tuple[str, ...]
+
+
+class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked filter. `columns` are keyword arguments of `_core.Filter` (codes, µs), which the
+    core decides by itself; of the rest (`entities`: ids or names) only the ledger knows the ids."""
+
+    namespace: str
+    columns: dict[str, Any]
+    metadata: dict[str, Any] | None
+    ids: tuple[str, ...] | None
+    exclude_ids: tuple[str, ...]
+    entities: tuple[str, ...] | None
+    moments: Moments
 
 
 def count_argument(field: str, value: object, *, least: int = 1) -> int:

@@ -13,6 +13,7 @@ from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, check_namespace
 from vestig.recall.conversation import conversation_query, messages_query
 from vestig.recall.filters import (
+    FilterParts,
     Moments,
     RecallRequest,
     build_filter,
@@ -34,19 +35,14 @@ BUDGET_DEFAULT: Final = 1_000
 
 
 class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked request. `filter` holds keyword arguments of `_core.Filter` (codes, µs);
-    `entities` are ids or names. `request`: what was asked, for a second run of it."""
+    """A checked request. `request`: what was asked, for a second run of it."""
 
     request: RecallRequest
     query: str
     query_vector: bytes | None
     limit: int
     namespace: str
-    filter: dict[str, Any]
-    metadata: dict[str, Any] | None
-    ids: tuple[str, ...] | None
-    exclude_ids: tuple[str, ...]
-    entities: tuple[str, ...] | None
+    filter: FilterParts
     moments: Moments
     seed: Seed
     mode: str | None
@@ -213,11 +209,15 @@ def plan(
         else vector_argument("query_vector", vector, dimensions),
         limit=limit_default if request.limit is None else count_argument("limit", request.limit),
         namespace=namespace,
-        filter=build_filter(request, namespace, at),
-        metadata=request.metadata,
-        ids=request.ids,
-        exclude_ids=() if request.exclude_ids is None else request.exclude_ids,
-        entities=None if named is None else tuple(texts_argument("entities", named)),
+        filter=FilterParts(
+            namespace=namespace,
+            columns=build_filter(request, namespace, at),
+            metadata=request.metadata,
+            ids=request.ids,
+            exclude_ids=() if request.exclude_ids is None else request.exclude_ids,
+            entities=None if named is None else tuple(texts_argument("entities", named)),
+            moments=at,
+        ),
         moments=at,
         seed=seed_argument(request.seed),
         mode=_choice("mode", request.mode, MODES),
