@@ -13,15 +13,14 @@ from vestig import config as configuration
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
 from vestig.engine.context import Context, system_clock
-from vestig.engine.reranking import check_reranker
-from vestig.errors import EmbeddingMismatchError, ValidationError
+from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
 from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger, Reranker
 from vestig.registry import make_embedder, make_reranker
 from vestig.store import JobRules, open_ledger
 from vestig.store.projection import ProjectionKeeper
 
-__all__ = ["OpenRequest", "identity_of", "keeper_for", "open_context"]
+__all__ = ["OpenRequest", "check_reranker", "identity_of", "keeper_for", "open_context"]
 
 MEMORY_PATH = ":memory:"
 
@@ -122,6 +121,19 @@ def check_request(request: OpenRequest) -> None:
     reranker = request.reranker
     if reranker is not None and not isinstance(reranker, Reranker):
         raise ValidationError("reranker", type(reranker).__name__, "an object of the Reranker port")
+
+
+def check_reranker(reranker: Reranker | None, settings: Any) -> None:
+    """A switch that is on needs something that is switched on.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    if reranker is None and settings.m5.signals.rerank.enabled:
+        raise ConfigError(
+            "m5.signals.rerank.enabled: expected a reranker where it is true, reranker.provider is"
+            " null; name one (onnx reads a folder, reranker.model), or give open(reranker=…)"
+        )
 
 
 def job_rules(enrichment: Any) -> JobRules:

@@ -16,9 +16,9 @@ from vestig.config.signals import by_term
 from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity, query_vectors
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
+from vestig.engine.opening import check_reranker
 from vestig.engine.ranking import recipe
 from vestig.engine.reading import as_known, later_updates, replaced_as_known
-from vestig.engine.reranking import check_reranker
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.hints import check_names
 from vestig.ids import id_text

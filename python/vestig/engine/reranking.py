@@ -9,13 +9,13 @@ import msgspec
 
 from vestig.engine.context import Context
 from vestig.engine.embedding import embedded_text
-from vestig.errors import ConfigError, ConflictError, ProviderError
+from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes, id_text
-from vestig.ports import LedgerView, Reranker, ScanRequest
+from vestig.ports import LedgerView, ScanRequest
 from vestig.rerankers.checked import checked_scores
 from vestig.types import Degradation
 
-__all__ = ["Reranked", "best", "check_reranker", "reranked"]
+__all__ = ["Reranked", "best", "reranked"]
 
 TERM = "rerank"
 
@@ -40,19 +40,6 @@ class Reranked:
         without = "what else was compared went" if self.scores else "ranked"
         detail = f"{error}: {without} without it"
         self.degraded = Degradation(code="partial_backend", detail=detail)
-
-
-def check_reranker(reranker: Reranker | None, settings: Any) -> None:
-    """A switch that is on needs something that is switched on.
-
-    Raises:
-        ConfigError: it has none.
-    """
-    if reranker is None and settings.m5.signals.rerank.enabled:
-        raise ConfigError(
-            "m5.signals.rerank.enabled: expected a reranker where it is true, reranker.provider is"
-            " null; name one (onnx reads a folder, reranker.model), or give open(reranker=…)"
-        )
 
 
 def reranked(
