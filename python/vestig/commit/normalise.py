@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Final, Protocol
 
-from vestig.errors import ValidationError
+from vestig.commit.values import check_unicode
 
 __all__ = ["HygieneSettings", "content_hash", "normalise"]
 
@@ -30,38 +30,6 @@ class HygieneSettings(Protocol):
     def max_chars(self) -> int: ...
     @property
     def normalize_whitespace(self) -> bool: ...
-
-
-class _Unshown:
-    """Stands for a text in an error message, which must not show it."""
-
-    def __init__(self, said: str) -> None:
-        self._said = said
-
-    def __repr__(self) -> str:
-        return self._said
-
-
-def check_unicode(field: str, text: str) -> str:
-    """The text itself, when it can be written as UTF-8.
-
-    Raises:
-        ValidationError: it holds a lone surrogate; the message names the place, not the text.
-
-    Example:
-        >>> check_unicode("content", "plain")
-        'plain'
-    """
-    if text.isascii():
-        return text
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        fact = _Unshown(f"a lone surrogate at code point {error.start} of {len(text)}")
-        raise ValidationError(
-            field, fact, "text without lone surrogates", "decode the bytes with errors='replace'"
-        ) from None
-    return text
 
 
 def normalise(text: object, settings: HygieneSettings) -> str:

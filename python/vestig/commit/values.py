@@ -5,7 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Final, TypeVar
 
-from vestig.commit.normalise import check_unicode
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import check_id_prefix, check_namespace
@@ -13,6 +12,7 @@ from vestig.times import format_us, parse_time
 
 __all__ = [
     "SCOPE_CHARS_MAX",
+    "check_unicode",
     "check_validity",
     "choice",
     "flag",
@@ -31,6 +31,38 @@ SOURCE_CHARS_MAX: Final = 64
 LABEL_CHARS_MAX: Final = 2_000
 LIST_ITEMS_MAX: Final = 1_000
 _SEQUENCE_MAX: Final = 2**63 - 1
+
+
+class _Unshown:
+    """Stands for a text in an error message, which must not show it."""
+
+    def __init__(self, said: str) -> None:
+        self._said = said
+
+    def __repr__(self) -> str:
+        return self._said
+
+
+def check_unicode(field: str, text: str) -> str:
+    """The text itself, when it can be written as UTF-8.
+
+    Raises:
+        ValidationError: it holds a lone surrogate; the message names the place, not the text.
+
+    Example:
+        >>> check_unicode("content", "plain")
+        'plain'
+    """
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        fact = _Unshown(f"a lone surrogate at code point {error.start} of {len(text)}")
+        raise ValidationError(
+            field, fact, "text without lone surrogates", "decode the bytes with errors='replace'"
+        ) from None
+    return text
 
 
 def label(field: str, value: object, chars_max: int = LABEL_CHARS_MAX) -> str | None:
