@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.commit.values import check_unicode
+from vestig.arguments import check_unicode
 from vestig.errors import ValidationError
 
 __all__ = ["METADATA_BYTES_MAX", "plain_metadata"]

@@ -7,9 +7,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from vestig.arguments import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, label
 from vestig.changes import NewEdge, NewEntity
 from vestig.commit.rows import Rows
-from vestig.commit.values import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, label
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import new_id

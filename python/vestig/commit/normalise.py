@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Final, Protocol
 
-from vestig.commit.values import check_unicode
+from vestig.arguments import check_unicode
 
 __all__ = ["HygieneSettings", "content_hash", "normalise"]
 

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import Any, Final, Protocol
 
-from vestig.commit.values import check_unicode
+from vestig.arguments import check_unicode
 from vestig.errors import ValidationError
 from vestig.language.listed import listed
 from vestig.language.questions import sentences

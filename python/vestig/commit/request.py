@@ -9,11 +9,7 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import UNSET
 
-from vestig.commit.metadata import plain_metadata
-from vestig.commit.names import GivenEntity, given_entities
-from vestig.commit.origin import derive_origin
-from vestig.commit.questions import given_questions
-from vestig.commit.values import (
+from vestig.arguments import (
     SCOPE_CHARS_MAX,
     check_validity,
     choice,
@@ -27,6 +23,10 @@ from vestig.commit.values import (
     texts,
     time_us,
 )
+from vestig.commit.metadata import plain_metadata
+from vestig.commit.names import GivenEntity, given_entities
+from vestig.commit.origin import derive_origin
+from vestig.commit.questions import given_questions
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger
