@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, date, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Final, TypeVar
 
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import check_id_prefix, check_namespace
-from vestig.times import format_us, parse_time
+from vestig.times import format_us, from_us, to_us
 
 __all__ = [
     "SCOPE_CHARS_MAX",
@@ -19,6 +21,7 @@ __all__ = [
     "label",
     "memory_ids",
     "namespace_text",
+    "parse_time",
     "required_choice",
     "sequence_number",
     "source_text",
@@ -31,6 +34,28 @@ SOURCE_CHARS_MAX: Final = 64
 LABEL_CHARS_MAX: Final = 2_000
 LIST_ITEMS_MAX: Final = 1_000
 _SEQUENCE_MAX: Final = 2**63 - 1
+
+
+_ALLOWED: Final = (
+    "a time such as 2026-03-18, 2026-03-18T12:00:00Z or 2026-03-18 12:00+01:00,"
+    " a datetime or a date, in the years 1-9999"
+)
+_ISO: Final = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})"
+    r"(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
+    r"\s?([Zz]|[+-]\d{2}(?::?\d{2}(?::?\d{2})?)?)?)?"
+)
+
+
+def _zone(text: str | None) -> timezone:
+    if text is None or text in "Zz":
+        return UTC
+    digits = text[1:].replace(":", "").ljust(6, "0")
+    hours, minutes, seconds = int(digits[:2]), int(digits[2:4]), int(digits[4:])
+    if hours > 23 or minutes > 59 or seconds > 59:
+        raise ValueError(text)
+    shift = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    return timezone(-shift if text[0] == "-" else shift)
 
 
 class _Unshown:
@@ -63,6 +88,36 @@ def check_unicode(field: str, text: str) -> str:
             field, fact, "text without lone surrogates", "decode the bytes with errors='replace'"
         ) from None
     return text
+
+
+def parse_time(value: object, field: str) -> int:
+    """Microseconds of any accepted form of a time.
+
+    Raises:
+        ValidationError: unparsable, or outside the years 1-9999.
+
+    Example:
+        >>> parse_time("1970-01-01T01:00+01:00", "t_ref")
+        0
+    """
+    try:
+        if isinstance(value, datetime):
+            us = to_us(value)
+        elif isinstance(value, date):
+            us = to_us(datetime(value.year, value.month, value.day))
+        elif isinstance(value, str) and (match := _ISO.fullmatch(value.strip())):
+            year, month, day, hour, minute, second = (int(g or 0) for g in match.groups()[:6])
+            fraction = int((match.group(7) or "0").ljust(6, "0")[:6])
+            zone = _zone(match.group(8))
+            us = to_us(datetime(year, month, day, hour, minute, second, fraction, tzinfo=zone))
+        else:
+            raise ValidationError(field, value, _ALLOWED)
+        from_us(us)
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, ValidationError):
+            raise
+        raise ValidationError(field, value, _ALLOWED) from None
+    return us
 
 
 def label(field: str, value: object, chars_max: int = LABEL_CHARS_MAX) -> str | None:

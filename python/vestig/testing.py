@@ -15,13 +15,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from vestig.arguments import parse_time
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.contract import EmbedderContract
 from vestig.embedders.word_pieces import WordPieces
 from vestig.errors import ProviderError, ProviderTimeout
 from vestig.ports import Pieces
 from vestig.rerankers.contract import RerankerContract
-from vestig.times import from_us, parse_time
+from vestig.times import from_us
 
 __all__ = [
     "EmbedderContract",

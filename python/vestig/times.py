@@ -1,44 +1,21 @@
-"""Times: reading, writing, and plain JSON values (spec README 3).
+"""Times written, and plain JSON values. `arguments.parse_time` reads them.
 
 A time inside Vestig is an integer, microseconds since 1970-01-01T00:00:00Z.
 """
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any, Final
 
 import msgspec
 
-from vestig.errors import ValidationError
-
-__all__ = ["DAY_US", "age_words", "format_us", "from_us", "parse_time", "to_plain", "to_us"]
+__all__ = ["DAY_US", "age_words", "format_us", "from_us", "to_plain", "to_us"]
 
 DAY_US: Final = 86_400_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
-_ALLOWED: Final = (
-    "a time such as 2026-03-18, 2026-03-18T12:00:00Z or 2026-03-18 12:00+01:00,"
-    " a datetime or a date, in the years 1-9999"
-)
-_ISO: Final = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})"
-    r"(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
-    r"\s?([Zz]|[+-]\d{2}(?::?\d{2}(?::?\d{2})?)?)?)?"
-)
-
-
-def _zone(text: str | None) -> timezone:
-    if text is None or text in "Zz":
-        return UTC
-    digits = text[1:].replace(":", "").ljust(6, "0")
-    hours, minutes, seconds = int(digits[:2]), int(digits[2:4]), int(digits[4:])
-    if hours > 23 or minutes > 59 or seconds > 59:
-        raise ValueError(text)
-    shift = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    return timezone(-shift if text[0] == "-" else shift)
 
 
 def to_us(moment: datetime) -> int:
@@ -70,36 +47,6 @@ def format_us(us: int) -> str:
         '1970-01-01T00:00:00.000000Z'
     """
     return from_us(us).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
-
-
-def parse_time(value: object, field: str) -> int:
-    """Microseconds of any accepted form of a time.
-
-    Raises:
-        ValidationError: unparsable, or outside the years 1-9999.
-
-    Example:
-        >>> parse_time("1970-01-01T01:00+01:00", "t_ref")
-        0
-    """
-    try:
-        if isinstance(value, datetime):
-            us = to_us(value)
-        elif isinstance(value, date):
-            us = to_us(datetime(value.year, value.month, value.day))
-        elif isinstance(value, str) and (match := _ISO.fullmatch(value.strip())):
-            year, month, day, hour, minute, second = (int(g or 0) for g in match.groups()[:6])
-            fraction = int((match.group(7) or "0").ljust(6, "0")[:6])
-            zone = _zone(match.group(8))
-            us = to_us(datetime(year, month, day, hour, minute, second, fraction, tzinfo=zone))
-        else:
-            raise ValidationError(field, value, _ALLOWED)
-        from_us(us)
-    except (ValueError, OverflowError) as error:
-        if isinstance(error, ValidationError):
-            raise
-        raise ValidationError(field, value, _ALLOWED) from None
-    return us
 
 
 def age_words(age_us: int | None) -> str:

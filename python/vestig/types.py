@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from vestig.times import to_plain
+
 __all__ = [
     "CommitOutcome",
     "CommitOutcomeKind",
@@ -156,8 +158,6 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ` (spec README 3)."""
-        from vestig.times import to_plain
-
         plain = to_plain(self)
         assert isinstance(plain, dict)
         return plain

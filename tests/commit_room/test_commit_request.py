@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from vestig.arguments import parse_time
 from vestig.commit.request import ValidRequest, from_fields, validate, validate_update
 from vestig.errors import ValidationError
-from vestig.times import parse_time
 from vestig.types import OriginType, RetentionPolicy, Stability
 
 SETTINGS: Any = SimpleNamespace(

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vestig.arguments import parse_time
 from vestig.commit.guard import GUARD_CLASSES, differs, prepare
 from vestig.language.listed import listed
-from vestig.times import DAY_US, parse_time
+from vestig.times import DAY_US
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from vestig.arguments import parse_time
 from vestig.commit.origin import derive_origin
 from vestig.commit.stability import derive
 from vestig.language.temporal import find_windows
-from vestig.times import parse_time
 from vestig.types import Stability
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from vestig.arguments import parse_time
 from vestig.language.temporal import find_windows
 from vestig.recall.moments import dated, day_of, window_words
-from vestig.times import from_us, parse_time
+from vestig.times import from_us
 from vestig.types import TemporalWindow
 
 SAID = "2026-03-18T12:00:00Z"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from vestig.arguments import parse_time
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.engine.context import Context
 from vestig.errors import ValidationError
 from vestig.lifecycle import states, supersession
 from vestig.ports import LedgerView
-from vestig.times import format_us, parse_time, to_us
+from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory, SupersessionRecord, _Value
 
 __all__ = [

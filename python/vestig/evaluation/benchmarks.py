@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import parse_time
 from vestig.errors import ValidationError
-from vestig.times import parse_time
 
 __all__ = ["SHIPPED", "Benchmark", "Query", "Unit", "read_benchmark", "without_categories"]
 

@@ -306,7 +306,8 @@ def find_windows(
         ValidationError: unknown zone.
 
     Example:
-        >>> from vestig.times import format_us, parse_time
+        >>> from vestig.arguments import parse_time
+        >>> from vestig.times import format_us
         >>> found, = find_windows("what broke yesterday?", parse_time("2026-03-18T12:00Z", "t"))
         >>> found.text, format_us(found.window_start_us), found.grain
         ('yesterday', '2026-03-17T00:00:00.000000Z', 'day')

@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from vestig.arguments import parse_time
 from vestig.errors import ValidationError
-from vestig.times import parse_time
 from vestig.types import Kind, OriginType, Role
 
 __all__ = [

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.ids import check_id_prefix, check_namespace
 from vestig.recall.conversation import conversation_query, messages_query
@@ -24,7 +25,7 @@ from vestig.recall.filters import (
     texts_argument,
 )
 from vestig.recall.seeds import Seed, seed_argument
-from vestig.times import from_us, parse_time
+from vestig.times import from_us
 
 __all__ = ["RecallPlan", "plan", "query_argument"]
 

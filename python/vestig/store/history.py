@@ -6,13 +6,14 @@ from typing import Any
 
 import apsw
 
+from vestig.arguments import parse_time
 from vestig.ids import id_text
 from vestig.store.graph_reads import edge_sql, stored_codes
 from vestig.store.graph_rows import edge_of
 from vestig.store.lookups import each, fetch, select_in
 from vestig.store.rows import from_json
 from vestig.store.schema import EDGE_ENDS
-from vestig.times import from_us, parse_time
+from vestig.times import from_us
 from vestig.types import Edge, SupersessionRecord
 
 __all__ = ["edges_of", "ends_before", "supersession_chain"]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import parse_time
 from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
 from vestig.ids import is_full_id
@@ -31,7 +32,7 @@ from vestig.store.export_records import (
 )
 from vestig.store.graph_rows import StoredAlias
 from vestig.store.schema import NO_QUESTION
-from vestig.times import format_us, parse_time
+from vestig.times import format_us
 from vestig.vectors import Pieces, are_pieces, is_finite
 
 __all__ = [

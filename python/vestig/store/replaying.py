@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from vestig import _core
+from vestig.arguments import parse_time
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, ProjectionRow, ScanRequest
 from vestig.store.feed import STORING
@@ -23,7 +24,6 @@ from vestig.store.projection import chunks_of, scan_of
 from vestig.store.reads import SqliteView
 from vestig.store.rows import from_json
 from vestig.store.schema import ENTITY_NODE, NO_QUESTION
-from vestig.times import parse_time
 from vestig.types import Entity, Status
 
 __all__ = ["PastState", "changed_since"]
