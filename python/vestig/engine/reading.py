@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import msgspec
@@ -14,7 +15,6 @@ from vestig.engine.linked import entities_of, related_to
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ports import LedgerView, Listing
 from vestig.recall.filters import Moments, count_argument, flag_argument, scopes_argument
-from vestig.recall.reason import at_known_time, flags_of
 from vestig.results import MemoryDetail, MemoryPage
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (
@@ -29,12 +29,50 @@ from vestig.types import (
     SupersessionRecord,
 )
 
-__all__ = ["chain", "events", "listing_of", "page", "show"]
+__all__ = ["chain", "events", "flags_of", "listing_of", "page", "show"]
 
 ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")
 LIST_LIMIT_DEFAULT: Final = 20
 LIST_LIMIT_MAX: Final = 1_000
 _HEAD_VALUES: Final = 5
+
+
+def at_known_time(
+    memory: Memory,
+    *,
+    ends: Mapping[str, int | None],
+    reinforced: Mapping[str, tuple[int, int | None]],
+    known_at: datetime,
+) -> Memory:
+    """The memory with its end, counters and withdrawal as they were known at K (T-13)."""
+    changed: dict[str, object] = {}
+    if memory.t_expired is not None and memory.t_expired > known_at:
+        changed = {"status": Status.ACTIVE, "t_expired": None, "superseded_by": None}
+    if memory.id in ends:
+        end = ends[memory.id]
+        changed["t_invalid"] = None if end is None else from_us(end)
+    if memory.id in reinforced:
+        count, seen = reinforced[memory.id]
+        changed["reinforce_count"] = count
+        changed["last_seen_at"] = None if seen is None else from_us(seen)
+    return msgspec.structs.replace(memory, **changed) if changed else memory
+
+
+def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
+    """State worth a caller's eye (T-03, R-14)."""
+    flags = []
+    expired = memory.t_expired is not None and memory.t_expired <= known_at
+    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
+        flags.append("no_longer_valid")
+    if memory.t_valid > query_time:
+        flags.append("not_yet_valid")
+    if expired:
+        flags.append("expired")
+    if memory.status is Status.ARCHIVED:
+        flags.append("archived")
+    if memory.pinned:
+        flags.append("pinned")
+    return flags
 
 
 def as_known(

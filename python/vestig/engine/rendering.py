@@ -14,13 +14,13 @@ from vestig.engine.context import Context
 from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking
 from vestig.engine.items import stored_guard
-from vestig.engine.reading import as_known
+from vestig.engine.reading import as_known, flags_of
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.ports import PieceCounter
 from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
 from vestig.recall.layouts import ABSTAINED, NO_RESULTS
-from vestig.recall.reason import Question, flags_of, signals_of
+from vestig.recall.reason import Question, signals_of
 from vestig.store.projection import similar_within
 from vestig.types import Kind, Memory
 

@@ -11,18 +11,16 @@ from msgspec import UNSET
 
 from vestig.answers import Hypothetical, QueryEntity, Reason, SignalTrace, Step, TraceRankBoost
 from vestig.config.signals import SIGNALS
+from vestig.engine.reading import flags_of
 from vestig.ids import id_text
 from vestig.recall.rows import ScanRow
-from vestig.times import from_us
-from vestig.types import Memory, Stability, Status, TemporalWindow
+from vestig.types import Memory, Stability, TemporalWindow
 
 __all__ = [
     "META_SIGNALS",
     "Explained",
     "Question",
-    "at_known_time",
     "explain",
-    "flags_of",
     "shares",
     "signals_of",
 ]
@@ -73,23 +71,6 @@ def shares(weights: Mapping[str, float], available: Sequence[str]) -> dict[str, 
 
 
 _STABILITIES = tuple(Stability)
-
-
-def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
-    """State worth a caller's eye (T-03, R-14)."""
-    flags = []
-    expired = memory.t_expired is not None and memory.t_expired <= known_at
-    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
-        flags.append("no_longer_valid")
-    if memory.t_valid > query_time:
-        flags.append("not_yet_valid")
-    if expired:
-        flags.append("expired")
-    if memory.status is Status.ARCHIVED:
-        flags.append("archived")
-    if memory.pinned:
-        flags.append("pinned")
-    return flags
 
 
 def _meets(own: TemporalWindow, window: TemporalWindow) -> bool:
@@ -333,24 +314,3 @@ def explain(
         flags=tuple(flags),
         explanation=_sentences(row, memory, flags, hypothetical, matched, question),
     )
-
-
-def at_known_time(
-    memory: Memory,
-    *,
-    ends: Mapping[str, int | None],
-    reinforced: Mapping[str, tuple[int, int | None]],
-    known_at: datetime,
-) -> Memory:
-    """The memory with its end, counters and withdrawal as they were known at K (T-13)."""
-    changed: dict[str, object] = {}
-    if memory.t_expired is not None and memory.t_expired > known_at:
-        changed = {"status": Status.ACTIVE, "t_expired": None, "superseded_by": None}
-    if memory.id in ends:
-        end = ends[memory.id]
-        changed["t_invalid"] = None if end is None else from_us(end)
-    if memory.id in reinforced:
-        count, seen = reinforced[memory.id]
-        changed["reinforce_count"] = count
-        changed["last_seen_at"] = None if seen is None else from_us(seen)
-    return msgspec.structs.replace(memory, **changed) if changed else memory
