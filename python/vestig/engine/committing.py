@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
 
 from vestig.changes import ChangeSet
 from vestig.commit import request as requests
@@ -34,7 +33,6 @@ from vestig.engine.items import Item, extract
 from vestig.engine.known_names import types_of
 from vestig.engine.naming import NameVectors
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
-from vestig.lifecycle.update import FieldChanges
 from vestig.ports import UniquenessCollision
 from vestig.times import from_us
 from vestig.types import (
@@ -44,7 +42,7 @@ from vestig.types import (
     ItemError,
 )
 
-__all__ = ["BatchOptions", "commit", "commit_batch", "commit_many", "field_changes"]
+__all__ = ["BatchOptions", "commit", "commit_batch", "commit_many"]
 
 # Items of one transaction (C-01).
 GROUP_ITEMS: Final = 1_000
@@ -330,9 +328,3 @@ def _count(context: Context, outcomes: Sequence[CommitOutcome]) -> None:
     updates = sum(outcome.possible_update_of is not None for outcome in outcomes)
     if updates:
         context.metrics.add("vestig_possible_updates_total", updates)
-
-
-def field_changes(given: dict[str, Any]) -> FieldChanges:
-    """The checked values of `update` (L-13): absent = keep, None = clear."""
-    checked = requests.validate_update(given)
-    return FieldChanges(**{name: value for name, value in checked.items() if value is not UNSET})

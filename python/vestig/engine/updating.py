@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from vestig.changes import ChangeSet
 from vestig.commit.normalise import normalise
+from vestig.commit.request import validate_update
 from vestig.engine import committing
 from vestig.engine.changing import change_state
 from vestig.engine.context import Context
@@ -48,6 +49,12 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
     outcome: CommitOutcome | None = None
 
 
+def field_changes(given: dict[str, Any]) -> FieldChanges:
+    """The checked values of `update` (L-13): absent = keep, None = clear."""
+    checked = validate_update(given)
+    return FieldChanges(**{name: value for name, value in checked.items() if value is not UNSET})
+
+
 def update(
     context: Context, id: object, given: dict[str, Any], *, namespace: object
 ) -> UpdateResult:
@@ -58,7 +65,7 @@ def update(
         raise ValidationError("content", None, "text: a memory cannot be without a text")
     if content is not UNSET:
         return _rewrite(context, id, content, given, namespace)
-    changes = committing.field_changes(given)
+    changes = field_changes(given)
     policy = context.config.settings.lifecycle.default_policy
 
     def decision(
