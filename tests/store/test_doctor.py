@@ -21,7 +21,7 @@ from filled_store import (
     levels,
 )
 from vestig.store import SqliteLedger, open_ledger
-from vestig.store.schema import LEDGER_FILE
+from vestig.store.files import LEDGER_FILE
 
 CHECKS = [
     "integrity", "chain", "foreign_keys", "dangling_ends", "tags", "uniqueness", "vector_shapes",

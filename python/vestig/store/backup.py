@@ -10,9 +10,9 @@ from vestig.errors import ConflictError, VestigError
 from vestig.store import files
 from vestig.store import witness as witnesses
 from vestig.store.connections import open_reader
+from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger import SqliteLedger
 from vestig.store.lookups import fetch
-from vestig.store.schema import LEDGER_FILE
 
 __all__ = ["backup"]
 

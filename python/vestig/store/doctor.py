@@ -17,12 +17,13 @@ from vestig.store import candidates, erasing, marks
 from vestig.store import witness as witnesses
 from vestig.store.comparison import compare_projection
 from vestig.store.faults import store_faults
+from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger import SqliteLedger
 from vestig.store.lookups import fetch
 from vestig.store.projection import ProjectionKeeper
 from vestig.store.reads import SqliteView
 from vestig.store.reembedding import pending_rows
-from vestig.store.schema import LEDGER_FILE, NO_QUESTION
+from vestig.store.schema import NO_QUESTION
 from vestig.store.token_rows import WRONG_SHAPE
 from vestig.store.tokenizing import without_tokens
 from vestig.store.verify import Finding as LedgerFinding

@@ -22,10 +22,11 @@ from vestig.ids import id_text
 from vestig.language.forms import title_key
 from vestig.store import candidates, forks, marks
 from vestig.store.faults import store_faults
+from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger import SqliteLedger
 from vestig.store.lookups import each, fetch
 from vestig.store.projection import ProjectionKeeper
-from vestig.store.schema import CHAINED, INDEX, LEDGER_FILE, NO_QUESTION, columns_sql
+from vestig.store.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
 
 __all__ = ["Proof", "finish", "unfinished"]
 

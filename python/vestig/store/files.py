@@ -8,12 +8,20 @@ from pathlib import Path
 from typing import Final
 
 from vestig.errors import StoreLockedError, ValidationError
-from vestig.store.schema import LEDGER_FILE
 
-__all__ = ["ledger_path", "leftovers", "lock_holder", "make_folder", "make_private", "sync_folder"]
+__all__ = [
+    "LEDGER_FILE",
+    "ledger_path",
+    "leftovers",
+    "lock_holder",
+    "make_folder",
+    "make_private",
+    "sync_folder",
+]
 
 # SQLite stops at about 500 bytes.
 PATH_BYTES_MAX: Final = 490
+LEDGER_FILE: Final = "ledger.sqlite"
 WITNESS_FILE: Final = "witness"
 _NETWORK: Final = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "afs", "ncpfs")
 # Position of SQLite's write lock in the -shm file.

@@ -22,7 +22,6 @@ __all__ = [
     "GRAPH",
     "INDEX",
     "INSERT",
-    "LEDGER_FILE",
     "NODE_PREFIXES",
     "NODE_TABLES",
     "NO_QUESTION",
@@ -31,7 +30,6 @@ __all__ = [
     "columns_sql",
 ]
 
-LEDGER_FILE: Final = "ledger.sqlite"
 APPLICATION_ID: Final = 0x56535447  # "VSTG" in the file header
 
 # Columns under the chain, in digest order. "row" is the integer by which tables refer to rows.
