@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from vestig.config import Config
 from vestig.engine.metrics import Metrics, error_type
@@ -28,9 +28,6 @@ from vestig.times import format_us, to_us
 from vestig.types import Memory
 from vestig.vectors import Pieces, gives_tokens
 
-if TYPE_CHECKING:
-    from vestig.commit.guard import GuardText
-
 __all__ = ["Context", "system_clock"]
 
 _T = TypeVar("_T")
@@ -39,6 +36,17 @@ _T = TypeVar("_T")
 def system_clock() -> datetime:
     """The wall clock."""
     return datetime.now(UTC)
+
+
+class Cache(Protocol):
+    """What a room keeps of one open store between calls. It is made without arguments when it is
+    first asked for, and guards itself against threads."""
+
+    def drop(self, seq: int, /) -> None:
+        """Lets go of what was read before this seq: memories were forgotten there."""
+
+
+_C = TypeVar("_C", bound=Cache)
 
 
 class Context:
@@ -75,19 +83,27 @@ class Context:
         self.closed = False
         self.identity_known = False
         self.hook_depth = threading.local()
-        # memory id → what the fact guard compares of it; filled by `engine.deciding`
-        self.guards: dict[str, GuardText] = {}
-        # id of a configuration → (it, its recipe); filled by `engine.ranking`
-        self.recipes: dict[int, tuple[Config, Any]] = {}
-        # namespace → words of the questions its memories answer; filled by `engine.questioning`
-        self.question_words: dict[str, Any] = {}
-        # the index of a large store; filled by `engine.indexing`
-        self.candidates: Any = None
+        self._caches: dict[type[Cache], Cache] = {}
         self._overridden: dict[tuple[str | None, str], Config] = {}
 
     def now_us(self) -> int:
         """Microseconds by the injected clock."""
         return to_us(self.clock())
+
+    def cache(self, kind: type[_C]) -> _C:
+        """The cache of this kind."""
+        found = self._caches.get(kind)
+        if not isinstance(found, kind):
+            found = kind()
+            # another thread may have been first
+            kept = self._caches.setdefault(kind, found)
+            return kept if isinstance(kept, kind) else found
+        return found
+
+    def drop_cached(self, seq: int) -> None:
+        """Every cache lets go of what was read before this seq."""
+        for cache in list(self._caches.values()):
+            cache.drop(seq)
 
     def check_open(self) -> None:
         """Use after close is a mistake of the caller (S-01)."""

@@ -68,8 +68,7 @@ def forget(
                 seq += 1
         proof = erasing.Proof()
         if memories and not dry_run:
-            for words in context.question_words.values():
-                words.drop(seq)
+            context.drop_cached(seq)
             finish(context, degraded)
             proof = prove(context)
         return ForgetReport(

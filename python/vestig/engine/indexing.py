@@ -38,6 +38,9 @@ class CandidateSet:
         self._seen = 0
         self._newer: set[str] = set()
 
+    def drop(self, _seq: int, /) -> None:
+        """Forgetting takes the file of the index away; the next look notices that."""
+
     def near(
         self, context: Context, view: LedgerView, vector: bytes, count: int
     ) -> set[str] | None:
@@ -192,9 +195,7 @@ def _narrowed(context: Context, view: LedgerView, seq: int, request: ScanRequest
     if vector is None or "ids" in request.filter or request.ranking.get("watch"):
         return None
     count = max(_CANDIDATES_MIN, _PER_RESULT * limit)
-    if context.candidates is None:
-        context.candidates = CandidateSet()
-    near = context.candidates.near(context, view, vector, count)
+    near = context.cache(CandidateSet).near(context, view, vector, count)
     if near is None:
         return None
     every = context.keeper.scan(seq, without_vector(request, count))

@@ -127,10 +127,21 @@ def guard_of(context: Context, item: Item) -> GuardText:
     return item.guard
 
 
+class GuardTexts:
+    """What the fact guard compares of stored memories, by id."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, GuardText] = {}
+
+    def drop(self, _seq: int, /) -> None:
+        """Facts of forgotten memories go, with all others."""
+        self.by_id.clear()
+
+
 def stored_guard(context: Context, view: LedgerView, memory: Memory) -> GuardText:
     """What the fact guard compares of a stored memory; its relative times are measured from its own
     reference time. Text and reference time never change, so what was prepared stays true."""
-    guards = context.guards
+    guards = context.cache(GuardTexts).by_id
     found = guards.get(memory.id)
     if found is None:
         first = view.events(memory.namespace, memory.id, 1)

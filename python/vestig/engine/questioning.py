@@ -16,7 +16,7 @@ from vestig.language.questions import answered
 from vestig.language.words import terms
 from vestig.ports import LedgerView
 
-__all__ = ["QuestionWords", "question_words"]
+__all__ = ["QuestionWords", "QuestionWordsByNamespace", "question_words"]
 
 _PAGE: Final = 500
 
@@ -79,9 +79,25 @@ class QuestionWords:
             counts.append(count)
 
 
+class QuestionWordsByNamespace:
+    """The question words of every namespace that was asked with them."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, QuestionWords] = {}
+
+    def of(self, namespace: str) -> QuestionWords:
+        """Those of one namespace."""
+        return self.words.setdefault(namespace, QuestionWords())
+
+    def drop(self, seq: int) -> None:
+        """Nothing that was known before this seq is kept."""
+        for words in list(self.words.values()):
+            words.drop(seq)
+
+
 def question_words(
     context: Context, view: LedgerView, namespace: str, eligible: bytes, said: str
 ) -> Any:
     """`questions` of a query of the core, for memories of these ids (16 bytes each)."""
-    own = context.question_words.setdefault(namespace, QuestionWords())
+    own = context.cache(QuestionWordsByNamespace).of(namespace)
     return own.given(view, namespace, split_ids(eligible), said)

@@ -118,15 +118,29 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         return ranking, walk
 
 
+class Recipes:
+    """The recipes of the configurations that were asked with."""
+
+    def __init__(self) -> None:
+        # id of a configuration → (it, its recipe)
+        self._made: dict[int, tuple[Config, Recipe]] = {}
+
+    def of(self, config: Config) -> Recipe:
+        """The recipe of a configuration, made once."""
+        found = self._made.get(id(config))
+        if found is None or found[0] is not config:
+            if len(self._made) >= _CACHED_MAX:
+                self._made.clear()
+            found = self._made[id(config)] = (config, recipe_of(config.settings))
+        return found[1]
+
+    def drop(self, _seq: int, /) -> None:
+        """A recipe says nothing of memories."""
+
+
 def recipe(context: Context, config: Config) -> Recipe:
     """The recipe of a configuration; equal configurations are kept as one object by `Context`."""
-    found = context.recipes.get(id(config))
-    if found is None or found[0] is not config:
-        if len(context.recipes) >= _CACHED_MAX:
-            context.recipes.clear()
-        found = context.recipes[id(config)] = (config, recipe_of(config.settings))
-    made: Recipe = found[1]
-    return made
+    return context.cache(Recipes).of(config)
 
 
 def recipe_of(settings: Any) -> Recipe:
