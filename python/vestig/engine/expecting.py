@@ -21,7 +21,7 @@ from vestig.recall.request import RecallPlan
 from vestig.times import from_us
 from vestig.types import OriginType
 
-__all__ = ["Expected", "expected", "why_not"]
+__all__ = ["Expected", "expected_of", "why_not"]
 
 RUNS_MAX: Final = 64
 RUNS_PER_SIGNAL: Final = 8
@@ -90,7 +90,7 @@ class _Spent(Exception):
     """No runs are left."""
 
 
-def expected(asking: Asking) -> Expected:
+def expected_of(asking: Asking) -> Expected:
     """The expected ids looked up.
 
     Raises:

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
-from vestig import engine
 from vestig.engine.context import Context
 from vestig.engine.embedding import probed_identity, remember_identity, wanted_tokens
 from vestig.engine.opening import keeper_for
@@ -79,6 +78,9 @@ def rebuild(
 ) -> dict[str, Any]:
     """The projection again from the ledger; with `embeddings` every vector again first, with
     `tokens` token vectors for the memories that lack them."""
+    from vestig.engine.indexing import build
+    from vestig.engine.relating import rebuild_all
+
     for name, value in (("embeddings", embeddings), ("tokens", tokens)):
         if not isinstance(value, bool):
             raise ValidationError(name, value, "true or false")
@@ -103,11 +105,11 @@ def rebuild(
         made = _fill_tokens(context, progress) if tokens and not embeddings else 0
         rows = context.keeper.rebuild(progress)
         if embeddings:
-            engine.relating.rebuild_all(context, progress)
+            rebuild_all(context, progress)
             # last, since all the rest does without them
             made = _fill_tokens(context, progress)
             rows = context.keeper.rebuild(progress) if made else rows
-        engine.indexing.build(context, progress)
+        build(context, progress)
         core = context.keeper.core
         return {
             "rows": rows,
@@ -143,12 +145,14 @@ def _fill_tokens(context: Context, progress: Progress | None) -> int:
 
 def compact(context: Context) -> dict[str, Any]:
     """All segments into one, with what that changed; others read and write meanwhile."""
+    from vestig.engine.indexing import build
+
     if context.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to compact")
     with context.operation("compact"):
         core = context.keeper.core
         before = _published(core)
-        written = context.keeper.compact() + engine.indexing.build(context)
+        written = context.keeper.compact() + build(context)
         after = _published(core)
         return {
             "rows": core.rows,

@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from vestig import engine
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult, WhyNot
 from vestig.changes import AccessTouch
 from vestig.config import Config
@@ -72,7 +71,11 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
     started = time.perf_counter()
     checked = asking.asked.plan
     namespace = checked.namespace
-    expected = engine.expecting.expected(asking) if checked.expect else None
+    expected = None
+    if checked.expect:
+        from vestig.engine.expecting import expected_of, why_not
+
+        expected = expected_of(asking)
     scan = asking.run(
         limit=asking.recipe.looked_at(checked.limit),
         watch=b"" if expected is None else expected.watch,
@@ -91,12 +94,12 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
     ids = [id_text("mem", id) for id in raw]
     memories = {one.id: one for one in as_known(view, namespace, stored, checked.moments)}
     asked_of = [id for id, row in zip(ids, rows, strict=True) if row.hypothetical is not None]
-    why_not = (
-        () if expected is None else engine.expecting.why_not(asking, scan, expected, abstained)
-    )
+    missing = () if expected is None else why_not(asking, scan, expected, abstained)
     gathered = None
     if checked.budget is not None:
-        gathered = engine.rendering.gathered(asking, rows, memories, question)
+        from vestig.engine.rendering import gather
+
+        gathered = gather(asking, rows, memories, question)
     return _Scored(
         asking=asking,
         scan=scan,
@@ -111,7 +114,7 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
         ),
         questions=view.questions(namespace, asked_of) if asked_of else {},
         vectors=view.vectors(namespace, ids) if checked.include_vectors and ids else {},
-        why_not=why_not,
+        why_not=missing,
         gathered=gathered,
         warnings=later_updates(view, memories.values(), checked.moments),
         seq=view.seq,
@@ -185,10 +188,12 @@ class _Recall:
 
     def read(self, view: LedgerView, core: Any, asked: Asked) -> _Scored:
         """Analysis that needs the store, the scan, the texts."""
+        from vestig.engine.indexing import scanner
+
         mark = time.perf_counter()
         # what a receipt repeats, and what changes are compared with, is the exact scan
         exact = self.plan.receipt or bool(self.plan.expect)
-        scan = self.context.keeper.scan if exact else engine.indexing.scanner(self.context, view)
+        scan = self.context.keeper.scan if exact else scanner(self.context, view)
         asking = Asking(self.context, view, core, scan, asked)
         return _scored(view, asking, _milliseconds(mark))
 
@@ -302,7 +307,9 @@ class _Recall:
     def attached(self, result: RecallResult, found: _Scored) -> RecallResult:
         """The answer with its context and its receipt, where they are asked for."""
         if self.plan.budget is not None:
-            block = engine.rendering.context_block(
+            from vestig.engine.rendering import context_block
+
+            block = context_block(
                 self.context,
                 found.gathered,
                 returned=len(result.results),
@@ -311,7 +318,9 @@ class _Recall:
             result = msgspec.structs.replace(result, context=block)
         if not self.plan.receipt:
             return result
-        receipt = engine.receipts.receipt(self.context, found.asking.asked, result)
+        from vestig.engine.receipts import receipt_of
+
+        receipt = receipt_of(self.context, found.asking.asked, result)
         return msgspec.structs.replace(result, receipt=receipt)
 
 

@@ -27,7 +27,7 @@ from vestig.store.replaying import PastState, changed_since
 from vestig.times import format_us, to_plain
 from vestig.vectors import Pieces, are_pieces
 
-__all__ = ["receipt", "replay"]
+__all__ = ["receipt_of", "replay"]
 
 VERSION: Final = 2
 # Keys by which a recall can come out otherwise.
@@ -43,7 +43,7 @@ _TIMES: Final = ("since", "until", "created_since", "created_until", "as_of", "k
                  "valid_at")  # fmt: skip
 
 
-def receipt(context: Context, asked: Asked, result: RecallResult) -> Receipt:
+def receipt_of(context: Context, asked: Asked, result: RecallResult) -> Receipt:
     """The receipt of a recall."""
     vector = asked.vector
     return Receipt(

@@ -24,7 +24,7 @@ from vestig.recall.reason import Question, signals_of
 from vestig.store.projection import similar_within
 from vestig.types import Kind, Memory
 
-__all__ = ["Gathered", "context_block", "gathered"]
+__all__ = ["Gathered", "context_block", "gather"]
 
 # So many memories are looked up one by one; longer sessions are read around the results.
 _LOOKED_UP_MAX: Final = 2_000
@@ -42,7 +42,7 @@ class Gathered(msgspec.Struct, frozen=True, kw_only=True):
     twins: frozenset[frozenset[str]]
 
 
-def gathered(
+def gather(
     asking: Asking, rows: Sequence[Any], memories: Mapping[str, Memory], question: Question
 ) -> Gathered:
     """Results, neighbours, and which of them say the same; for a callback of the keeper's `run`.
