@@ -12,7 +12,7 @@ from scripted import Opener
 
 import vestig
 from chats import CHAT, PLAIN, QUESTION, told, weighed
-from vestig import engine
+from vestig.engine import questioning, receipts
 from vestig.engine.questioning import QuestionWordsByNamespace
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
@@ -82,7 +82,7 @@ def test_q15_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyP
     def never(*_: Any) -> Any:
         raise AssertionError("no question is made")
 
-    monkeypatch.setattr(engine.questioning, "answered", never)
+    monkeypatch.setattr(questioning, "answered", never)
     switched = {**ON, "m5.signals.questions.enabled": False}
     light = {**ON, **{key: 0.0 for key in ON if key.endswith(".questions")}}
     for keys in ({}, switched, light, {**ON, "m5.final.base": "blend"}):
@@ -116,7 +116,7 @@ def test_q15_texts_are_read_once(store: vestig.Vestig, monkeypatch: pytest.Monke
         read.append(text)
         return answered(text, author)
 
-    monkeypatch.setattr(engine.questioning, "answered", counted)
+    monkeypatch.setattr(questioning, "answered", counted)
     store.recall(QUESTION, config=ON, session_ids=["chat"])
     assert sorted(read) == sorted(text for _, text in CHAT)
     store.recall("who talks about boats", config=ON)
@@ -142,7 +142,7 @@ def test_q15_why_not_and_receipts_count_it(
     receipt = store.recall(QUESTION, config=ON, receipt=True).receipt
     store.commit("Grace Hopper met many friends in February.")
     assert store.replay_receipt(receipt).equal
-    monkeypatch.setattr(engine.receipts, "RULES_VERSION", "questions-0")
+    monkeypatch.setattr(receipts, "RULES_VERSION", "questions-0")
     with pytest.raises(ConflictError, match="analysed by"):
         store.replay_receipt(receipt)
     plain = store.recall(QUESTION, receipt=True).receipt

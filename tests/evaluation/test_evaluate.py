@@ -11,7 +11,7 @@ from labelled_life import Bench, queries, units
 
 import vestig
 from vestig.config import load
-from vestig.engine import Vestig
+from vestig.engine.vestig import Vestig
 from vestig.errors import ConfigError, ValidationError
 from vestig.evaluation.metrics import METRICS
 from vestig.evaluation.variants import plan, switches_of

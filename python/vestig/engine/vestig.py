@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import IO, Any, Unpack
+from typing import IO, TYPE_CHECKING, Any, Unpack
 
 from msgspec import UNSET
 
-from vestig import engine
+from vestig.answers import RecallResult, Receipt, ReplayReport
 from vestig.engine.context import Context
-from vestig.engine.entity_methods import EntityMethods
-from vestig.engine.graph_methods import GraphMethods
 from vestig.engine.opening import OpenRequest, open_context
-from vestig.engine.recall_methods import RecallMethods
-from vestig.fields import CommitFields, ForgetFilter, Time, UpdateFields, Words
+from vestig.fields import (
+    CommitFields,
+    ForgetFilter,
+    RecallFields,
+    SearchFields,
+    Time,
+    UpdateFields,
+    Words,
+)
 from vestig.ports import Clock, CommitHook, Embedder, Progress, Reranker
 from vestig.recall.filters import moments
 from vestig.results import (
@@ -27,6 +33,15 @@ from vestig.results import (
     MemoryPage,
 )
 from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
+
+if TYPE_CHECKING:
+    from vestig.engine.backfilling import BackfillReport
+    from vestig.engine.changing import StateChange
+    from vestig.engine.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
+    from vestig.engine.expanding import Expansion, ViaEntities, ViaRelated
+    from vestig.engine.linking import EdgeChange, EdgeDetail, EdgePage
+    from vestig.engine.updating import UpdateResult
+    from vestig.recall.search_result import SearchResult
 
 __all__ = ["Vestig", "open_store"]
 
@@ -88,7 +103,7 @@ def open_store(
     return Vestig(open_context(path, request))
 
 
-class Vestig(RecallMethods, EntityMethods, GraphMethods):
+class Vestig:
     """One open store; thread-safe. Made by `vestig.open`."""
 
     def __init__(self, context: Context) -> None:
@@ -117,14 +132,18 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
             ValidationError, HygieneError (with `strict=True`), NotFoundError and ConflictError
             (`supersedes`), ProviderError (embedder), StoreLockedError. Nothing is written then.
         """
-        return engine.committing.commit(self._context, content, dict(fields))
+        from vestig.engine import committing
+
+        return committing.commit(self._context, content, dict(fields))
 
     def commit_many(
         self, items: Iterable[str | Mapping[str, Any]]
     ) -> list[CommitOutcome | ItemError]:
         """One outcome or error per item, in order; one embedding batch, a transaction per 1,000
         items (C-01). An item is a text or an object of `commit`'s fields."""
-        return engine.committing.commit_many(self._context, items)
+        from vestig.engine import committing
+
+        return committing.commit_many(self._context, items)
 
     def deprecate(
         self,
@@ -133,9 +152,11 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
         t_invalid: Time = None,
         *,
         namespace: str | None = None,
-    ) -> engine.changing.StateChange:
+    ) -> StateChange:
         """Withdraws a memory; with `t_invalid` its fact ended then (L-02)."""
-        return engine.changing.deprecate(
+        from vestig.engine import changing
+
+        return changing.deprecate(
             self._context, id, reason=reason, t_invalid=t_invalid, namespace=namespace
         )
 
@@ -149,45 +170,51 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
         namespace: str | None = None,
     ) -> SupersessionRecord:
         """Marks `new` as the successor of `old` (L-03)."""
-        return engine.changing.supersede(
+        from vestig.engine import changing
+
+        return changing.supersede(
             self._context, old, new, reason=reason, t_invalid=t_invalid, namespace=namespace
         )
 
     def pin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
-    ) -> engine.changing.StateChange:
+    ) -> StateChange:
         """Marks a memory as never to be lost (L-06)."""
-        return engine.changing.simple(self._context, id, "pin", reason=reason, namespace=namespace)
+        from vestig.engine import changing
+
+        return changing.simple(self._context, id, "pin", reason=reason, namespace=namespace)
 
     def unpin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
-    ) -> engine.changing.StateChange:
+    ) -> StateChange:
         """Takes the pin away (L-06)."""
-        return engine.changing.simple(
-            self._context, id, "unpin", reason=reason, namespace=namespace
-        )
+        from vestig.engine import changing
+
+        return changing.simple(self._context, id, "unpin", reason=reason, namespace=namespace)
 
     def archive(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
-    ) -> engine.changing.StateChange:
+    ) -> StateChange:
         """Hides a memory from ordinary reads (L-05)."""
-        return engine.changing.simple(
-            self._context, id, "archive", reason=reason, namespace=namespace
-        )
+        from vestig.engine import changing
+
+        return changing.simple(self._context, id, "archive", reason=reason, namespace=namespace)
 
     def restore(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
-    ) -> engine.changing.StateChange:
+    ) -> StateChange:
         """Brings an archived memory back (L-05)."""
-        return engine.changing.simple(
-            self._context, id, "restore", reason=reason, namespace=namespace
-        )
+        from vestig.engine import changing
+
+        return changing.simple(self._context, id, "restore", reason=reason, namespace=namespace)
 
     def update(
         self, id: str, *, namespace: str | None = None, **fields: Unpack[UpdateFields]
-    ) -> engine.updating.UpdateResult:
+    ) -> UpdateResult:
         """Changes fields of a memory; another content is a new memory that supersedes it (L-13)."""
-        return engine.updating.update(self._context, id, dict(fields), namespace=namespace)
+        from vestig.engine import updating
+
+        return updating.update(self._context, id, dict(fields), namespace=namespace)
 
     def forget(
         self,
@@ -223,7 +250,9 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
             ...     len(report.memory_ids), report.residues, store.count()
             (1, 0, 0)
         """
-        return engine.forgetting.forget(
+        from vestig.engine import forgetting
+
+        return forgetting.forget(
             self._context,
             ids,
             dict(filter),
@@ -235,11 +264,15 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
 
     def forget_finish(self) -> ForgetReport:
         """Erases and proves again what was forgotten but not proved to be gone (L-10, L-17)."""
-        return engine.forgetting.forget_finish(self._context)
+        from vestig.engine import forgetting
+
+        return forgetting.forget_finish(self._context)
 
     def record_access(self, ids: Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories (L-12); how many."""
-        return engine.changing.record_access(self._context, ids, namespace)
+        from vestig.engine import changing
+
+        return changing.record_access(self._context, ids, namespace)
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -257,8 +290,10 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
     ) -> MemoryDetail:
         """One memory with its vector's head, sources, events and chain; `expand=1` adds the
         entities that it mentions and the memories related to it."""
+        from vestig.engine import reading
+
         at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        return engine.reading.show(
+        return reading.show(
             self._context,
             id,
             at,
@@ -272,13 +307,17 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
         self, id: str, *, namespace: str | None = None, limit: int | None = None
     ) -> list[Event]:
         """The log of one memory, oldest first (D-04)."""
-        return engine.reading.events(self._context, id, namespace=namespace, limit=limit)
+        from vestig.engine import reading
+
+        return reading.events(self._context, id, namespace=namespace, limit=limit)
 
     def supersession_chain(
         self, id: str, *, namespace: str | None = None
     ) -> list[SupersessionRecord]:
         """Records of the chain that a memory belongs to, oldest to newest (L-04)."""
-        return engine.reading.chain(self._context, id, namespace=namespace)
+        from vestig.engine import reading
+
+        return reading.chain(self._context, id, namespace=namespace)
 
     def list(
         self,
@@ -300,8 +339,10 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
         valid_at: Time = None,
     ) -> MemoryPage:
         """One page of memories and how many there are in all (L-15)."""
+        from vestig.engine import reading
+
         at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        listing = engine.reading.listing_of(
+        listing = reading.listing_of(
             at,
             offset=offset,
             limit=limit,
@@ -315,7 +356,7 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
             order_by=order_by,
             descending=descending,
         )
-        return engine.reading.page(self._context, namespace, at, listing)
+        return reading.page(self._context, namespace, at, listing)
 
     def count(self, **filters: Any) -> int:
         """How many memories a full listing with these filters gives (L-15)."""
@@ -327,23 +368,33 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
 
     def enrich(self, limit: int | None = None, *, retry_failed: bool = False) -> EnrichReport:
         """Works due jobs of this namespace (C-12)."""
-        return engine.enriching.enrich(self._context, limit, retry_failed=retry_failed)
+        from vestig.engine import enriching
+
+        return enriching.enrich(self._context, limit, retry_failed=retry_failed)
 
     def gc(self, dry_run: bool = False) -> GcReport:
         """Removes sources that produced nothing and edges without ends (L-11)."""
-        return engine.forgetting.gc(self._context, dry_run=dry_run)
+        from vestig.engine import forgetting
+
+        return forgetting.gc(self._context, dry_run=dry_run)
 
     def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
         """Counts, seq and bytes of the store (S-01)."""
-        return engine.maintaining.stats(self._context, namespace)
+        from vestig.engine import maintaining
+
+        return maintaining.stats(self._context, namespace)
 
     def metrics(self) -> dict[str, float]:
         """Counters since open (S-08)."""
-        return engine.maintaining.metrics(self._context)
+        from vestig.engine import maintaining
+
+        return maintaining.metrics(self._context)
 
     def doctor(self) -> DoctorReport:
         """Every check of the store; changes nothing (S-08)."""
-        return engine.maintaining.doctor(self._context)
+        from vestig.engine import maintaining
+
+        return maintaining.doctor(self._context)
 
     def rebuild(
         self,
@@ -356,19 +407,25 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
         text again with the configured embedder (D-13), `tokens=True` makes token vectors for the
         memories that lack them where late interaction counts (Q-05). Either goes on where it was
         interrupted."""
-        return engine.maintaining.rebuild(
+        from vestig.engine import maintaining
+
+        return maintaining.rebuild(
             self._context, embeddings=embeddings, tokens=tokens, progress=progress
         )
 
     def compact(self) -> dict[str, Any]:
         """Merges all segments of the projection into one, while others read and write (D-10)."""
-        return engine.maintaining.compact(self._context)
+        from vestig.engine import maintaining
+
+        return maintaining.compact(self._context)
 
     def export(
         self, target: str | os.PathLike[str] | IO[str], *, all_namespaces: bool = False
     ) -> dict[str, Any]:
         """Every record as JSON lines, vectors included (D-14)."""
-        return engine.maintaining.export(self._context, target, all_namespaces=all_namespaces)
+        from vestig.engine import maintaining
+
+        return maintaining.export(self._context, target, all_namespaces=all_namespaces)
 
     def import_(
         self,
@@ -380,10 +437,464 @@ class Vestig(RecallMethods, EntityMethods, GraphMethods):
         progress: Progress | None = None,
     ) -> ImportReport:
         """Reads an export, a transcript or memories from a file; resumable (D-14, I-02)."""
-        return engine.importing.import_file(
+        from vestig.engine import importing
+
+        return importing.import_file(
             self._context, source, format=format, scope=scope, merge=merge, progress=progress
         )
 
     def backup(self, dest: str | os.PathLike[str]) -> dict[str, Any]:
         """A consistent copy of the store while it is in use (D-14)."""
-        return engine.maintaining.backup(self._context, dest)
+        from vestig.engine import maintaining
+
+        return maintaining.backup(self._context, dest)
+
+    # --- recall ----------------------------------------------------------------------
+
+    def recall(self, query: str | None = None, **fields: Unpack[RecallFields]) -> RecallResult:
+        """The memories that answer a question, each with its reason (spec R).
+
+        Args:
+            query: the question; a JSON or JSONL conversation stands for its end.
+            messages: a conversation in the place of a query.
+            seed: of the walk, 0 … 2⁵³ − 1, or `random`; the one used is in the result.
+            expect: ids that should come; `why_not` tells of those that do not (R-22).
+            receipt: adds a receipt, by which `replay_receipt` derives the ranking again (R-23).
+            context: adds a block of text for a prompt, by session and time, with the neighbours
+                that carry evidence.
+            budget: most tokens of that block, 1,000 when absent.
+
+        Raises:
+            ValidationError, ConfigError, ProviderError.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The spare key lies under the pot").memory_id
+            ...     found = store.recall("where is the spare key?", context=True, budget=300)
+            ...     found.results[0].id == id, found.context.ids == (id,)
+            (True, True)
+        """
+        from vestig.engine import recalling
+
+        found: RecallResult = recalling.recall(self._context, query, dict(fields))
+        return found
+
+    def replay_receipt(self, receipt: Receipt | Mapping[str, Any] | str) -> ReplayReport:
+        """The ranking of a receipt derived again at its state of this store (R-23).
+
+        Args:
+            receipt: as `recall(receipt=True)` gave it, as an object, or as JSON.
+
+        Raises:
+            ConflictError: it comes out otherwise or cannot be derived; says why.
+            ValidationError: no receipt.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The spare key lies under the pot").memory_id
+            ...     receipt = store.recall("where is the key?", receipt=True).receipt
+            ...     id = store.commit("The pot stands beside the back door").memory_id
+            ...     store.replay_receipt(receipt).equal
+            True
+        """
+        from vestig.engine import receipts
+
+        report: ReplayReport = receipts.replay(self._context, receipt)
+        return report
+
+    # --- entities --------------------------------------------------------------------
+
+    def entities(
+        self,
+        entity_type: str | None = None,
+        *,
+        offset: int = 0,
+        limit: int = 20,
+        include_expired: bool = False,
+        namespace: str | None = None,
+    ) -> EntityPage:
+        """One page of the names that memories mention, the most mentioned first (D-02).
+
+        Args:
+            entity_type: only entities of this type, in any case; None = all.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     _ = store.commit("The pump is looked after by Ada Lovelace")
+            ...     _ = store.commit("We asked Ada Lovelace for a new gasket")
+            ...     [(one.entity.canonical_name, one.mentions) for one in store.entities()]
+            [('Ada Lovelace', 2)]
+        """
+        from vestig.engine import entities
+
+        return entities.list_entities(
+            self._context,
+            entity_type=entity_type,
+            offset=offset,
+            limit=limit,
+            include_expired=include_expired,
+            namespace=namespace,
+        )
+
+    def entity(
+        self,
+        id: str,
+        *,
+        expand: bool = False,
+        include_expired: bool = False,
+        namespace: str | None = None,
+    ) -> EntityDetail:
+        """One entity and the memories that mention it, newest first. An entity that was merged is
+        what it was merged into, through any chain (G-05).
+
+        Args:
+            id: whole, or at least 8 characters after the underscore.
+            expand: with the memories themselves, not only their ids.
+            include_expired: the entity itself, even when it was merged or expired.
+
+        Raises:
+            NotFoundError: unknown in this namespace, or expired.
+        """
+        from vestig.engine import entities
+
+        return entities.show_entity(
+            self._context, id, expand=expand, include_expired=include_expired, namespace=namespace
+        )
+
+    def merge_entities(self, a: str, b: str, *, namespace: str | None = None) -> EntityChange:
+        """Makes `a` another name of `b` (G-05): edges and names of `a` become those of `b`, and
+        look-ups of `a` give `b`. Time travel shows both as they were.
+
+        Raises:
+            ConflictError: both are one entity already, so this would be a cycle.
+            NotFoundError: an id that this namespace does not hold.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     a = store.commit("Tickets are kept by ACME Incorporated").entities[0]
+            ...     b = store.commit("Invoices are sent to ACME Ltd today").entities[0]
+            ...     merged = store.merge_entities(a, b)
+            ...     merged.id == b, store.entity(a).id == b, merged.entity.aliases
+            (True, True, ('ACME', 'ACME Incorporated'))
+        """
+        from vestig.engine import entities
+
+        return entities.merge_entities(self._context, a, b, namespace=namespace)
+
+    def expire_entity(self, id: str, *, namespace: str | None = None) -> EntityChange:
+        """Hides an entity and its edges (G-05). A memory that names it again makes a new one.
+
+        Raises:
+            NotFoundError: unknown in this namespace, or expired already.
+        """
+        from vestig.engine import entities
+
+        return entities.expire_entity(self._context, id, namespace=namespace)
+
+    def purge_entities(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        dry_run: bool = False,
+        namespace: str | None = None,
+    ) -> PurgeReport:
+        """Removes expired and merged entities for good, with their edges and vectors. Time travel
+        no longer shows them; the texts that named them stay, and only `forget` removes those.
+
+        Args:
+            ids: these; None = all of the namespace.
+            dry_run: reports what would go and keeps it.
+
+        Raises:
+            NotFoundError: an unknown id. ConflictError: an entity that is not expired. Nothing is
+                removed then.
+        """
+        from vestig.engine import entities
+
+        return entities.purge_entities(self._context, ids, dry_run=dry_run, namespace=namespace)
+
+    # --- names in texts ----------------------------------------------------------------------
+
+    def extract_entities(
+        self,
+        *,
+        reprocess: bool = False,
+        batch_size: int = 500,
+        namespace: str | None = None,
+        progress: Progress | None = None,
+    ) -> BackfillReport:
+        """Finds the names in memories that mention none yet, by the rules of G-03.
+
+        Args:
+            reprocess: every memory again; what is linked stays.
+            batch_size: memories of one transaction.
+        """
+        from vestig.engine import backfilling
+
+        return backfilling.backfill(
+            self._context,
+            reprocess=reprocess,
+            batch_size=batch_size,
+            dry_run=False,
+            namespace=namespace,
+            progress=progress,
+        )
+
+    def entity_backfill(
+        self,
+        *,
+        dry_run: bool = False,
+        batch_size: int = 500,
+        namespace: str | None = None,
+        progress: Progress | None = None,
+    ) -> BackfillReport:
+        """Entities of a store that was filled without them: first the names of all memories, then
+        the links (L-16). Running it again changes nothing.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> off = {"m4": {"entity_extraction": {"enabled": False}}}
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder(), config=off) as store:
+            ...     _ = store.commit("The pump is looked after by Ada Lovelace")
+            ...     store.entities().total
+            0
+        """
+        from vestig.engine import backfilling
+
+        return backfilling.backfill(
+            self._context,
+            reprocess=True,
+            batch_size=batch_size,
+            dry_run=dry_run,
+            namespace=namespace,
+            progress=progress,
+        )
+
+    # --- edges -----------------------------------------------------------------------
+
+    def link(
+        self,
+        from_id: str,
+        to_id: str,
+        edge_type: str,
+        *,
+        relation: str | None = None,
+        weight: float = 1.0,
+        confidence: float | None = None,
+        evidence: str | None = None,
+        namespace: str | None = None,
+    ) -> EdgeChange:
+        """Stores an edge that the caller knows of: RELATED or SUMMARIZES between memories, or
+        RELATION between entities (G-10). An edge that is there already stays as it is.
+
+        Args:
+            relation: label of a RELATION, such as WORKS_AT.
+            weight: finite, at least 0; 0 is kept and never walked.
+            confidence: from 0 to 1, or None.
+            evidence: why; cut to `m4.entity_extraction.max_evidence_length` characters.
+
+        Raises:
+            ValidationError: names the field; for another type, who makes such edges.
+            NotFoundError: an end that this namespace does not hold.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     a = store.commit("The pump failed on Monday").memory_id
+            ...     b = store.commit("A gasket was ordered for it").memory_id
+            ...     edge = store.link(a, b, "RELATED", weight=0.9)
+            ...     edge.changed, store.link(a, b, "RELATED").id == edge.id
+            (True, True)
+        """
+        from vestig.engine import linking
+
+        return linking.link(
+            self._context,
+            from_id,
+            to_id,
+            edge_type,
+            relation=relation,
+            weight=weight,
+            confidence=confidence,
+            evidence=evidence,
+            namespace=namespace,
+        )
+
+    def unlink(self, edge_id: str, *, namespace: str | None = None) -> EdgeChange:
+        """Ends an edge; time travel still shows it as it was (G-10). A computed edge that is
+        ended comes back with `rebuild_edges`.
+
+        Raises:
+            NotFoundError: an edge that this namespace does not hold.
+        """
+        from vestig.engine import linking
+
+        return linking.unlink(self._context, edge_id, namespace=namespace)
+
+    def edge(self, id: str, *, snippet_len: int = 60, namespace: str | None = None) -> EdgeDetail:
+        """One edge, ended or not, with what its ends are called (D-03)."""
+        from vestig.engine import linking
+
+        return linking.edge(self._context, id, snippet_len=snippet_len, namespace=namespace)
+
+    def edges(
+        self,
+        node_id: str | None = None,
+        *,
+        edge_type: str | None = None,
+        limit: int = 20,
+        include_expired: bool = False,
+        snippet_len: int = 60,
+        namespace: str | None = None,
+    ) -> EdgePage:
+        """Edges, newest first; those of one memory or entity when it is named (D-03)."""
+        from vestig.engine import linking
+
+        return linking.edges(
+            self._context,
+            node_id,
+            edge_type=edge_type,
+            limit=limit,
+            include_expired=include_expired,
+            snippet_len=snippet_len,
+            namespace=namespace,
+        )
+
+    def rebuild_edges(
+        self,
+        edge_type: str = "RELATED",
+        *,
+        progress: Progress | None = None,
+        namespace: str | None = None,
+    ) -> dict[str, Any]:
+        """Computes RELATED edges again, as commits would have made them (G-07): an edge that
+        still holds keeps id and times, others end or begin. Edges of guards and callers stay. An
+        interrupted run is safe to repeat."""
+        from vestig.engine import relating
+
+        return relating.rebuild_edges(
+            self._context, edge_type, progress=progress, namespace=namespace
+        )
+
+    # --- expansion ---------------------------------------------------------------------------
+
+    def expand_via_entities(
+        self,
+        ids: Sequence[str],
+        limit: int = 5,
+        include_expired: bool = False,
+        min_confidence: float | None = None,
+        *,
+        namespace: str | None = None,
+    ) -> builtins.list[ViaEntities]:
+        """Other memories that mention the same entities, most shared first (G-09).
+
+        Args:
+            min_confidence: of both mentions; None = `m4.graph_expansion.min_confidence`.
+        """
+        from vestig.engine import expanding
+
+        return expanding.via_entities(
+            self._context,
+            ids,
+            limit=limit,
+            include_expired=include_expired,
+            min_confidence=min_confidence,
+            namespace=namespace,
+        )
+
+    def expand_via_related(
+        self,
+        ids: Sequence[str],
+        limit: int = 5,
+        include_expired: bool = False,
+        min_confidence: float = 0.0,
+        *,
+        namespace: str | None = None,
+    ) -> builtins.list[ViaRelated]:
+        """Other memories with a RELATED edge to these, heaviest edge first (G-09)."""
+        from vestig.engine import expanding
+
+        return expanding.via_related(
+            self._context,
+            ids,
+            limit=limit,
+            include_expired=include_expired,
+            min_confidence=min_confidence,
+            namespace=namespace,
+        )
+
+    def expand_with_graph(
+        self,
+        ids: Sequence[str],
+        entity_limit: int | None = None,
+        related_limit: int | None = None,
+        *,
+        namespace: str | None = None,
+    ) -> Expansion:
+        """Both expansions; limits of None are those of `m4.graph_expansion` (G-09)."""
+        from vestig.engine import expanding
+
+        return expanding.via_both(
+            self._context,
+            ids,
+            entity_limit=entity_limit,
+            related_limit=related_limit,
+            namespace=namespace,
+        )
+
+    # --- search ------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str | None = None,
+        type: str = "hybrid",
+        top_k: int | None = None,
+        graph_depth: int | None = None,
+        seed_node_ids: Words = None,
+        **fields: Unpack[SearchFields],
+    ) -> SearchResult:
+        """Memories and entities by meaning, by links, or by both (G-20).
+
+        Args:
+            type: "vector" ranks by cosine, "graph" by 1/(1 + depth) from the seeds, "hybrid" by
+                the sum. The scale is named in `score_scale`.
+            top_k: most hits; None = `search.top_k`.
+            graph_depth: hops from seeds or vector hits; 0 = none; None = `search.graph_depth`.
+            seed_node_ids: ids of memories and entities where a graph search begins.
+            fields: filters of `recall`; `kinds` of "entity" and "memory" (or MEMORY, SUMMARY);
+                `decay`, `include_memory_ids`, `touch`, `trace`.
+
+        Raises:
+            ValidationError, ProviderError (the query could not be embedded).
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The pump failed on Monday").memory_id
+            ...     hit = store.search("which pump failed", kinds="memory")[0]
+            ...     hit.node_id == id, hit.source
+            (True, 'vector')
+        """
+        from vestig.engine import searching
+
+        given = {
+            "query": query,
+            "type": type,
+            "top_k": top_k,
+            "graph_depth": graph_depth,
+            "seed_node_ids": seed_node_ids,
+            **fields,
+        }
+        return searching.search(self._context, given)
