@@ -15,7 +15,9 @@ PACKAGE = ROOT / "python" / "vestig"
 RUST = ROOT / "rust"
 
 # Paths (below the repository) that may be longer than `house.FILE_LINES_MAX`, each with a reason.
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "python/vestig/engine/vestig.py": "one cohesive class: every public call with its documentation",
+}
 
 Check = Callable[[str, str], list[str]]
 

@@ -14,7 +14,8 @@ import ledger_rows as made
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.ids import id_bytes
 from vestig.ports import Listing, UniquenessCollision
-from vestig.store import SqliteLedger, open_ledger
+from vestig.store.ledger import SqliteLedger
+from vestig.store.opening import open_ledger
 from vestig.types import EventType, Status
 
 NOW = made.NOW

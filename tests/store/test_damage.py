@@ -13,7 +13,8 @@ import ledger_rows as made
 from vestig.changes import ChangeSet, MemoryPatch
 from vestig.errors import StoreDamagedError
 from vestig.ports import EmbeddingIdentity, Listing
-from vestig.store import SqliteLedger, open_ledger
+from vestig.store.ledger import SqliteLedger
+from vestig.store.opening import open_ledger
 from vestig.store.schema import COLUMNS
 
 NOW = made.NOW

@@ -20,8 +20,9 @@ from filled_store import (
     keeper_of,
     levels,
 )
-from vestig.store import SqliteLedger, open_ledger
 from vestig.store.files import LEDGER_FILE
+from vestig.store.ledger import SqliteLedger
+from vestig.store.opening import open_ledger
 
 CHECKS = [
     "integrity", "chain", "foreign_keys", "dangling_ends", "tags", "uniqueness", "vector_shapes",

@@ -18,8 +18,10 @@ from vestig.errors import (
     VestigError,
 )
 from vestig.ports import Listing
-from vestig.store import Migration, SqliteLedger, connections, files, open_ledger
-from vestig.store.migrations import MIGRATIONS, newest_version
+from vestig.store import connections, files
+from vestig.store.ledger import SqliteLedger
+from vestig.store.migrations import MIGRATIONS, Migration, newest_version
+from vestig.store.opening import open_ledger
 
 NOW = made.NOW
 

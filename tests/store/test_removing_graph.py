@@ -14,7 +14,9 @@ from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, NotFoundError
 from vestig.graph import EntityListing
 from vestig.ids import id_bytes
-from vestig.store import SqliteLedger, erasing, open_ledger
+from vestig.store import erasing
+from vestig.store.ledger import SqliteLedger
+from vestig.store.opening import open_ledger
 from vestig.types import EdgeType
 
 NOW = made.NOW
