@@ -35,7 +35,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("commit",),
     ("recall",),
     ("graph", "updates"),
-    ("exchange", "knowledge"),
+    ("exchange", "knowledge", "admin"),
     ("retrieve",),
     ("api",),
     ("evaluation",),
