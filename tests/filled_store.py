@@ -14,7 +14,7 @@ from vestig.changes import AccessTouch, ChangeSet, EntityPatch
 from vestig.ports import EmbeddingIdentity
 from vestig.results import Finding
 from vestig.store.doctor import checks
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
 from vestig.store.portability import export
 from vestig.store.projection import ProjectionKeeper

@@ -87,7 +87,7 @@ _PLACES = re.compile(
 
 
 def unit_of(path: str) -> str:
-    """The room of a path below python/vestig: `store/ledger/x.py` → `store.ledger`,
+    """The room of a path below python/vestig: `store/ledger/x.py` → `store.ledger.ledger`,
     `recall/x.py` → `recall`, `__init__.py` → ``."""
     return room_of(path.removesuffix("i").removesuffix(".py").replace("/", "."))
 

@@ -25,7 +25,8 @@ import apsw
 
 import vestig
 from vestig.errors import VestigError
-from vestig.store import connections, ledger, opening
+from vestig.store import connections, opening
+from vestig.store.ledger.ledger import ledger
 from vestig.testing import HashingEmbedder
 
 DIMENSIONS: Final = 32

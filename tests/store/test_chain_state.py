@@ -14,7 +14,7 @@ import ledger_rows as made
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.ids import id_bytes
 from vestig.ports import Listing, UniquenessCollision
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
 from vestig.types import EventType, Status
 

@@ -16,7 +16,7 @@ import ledger_rows as made
 import vestig
 from vestig.changes import ChangeSet, NewEntity
 from vestig.ids import new_id
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.migrations import MIGRATIONS, newest_version
 from vestig.store.opening import open_ledger
 from vestig.testing import HashingEmbedder

@@ -13,7 +13,7 @@ import ledger_rows as made
 from vestig.changes import ChangeSet, MemoryPatch
 from vestig.errors import StoreDamagedError
 from vestig.ports import EmbeddingIdentity, Listing
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
 from vestig.store.schema import COLUMNS
 

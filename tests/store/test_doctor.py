@@ -21,7 +21,7 @@ from filled_store import (
     levels,
 )
 from vestig.store.files import LEDGER_FILE
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
 
 CHECKS = [

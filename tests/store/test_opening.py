@@ -19,7 +19,7 @@ from vestig.errors import (
 )
 from vestig.ports import Listing
 from vestig.store import connections, files
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.migrations import MIGRATIONS, Migration, newest_version
 from vestig.store.opening import open_ledger
 

@@ -14,7 +14,7 @@ from filled_store import IDENTITY, doctor, exported, filled, keeper_of, levels
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, ValidationError
 from vestig.graph import EntityListing
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
 from vestig.store.portability import restore
 from vestig.types import EdgeType

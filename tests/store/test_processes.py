@@ -19,7 +19,7 @@ import ledger_rows as made
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Listing, UniquenessCollision
 from vestig.store import files
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
 from vestig.types import EdgeType
 

@@ -12,7 +12,7 @@ from filled_store import doctor, exported, filled, levels
 from vestig.changes import ChangeSet
 from vestig.errors import ProviderError, StoreDamagedError, ValidationError
 from vestig.ports import EmbeddingIdentity, Pieces
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
 from vestig.store.portability import restore
 from vestig.store.reembedding import reembed

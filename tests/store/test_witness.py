@@ -13,7 +13,7 @@ import ledger_rows as made
 from vestig.errors import StoreDamagedError
 from vestig.ports import Listing
 from vestig.store import witness
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import accept_ledger, open_ledger
 
 NOW = made.NOW

@@ -11,7 +11,7 @@ from vestig.store import files
 from vestig.store import witness as witnesses
 from vestig.store.connections import open_reader
 from vestig.store.files import LEDGER_FILE
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.lookups import fetch
 
 __all__ = ["backup"]

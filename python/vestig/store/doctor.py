@@ -18,7 +18,7 @@ from vestig.store import witness as witnesses
 from vestig.store.comparison import compare_projection
 from vestig.store.faults import store_faults
 from vestig.store.files import LEDGER_FILE
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.lookups import fetch
 from vestig.store.projection import ProjectionKeeper
 from vestig.store.reads import SqliteView

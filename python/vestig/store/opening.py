@@ -20,7 +20,7 @@ from vestig.store.connections import (
 )
 from vestig.store.faults import damaged, store_faults
 from vestig.store.jobs import JobRules
-from vestig.store.ledger import LedgerOptions, SqliteLedger
+from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
 from vestig.store.migrations import Migration
 from vestig.store.witness import Witness, WitnessFiles, check_witness, witness_files
 

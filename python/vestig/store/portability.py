@@ -19,7 +19,7 @@ from vestig.store import files
 from vestig.store.export_records import Header
 from vestig.store.faults import store_faults
 from vestig.store.graph_reads import stored_codes
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.lookups import select_in
 from vestig.store.portable import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
 from vestig.store.restoring import Restoration, RestoreReport

@@ -20,7 +20,7 @@ from vestig.errors import ProviderError
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store import chain
 from vestig.store.faults import damaged, store_faults
-from vestig.store.ledger import SqliteLedger
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.lookups import fetch
 from vestig.store.pending import IDENTITY_KEY, PENDING_TABLE, is_pending
 from vestig.store.schema import INDEX, INSERT, NO_QUESTION, columns_sql

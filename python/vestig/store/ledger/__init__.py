@@ -1,0 +1,1 @@
+"""The ledger: the tables that are the truth, read and written, with their chain and witness."""
