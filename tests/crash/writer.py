@@ -25,8 +25,9 @@ import apsw
 
 import vestig
 from vestig.errors import VestigError
-from vestig.store import connections, opening
+from vestig.store import opening
 from vestig.store.ledger.ledger import ledger
+from vestig.store.sqlite import connections
 from vestig.testing import HashingEmbedder
 
 DIMENSIONS: Final = 32

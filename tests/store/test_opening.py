@@ -18,10 +18,11 @@ from vestig.errors import (
     VestigError,
 )
 from vestig.ports import Listing
-from vestig.store import connections, files
+from vestig.store import files
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.migrations import MIGRATIONS, Migration, newest_version
 from vestig.store.opening import open_ledger
+from vestig.store.sqlite import connections
 
 NOW = made.NOW
 

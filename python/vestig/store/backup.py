@@ -9,10 +9,10 @@ from pathlib import Path
 from vestig.errors import ConflictError, VestigError
 from vestig.store import files
 from vestig.store import witness as witnesses
-from vestig.store.connections import open_reader
 from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.lookups import fetch
+from vestig.store.sqlite.connections import open_reader
 
 __all__ = ["backup"]
 

@@ -11,17 +11,17 @@ import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store import chain, files, forks, migrations, settings
-from vestig.store.connections import (
+from vestig.store.faults import damaged, store_faults
+from vestig.store.jobs import JobRules
+from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
+from vestig.store.migrations import Migration
+from vestig.store.sqlite.connections import (
     has_wal,
     open_reader,
     open_writer,
     plan_reading,
     require_sqlite,
 )
-from vestig.store.faults import damaged, store_faults
-from vestig.store.jobs import JobRules
-from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
-from vestig.store.migrations import Migration
 from vestig.store.witness import Witness, WitnessFiles, check_witness, witness_files
 
 __all__ = ["accept_ledger", "open_ledger"]

@@ -1,0 +1,1 @@
+"""Opening SQLite, its errors, forks, and statements with their rows."""
