@@ -21,12 +21,12 @@ from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
 from vestig.language.forms import title_key
 from vestig.store import candidates, forks, marks
-from vestig.store.faults import store_faults
 from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.lookups import each, fetch
 from vestig.store.projection import ProjectionKeeper
 from vestig.store.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
+from vestig.store.sqlite.faults import store_faults
 
 __all__ = ["Proof", "finish", "unfinished"]
 

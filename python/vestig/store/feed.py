@@ -13,7 +13,6 @@ from vestig.changes import StoredWindow
 from vestig.language.forms import features, title_key
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store import chain
-from vestig.store.faults import damaged
 from vestig.store.graph_feed import (
     NodeEdges,
     Selection,
@@ -27,6 +26,7 @@ from vestig.store.lookups import fetch
 from vestig.store.proof import Proof
 from vestig.store.rows import from_json
 from vestig.store.schema import INDEX, columns_sql
+from vestig.store.sqlite.faults import damaged
 from vestig.store.token_rows import stored_pieces
 from vestig.types import EventType, Kind, OriginType, Stability, Status
 

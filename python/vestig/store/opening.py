@@ -11,7 +11,6 @@ import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
 from vestig.store import chain, files, forks, migrations, settings
-from vestig.store.faults import damaged, store_faults
 from vestig.store.jobs import JobRules
 from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
 from vestig.store.migrations import Migration
@@ -22,6 +21,7 @@ from vestig.store.sqlite.connections import (
     plan_reading,
     require_sqlite,
 )
+from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.witness import Witness, WitnessFiles, check_witness, witness_files
 
 __all__ = ["accept_ledger", "open_ledger"]

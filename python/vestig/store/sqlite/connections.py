@@ -15,7 +15,7 @@ from urllib.parse import quote
 import apsw
 
 from vestig.errors import ConflictError, VestigError
-from vestig.store.faults import store_faults
+from vestig.store.sqlite.faults import store_faults
 
 __all__ = [
     "Busy",
