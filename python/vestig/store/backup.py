@@ -11,8 +11,8 @@ from vestig.store import files
 from vestig.store import witness as witnesses
 from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.lookups import fetch
 from vestig.store.sqlite.connections import open_reader
+from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["backup"]
 

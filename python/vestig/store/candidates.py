@@ -19,7 +19,7 @@ import msgspec
 
 from vestig.ids import id_text
 from vestig.store import chain, files
-from vestig.store.lookups import each, fetch, select_in
+from vestig.store.sqlite.lookups import each, fetch, select_in
 
 __all__ = [
     "FILE",

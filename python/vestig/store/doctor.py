@@ -18,12 +18,12 @@ from vestig.store import witness as witnesses
 from vestig.store.comparison import compare_projection
 from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.lookups import fetch
 from vestig.store.projection import ProjectionKeeper
 from vestig.store.reads import SqliteView
 from vestig.store.reembedding import pending_rows
 from vestig.store.schema import NO_QUESTION
 from vestig.store.sqlite.faults import store_faults
+from vestig.store.sqlite.lookups import fetch
 from vestig.store.token_rows import WRONG_SHAPE
 from vestig.store.tokenizing import without_tokens
 from vestig.store.verify import Finding as LedgerFinding

@@ -23,10 +23,10 @@ from vestig.language.forms import title_key
 from vestig.store import candidates, forks, marks
 from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.lookups import each, fetch
 from vestig.store.projection import ProjectionKeeper
 from vestig.store.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
 from vestig.store.sqlite.faults import store_faults
+from vestig.store.sqlite.lookups import each, fetch
 
 __all__ = ["Proof", "finish", "unfinished"]
 

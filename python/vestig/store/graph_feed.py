@@ -14,7 +14,6 @@ import apsw
 
 from vestig.ports import ProjectionRow
 from vestig.store.graph_rows import aliases_of
-from vestig.store.lookups import each, select_in
 from vestig.store.proof import Proof
 from vestig.store.schema import (
     EDGE_CODES,
@@ -25,6 +24,7 @@ from vestig.store.schema import (
     NODE_TABLES,
     columns_sql,
 )
+from vestig.store.sqlite.lookups import each, select_in
 
 __all__ = [
     "FED",

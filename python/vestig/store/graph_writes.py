@@ -18,7 +18,6 @@ from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.store import chain
 from vestig.store.graph_rows import StoredAlias, aliases_of, entity_row, merged_aliases
-from vestig.store.lookups import each, fetch, next_row, select_in
 from vestig.store.rows import to_json
 from vestig.store.schema import (
     COLUMNS,
@@ -31,6 +30,7 @@ from vestig.store.schema import (
     NODE_TABLES,
     columns_sql,
 )
+from vestig.store.sqlite.lookups import each, fetch, next_row, select_in
 
 __all__ = ["GraphWriter", "delete_edges", "touched_node"]
 

@@ -11,9 +11,9 @@ import apsw
 
 from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store import chain, files
-from vestig.store.lookups import fetch
 from vestig.store.schema import APPLICATION_ID, CHAINED, CREATE, GRAPH, INSERT, TOKENS
 from vestig.store.settings import UUID
+from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]
 

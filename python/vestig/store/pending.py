@@ -6,7 +6,7 @@ from typing import Final
 
 import apsw
 
-from vestig.store.lookups import fetch
+from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["IDENTITY_KEY", "PENDING_TABLE", "entity_key", "is_pending", "question_key"]
 

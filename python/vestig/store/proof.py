@@ -10,9 +10,9 @@ import msgspec
 
 from vestig.ids import id_text
 from vestig.store import chain
-from vestig.store.lookups import each, select_in
 from vestig.store.schema import CHAINED
 from vestig.store.sqlite.faults import damaged
+from vestig.store.sqlite.lookups import each, select_in
 
 __all__ = ["Proof"]
 

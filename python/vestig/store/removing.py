@@ -15,7 +15,6 @@ import apsw
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text
 from vestig.store import chain, marks
-from vestig.store.lookups import fetch, known_ids, select_in
 from vestig.store.pending import PENDING_TABLE, entity_key, is_pending, question_key
 from vestig.store.removing_graph import (
     Act,
@@ -26,6 +25,7 @@ from vestig.store.removing_graph import (
     remove_entities,
 )
 from vestig.store.schema import EDGE_CODES, EDGE_ENDS, INDEX
+from vestig.store.sqlite.lookups import fetch, known_ids, select_in
 
 __all__ = [
     "Act",

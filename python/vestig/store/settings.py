@@ -10,8 +10,8 @@ from typing import Final
 import apsw
 
 from vestig.store import chain
-from vestig.store.lookups import fetch
 from vestig.store.schema import columns_sql
+from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["IDENTITY", "ORIGIN", "UUID", "keep", "setting", "take_into_chain"]
 

@@ -9,8 +9,8 @@ import apsw
 
 from vestig.ports import Pieces
 from vestig.store import chain
-from vestig.store.lookups import fetch
 from vestig.store.schema import INSERT, columns_sql
+from vestig.store.sqlite.lookups import fetch
 from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX
 
 __all__ = ["WRONG_SHAPE", "stored_pieces", "write_tokens"]

@@ -9,7 +9,6 @@ import msgspec
 
 from vestig.ids import id_text
 from vestig.store import chain
-from vestig.store.lookups import each, fetch
 from vestig.store.rows import from_json
 from vestig.store.schema import (
     CHAINED,
@@ -21,6 +20,7 @@ from vestig.store.schema import (
     TABLE_CODES,
     columns_sql,
 )
+from vestig.store.sqlite.lookups import each, fetch
 
 __all__ = ["Finding", "verify"]
 

@@ -17,10 +17,10 @@ from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import ConflictError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity, Job
 from vestig.store import chain, files, forks, jobs, migrations, settings
-from vestig.store.lookups import fetch
 from vestig.store.reads import SqliteView
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.faults import damaged, store_faults
+from vestig.store.sqlite.lookups import fetch
 from vestig.store.verify import Finding, verify
 from vestig.store.witness import Witness, WitnessFiles
 from vestig.store.writes import SqliteTransaction
