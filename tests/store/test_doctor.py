@@ -20,9 +20,9 @@ from filled_store import (
     keeper_of,
     levels,
 )
-from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
+from vestig.store.sqlite.files import LEDGER_FILE
 
 CHECKS = [
     "integrity", "chain", "foreign_keys", "dangling_ends", "tags", "uniqueness", "vector_shapes",

@@ -18,11 +18,10 @@ from vestig.errors import (
     VestigError,
 )
 from vestig.ports import Listing
-from vestig.store import files
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.migrations import MIGRATIONS, Migration, newest_version
 from vestig.store.opening import open_ledger
-from vestig.store.sqlite import connections
+from vestig.store.sqlite import connections, files
 
 NOW = made.NOW
 

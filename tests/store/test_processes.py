@@ -18,9 +18,9 @@ import pytest
 import ledger_rows as made
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Listing, UniquenessCollision
-from vestig.store import files
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
+from vestig.store.sqlite import files
 from vestig.types import EdgeType
 
 NOW = made.NOW

@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 from vestig.errors import ConflictError, VestigError
-from vestig.store import files
 from vestig.store import witness as witnesses
-from vestig.store.files import LEDGER_FILE
 from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import open_reader
+from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["backup"]

@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 import apsw
 
 from vestig.errors import StoreDamagedError, StoreLockedError
-from vestig.store import chain, files
+from vestig.store import chain
 from vestig.store.schema import APPLICATION_ID, CHAINED, CREATE, GRAPH, INSERT, TOKENS
 from vestig.store.settings import UUID
+from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]

@@ -10,11 +10,11 @@ import apsw
 import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
-from vestig.store import chain, files, migrations, settings
+from vestig.store import chain, migrations, settings
 from vestig.store.jobs import JobRules
 from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
 from vestig.store.migrations import Migration
-from vestig.store.sqlite import forks
+from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import (
     has_wal,
     open_reader,

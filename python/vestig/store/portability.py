@@ -15,7 +15,6 @@ import apsw
 from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, Progress
-from vestig.store import files
 from vestig.store.export_records import Header
 from vestig.store.graph_reads import stored_codes
 from vestig.store.ledger.ledger import SqliteLedger
@@ -23,6 +22,7 @@ from vestig.store.portable import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fi
 from vestig.store.restoring import Restoration, RestoreReport
 from vestig.store.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.settings import ORIGIN, setting
+from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import select_in
 from vestig.store.verify import verify

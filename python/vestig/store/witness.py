@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import apsw
 
 from vestig.errors import StoreDamagedError
-from vestig.store.files import WITNESS_FILE
+from vestig.store.sqlite.files import WITNESS_FILE
 
 __all__ = ["Witness", "WitnessFiles", "check_witness", "witness_files"]
 
