@@ -16,7 +16,7 @@ from typing import Any, Final
 import apsw
 import msgspec
 
-from vestig.store.schema import CHAINED, TABLE_CODES
+from vestig.store.ledger.schema import CHAINED, TABLE_CODES
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import each, fetch
 

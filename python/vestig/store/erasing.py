@@ -22,8 +22,8 @@ from vestig.ids import id_text
 from vestig.language.forms import title_key
 from vestig.store import candidates, marks
 from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
 from vestig.store.projection import ProjectionKeeper
-from vestig.store.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
 from vestig.store.sqlite import forks
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE

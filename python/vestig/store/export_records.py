@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from vestig.ports import EmbeddingIdentity
-from vestig.store.schema import NO_QUESTION
+from vestig.store.ledger.schema import NO_QUESTION
 from vestig.types import (
     EdgeType,
     EventType,

@@ -14,8 +14,7 @@ import apsw
 
 from vestig.ports import ProjectionRow
 from vestig.store.graph_rows import aliases_of
-from vestig.store.proof import Proof
-from vestig.store.schema import (
+from vestig.store.ledger.schema import (
     EDGE_CODES,
     EDGE_ENDS,
     ENTITY_NODE,
@@ -24,6 +23,7 @@ from vestig.store.schema import (
     NODE_TABLES,
     columns_sql,
 )
+from vestig.store.proof import Proof
 from vestig.store.sqlite.lookups import each, select_in
 
 __all__ = [

@@ -18,9 +18,9 @@ from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store.export_records import Header
 from vestig.store.graph_reads import stored_codes
 from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.portable import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
 from vestig.store.restoring import Restoration, RestoreReport
-from vestig.store.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.settings import ORIGIN, setting
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults

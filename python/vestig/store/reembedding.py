@@ -20,8 +20,8 @@ from vestig.errors import ProviderError
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store import chain
 from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.pending import IDENTITY_KEY, PENDING_TABLE, is_pending
-from vestig.store.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.settings import IDENTITY
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch

@@ -10,8 +10,15 @@ import apsw
 
 from vestig.store import chain
 from vestig.store.graph_writes import delete_edges, touched_node
+from vestig.store.ledger.schema import (
+    EDGE_CODES,
+    EDGE_ENDS,
+    INDEX,
+    INSERT,
+    NODE_TABLES,
+    columns_sql,
+)
 from vestig.store.rows import to_json
-from vestig.store.schema import EDGE_CODES, EDGE_ENDS, INDEX, INSERT, NODE_TABLES, columns_sql
 from vestig.store.sqlite.lookups import each, fetch, select_in
 
 __all__ = ["Act", "Removal", "edges_at", "loose_edges", "orphans", "remove_entities"]

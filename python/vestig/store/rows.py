@@ -11,7 +11,7 @@ import msgspec
 from vestig.changes import NewMemory, StoredWindow
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_bytes, id_text
-from vestig.store.schema import COLUMNS
+from vestig.store.ledger.schema import COLUMNS
 from vestig.times import from_us
 from vestig.types import (
     Event,

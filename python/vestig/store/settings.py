@@ -10,7 +10,7 @@ from typing import Final
 import apsw
 
 from vestig.store import chain
-from vestig.store.schema import columns_sql
+from vestig.store.ledger.schema import columns_sql
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["IDENTITY", "ORIGIN", "UUID", "keep", "setting", "take_into_chain"]

@@ -16,7 +16,7 @@ from vestig.ids import id_text
 from vestig.ports import Pieces, Progress
 from vestig.store import chain
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.schema import columns_sql
+from vestig.store.ledger.schema import columns_sql
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, select_in
 from vestig.store.token_rows import write_tokens

@@ -9,8 +9,7 @@ import msgspec
 
 from vestig.ids import id_text
 from vestig.store import chain
-from vestig.store.rows import from_json
-from vestig.store.schema import (
+from vestig.store.ledger.schema import (
     CHAINED,
     COLUMNS,
     EDGE_ENDS,
@@ -20,6 +19,7 @@ from vestig.store.schema import (
     TABLE_CODES,
     columns_sql,
 )
+from vestig.store.rows import from_json
 from vestig.store.sqlite.lookups import each, fetch
 
 __all__ = ["Finding", "verify"]
