@@ -22,9 +22,9 @@ from vestig.store.graph_feed import (
     select,
     stored_questions,
 )
+from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import INDEX, columns_sql
 from vestig.store.proof import Proof
-from vestig.store.rows import from_json
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.token_rows import stored_pieces

@@ -10,8 +10,8 @@ import msgspec
 from vestig.changes import NewEntity
 from vestig.errors import StoreDamagedError
 from vestig.ids import id_bytes, id_text
+from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import EDGE_ENDS, EDGE_TYPES
-from vestig.store.rows import to_json
 from vestig.times import from_us
 from vestig.types import Edge, EdgeType, Entity
 

@@ -18,6 +18,7 @@ from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.store import chain
 from vestig.store.graph_rows import StoredAlias, aliases_of, entity_row, merged_aliases
+from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import (
     COLUMNS,
     EDGE_CODES,
@@ -29,7 +30,6 @@ from vestig.store.ledger.schema import (
     NODE_TABLES,
     columns_sql,
 )
-from vestig.store.rows import to_json
 from vestig.store.sqlite.lookups import each, fetch, next_row, select_in
 
 __all__ = ["GraphWriter", "delete_edges", "touched_node"]

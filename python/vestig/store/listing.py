@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from vestig.errors import ValidationError
 from vestig.ports import Listing
-from vestig.store.rows import MEMORY_SELECT, to_json
+from vestig.store.ledger.rows import MEMORY_SELECT, to_json
 from vestig.types import Status
 
 __all__ = ["count_sql", "page_sql"]

@@ -18,8 +18,8 @@ import msgspec
 
 from vestig._core import mark, unit
 from vestig.store.graph_rows import aliases_of
+from vestig.store.ledger.rows import from_json, to_json
 from vestig.store.ledger.schema import INDEX
-from vestig.store.rows import from_json, to_json
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.token_rows import stored_pieces
 from vestig.vectors import SPECIAL_PIECE, Pieces

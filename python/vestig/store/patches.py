@@ -11,8 +11,8 @@ import apsw
 
 from vestig.changes import MemoryPatch
 from vestig.ports import UniquenessCollision
+from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import INDEX
-from vestig.store.rows import to_json
 
 __all__ = ["patched", "unique_texts", "write_processing", "write_tags"]
 

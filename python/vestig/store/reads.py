@@ -11,8 +11,7 @@ from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import Listing, ProjectionRow
 from vestig.store import chain, feed, history, listing, statistics
 from vestig.store.graph_reads import GraphReads, starting
-from vestig.store.ledger.schema import EDGE_CODES, NODE_TABLES
-from vestig.store.rows import (
+from vestig.store.ledger.rows import (
     MEMORY_SELECT,
     RECALL_SELECT,
     event_of,
@@ -20,6 +19,7 @@ from vestig.store.rows import (
     memory_of,
     source_of,
 )
+from vestig.store.ledger.schema import EDGE_CODES, NODE_TABLES
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import each, fetch, id_range, known_ids, select_in
 from vestig.types import Edge, Event, Memory, Source, SupersessionRecord

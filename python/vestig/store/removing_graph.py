@@ -10,6 +10,7 @@ import apsw
 
 from vestig.store import chain
 from vestig.store.graph_writes import delete_edges, touched_node
+from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import (
     EDGE_CODES,
     EDGE_ENDS,
@@ -18,7 +19,6 @@ from vestig.store.ledger.schema import (
     NODE_TABLES,
     columns_sql,
 )
-from vestig.store.rows import to_json
 from vestig.store.sqlite.lookups import each, fetch, select_in
 
 __all__ = ["Act", "Removal", "edges_at", "loose_edges", "orphans", "remove_entities"]

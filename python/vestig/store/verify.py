@@ -9,6 +9,7 @@ import msgspec
 
 from vestig.ids import id_text
 from vestig.store import chain
+from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import (
     CHAINED,
     COLUMNS,
@@ -19,7 +20,6 @@ from vestig.store.ledger.schema import (
     TABLE_CODES,
     columns_sql,
 )
-from vestig.store.rows import from_json
 from vestig.store.sqlite.lookups import each, fetch
 
 __all__ = ["Finding", "verify"]
