@@ -10,7 +10,7 @@ import pytest
 from scripted import Opener, pair
 
 import vestig
-from vestig.store.reads import SqliteView
+from vestig.store.ledger.reads import SqliteView
 from vestig.testing import FailingEmbedder, ScriptedEmbedder, vector_at
 from vestig.types import CommitOutcomeKind as Kind
 

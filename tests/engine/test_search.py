@@ -22,7 +22,7 @@ from search_world import (
 import vestig
 from vestig.changes import EntityPatch
 from vestig.errors import ProviderError, ValidationError
-from vestig.store.reads import SqliteView
+from vestig.store.ledger.reads import SqliteView
 from vestig.testing import FailingEmbedder
 
 # --- vector ----------------------------------------------------------------------------------

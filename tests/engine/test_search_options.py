@@ -17,7 +17,7 @@ from search_world import (
 
 from vestig.embedders.checked import float32_bytes
 from vestig.errors import NotFoundError, ValidationError
-from vestig.store.reads import SqliteView
+from vestig.store.ledger.reads import SqliteView
 from vestig.testing import FrozenClock, vector_at
 
 # --- options ---------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from vestig import _core
 from vestig.ids import id_text, split_ids
 from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.schema import NODE_PREFIXES
 from vestig.store.projection import ProjectionKeeper, chunks_of
-from vestig.store.reads import SqliteView
 
 __all__ = ["Comparison", "compare_projection"]
 

@@ -17,9 +17,9 @@ from vestig.store import candidates, erasing, marks
 from vestig.store import witness as witnesses
 from vestig.store.comparison import compare_projection
 from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.schema import NO_QUESTION
 from vestig.store.projection import ProjectionKeeper
-from vestig.store.reads import SqliteView
 from vestig.store.reembedding import pending_rows
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE

@@ -19,10 +19,10 @@ from vestig.ports import EmbeddingIdentity, ProjectionRow, ScanRequest
 from vestig.store.feed import STORING
 from vestig.store.graph_feed import FED
 from vestig.store.graph_rows import aliases_of
+from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import ENTITY_NODE, NO_QUESTION
 from vestig.store.projection import chunks_of, scan_of
-from vestig.store.reads import SqliteView
 from vestig.store.sqlite.lookups import fetch
 from vestig.types import Entity, Status
 

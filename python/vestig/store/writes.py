@@ -24,9 +24,9 @@ from vestig.ports import Pieces, ProjectionRow
 from vestig.store import chain, patches, removing, settings
 from vestig.store.fresh_feed import fresh_rows
 from vestig.store.graph_writes import GraphWriter
+from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
 from vestig.store.ledger.schema import COLUMNS, INSERT, NODE_TABLES, columns_sql
-from vestig.store.reads import SqliteView
 from vestig.store.sqlite import lookups
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch, rows_of

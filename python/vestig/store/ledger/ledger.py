@@ -17,7 +17,7 @@ from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import ConflictError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity, Job
 from vestig.store import chain, jobs, migrations, settings
-from vestig.store.reads import SqliteView
+from vestig.store.ledger.reads import SqliteView
 from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.faults import damaged, store_faults
