@@ -11,8 +11,8 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_bytes
 from vestig.store import chain, settings
 from vestig.store.ledger.schema import CHAINED, INSERT, NODE_TABLES
+from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.sqlite.lookups import fetch, next_row
-from vestig.store.writes import SqliteTransaction
 
 __all__ = ["Placement"]
 

@@ -21,10 +21,10 @@ from vestig.store.export_records import (
 )
 from vestig.store.graph_writes import touched_node
 from vestig.store.ledger.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, NO_QUESTION
+from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.placement import Placement
 from vestig.store.portable import columns_of
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.writes import SqliteTransaction
 
 __all__ = ["GraphRestoration", "taken", "waiting_line"]
 
