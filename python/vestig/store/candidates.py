@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.ids import id_text
-from vestig.store import chain
+from vestig.store.ledger import chain
 from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import each, fetch, select_in
 

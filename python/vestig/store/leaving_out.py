@@ -16,8 +16,9 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.ids import id_bytes, id_text
-from vestig.store import chain, marks
+from vestig.store import marks
 from vestig.store.export_records import EdgeRecord, MemoryRecord, Record, TombstoneRecord
+from vestig.store.ledger import chain
 from vestig.store.ledger.schema import COLUMNS, INDEX
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.portable import columns_of

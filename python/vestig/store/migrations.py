@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import apsw
 
 from vestig.errors import StoreDamagedError, StoreLockedError
-from vestig.store import chain
+from vestig.store.ledger import chain
 from vestig.store.ledger.schema import APPLICATION_ID, CHAINED, CREATE, GRAPH, INSERT, TOKENS
 from vestig.store.settings import UUID
 from vestig.store.sqlite import files

@@ -10,8 +10,9 @@ import apsw
 import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
-from vestig.store import chain, migrations, settings
+from vestig.store import migrations, settings
 from vestig.store.jobs import JobRules
+from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
 from vestig.store.migrations import Migration
 from vestig.store.sqlite import files, forks

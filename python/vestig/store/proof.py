@@ -9,7 +9,7 @@ import apsw
 import msgspec
 
 from vestig.ids import id_text
-from vestig.store import chain
+from vestig.store.ledger import chain
 from vestig.store.ledger.schema import CHAINED
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import each, select_in

@@ -18,7 +18,7 @@ import msgspec
 
 from vestig.errors import ProviderError
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
-from vestig.store import chain
+from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.ledger.writes import NO_CLOCK

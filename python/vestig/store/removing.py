@@ -14,7 +14,8 @@ import apsw
 
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text
-from vestig.store import chain, marks
+from vestig.store import marks
+from vestig.store.ledger import chain
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
 from vestig.store.pending import PENDING_TABLE, entity_key, is_pending, question_key
 from vestig.store.removing_graph import (

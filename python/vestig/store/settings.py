@@ -9,7 +9,7 @@ from typing import Final
 
 import apsw
 
-from vestig.store import chain
+from vestig.store.ledger import chain
 from vestig.store.ledger.schema import columns_sql
 from vestig.store.sqlite.lookups import fetch
 

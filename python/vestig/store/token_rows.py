@@ -8,7 +8,7 @@ from typing import Any, Final
 import apsw
 
 from vestig.ports import Pieces
-from vestig.store import chain
+from vestig.store.ledger import chain
 from vestig.store.ledger.schema import INSERT, columns_sql
 from vestig.store.sqlite.lookups import fetch
 from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX

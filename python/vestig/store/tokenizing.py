@@ -14,7 +14,7 @@ import apsw
 from vestig.errors import ProviderError
 from vestig.ids import id_text
 from vestig.ports import Pieces, Progress
-from vestig.store import chain
+from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import columns_sql
 from vestig.store.ledger.writes import NO_CLOCK

@@ -8,7 +8,7 @@ import apsw
 import msgspec
 
 from vestig.ids import id_text
-from vestig.store import chain
+from vestig.store.ledger import chain
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import (
     CHAINED,
