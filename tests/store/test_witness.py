@@ -12,7 +12,7 @@ import pytest
 import ledger_rows as made
 from vestig.errors import StoreDamagedError
 from vestig.ports import Listing
-from vestig.store import witness
+from vestig.store.ledger import witness
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import accept_ledger, open_ledger
 

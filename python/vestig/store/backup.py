@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from vestig.errors import ConflictError, VestigError
-from vestig.store import witness as witnesses
+from vestig.store.ledger import witness as witnesses
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.sqlite import files
 from vestig.store.sqlite.connections import open_reader

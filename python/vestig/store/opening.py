@@ -14,6 +14,7 @@ from vestig.store import migrations, settings
 from vestig.store.jobs import JobRules
 from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
+from vestig.store.ledger.witness import Witness, WitnessFiles, check_witness, witness_files
 from vestig.store.migrations import Migration
 from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import (
@@ -24,7 +25,6 @@ from vestig.store.sqlite.connections import (
     require_sqlite,
 )
 from vestig.store.sqlite.faults import damaged, store_faults
-from vestig.store.witness import Witness, WitnessFiles, check_witness, witness_files
 
 __all__ = ["accept_ledger", "open_ledger"]
 
