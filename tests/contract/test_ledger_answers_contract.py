@@ -15,7 +15,7 @@ from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import id_bytes, new_id
 from vestig.ports import EmbeddingIdentity, Ledger, Listing
-from vestig.store.jobs import JobRules
+from vestig.store.ledger.jobs import JobRules
 from vestig.store.opening import open_ledger
 from vestig.times import format_us, from_us
 from vestig.types import EventType, Kind, Status

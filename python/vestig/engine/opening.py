@@ -17,7 +17,7 @@ from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
 from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger, Reranker
 from vestig.registry import make_embedder, make_reranker
-from vestig.store.jobs import JobRules
+from vestig.store.ledger.jobs import JobRules
 from vestig.store.opening import open_ledger
 from vestig.store.projection import ProjectionKeeper
 
