@@ -15,7 +15,6 @@ import msgspec
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity
-from vestig.store import patches
 from vestig.store.export_records import (
     EdgeRecord,
     EntityRecord,
@@ -34,6 +33,7 @@ from vestig.store.export_records import (
 )
 from vestig.store.identity import same_model
 from vestig.store.leaving_out import ForgottenRestoration
+from vestig.store.ledger import patches
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import COLUMNS, INDEX, columns_sql
 from vestig.store.ledger.writes import SqliteTransaction
