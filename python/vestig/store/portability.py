@@ -16,7 +16,7 @@ from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store.export_records import Header
-from vestig.store.graph_reads import stored_codes
+from vestig.store.ledger.graph_reads import stored_codes
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.ledger.writes import NO_CLOCK
