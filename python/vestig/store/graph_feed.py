@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from vestig.ports import ProjectionRow
-from vestig.store.graph_rows import aliases_of
+from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.schema import (
     EDGE_CODES,
     EDGE_ENDS,

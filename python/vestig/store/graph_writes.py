@@ -16,8 +16,8 @@ import apsw
 from vestig.changes import EdgePatch, EntityPatch, NewEdge, NewEntity, NewQuestion
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.store.graph_rows import StoredAlias, aliases_of, entity_row, merged_aliases
 from vestig.store.ledger import chain
+from vestig.store.ledger.graph_rows import StoredAlias, aliases_of, entity_row, merged_aliases
 from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import (
     COLUMNS,

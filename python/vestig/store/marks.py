@@ -17,7 +17,7 @@ import apsw
 import msgspec
 
 from vestig._core import mark, unit
-from vestig.store.graph_rows import aliases_of
+from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.rows import from_json, to_json
 from vestig.store.ledger.schema import INDEX
 from vestig.store.sqlite.lookups import fetch

@@ -30,7 +30,7 @@ from vestig.store.export_records import (
     TombstoneRecord,
     VectorRecord,
 )
-from vestig.store.graph_rows import StoredAlias
+from vestig.store.ledger.graph_rows import StoredAlias
 from vestig.store.ledger.schema import NO_QUESTION
 from vestig.times import format_us
 from vestig.vectors import Pieces, are_pieces, is_finite

@@ -10,7 +10,7 @@ import apsw
 from vestig.errors import ValidationError
 from vestig.graph import EntityListing, Mentioned, NamedEntity
 from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.store.graph_rows import EDGE_FIELDS, ENTITY_SELECT, edge_of, entity_of
+from vestig.store.ledger.graph_rows import EDGE_FIELDS, ENTITY_SELECT, edge_of, entity_of
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, EDGE_TYPES, NO_QUESTION, NODE_TABLES
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import each, fetch, id_range, known_ids, select_in
