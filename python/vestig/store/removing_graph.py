@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import apsw
 
-from vestig.store.graph_writes import delete_edges, touched_node
 from vestig.store.ledger import chain
+from vestig.store.ledger.graph_writes import delete_edges, touched_node
 from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import (
     EDGE_CODES,

@@ -19,7 +19,7 @@ from vestig.store.export_records import (
     QuestionRecord,
     VectorRecord,
 )
-from vestig.store.graph_writes import touched_node
+from vestig.store.ledger.graph_writes import touched_node
 from vestig.store.ledger.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, NO_QUESTION
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.placement import Placement

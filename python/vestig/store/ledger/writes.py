@@ -23,8 +23,8 @@ from vestig.ids import id_bytes
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store import removing, settings
 from vestig.store.fresh_feed import fresh_rows
-from vestig.store.graph_writes import GraphWriter
 from vestig.store.ledger import chain, patches
+from vestig.store.ledger.graph_writes import GraphWriter
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
 from vestig.store.ledger.schema import COLUMNS, INSERT, NODE_TABLES, columns_sql
