@@ -13,7 +13,7 @@ from vestig.errors import ProviderError, StoreDamagedError
 from vestig.graph import EntityListing
 from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity, Listing
-from vestig.store.identity import same_model
+from vestig.store.ledger.identity import same_model
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.opening import open_ledger
 from vestig.store.reembedding import reembed

@@ -11,7 +11,7 @@ from vestig.config.signals import ORIGINS, SignalSettings
 from vestig.engine.context import Context
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity
-from vestig.store.identity import same_model
+from vestig.store.ledger.identity import same_model
 from vestig.types import Memory
 from vestig.vectors import Pieces, gives_tokens
 

@@ -31,9 +31,9 @@ from vestig.store.export_records import (
     TombstoneRecord,
     VectorRecord,
 )
-from vestig.store.identity import same_model
 from vestig.store.leaving_out import ForgottenRestoration
 from vestig.store.ledger import patches
+from vestig.store.ledger.identity import same_model
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import COLUMNS, INDEX, columns_sql
 from vestig.store.ledger.writes import SqliteTransaction
