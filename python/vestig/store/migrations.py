@@ -12,7 +12,7 @@ import apsw
 from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store.ledger import chain
 from vestig.store.ledger.schema import APPLICATION_ID, CHAINED, CREATE, GRAPH, INSERT, TOKENS
-from vestig.store.settings import UUID
+from vestig.store.ledger.settings import UUID
 from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import fetch
 

@@ -10,8 +10,8 @@ import apsw
 import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
-from vestig.store import migrations, settings
-from vestig.store.ledger import chain
+from vestig.store import migrations
+from vestig.store.ledger import chain, settings
 from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
 from vestig.store.ledger.witness import Witness, WitnessFiles, check_witness, witness_files

@@ -9,8 +9,7 @@ import apsw
 
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_bytes
-from vestig.store import settings
-from vestig.store.ledger import chain
+from vestig.store.ledger import chain, settings
 from vestig.store.ledger.schema import CHAINED, INSERT, NODE_TABLES
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.sqlite.lookups import fetch, next_row
