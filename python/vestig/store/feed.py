@@ -24,10 +24,10 @@ from vestig.store.graph_feed import (
 from vestig.store.ledger import chain
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import INDEX, columns_sql
+from vestig.store.ledger.token_rows import stored_pieces
 from vestig.store.proof import Proof
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.token_rows import stored_pieces
 from vestig.types import EventType, Kind, OriginType, Stability, Status
 
 __all__ = ["STORING", "Parts", "memory_row", "projection_rows"]

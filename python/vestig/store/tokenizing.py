@@ -17,10 +17,10 @@ from vestig.ports import Pieces, Progress
 from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import columns_sql
+from vestig.store.ledger.token_rows import write_tokens
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, select_in
-from vestig.store.token_rows import write_tokens
 from vestig.vectors import are_pieces
 
 __all__ = ["check_text", "drop_tokens", "fill_tokens", "without_tokens"]

@@ -28,10 +28,10 @@ from vestig.store.ledger.graph_writes import GraphWriter
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
 from vestig.store.ledger.schema import COLUMNS, INSERT, NODE_TABLES, columns_sql
+from vestig.store.ledger.token_rows import write_tokens
 from vestig.store.sqlite import lookups
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch, rows_of
-from vestig.store.token_rows import write_tokens
 
 __all__ = ["NO_CLOCK", "SqliteTransaction"]
 
