@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import vestig
 from vestig.graph import EntityListing
-from vestig.store.migrations import MIGRATIONS, newest_version
+from vestig.store.ledger.migrations import MIGRATIONS, newest_version
 from vestig.testing import FrozenClock, HashingEmbedder
 
 DIMENSIONS: Final = 16

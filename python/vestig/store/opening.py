@@ -10,12 +10,11 @@ import apsw
 import msgspec
 
 from vestig.errors import StoreDamagedError, StoreLockedError, ValidationError
-from vestig.store import migrations
-from vestig.store.ledger import chain, settings
+from vestig.store.ledger import chain, migrations, settings
 from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.ledger import LedgerOptions, SqliteLedger
+from vestig.store.ledger.migrations import Migration
 from vestig.store.ledger.witness import Witness, WitnessFiles, check_witness, witness_files
-from vestig.store.migrations import Migration
 from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import (
     has_wal,

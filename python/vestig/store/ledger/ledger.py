@@ -16,8 +16,7 @@ import msgspec
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.errors import ConflictError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity, Job
-from vestig.store import migrations
-from vestig.store.ledger import chain, jobs, settings
+from vestig.store.ledger import chain, jobs, migrations, settings
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.witness import Witness, WitnessFiles
 from vestig.store.ledger.writes import SqliteTransaction
