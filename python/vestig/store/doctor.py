@@ -20,14 +20,14 @@ from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.schema import NO_QUESTION
 from vestig.store.ledger.token_rows import WRONG_SHAPE
+from vestig.store.ledger.verify import Finding as LedgerFinding
+from vestig.store.ledger.verify import verify
 from vestig.store.projection import ProjectionKeeper
 from vestig.store.reembedding import pending_rows
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tokenizing import without_tokens
-from vestig.store.verify import Finding as LedgerFinding
-from vestig.store.verify import verify
 from vestig.times import format_us
 
 __all__ = ["checks"]

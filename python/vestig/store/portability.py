@@ -20,13 +20,13 @@ from vestig.store.ledger.graph_reads import stored_codes
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.ledger.settings import ORIGIN, setting
+from vestig.store.ledger.verify import verify
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.portable import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
 from vestig.store.restoring import Restoration, RestoreReport
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import select_in
-from vestig.store.verify import verify
 
 __all__ = ["RestoreReport", "export", "restore"]
 

@@ -18,13 +18,13 @@ from vestig.errors import ConflictError, StoreLockedError, VestigError
 from vestig.ports import EmbeddingIdentity, Job
 from vestig.store.ledger import chain, jobs, migrations, settings
 from vestig.store.ledger.reads import SqliteView
+from vestig.store.ledger.verify import Finding, verify
 from vestig.store.ledger.witness import Witness, WitnessFiles
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.sqlite import files, forks
 from vestig.store.sqlite.connections import Busy, Connections, ReadPlan, open_writer
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.verify import Finding, verify
 
 __all__ = ["SqliteLedger"]
 
