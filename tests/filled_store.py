@@ -15,7 +15,7 @@ from vestig.ports import EmbeddingIdentity
 from vestig.results import Finding
 from vestig.store.doctor import checks
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.portability import export
 from vestig.store.projection import ProjectionKeeper
 from vestig.types import EdgeType

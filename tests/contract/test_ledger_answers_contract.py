@@ -16,7 +16,7 @@ from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import id_bytes, new_id
 from vestig.ports import EmbeddingIdentity, Ledger, Listing
 from vestig.store.ledger.jobs import JobRules
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.times import format_us, from_us
 from vestig.types import EventType, Kind, Status
 

@@ -15,7 +15,7 @@ from vestig.changes import AccessTouch, ChangeSet, MemoryPatch
 from vestig.ids import id_bytes
 from vestig.ports import Listing, UniquenessCollision
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.types import EventType, Status
 
 NOW = made.NOW

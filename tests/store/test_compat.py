@@ -18,7 +18,7 @@ from vestig.changes import ChangeSet, NewEntity
 from vestig.ids import new_id
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.migrations import MIGRATIONS, newest_version
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.testing import HashingEmbedder
 from vestig.types import EdgeType
 

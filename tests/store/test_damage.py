@@ -14,8 +14,8 @@ from vestig.changes import ChangeSet, MemoryPatch
 from vestig.errors import StoreDamagedError
 from vestig.ports import EmbeddingIdentity, Listing
 from vestig.store.ledger.ledger import SqliteLedger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.ledger.schema import COLUMNS
-from vestig.store.opening import open_ledger
 
 NOW = made.NOW
 TESTS = Path(__file__).resolve().parent.parent

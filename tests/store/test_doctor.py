@@ -21,7 +21,7 @@ from filled_store import (
     levels,
 )
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.sqlite.files import LEDGER_FILE
 
 CHECKS = [

@@ -8,7 +8,7 @@ import pytest
 
 import ledger_rows as made
 from vestig.changes import ChangeSet
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.types import EdgeType
 
 

@@ -17,7 +17,7 @@ from vestig.graph import EntityListing
 from vestig.ids import id_bytes
 from vestig.store.comparison import compare_projection
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.portability import restore
 from vestig.types import EdgeType
 

@@ -20,7 +20,7 @@ from vestig.errors import (
 from vestig.ports import Listing
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.migrations import MIGRATIONS, Migration, newest_version
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.sqlite import connections, files
 
 NOW = made.NOW

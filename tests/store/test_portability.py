@@ -23,7 +23,7 @@ from vestig.errors import (
 from vestig.graph import EntityListing
 from vestig.ports import EmbeddingIdentity, Listing
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.portability import export, restore
 
 Line = dict[str, Any]

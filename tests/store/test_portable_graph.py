@@ -15,7 +15,7 @@ from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, ValidationError
 from vestig.graph import EntityListing
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.portability import restore
 from vestig.types import EdgeType
 

@@ -19,7 +19,7 @@ import ledger_rows as made
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Listing, UniquenessCollision
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.sqlite import files
 from vestig.types import EdgeType
 
@@ -32,7 +32,7 @@ import os, sys
 sys.path.insert(0, sys.argv[1])
 import ledger_rows as made
 from pathlib import Path
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 
 ledger = open_ledger(Path(sys.argv[2]), lock_timeout_s=30)
 related = []
@@ -51,7 +51,7 @@ sys.path.insert(0, sys.argv[1])
 import ledger_rows as made
 from pathlib import Path
 from vestig.ports import UniquenessCollision
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 
 ledger = open_ledger(Path(sys.argv[2]), lock_timeout_s=60)
 sys.stdin.readline()
@@ -175,7 +175,7 @@ def test_two_processes_make_one_store(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 
 with open_ledger(Path(sys.argv[2])) as ledger, ledger.write(0) as txn:
     print("held", flush=True)

@@ -15,7 +15,7 @@ from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity, Listing
 from vestig.store.ledger.identity import same_model
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.reembedding import reembed
 from vestig.testing import HashingEmbedder
 

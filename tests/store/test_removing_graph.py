@@ -16,7 +16,7 @@ from vestig.graph import EntityListing
 from vestig.ids import id_bytes
 from vestig.store import erasing
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.types import EdgeType
 
 NOW = made.NOW

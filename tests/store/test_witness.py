@@ -14,7 +14,7 @@ from vestig.errors import StoreDamagedError
 from vestig.ports import Listing
 from vestig.store.ledger import witness
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.opening import accept_ledger, open_ledger
+from vestig.store.ledger.opening import accept_ledger, open_ledger
 
 NOW = made.NOW
 TESTS = Path(__file__).resolve().parent.parent
@@ -137,7 +137,7 @@ sys.path.insert(0, sys.argv[1])
 import ledger_rows as made
 from pathlib import Path
 from vestig.errors import VestigError
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 ledger = open_ledger(Path(sys.argv[2]))

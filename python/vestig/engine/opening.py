@@ -18,7 +18,7 @@ from vestig.ids import check_namespace
 from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger, Reranker
 from vestig.registry import make_embedder, make_reranker
 from vestig.store.ledger.jobs import JobRules
-from vestig.store.opening import open_ledger
+from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection import ProjectionKeeper
 
 __all__ = ["OpenRequest", "check_reranker", "identity_of", "keeper_for", "open_context"]
