@@ -16,7 +16,7 @@ from vestig.ports import LedgerView
 from vestig.recall.filters import RecallRequest, build_filter, moments
 from vestig.results import ForgetReport, GcReport
 from vestig.store import erasing
-from vestig.store.removing import Removed
+from vestig.store.ledger.removing import Removed
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory
 
