@@ -20,10 +20,10 @@ from vestig.store import marks
 from vestig.store.export_records import EdgeRecord, MemoryRecord, Record, TombstoneRecord
 from vestig.store.ledger import chain
 from vestig.store.ledger.removing import unsupported_sources
+from vestig.store.ledger.removing_graph import Act, Removal, orphans, remove_entities
 from vestig.store.ledger.schema import COLUMNS, INDEX
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.portable import columns_of
-from vestig.store.removing_graph import Act, Removal, orphans, remove_entities
 from vestig.store.restoring_graph import GraphRestoration, taken
 from vestig.store.sqlite.lookups import fetch
 

@@ -16,9 +16,7 @@ from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text
 from vestig.store import marks
 from vestig.store.ledger import chain
-from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
-from vestig.store.pending import PENDING_TABLE, entity_key, is_pending, question_key
-from vestig.store.removing_graph import (
+from vestig.store.ledger.removing_graph import (
     Act,
     Removal,
     edges_at,
@@ -26,6 +24,8 @@ from vestig.store.removing_graph import (
     orphans,
     remove_entities,
 )
+from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
+from vestig.store.pending import PENDING_TABLE, entity_key, is_pending, question_key
 from vestig.store.sqlite.lookups import fetch, known_ids, select_in
 
 __all__ = [
