@@ -12,7 +12,7 @@ from traces import holding
 
 import vestig
 from vestig.ids import id_bytes
-from vestig.store.marks import RUN
+from vestig.store.ledger.marks import RUN
 from vestig.testing import FrozenClock, TokenHashingEmbedder
 
 WORDS = ("copper", "violet", "harbour", "lantern", "meadow", "granite", "saffron", "willow")

@@ -19,7 +19,7 @@ from vestig.engine.embedding import query_vectors, wants_tokens
 from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes
 from vestig.ports import Pieces
-from vestig.store.marks import RUN
+from vestig.store.ledger.marks import RUN
 from vestig.testing import (
     FailingEmbedder,
     FrozenClock,

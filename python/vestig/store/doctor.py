@@ -13,8 +13,9 @@ import apsw
 
 from vestig.errors import StoreDamagedError
 from vestig.results import Finding
-from vestig.store import candidates, erasing, marks
+from vestig.store import candidates, erasing
 from vestig.store.comparison import compare_projection
+from vestig.store.ledger import marks
 from vestig.store.ledger import witness as witnesses
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.reads import SqliteView

@@ -16,9 +16,8 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.ids import id_bytes, id_text
-from vestig.store import marks
 from vestig.store.export_records import EdgeRecord, MemoryRecord, Record, TombstoneRecord
-from vestig.store.ledger import chain
+from vestig.store.ledger import chain, marks
 from vestig.store.ledger.removing import unsupported_sources
 from vestig.store.ledger.removing_graph import Act, Removal, orphans, remove_entities
 from vestig.store.ledger.schema import COLUMNS, INDEX

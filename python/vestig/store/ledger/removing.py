@@ -14,8 +14,7 @@ import apsw
 
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text
-from vestig.store import marks
-from vestig.store.ledger import chain
+from vestig.store.ledger import chain, marks
 from vestig.store.ledger.removing_graph import (
     Act,
     Removal,
