@@ -9,8 +9,7 @@ import apsw
 
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import Listing, ProjectionRow
-from vestig.store import feed
-from vestig.store.ledger import chain, history, listing, statistics
+from vestig.store.ledger import chain, feed, history, listing, statistics
 from vestig.store.ledger.graph_reads import GraphReads, starting
 from vestig.store.ledger.rows import (
     MEMORY_SELECT,
