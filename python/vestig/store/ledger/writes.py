@@ -21,8 +21,8 @@ from vestig.changes import (
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
 from vestig.ports import Pieces, ProjectionRow
-from vestig.store.fresh_feed import fresh_rows
 from vestig.store.ledger import chain, patches, removing, settings
+from vestig.store.ledger.fresh_feed import fresh_rows
 from vestig.store.ledger.graph_writes import GraphWriter
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
