@@ -12,7 +12,8 @@ import msgspec
 from vestig.changes import StoredWindow
 from vestig.language.forms import features, title_key
 from vestig.ports import Pieces, ProjectionRow
-from vestig.store.graph_feed import (
+from vestig.store.ledger import chain
+from vestig.store.ledger.graph_feed import (
     NodeEdges,
     Selection,
     by_node,
@@ -21,7 +22,6 @@ from vestig.store.graph_feed import (
     select,
     stored_questions,
 )
-from vestig.store.ledger import chain
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import INDEX, columns_sql
 from vestig.store.ledger.token_rows import stored_pieces
