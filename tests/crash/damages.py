@@ -25,8 +25,8 @@ from vestig.graph import EntityListing
 from vestig.ids import id_bytes
 from vestig.ports import Listing
 from vestig.results import DoctorReport
-from vestig.store import doctor, proof
-from vestig.store.ledger import rows
+from vestig.store import doctor
+from vestig.store.ledger import proof, rows
 
 ALL = Listing(limit=None, statuses=None)
 SAME, REFUSED, TOLD = "same", "refused", "told by doctor"

@@ -22,10 +22,10 @@ from vestig.store.ledger.graph_feed import (
     select,
     stored_questions,
 )
+from vestig.store.ledger.proof import Proof
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import INDEX, columns_sql
 from vestig.store.ledger.token_rows import stored_pieces
-from vestig.store.proof import Proof
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import fetch
 from vestig.types import EventType, Kind, OriginType, Stability, Status

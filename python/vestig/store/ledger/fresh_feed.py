@@ -13,8 +13,8 @@ from vestig.ids import id_bytes
 from vestig.ports import ProjectionRow
 from vestig.store.ledger.feed import Parts, memory_row
 from vestig.store.ledger.graph_feed import FED, NodeEdges, entity_row
+from vestig.store.ledger.proof import Proof
 from vestig.store.ledger.schema import EDGE_ENDS, INDEX
-from vestig.store.proof import Proof
 
 __all__ = ["fresh_rows"]
 

@@ -14,6 +14,7 @@ import apsw
 
 from vestig.ports import ProjectionRow
 from vestig.store.ledger.graph_rows import aliases_of
+from vestig.store.ledger.proof import Proof
 from vestig.store.ledger.schema import (
     EDGE_CODES,
     EDGE_ENDS,
@@ -23,7 +24,6 @@ from vestig.store.ledger.schema import (
     NODE_TABLES,
     columns_sql,
 )
-from vestig.store.proof import Proof
 from vestig.store.sqlite.lookups import each, select_in
 
 __all__ = [
