@@ -17,7 +17,7 @@ from vestig.store.doctor import checks
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portability import export
-from vestig.store.projection import ProjectionKeeper
+from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.types import EdgeType
 
 IDENTITY = EmbeddingIdentity(

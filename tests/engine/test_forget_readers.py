@@ -66,7 +66,7 @@ def test_x_l10_a_reader_of_an_older_state_is_waited_for(opener: Opener, how: str
 KILLED = """
 import os, sys, vestig
 from vestig.store import erasing, ledger
-from vestig.store.projection import ProjectionKeeper
+from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.testing import FrozenClock, HashingEmbedder
 place = {
     "committed": (ProjectionKeeper, "after_commit"),

@@ -9,7 +9,7 @@ import pytest
 from scripted import Opener
 
 import vestig
-from vestig.store.projection import ProjectionKeeper
+from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.testing import TokenHashingEmbedder
 from vestig.types import CommitOutcomeKind as Outcome
 

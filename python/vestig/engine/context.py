@@ -23,7 +23,7 @@ from vestig.errors import (
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
 from vestig.ports import Clock, CommitHook, Embedder, LedgerView, Reranker
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.projection import ProjectionKeeper
+from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import format_us, to_us
 from vestig.types import Memory
 from vestig.vectors import Pieces, gives_tokens

@@ -10,7 +10,7 @@ from vestig.engine.context import Context
 from vestig.engine.items import Item
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
-from vestig.store.projection import similar_within
+from vestig.store.projection.keeper import similar_within
 
 __all__ = ["NOBODY", "Neighbours", "neighbours"]
 

@@ -19,7 +19,7 @@ from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger,
 from vestig.registry import make_embedder, make_reranker
 from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.projection import ProjectionKeeper
+from vestig.store.projection.keeper import ProjectionKeeper
 
 __all__ = ["OpenRequest", "check_reranker", "identity_of", "keeper_for", "open_context"]
 

@@ -21,7 +21,7 @@ from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
 from vestig.recall.layouts import ABSTAINED, NO_RESULTS
 from vestig.recall.reason import Question, signals_of
-from vestig.store.projection import similar_within
+from vestig.store.projection.keeper import similar_within
 from vestig.types import Kind, Memory
 
 __all__ = ["Gathered", "context_block", "gather"]

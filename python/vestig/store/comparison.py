@@ -14,7 +14,7 @@ from vestig.ports import EmbeddingIdentity, ProjectionRow
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.schema import NODE_PREFIXES
-from vestig.store.projection import ProjectionKeeper, chunks_of
+from vestig.store.projection.keeper import ProjectionKeeper, chunks_of
 
 __all__ = ["Comparison", "compare_projection"]
 

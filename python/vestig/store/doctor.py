@@ -23,7 +23,7 @@ from vestig.store.ledger.schema import NO_QUESTION
 from vestig.store.ledger.token_rows import WRONG_SHAPE
 from vestig.store.ledger.verify import Finding as LedgerFinding
 from vestig.store.ledger.verify import verify
-from vestig.store.projection import ProjectionKeeper
+from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.reembedding import pending_rows
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE

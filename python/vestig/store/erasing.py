@@ -24,7 +24,7 @@ from vestig.store import candidates
 from vestig.store.ledger import marks
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
-from vestig.store.projection import ProjectionKeeper
+from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import forks
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE

@@ -22,7 +22,7 @@ from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import ENTITY_NODE, NO_QUESTION
-from vestig.store.projection import chunks_of, scan_of
+from vestig.store.projection.keeper import chunks_of, scan_of
 from vestig.store.sqlite.lookups import fetch
 from vestig.types import Entity, Status
 

@@ -1,0 +1,1 @@
+"""The projection: memory-mapped arrays that are derived from the ledger."""
