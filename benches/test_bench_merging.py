@@ -20,7 +20,7 @@ import numpy as np
 import vestig
 from conftest import NO_PASSES, World, note_line, scripted
 from generator import records, vectors
-from vestig.store.merging import come_last
+from vestig.store.projection.merge import come_last
 from vestig.testing import FrozenClock
 
 RECALL_BAR = 1.5

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import vestig
-from vestig.store.merging import NICENESS, SEGMENTS_MAX, Merger
 from vestig.store.projection.keeper import keeper as keeping
+from vestig.store.projection.merge import NICENESS, SEGMENTS_MAX, Merger
 from vestig.testing import FrozenClock, HashingEmbedder
 
 QUERIES = ("river port", "which server deploys at night", "coffee in berlin", "token cache")

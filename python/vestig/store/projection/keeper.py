@@ -19,7 +19,7 @@ from vestig import _core
 from vestig._core import similar_within
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest, WriteTransaction
-from vestig.store.merging import SEGMENTS_MAX, Merger, why
+from vestig.store.projection.merge import SEGMENTS_MAX, Merger, why
 from vestig.types import Degradation
 
 __all__ = ["ProjectionKeeper", "chunks_of", "scan_of", "similar_within"]
