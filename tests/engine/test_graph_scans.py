@@ -14,7 +14,7 @@ from scripted import Opener
 import vestig
 from vestig.changes import EntityPatch
 from vestig.embedders.checked import unit_bytes
-from vestig.store.graph_scan import NodeScan
+from vestig.store.projection.graph_scan import NodeScan
 from vestig.testing import FrozenClock, HashingEmbedder
 
 WORDS = [

@@ -141,7 +141,7 @@ def test_x_g09_unknown_and_hidden_seeds_are_skipped(chain: dict[str, Any]) -> No
 def test_g22_wide_entities_are_returned_and_not_expanded(
     world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vestig.store import graph_scan
+    from vestig.store.projection import graph_scan
 
     monkeypatch.setattr(graph_scan, "DEGREE_MAX", 2)
     store, ada = world["store"], world["Ada"]
