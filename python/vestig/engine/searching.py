@@ -25,8 +25,8 @@ from vestig.recall.decay import DecayRules, entity_factor, memory_factor
 from vestig.recall.filters import texts_argument
 from vestig.recall.search_request import SearchDefaults, SearchPlan, check_fields, plan
 from vestig.recall.search_result import SearchHit, SearchResult, Span
-from vestig.store.numbers import ln, power
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
+from vestig.store.projection.numbers import ln, power
 from vestig.types import Entity, Memory
 
 __all__ = ["search"]
