@@ -11,7 +11,7 @@ from scripted import Opener
 
 import vestig
 from vestig.engine import indexing
-from vestig.store.candidates import FILE
+from vestig.store.projection.candidate_file import FILE
 from vestig.testing import HashingEmbedder
 
 NUMBER = 1_200

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from vestig.ids import id_text
-from vestig.store import candidates
-from vestig.store.candidates import FILE, Header
+from vestig.store.projection import candidate_file
+from vestig.store.projection.candidate_file import FILE, Header
 
 IDS = b"".join(bytes([n]) * 16 for n in range(3))
 HEADER = Header(store_uuid=bytes(16), seq=7, head=bytes(32), model="m", dimensions=8, rows=3)
 
 
 def test_r20_what_was_written_is_read(tmp_path: Path) -> None:
-    assert candidates.stamp(tmp_path) is None
-    size = candidates.write(tmp_path, HEADER, IDS, b"index bytes")
-    found = candidates.read(tmp_path)
+    assert candidate_file.stamp(tmp_path) is None
+    size = candidate_file.write(tmp_path, HEADER, IDS, b"index bytes")
+    found = candidate_file.read(tmp_path)
     assert found.header == HEADER
     assert found.id(2) == id_text("mem", bytes([2]) * 16)
     assert bytes(found.packed) == b"index bytes"
@@ -26,20 +26,20 @@ def test_r20_what_was_written_is_read(tmp_path: Path) -> None:
     assert file.stat().st_size == size
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
-    first = candidates.stamp(tmp_path)
+    first = candidate_file.stamp(tmp_path)
     # a leftover of a killed process is no obstacle
     (tmp_path / f"{FILE}.new").write_bytes(b"half")
-    candidates.write(tmp_path, HEADER, IDS, b"index bytes")
-    assert candidates.stamp(tmp_path) != first
-    candidates.drop(tmp_path)
-    candidates.drop(tmp_path)
-    assert candidates.stamp(tmp_path) is None
+    candidate_file.write(tmp_path, HEADER, IDS, b"index bytes")
+    assert candidate_file.stamp(tmp_path) != first
+    candidate_file.drop(tmp_path)
+    candidate_file.drop(tmp_path)
+    assert candidate_file.stamp(tmp_path) is None
     with pytest.raises(FileNotFoundError):
-        candidates.read(tmp_path)
+        candidate_file.read(tmp_path)
 
 
 def test_r20_every_damage_is_found(tmp_path: Path) -> None:
-    candidates.write(tmp_path, HEADER, IDS, b"index bytes")
+    candidate_file.write(tmp_path, HEADER, IDS, b"index bytes")
     file = tmp_path / FILE
     good = file.read_bytes()
     for place in range(len(good)):
@@ -47,11 +47,11 @@ def test_r20_every_damage_is_found(tmp_path: Path) -> None:
         bad[place] ^= 0x10
         file.write_bytes(bad)
         with pytest.raises(ValueError, match=r"checksum|kind"):
-            candidates.read(tmp_path)
+            candidate_file.read(tmp_path)
     for length in range(len(good)):
         file.write_bytes(good[:length])
         with pytest.raises(ValueError, match=r"."):
-            candidates.read(tmp_path)
+            candidate_file.read(tmp_path)
     file.write_bytes(good + b"x")
     with pytest.raises(ValueError, match="checksum"):
-        candidates.read(tmp_path)
+        candidate_file.read(tmp_path)

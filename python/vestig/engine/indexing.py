@@ -14,7 +14,7 @@ from vestig.engine.context import Context
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
 from vestig.ports import CandidateIndex, LedgerView, Progress, ScanRequest
-from vestig.store import candidates as files
+from vestig.store.projection import candidate_file as files
 
 __all__ = ["CandidateSet", "build", "scanner"]
 

@@ -13,7 +13,7 @@ import apsw
 
 from vestig.errors import StoreDamagedError
 from vestig.results import Finding
-from vestig.store import candidates, erasing
+from vestig.store import erasing
 from vestig.store.comparison import compare_projection
 from vestig.store.ledger import marks
 from vestig.store.ledger import witness as witnesses
@@ -23,6 +23,7 @@ from vestig.store.ledger.schema import NO_QUESTION
 from vestig.store.ledger.token_rows import WRONG_SHAPE
 from vestig.store.ledger.verify import Finding as LedgerFinding
 from vestig.store.ledger.verify import verify
+from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.reembedding import pending_rows
 from vestig.store.sqlite.faults import store_faults
@@ -286,7 +287,7 @@ def _leftovers(folder: Path) -> Iterable[str]:
     inner = folder / "projection"
     if inner.is_dir():
         for name in sorted(os.listdir(inner)):
-            plain = name in ("manifest", "lock", "merging", candidates.FILE) or (
+            plain = name in ("manifest", "lock", "merging", candidate_file.FILE) or (
                 name.startswith("seg-") and "." not in name
             )
             if not plain:

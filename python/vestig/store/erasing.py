@@ -20,10 +20,10 @@ from vestig._core import find_marks, terms, unit
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
 from vestig.language.forms import title_key
-from vestig.store import candidates
 from vestig.store.ledger import marks
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
+from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite import forks
 from vestig.store.sqlite.faults import store_faults
@@ -39,7 +39,7 @@ _LEDGER: Final = frozenset((LEDGER_FILE, f"{LEDGER_FILE}-wal"))
 # Page numbers and checksums of the WAL. Closing it here would drop the locks of this process.
 _NOT_READ: Final = f"{LEDGER_FILE}-shm"
 
-_OLDER: Final = frozenset(("manifest.new", candidates.FILE, f"{candidates.FILE}.new"))
+_OLDER: Final = frozenset(("manifest.new", candidate_file.FILE, f"{candidate_file.FILE}.new"))
 
 # Vectors lie in a segment filled up to a multiple of this.
 _LANES_BYTES: Final = 64 * 4
