@@ -15,7 +15,7 @@ from vestig.results import DoctorReport, Finding
 from vestig.store import backup as copying
 from vestig.store import doctor as checking
 from vestig.store import portability, reembedding, tokenizing
-from vestig.store.discarding import discard_projection
+from vestig.store.projection.discard import discard_projection
 from vestig.vectors import gives_tokens
 
 __all__ = ["backup", "compact", "doctor", "export", "metrics", "rebuild", "stats"]
