@@ -23,7 +23,7 @@ from vestig.ids import id_text
 from vestig.language import words
 from vestig.language.questions import RULES_VERSION
 from vestig.recall.filters import RecallRequest
-from vestig.store.replaying import PastState, changed_since
+from vestig.store.projection.past import PastState, changed_since
 from vestig.times import format_us, to_plain
 from vestig.vectors import Pieces, are_pieces
 
