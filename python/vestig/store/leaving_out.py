@@ -22,7 +22,7 @@ from vestig.store.ledger.removing import unsupported_sources
 from vestig.store.ledger.removing_graph import Act, Removal, orphans, remove_entities
 from vestig.store.ledger.schema import COLUMNS, INDEX
 from vestig.store.ledger.writes import SqliteTransaction
-from vestig.store.portable import columns_of
+from vestig.store.portable.lines import columns_of
 from vestig.store.restoring_graph import GraphRestoration, taken
 from vestig.store.sqlite.lookups import fetch
 

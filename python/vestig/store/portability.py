@@ -22,7 +22,7 @@ from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABL
 from vestig.store.ledger.settings import ORIGIN, setting
 from vestig.store.ledger.verify import verify
 from vestig.store.ledger.writes import NO_CLOCK
-from vestig.store.portable import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
+from vestig.store.portable.lines import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
 from vestig.store.restoring import Restoration, RestoreReport
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults

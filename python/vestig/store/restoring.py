@@ -38,7 +38,7 @@ from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import COLUMNS, INDEX, columns_sql
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, keep, setting
 from vestig.store.ledger.writes import SqliteTransaction
-from vestig.store.portable import columns_of, decode_line
+from vestig.store.portable.lines import columns_of, decode_line
 from vestig.store.restoring_graph import taken, waiting_line
 from vestig.store.sqlite.lookups import fetch
 

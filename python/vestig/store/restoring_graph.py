@@ -23,7 +23,7 @@ from vestig.store.ledger.graph_writes import touched_node
 from vestig.store.ledger.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, NO_QUESTION
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.placement import Placement
-from vestig.store.portable import columns_of
+from vestig.store.portable.lines import columns_of
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["GraphRestoration", "taken", "waiting_line"]

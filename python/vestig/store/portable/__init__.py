@@ -1,0 +1,1 @@
+"""Export and restore: the records of a store as lines of JSON."""
