@@ -16,7 +16,7 @@ from vestig.results import Finding
 from vestig.store.doctor import checks
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.portability import export
+from vestig.store.portable.export import export
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.types import EdgeType
 

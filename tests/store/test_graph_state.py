@@ -18,7 +18,7 @@ from vestig.ids import id_bytes
 from vestig.store.comparison import compare_projection
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.portability import restore
+from vestig.store.portable.export import restore
 from vestig.types import EdgeType
 
 NAMES = st.sampled_from(["Ada", "Bob", "Cleo"])

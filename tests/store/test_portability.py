@@ -24,7 +24,7 @@ from vestig.graph import EntityListing
 from vestig.ports import EmbeddingIdentity, Listing
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.portability import export, restore
+from vestig.store.portable.export import export, restore
 
 Line = dict[str, Any]
 

@@ -16,7 +16,7 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.graph import EntityListing
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.portability import restore
+from vestig.store.portable.export import restore
 from vestig.types import EdgeType
 
 Line = dict[str, Any]

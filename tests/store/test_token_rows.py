@@ -14,7 +14,7 @@ from vestig.errors import ProviderError, StoreDamagedError, ValidationError
 from vestig.ports import EmbeddingIdentity, Pieces
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.portability import restore
+from vestig.store.portable.export import restore
 from vestig.store.reembedding import reembed
 from vestig.store.tokenizing import fill_tokens, without_tokens
 from vestig.testing import TokenHashingEmbedder

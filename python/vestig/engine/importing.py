@@ -20,7 +20,7 @@ from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
 from vestig.ports import Progress
 from vestig.recall.filters import scopes_argument
 from vestig.results import ImportReport
-from vestig.store.portability import restore
+from vestig.store.portable.export import restore
 from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError
 
 __all__ = ["import_file"]

@@ -14,7 +14,8 @@ from vestig.ports import Progress
 from vestig.results import DoctorReport, Finding
 from vestig.store import backup as copying
 from vestig.store import doctor as checking
-from vestig.store import portability, reembedding, tokenizing
+from vestig.store import reembedding, tokenizing
+from vestig.store.portable import export as portability
 from vestig.store.projection.discard import discard_projection
 from vestig.vectors import gives_tokens
 
