@@ -16,13 +16,13 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.ids import id_bytes, id_text
-from vestig.store.export_records import EdgeRecord, MemoryRecord, Record, TombstoneRecord
 from vestig.store.ledger import chain, marks
 from vestig.store.ledger.removing import unsupported_sources
 from vestig.store.ledger.removing_graph import Act, Removal, orphans, remove_entities
 from vestig.store.ledger.schema import COLUMNS, INDEX
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.portable.lines import columns_of
+from vestig.store.portable.records import EdgeRecord, MemoryRecord, Record, TombstoneRecord
 from vestig.store.restoring_graph import GraphRestoration, taken
 from vestig.store.sqlite.lookups import fetch
 

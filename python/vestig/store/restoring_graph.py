@@ -11,7 +11,12 @@ import apsw
 
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import id_bytes
-from vestig.store.export_records import (
+from vestig.store.ledger.graph_writes import touched_node
+from vestig.store.ledger.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, NO_QUESTION
+from vestig.store.ledger.writes import SqliteTransaction
+from vestig.store.placement import Placement
+from vestig.store.portable.lines import columns_of
+from vestig.store.portable.records import (
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
@@ -19,11 +24,6 @@ from vestig.store.export_records import (
     QuestionRecord,
     VectorRecord,
 )
-from vestig.store.ledger.graph_writes import touched_node
-from vestig.store.ledger.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, NO_QUESTION
-from vestig.store.ledger.writes import SqliteTransaction
-from vestig.store.placement import Placement
-from vestig.store.portable.lines import columns_of
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["GraphRestoration", "taken", "waiting_line"]

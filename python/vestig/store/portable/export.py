@@ -15,7 +15,6 @@ import apsw
 from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, Progress
-from vestig.store.export_records import Header
 from vestig.store.ledger.graph_reads import stored_codes
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
@@ -23,6 +22,7 @@ from vestig.store.ledger.settings import ORIGIN, setting
 from vestig.store.ledger.verify import verify
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.portable.lines import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
+from vestig.store.portable.records import Header
 from vestig.store.restoring import Restoration, RestoreReport
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults

@@ -14,7 +14,9 @@ from vestig.arguments import parse_time
 from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
 from vestig.ids import is_full_id
-from vestig.store.export_records import (
+from vestig.store.ledger.graph_rows import StoredAlias
+from vestig.store.ledger.schema import NO_QUESTION
+from vestig.store.portable.records import (
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
@@ -30,8 +32,6 @@ from vestig.store.export_records import (
     TombstoneRecord,
     VectorRecord,
 )
-from vestig.store.ledger.graph_rows import StoredAlias
-from vestig.store.ledger.schema import NO_QUESTION
 from vestig.times import format_us
 from vestig.vectors import Pieces, are_pieces, is_finite
 
