@@ -23,7 +23,7 @@ from vestig.store.ledger.verify import verify
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.portable.lines import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
 from vestig.store.portable.records import Header
-from vestig.store.restoring import Restoration, RestoreReport
+from vestig.store.portable.restore import Restoration, RestoreReport
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import select_in
