@@ -23,7 +23,7 @@ from vestig.store.ledger.schema import COLUMNS, INDEX
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.portable.lines import columns_of
 from vestig.store.portable.records import EdgeRecord, MemoryRecord, Record, TombstoneRecord
-from vestig.store.restoring_graph import GraphRestoration, taken
+from vestig.store.portable.restore_graph import GraphRestoration, taken
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["ForgottenRestoration"]

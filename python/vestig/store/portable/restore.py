@@ -39,7 +39,7 @@ from vestig.store.portable.records import (
     TombstoneRecord,
     VectorRecord,
 )
-from vestig.store.restoring_graph import taken, waiting_line
+from vestig.store.portable.restore_graph import taken, waiting_line
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["Restoration", "RestoreReport"]
