@@ -14,8 +14,8 @@ from vestig.ids import id_bytes
 from vestig.store.ledger.graph_writes import touched_node
 from vestig.store.ledger.schema import COLUMNS, EDGE_CODES, EDGE_ENDS, NO_QUESTION
 from vestig.store.ledger.writes import SqliteTransaction
-from vestig.store.placement import Placement
 from vestig.store.portable.lines import columns_of
+from vestig.store.portable.placement import Placement
 from vestig.store.portable.records import (
     EdgeRecord,
     EntityRecord,
