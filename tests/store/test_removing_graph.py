@@ -14,7 +14,7 @@ from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, NotFoundError
 from vestig.graph import EntityListing
 from vestig.ids import id_bytes
-from vestig.store import erasing
+from vestig.store.erasure import erase
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.types import EdgeType
@@ -143,11 +143,11 @@ def test_x_l09_names_questions_and_evidence_are_in_no_file(
 
     assert found() == set(raw)
     forget(ledger, gone)
-    assert erasing.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
+    assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
     assert found() == set()
     assert doctor(ledger)["residues"].level == "ok"
     with ledger.read() as view:
-        assert erasing.unfinished(view.connection) == []
+        assert erase.unfinished(view.connection) == []
 
 
 def test_a_name_that_a_live_text_holds_is_no_residue(ledger: SqliteLedger) -> None:
@@ -157,7 +157,7 @@ def test_a_name_that_a_live_text_holds_is_no_residue(ledger: SqliteLedger) -> No
     keeper.rebuild()
     forget(ledger, gone)
     assert names(ledger) == set()
-    assert erasing.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
+    assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
 
 
 def test_what_was_merged_into_a_removed_entity_stands_alone(ledger: SqliteLedger) -> None:

@@ -15,7 +15,7 @@ from vestig.ids import id_bytes, id_text, split_ids
 from vestig.ports import LedgerView
 from vestig.recall.filters import RecallRequest, build_filter, moments
 from vestig.results import ForgetReport, GcReport
-from vestig.store import erasing
+from vestig.store.erasure import erase
 from vestig.store.ledger.removing import Removed
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory
@@ -66,7 +66,7 @@ def forget(
                     raise Undo
                 degraded.extend(clock_notice(txn.clock_stepped_back))
                 seq += 1
-        proof = erasing.Proof()
+        proof = erase.Proof()
         if memories and not dry_run:
             context.drop_cached(seq)
             finish(context, degraded)
@@ -94,7 +94,7 @@ def forget_finish(context: Context) -> ForgetReport:
         raise StoreLockedError("this store was opened read-only: open it for writing to erase")
     with context.operation("forget_finish"):
         with context.ledger.read() as view:
-            ids, seq = erasing.unfinished(view.connection), view.seq
+            ids, seq = erase.unfinished(view.connection), view.seq
         proof = prove(context)
         return ForgetReport(
             memory_ids=tuple(ids),
@@ -109,14 +109,14 @@ def forget_finish(context: Context) -> ForgetReport:
         )
 
 
-def prove(context: Context) -> erasing.Proof:
+def prove(context: Context) -> erase.Proof:
     """Erases and proves what is to be erased from the files.
 
     Raises:
         ForgetIncompleteError: bytes remain, or readers of an older state.
     """
     timeout_s = context.config.settings.store.lock_timeout_s
-    return erasing.finish(context.ledger, context.keeper, timeout_s=timeout_s)
+    return erase.finish(context.ledger, context.keeper, timeout_s=timeout_s)
 
 
 def gc(context: Context, *, dry_run: object) -> GcReport:

@@ -13,8 +13,8 @@ import apsw
 
 from vestig.errors import StoreDamagedError
 from vestig.results import Finding
-from vestig.store import erasing
 from vestig.store.comparison import compare_projection
+from vestig.store.erasure import erase
 from vestig.store.ledger import marks
 from vestig.store.ledger import witness as witnesses
 from vestig.store.ledger.ledger import SqliteLedger
@@ -272,7 +272,7 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
             " `vestig rebuild --embeddings`"
         )
     if marks.pending(conn):
-        ids = erasing.unfinished(conn)
+        ids = erase.unfinished(conn)
         what = f"forgetting {len(ids)} memories" if ids else "the erase of left-out names"
         problems.append(f"{what} is not proved; finish it with `vestig memory forget --finish`")
     if folder is not None:

@@ -1,0 +1,1 @@
+"""Erasing forgotten bytes from every file of a store, with proof."""
