@@ -13,7 +13,7 @@ import ledger_rows as made
 from vestig.changes import AccessTouch, ChangeSet, EntityPatch
 from vestig.ports import EmbeddingIdentity
 from vestig.results import Finding
-from vestig.store.doctor import checks
+from vestig.store.checks.doctor import checks
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import export

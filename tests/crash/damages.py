@@ -25,7 +25,7 @@ from vestig.graph import EntityListing
 from vestig.ids import id_bytes
 from vestig.ports import Listing
 from vestig.results import DoctorReport
-from vestig.store import doctor
+from vestig.store.checks import doctor
 from vestig.store.ledger import proof, rows
 
 ALL = Listing(limit=None, statuses=None)

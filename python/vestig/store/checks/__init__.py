@@ -1,0 +1,1 @@
+"""Every check of a store; none changes anything."""
