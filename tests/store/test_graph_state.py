@@ -15,7 +15,7 @@ from filled_store import IDENTITY, exported, keeper_of
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.graph import EntityListing
 from vestig.ids import id_bytes
-from vestig.store.comparison import compare_projection
+from vestig.store.checks.comparison import compare_projection
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import restore

@@ -13,7 +13,7 @@ import apsw
 
 from vestig.errors import StoreDamagedError
 from vestig.results import Finding
-from vestig.store.comparison import compare_projection
+from vestig.store.checks.comparison import compare_projection
 from vestig.store.erasure import erase
 from vestig.store.ledger import marks
 from vestig.store.ledger import witness as witnesses
