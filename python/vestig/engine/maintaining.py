@@ -12,11 +12,11 @@ from vestig.engine.opening import keeper_for
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.ports import Progress
 from vestig.results import DoctorReport, Finding
-from vestig.store import backup as copying
 from vestig.store import reembedding, tokenizing
 from vestig.store.checks import doctor as checking
 from vestig.store.portable import export as portability
 from vestig.store.projection.discard import discard_projection
+from vestig.store.upkeep import backup as copying
 from vestig.vectors import gives_tokens
 
 __all__ = ["backup", "compact", "doctor", "export", "metrics", "rebuild", "stats"]

@@ -1,0 +1,1 @@
+"""Backup, embedding a whole store again, token vectors for older memories."""
