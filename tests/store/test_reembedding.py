@@ -16,7 +16,7 @@ from vestig.ports import EmbeddingIdentity, Listing
 from vestig.store.ledger.identity import same_model
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.reembedding import reembed
+from vestig.store.upkeep.reembed import reembed
 from vestig.testing import HashingEmbedder
 
 # 12 memories, 2 entities and 5 questions of `filled`.

@@ -246,7 +246,7 @@ def test_the_number_of_a_removed_entity_is_given_to_no_other(ledger: SqliteLedge
 def test_forgetting_takes_new_vectors_of_a_stopped_re_embedding(ledger: SqliteLedger) -> None:
     from test_reembedding import Killed, Recorder, identity_of
 
-    from vestig.store.reembedding import reembed
+    from vestig.store.upkeep.reembed import reembed
 
     gone = remember(ledger, "one", made.entity("Zaphod Beeblebrox"))
     remember(ledger, "two", made.entity("Ada Lovelace"))

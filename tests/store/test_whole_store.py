@@ -135,11 +135,11 @@ def test_x_d12_rebuilding_embeddings_stopped_half_way(
     with opened(folder) as store:
         before = answers(store)
         ids = sorted(memory.id for memory in store.list())
-    from vestig.store import reembedding
+    from vestig.store.upkeep import reembed
 
-    real = reembedding.reembed
+    real = reembed.reembed
     monkeypatch.setattr(
-        reembedding, "reembed", lambda *args, **given: real(*args, **{**given, "batch": 2})
+        reembed, "reembed", lambda *args, **given: real(*args, **{**given, "batch": 2})
     )
     change = {"change_embedder": True}
     with opened(folder, embedder=Breaking(32), **change) as store, pytest.raises(ProviderError):

@@ -12,11 +12,12 @@ from vestig.engine.opening import keeper_for
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.ports import Progress
 from vestig.results import DoctorReport, Finding
-from vestig.store import reembedding, tokenizing
+from vestig.store import tokenizing
 from vestig.store.checks import doctor as checking
 from vestig.store.portable import export as portability
 from vestig.store.projection.discard import discard_projection
 from vestig.store.upkeep import backup as copying
+from vestig.store.upkeep import reembed
 from vestig.vectors import gives_tokens
 
 __all__ = ["backup", "compact", "doctor", "export", "metrics", "rebuild", "stats"]
@@ -93,9 +94,7 @@ def rebuild(
         embedded = 0
         if embeddings:
             identity = probed_identity(context)
-            counts = reembedding.reembed(
-                context.ledger, context.embedder, identity, progress=progress
-            )
+            counts = reembed.reembed(context.ledger, context.embedder, identity, progress=progress)
             embedded = counts.embedded
             # vectors of the old model are of no use to anyone any more
             if context.directory is not None:

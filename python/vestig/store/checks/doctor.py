@@ -25,11 +25,11 @@ from vestig.store.ledger.verify import Finding as LedgerFinding
 from vestig.store.ledger.verify import verify
 from vestig.store.projection import candidate_file
 from vestig.store.projection.keeper import ProjectionKeeper
-from vestig.store.reembedding import pending_rows
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.tokenizing import without_tokens
+from vestig.store.upkeep.reembed import pending_rows
 from vestig.times import format_us
 
 __all__ = ["checks"]
