@@ -15,8 +15,8 @@ from vestig.ports import EmbeddingIdentity, Pieces
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import restore
-from vestig.store.tokenizing import fill_tokens, without_tokens
 from vestig.store.upkeep.reembed import reembed
+from vestig.store.upkeep.token_vectors import fill_tokens, without_tokens
 from vestig.testing import TokenHashingEmbedder
 from vestig.types import OriginType
 

@@ -12,12 +12,11 @@ from vestig.engine.opening import keeper_for
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.ports import Progress
 from vestig.results import DoctorReport, Finding
-from vestig.store import tokenizing
 from vestig.store.checks import doctor as checking
 from vestig.store.portable import export as portability
 from vestig.store.projection.discard import discard_projection
 from vestig.store.upkeep import backup as copying
-from vestig.store.upkeep import reembed
+from vestig.store.upkeep import reembed, token_vectors
 from vestig.vectors import gives_tokens
 
 __all__ = ["backup", "compact", "doctor", "export", "metrics", "rebuild", "stats"]
@@ -140,7 +139,9 @@ def _fill_tokens(context: Context, progress: Progress | None) -> int:
     if not origins:
         return 0
     remember_identity(context)
-    return tokenizing.fill_tokens(context.ledger, context.embed_tokens, origins, progress=progress)
+    return token_vectors.fill_tokens(
+        context.ledger, context.embed_tokens, origins, progress=progress
+    )
 
 
 def compact(context: Context) -> dict[str, Any]:

@@ -28,8 +28,8 @@ from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.tokenizing import without_tokens
 from vestig.store.upkeep.reembed import pending_rows
+from vestig.store.upkeep.token_vectors import without_tokens
 from vestig.times import format_us
 
 __all__ = ["checks"]

@@ -26,7 +26,7 @@ from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.pending import IDENTITY_KEY, PENDING_TABLE, is_pending
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.tokenizing import check_text, drop_tokens
+from vestig.store.upkeep.token_vectors import check_text, drop_tokens
 
 __all__ = ["ReembedCounts", "pending_rows", "reembed"]
 
