@@ -15,6 +15,7 @@ import apsw
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text
 from vestig.store.ledger import chain, marks
+from vestig.store.ledger.pending import PENDING_TABLE, entity_key, is_pending, question_key
 from vestig.store.ledger.removing_graph import (
     Act,
     Removal,
@@ -24,7 +25,6 @@ from vestig.store.ledger.removing_graph import (
     remove_entities,
 )
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
-from vestig.store.pending import PENDING_TABLE, entity_key, is_pending, question_key
 from vestig.store.sqlite.lookups import fetch, known_ids, select_in
 
 __all__ = [
