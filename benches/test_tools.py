@@ -9,7 +9,7 @@ import numpy as np
 from chats import PIECES_OF_MEMORY, PIECES_OF_QUERY, ChatEmbedder, queries, turns
 from generator import embedded_text, questions, records, texts, vectors
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.language.temporal import find_windows
+from vestig.language.time.expressions import find_windows
 
 NOW_US = 1_773_835_200_000_000
 

@@ -7,7 +7,7 @@ import pytest
 from vestig.arguments import parse_time
 from vestig.commit.origin import derive_origin
 from vestig.commit.stability import derive
-from vestig.language.temporal import find_windows
+from vestig.language.time.expressions import find_windows
 from vestig.types import Stability
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from vestig.arguments import parse_time
-from vestig.language.temporal import find_windows
+from vestig.language.time.expressions import find_windows
 from vestig.recall.moments import dated, day_of, window_words
 from vestig.times import from_us
 from vestig.types import TemporalWindow

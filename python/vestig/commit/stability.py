@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from vestig.language.temporal import TemporalExpression, lowered
 from vestig.language.temporal_patterns import FUTURE_CUE, PRESENT_CUE
+from vestig.language.time.expressions import TemporalExpression, lowered
 from vestig.times import DAY_US
 from vestig.types import Stability
 
@@ -32,7 +32,7 @@ def derive(
         given: what the caller said, None = nothing.
 
     Example:
-        >>> from vestig.language.temporal import find_windows
+        >>> from vestig.language.time.expressions import find_windows
         >>> derive("I am tired today", find_windows("I am tired today", 0), 0).value
         'ephemeral'
         >>> derive("I am from Oslo", [], 0).value

@@ -18,8 +18,9 @@ from vestig.engine.questioning import question_words
 from vestig.engine.ranking import Recipe, recipe
 from vestig.engine.reranking import Reranked, best, reranked
 from vestig.ids import id_bytes
-from vestig.language import temporal, words
+from vestig.language import words
 from vestig.language.asks import asks, is_yearless
+from vestig.language.time import expressions
 from vestig.ports import LedgerView, ScanRequest
 from vestig.recall.filters import RecallRequest
 from vestig.recall.reason import META_SIGNALS, Question, shares
@@ -78,7 +79,7 @@ def analysed(
     """Keywords, windows and vectors of names of the query (R-03, C-09, T-05, G-27); `said`: what a
     cross-encoder said of memories, where nobody is to be asked."""
     settings = config.settings
-    found = temporal.find_windows(
+    found = expressions.find_windows(
         checked.query, checked.moments.query_time_us, zone=settings.time.zone
     )
     windows = [

@@ -14,8 +14,9 @@ from vestig.commit.names import GivenEntity
 from vestig.commit.rows import Arrival
 from vestig.config.recall_sections import HydeSettings
 from vestig.engine.context import Context
-from vestig.language import temporal, words
+from vestig.language import words
 from vestig.language.readings import Reading
+from vestig.language.time import expressions
 from vestig.ports import LedgerView
 from vestig.times import to_us
 from vestig.types import CommitOutcome, Memory
@@ -69,7 +70,7 @@ def extract(context: Context, item: Item) -> None:
         return
     item.extracted = True
     settings, given = context.config.settings, item.request
-    found = temporal.find_windows(
+    found = expressions.find_windows(
         item.text, item.reference_us, zone=settings.time.zone, is_memory=True
     )
     item.windows = tuple(

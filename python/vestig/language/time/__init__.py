@@ -1,0 +1,1 @@
+"""Expressions of time in a text, and the windows that they mean."""
