@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from vestig.language.temporal_patterns import FUTURE_CUE, PRESENT_CUE
 from vestig.language.time.expressions import TemporalExpression, lowered
+from vestig.language.time.patterns import FUTURE_CUE, PRESENT_CUE
 from vestig.times import DAY_US
 from vestig.types import Stability
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from vestig.language.listed import listed
-from vestig.language.temporal_patterns import MONTHS, WEEKDAYS
+from vestig.language.time.patterns import MONTHS, WEEKDAYS
 
 __all__ = ["NAME_STOPWORDS", "STOPWORDS"]
 

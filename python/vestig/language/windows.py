@@ -14,15 +14,7 @@ from typing import Final
 import msgspec
 
 from vestig.errors import ValidationError
-from vestig.language.temporal_patterns import (
-    CLOCK,
-    COUNTS,
-    FUTURE_CUE,
-    ISO,
-    MONTHS,
-    PARTS,
-    WEEKDAYS,
-)
+from vestig.language.time.patterns import CLOCK, COUNTS, FUTURE_CUE, ISO, MONTHS, PARTS, WEEKDAYS
 from vestig.times import from_us
 
 __all__ = ["DAY", "FAMILY_WINDOWS", "Frame", "Window", "months_later"]

@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.language.temporal_patterns import (
+from vestig.language.time.patterns import (
     AMBIGUOUS_MONTHS,
     CUE,
     DIGIT,
