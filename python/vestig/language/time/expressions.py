@@ -18,7 +18,7 @@ from vestig.language.time.patterns import (
     MONTH_TRIGGERS,
     WORD_TRIGGERS,
 )
-from vestig.language.windows import DAY, FAMILY_WINDOWS, Frame, Window, months_later
+from vestig.language.time.windows import DAY, FAMILY_WINDOWS, Frame, Window, months_later
 
 __all__ = ["TemporalExpression", "find_expressions", "find_windows", "lowered"]
 
