@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.language.numbers import find_amounts, find_quantities, tokenise
+from vestig.language.quantities.numbers import find_amounts, find_quantities, tokenise
 from vestig.language.time.expressions import lowered
 from vestig.language.units import code_of, unit_of
 

@@ -22,7 +22,7 @@ from vestig.commit.guard_words import (
 )
 from vestig.language.entities import find_names
 from vestig.language.name_forms import norm_name
-from vestig.language.numbers import Token, find_amounts, find_quantities, tokenise
+from vestig.language.quantities.numbers import Token, find_amounts, find_quantities, tokenise
 from vestig.language.time.expressions import TemporalExpression, find_expressions, lowered
 
 __all__ = ["GUARD_CLASSES", "GuardText", "differs", "prepare"]

@@ -1,0 +1,1 @@
+"""Numbers, units and quantities of a text."""
