@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.language.quantities.numbers import find_amounts, find_quantities, tokenise
+from vestig.language.quantities.units import code_of, unit_of
 from vestig.language.time.expressions import lowered
-from vestig.language.units import code_of, unit_of
 
 
 def amounts(text: str) -> list[str]:
