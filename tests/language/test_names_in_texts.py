@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.errors import ValidationError
-from vestig.language.entities import find_names
 from vestig.language.name_forms import norm_key
+from vestig.language.names.rules import find_names
 
 
 def names(text: str) -> list[str]:

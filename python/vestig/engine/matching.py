@@ -119,7 +119,7 @@ def name_vectors(context: Context, query: str, config: Config | None = None) -> 
     settings = (context.config if config is None else config).settings
     if settings.recall.entity_similarity_threshold is None:
         return {}
-    from vestig.language.entities import find_names
+    from vestig.language.names.rules import find_names
 
     names = list(dict.fromkeys(spoken_name(name.name) for name in find_names(query)))
     if not names:

@@ -76,7 +76,7 @@ def title_key(title: str | None) -> str | None:
     """
     if title is None:
         return None
-    from vestig.language.entities import title_name
+    from vestig.language.names.rules import title_name
 
     named = title_name(title)
     return None if named is None else norm_name(named.name)

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from vestig.language.entities import Name, chosen, is_specific, without_first
 from vestig.language.name_forms import cased_name, norm_name
+from vestig.language.names.rules import Name, chosen, is_specific, without_first
 from vestig.language.ontology import UNTYPED
 from vestig.language.readings import Reading, first_word, only_opens
 

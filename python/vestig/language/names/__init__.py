@@ -1,0 +1,1 @@
+"""Names in a text, and the forms in which they are compared."""
