@@ -21,7 +21,7 @@ from vestig.commit.questions import clean, given_questions, is_allowed, made
 from vestig.commit.rows import Rows
 from vestig.errors import ValidationError
 from vestig.language.evidence import evidence_text
-from vestig.language.gazetteer import Mentioned, best
+from vestig.language.names.gazetteer import Mentioned, best
 from vestig.language.ontology import read_ontology
 from vestig.types import EdgeType
 

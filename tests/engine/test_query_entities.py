@@ -10,7 +10,7 @@ from scripted import Opener
 import vestig
 from vestig.engine.matching import name_vectors, query_entities
 from vestig.ids import id_bytes
-from vestig.language.gazetteer import Known
+from vestig.language.names.gazetteer import Known
 from vestig.language.readings import read
 from vestig.recall.matching import best_matches, matched
 from vestig.testing import FrozenClock

@@ -10,7 +10,7 @@ import msgspec
 
 from vestig.engine.context import Context
 from vestig.ids import id_text
-from vestig.language.gazetteer import Hit, Known
+from vestig.language.names.gazetteer import Hit, Known
 from vestig.language.ontology import Ontology, read_ontology
 from vestig.language.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView

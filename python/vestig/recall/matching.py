@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from vestig.language.gazetteer import Hit, Known, Mentioned, resolve
 from vestig.language.name_forms import norm_name
+from vestig.language.names.gazetteer import Hit, Known, Mentioned, resolve
 from vestig.language.readings import Reading
 
 __all__ = ["MATCHES_MAX", "Matches", "best_matches", "matched"]
