@@ -10,7 +10,7 @@ import numpy as np
 from oracle_signals import BEST_OF_PAIR, Eligible, Query, Values
 
 from vestig._core import terms
-from vestig.language.name_forms import norm_name
+from vestig.language.names.forms import norm_name
 from vestig.language.names.rules import title_name
 
 RESTART = 0.3

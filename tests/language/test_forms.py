@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.language.forms import features, title_key
-from vestig.language.name_forms import norm_name
+from vestig.language.names.forms import norm_name
 from vestig.language.names.rules import find_names
 
 # The same names, asked for at every character.

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.language.name_forms import aliases_of, cased_name, norm_name, trimmed
 from vestig.language.name_table import NameTable
+from vestig.language.names.forms import aliases_of, cased_name, norm_name, trimmed
 from vestig.language.names.gazetteer import Known, Mentioned, best, resolve, single_words
 from vestig.language.readings import read
 

@@ -20,7 +20,7 @@ from vestig.commit.guard_words import (
     is_article,
     without_asides,
 )
-from vestig.language.name_forms import norm_name
+from vestig.language.names.forms import norm_name
 from vestig.language.names.rules import find_names
 from vestig.language.quantities.numbers import Token, find_amounts, find_quantities, tokenise
 from vestig.language.time.expressions import TemporalExpression, find_expressions, lowered

@@ -14,7 +14,7 @@ from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import new_id
 from vestig.language.evidence import evidence_text
-from vestig.language.name_forms import aliases_of, norm_key
+from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Mentioned
 from vestig.language.ontology import UNTYPED, Ontology
 from vestig.types import EdgeType

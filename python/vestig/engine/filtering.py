@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.language.name_forms import norm_name
+from vestig.language.names.forms import norm_name
 from vestig.ports import LedgerView
 from vestig.recall.filters import FilterParts
 

@@ -6,7 +6,7 @@ import re
 from itertools import chain, islice
 from typing import Final
 
-from vestig.language.name_forms import norm_name
+from vestig.language.names.forms import norm_name
 
 __all__ = ["features", "title_key"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from vestig.language.name_forms import norm_name
+from vestig.language.names.forms import norm_name
 from vestig.language.names.gazetteer import Hit
 from vestig.language.readings import Forms
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.language.name_forms import norm_name
+from vestig.language.names.forms import norm_name
 from vestig.language.names.gazetteer import Hit, Known, Mentioned, resolve
 from vestig.language.readings import Reading
 

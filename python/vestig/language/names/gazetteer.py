@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from vestig.language.name_forms import cased_name, norm_name
+from vestig.language.names.forms import cased_name, norm_name
 from vestig.language.names.rules import Name, chosen, is_specific, without_first
 from vestig.language.ontology import UNTYPED
 from vestig.language.readings import Reading, first_word, only_opens

@@ -176,7 +176,7 @@ def _names(norm: str, name: str, aliases: str) -> list[tuple[str, str]]:
     """(norm name, stored name): the canonical one first, each norm name once."""
     found = {norm: name}
     if aliases != "[]":
-        from vestig.language.name_forms import norm_name
+        from vestig.language.names.forms import norm_name
 
         for alias in aliases_of(aliases):
             found.setdefault(norm_name(alias.name), alias.name)
