@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from vestig.language.listed import listed
-from vestig.language.name_patterns import UPPER, Name, addresses, identifiers, name_at
 from vestig.language.names.forms import LEGAL_FORMS, TITLES
+from vestig.language.names.patterns import UPPER, Name, addresses, identifiers, name_at
 from vestig.language.remembering import Remembered
 from vestig.language.stopwords import NAME_STOPWORDS
 
