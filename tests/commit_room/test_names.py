@@ -22,7 +22,7 @@ from vestig.commit.rows import Rows
 from vestig.errors import ValidationError
 from vestig.language.evidence import evidence_text
 from vestig.language.names.gazetteer import Mentioned, best
-from vestig.language.ontology import read_ontology
+from vestig.language.names.ontology import read_ontology
 from vestig.types import EdgeType
 
 TYPES = read_ontology(None)

@@ -16,7 +16,7 @@ from vestig.ids import new_id
 from vestig.language.evidence import evidence_text
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Mentioned
-from vestig.language.ontology import UNTYPED, Ontology
+from vestig.language.names.ontology import UNTYPED, Ontology
 from vestig.types import EdgeType
 
 __all__ = [

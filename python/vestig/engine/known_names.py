@@ -11,7 +11,7 @@ import msgspec
 from vestig.engine.context import Context
 from vestig.ids import id_text
 from vestig.language.names.gazetteer import Hit, Known
-from vestig.language.ontology import Ontology, read_ontology
+from vestig.language.names.ontology import Ontology, read_ontology
 from vestig.language.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from vestig.language.names.forms import cased_name, norm_name
+from vestig.language.names.ontology import UNTYPED
 from vestig.language.names.rules import Name, chosen, is_specific, without_first
-from vestig.language.ontology import UNTYPED
 from vestig.language.readings import Reading, first_word, only_opens
 
 __all__ = [
