@@ -11,7 +11,7 @@ import vestig
 from vestig.engine.matching import name_vectors, query_entities
 from vestig.ids import id_bytes
 from vestig.language.names.gazetteer import Known
-from vestig.language.readings import read
+from vestig.language.names.readings import read
 from vestig.recall.matching import best_matches, matched
 from vestig.testing import FrozenClock
 from vestig.times import to_us

@@ -20,8 +20,8 @@ from vestig.engine.known_names import ask, types_of_rules
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Known, Mentioned, best, resolve
+from vestig.language.names.readings import read
 from vestig.language.names.table import NameTable
-from vestig.language.readings import read
 from vestig.ports import LedgerView, Listing, Progress
 from vestig.recall.filters import count_argument, flag_argument
 from vestig.types import Degradation, Memory, Status, _Value

@@ -15,7 +15,7 @@ from vestig.commit.rows import Arrival
 from vestig.config.recall_sections import HydeSettings
 from vestig.engine.context import Context
 from vestig.language import words
-from vestig.language.readings import Reading
+from vestig.language.names.readings import Reading
 from vestig.language.time import expressions
 from vestig.ports import LedgerView
 from vestig.times import to_us

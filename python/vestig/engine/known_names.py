@@ -12,7 +12,7 @@ from vestig.engine.context import Context
 from vestig.ids import id_text
 from vestig.language.names.gazetteer import Hit, Known
 from vestig.language.names.ontology import Ontology, read_ontology
-from vestig.language.readings import NOTHING, Forms, Reading
+from vestig.language.names.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView
 
 __all__ = ["LATEST_US", "Asked", "ask", "common_words", "known_names", "types_of", "types_of_rules"]

@@ -10,7 +10,7 @@ from vestig.engine.embedding import check_identity
 from vestig.engine.known_names import LATEST_US, common_words, known_names, types_of_rules
 from vestig.ids import id_text
 from vestig.language.names.gazetteer import Known, Mentioned, single_words
-from vestig.language.readings import read
+from vestig.language.names.readings import read
 from vestig.ports import LedgerView
 from vestig.recall.matching import MATCHES_MAX, best_matches, matched
 

@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.language.names.forms import norm_name
 from vestig.language.names.gazetteer import Hit, Known, Mentioned, resolve
-from vestig.language.readings import Reading
+from vestig.language.names.readings import Reading
 
 __all__ = ["MATCHES_MAX", "Matches", "best_matches", "matched"]
 
@@ -30,7 +30,7 @@ def matched(
     all of them: the query says no type, and that matches every type.
 
     Example:
-        >>> from vestig.language.readings import read
+        >>> from vestig.language.names.readings import read
         >>> ada = Known(id="ent_1", type="PERSON", name="Ada Lovelace")
         >>> reading = read("what did ada lovelace tell Grace Hopper?")
         >>> found = matched(reading, [(2, 2, "ent_1", "Ada Lovelace")], {"ent_1": ada}, ())

@@ -7,7 +7,7 @@ from typing import Final
 
 from vestig.language.names.forms import norm_name
 from vestig.language.names.gazetteer import Hit
-from vestig.language.readings import Forms
+from vestig.language.names.readings import Forms
 
 __all__ = ["RUN_WORDS_MAX", "NameTable"]
 
@@ -19,7 +19,7 @@ class NameTable:
     """Finds names among words in the way of `_core.Projection.find_names`.
 
     Example:
-        >>> from vestig.language.readings import read
+        >>> from vestig.language.names.readings import read
         >>> table = NameTable()
         >>> table.add("ent_1", "Ada Lovelace")
         >>> table.find(read("We met Ada Lovelace's sister.").words)
