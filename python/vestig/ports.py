@@ -136,7 +136,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 #  events [(type code, occurred_us, recorded_us, seq, row number)], keywords,
 #  windows [(start_us or None, end_us or None)], edges that start here [(id, other end, type code,
 #  weight, confidence or None, created_us, expired_us or None)], vectors of hypothetical questions,
-#  names [(norm name, stored name)], features of the content (`language.forms`), the name that
+#  names [(norm name, stored name)], features of the content (`language.text_flags`), the name that
 #  the title is, token vectors or None (ids u32, codes int8 x 64, scales float32; at most 160))
 # A code is the position of the member in its enum of `types`; kind code 2 is an entity, whose
 # type stands in the place of the role.

@@ -15,7 +15,7 @@ from oracle_signals import Eligible, Memory, Places, Values
 from rows import HEAD, STORE, Given, asked, everything, id_of, ranking, vector
 
 from vestig import _core
-from vestig.language.forms import features
+from vestig.language.text_flags import features
 
 DIMENSIONS = 4
 SPECIAL = 2**32 - 1

@@ -19,7 +19,7 @@ from worlds import edge, unit_vector
 
 from vestig import _core
 from vestig.language.asks import asks
-from vestig.language.forms import features
+from vestig.language.text_flags import features
 from vestig.language.words import terms
 
 DIMENSIONS = 12

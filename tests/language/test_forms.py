@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.language.forms import features, title_key
 from vestig.language.names.forms import norm_name
 from vestig.language.names.rules import find_names
+from vestig.language.text_flags import features, title_key
 
 # The same names, asked for at every character.
 NAME = re.compile(r"(?<=[^\W_][,;:)'’\"”]\s)[A-Z]\w+|(?<=[^\W_]\s)[A-Z]\w+")

@@ -19,7 +19,7 @@ import msgspec
 from vestig._core import find_marks, terms, unit
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
-from vestig.language.forms import title_key
+from vestig.language.text_flags import title_key
 from vestig.store.ledger import marks
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
