@@ -6,7 +6,7 @@ import itertools
 
 from oracle_texts import HOW_MANY, MONTH, WHEN, WHICH, YEAR
 
-from vestig.language.asks import asks, is_yearless
+from vestig.language.expected_answer import asks, is_yearless
 
 STARTS = ("when", "When,", "what", "What year", "which", "how long", "how long ago", "who", "", "–")
 VERBS = ("is", "did", "the", "kind", "week", "would", "about", "Ann", "many", "if")

@@ -18,7 +18,7 @@ from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking
 from worlds import edge, unit_vector
 
 from vestig import _core
-from vestig.language.asks import asks
+from vestig.language.expected_answer import asks
 from vestig.language.text_flags import features
 from vestig.language.words import terms
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vestig.language.asks import HOW_MANY, WHEN, WHICH, asks, is_yearless
+from vestig.language.expected_answer import HOW_MANY, WHEN, WHICH, asks, is_yearless
 from vestig.language.time.expressions import find_windows
 
 NOW_US = 1_773_835_200_000_000

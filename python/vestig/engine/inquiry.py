@@ -19,7 +19,7 @@ from vestig.engine.ranking import Recipe, recipe
 from vestig.engine.reranking import Reranked, best, reranked
 from vestig.ids import id_bytes
 from vestig.language import words
-from vestig.language.asks import asks, is_yearless
+from vestig.language.expected_answer import asks, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, ScanRequest
 from vestig.recall.filters import RecallRequest
