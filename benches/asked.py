@@ -17,8 +17,8 @@ from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_co
 from vestig.engine.vestig import Vestig
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, repeatable_ids
-from vestig.recall.filters import RecallRequest
 
 PAGE = 1_000
 

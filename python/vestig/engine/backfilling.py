@@ -18,12 +18,12 @@ from vestig.engine.context import Context
 from vestig.engine.embedding import remember_identity
 from vestig.engine.known_names import ask, types_of_rules
 from vestig.errors import NotFoundError, StoreLockedError
+from vestig.filters import count_argument, flag_argument
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Known, Mentioned, best, resolve
 from vestig.language.names.readings import read
 from vestig.language.names.table import NameTable
 from vestig.ports import LedgerView, Listing, Progress
-from vestig.recall.filters import count_argument, flag_argument
 from vestig.types import Degradation, Memory, Status, _Value
 
 __all__ = ["BackfillReport", "backfill"]

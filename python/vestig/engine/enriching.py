@@ -13,9 +13,9 @@ from vestig.engine.changing import finish
 from vestig.engine.context import Context
 from vestig.engine.embedding import embed_memories, embedded_text, remember_identity
 from vestig.errors import ProviderError
+from vestig.filters import count_argument, flag_argument
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.ports import Job, LedgerView
-from vestig.recall.filters import count_argument, flag_argument
 from vestig.results import EnrichReport
 from vestig.times import to_us
 from vestig.types import Degradation, EventType, Kind, Memory, PossibleUpdate, Status

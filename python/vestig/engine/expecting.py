@@ -14,8 +14,8 @@ from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking, planned
 from vestig.engine.ranking import recipe_of
 from vestig.errors import ValidationError
+from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, is_full_id, split_ids
-from vestig.recall.filters import RecallRequest
 from vestig.recall.reason import META_SIGNALS, signals_of
 from vestig.recall.request import RecallPlan
 from vestig.times import from_us

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from vestig.filters import FilterParts
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.language.names.forms import norm_name
 from vestig.ports import LedgerView
-from vestig.recall.filters import FilterParts
 
 __all__ = ["entity_ids", "resolved"]
 

@@ -10,10 +10,10 @@ from vestig.engine.changing import Undo, clock_notice, finish
 from vestig.engine.context import Context
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.fields import ForgetFilter
+from vestig.filters import RecallRequest, build_filter, moments
 from vestig.hints import check_names
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.ports import LedgerView
-from vestig.recall.filters import RecallRequest, build_filter, moments
 from vestig.results import ForgetReport, GcReport
 from vestig.store.erasure import erase
 from vestig.store.ledger.removing import Removed

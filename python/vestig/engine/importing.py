@@ -15,10 +15,10 @@ from vestig.engine.committing import BatchOptions, commit_batch
 from vestig.engine.context import Context
 from vestig.engine.embedding import probed_identity
 from vestig.errors import ForgetIncompleteError, ValidationError
+from vestig.filters import scopes_argument
 from vestig.ingest.formats import Format
 from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
 from vestig.ports import Progress
-from vestig.recall.filters import scopes_argument
 from vestig.results import ImportReport
 from vestig.store.portable.export import restore
 from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError

@@ -17,12 +17,12 @@ from vestig.engine.filtering import resolved
 from vestig.engine.questioning import question_words
 from vestig.engine.ranking import Recipe, recipe
 from vestig.engine.reranking import Reranked, best, reranked
+from vestig.filters import RecallRequest
 from vestig.ids import id_bytes
 from vestig.language import words
 from vestig.language.expected_answer import asks, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, ScanRequest
-from vestig.recall.filters import RecallRequest
 from vestig.recall.reason import META_SIGNALS, Question, shares
 from vestig.recall.request import RecallPlan, plan
 from vestig.recall.seeds import chosen_seed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vestig.filters import Moments
 from vestig.ports import LedgerView
-from vestig.recall.filters import Moments
 from vestig.results import LinkedEntity, LinkedMemory
 from vestig.times import from_us
 from vestig.types import Edge, EdgeType, Memory

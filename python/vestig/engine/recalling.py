@@ -19,11 +19,11 @@ from vestig.engine.opening import check_reranker
 from vestig.engine.ranking import recipe
 from vestig.engine.reading import as_known, later_updates, replaced_as_known
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
+from vestig.filters import RecallRequest
 from vestig.hints import check_names
 from vestig.ids import id_text
 from vestig.ports import LedgerView
 from vestig.recall.confidence import confidence
-from vestig.recall.filters import RecallRequest
 from vestig.recall.reason import Question, explain
 from vestig.recall.request import RecallPlan
 from vestig.times import from_us

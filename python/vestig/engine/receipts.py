@@ -19,10 +19,10 @@ from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.engine.ranking import recipe_of
 from vestig.engine.reranking import Reranked
 from vestig.errors import ConflictError, ValidationError
+from vestig.filters import RecallRequest
 from vestig.ids import id_text
 from vestig.language import words
 from vestig.language.questions import RULES_VERSION
-from vestig.recall.filters import RecallRequest
 from vestig.store.projection.past import PastState, changed_since
 from vestig.times import format_us, to_plain
 from vestig.vectors import Pieces, are_pieces

@@ -17,12 +17,12 @@ from vestig.engine.embedding import check_identity
 from vestig.engine.filtering import entity_ids
 from vestig.engine.reading import as_known
 from vestig.errors import StoreLockedError, ValidationError
+from vestig.filters import texts_argument
 from vestig.graph import EntityListing
 from vestig.ids import id_bytes
 from vestig.ports import LedgerView
 from vestig.recall import search as scores
 from vestig.recall.decay import DecayRules, entity_factor, memory_factor
-from vestig.recall.filters import texts_argument
 from vestig.recall.search_request import SearchDefaults, SearchPlan, check_fields, plan
 from vestig.recall.search_result import SearchHit, SearchResult, Span
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan

@@ -21,8 +21,8 @@ from vestig.fields import (
     UpdateFields,
     Words,
 )
+from vestig.filters import moments
 from vestig.ports import Clock, CommitHook, Embedder, Progress, Reranker
-from vestig.recall.filters import moments
 from vestig.results import (
     DoctorReport,
     EnrichReport,

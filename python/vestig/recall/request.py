@@ -11,9 +11,7 @@ import msgspec
 
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
-from vestig.ids import check_id_prefix, check_namespace
-from vestig.recall.conversation import conversation_query, messages_query
-from vestig.recall.filters import (
+from vestig.filters import (
     FilterParts,
     Moments,
     RecallRequest,
@@ -24,6 +22,8 @@ from vestig.recall.filters import (
     text_argument,
     texts_argument,
 )
+from vestig.ids import check_id_prefix, check_namespace
+from vestig.recall.conversation import conversation_query, messages_query
 from vestig.recall.seeds import Seed, seed_argument
 from vestig.times import from_us
 

@@ -9,9 +9,7 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.fields import SearchFields
-from vestig.hints import check_names
-from vestig.ids import check_namespace
-from vestig.recall.filters import (
+from vestig.filters import (
     Moments,
     RecallRequest,
     build_filter,
@@ -19,6 +17,8 @@ from vestig.recall.filters import (
     flag_argument,
     moments,
 )
+from vestig.hints import check_names
+from vestig.ids import check_namespace
 from vestig.recall.request import query_argument
 from vestig.recall.search import ENTITY, MEMORY, TYPES
 from vestig.types import Kind
