@@ -9,9 +9,9 @@ import pytest
 
 from vestig.changes import NewMemory, StoredWindow
 from vestig.commit import rows as decided
-from vestig.commit.normalise import content_hash
 from vestig.commit.request import from_fields, validate
 from vestig.commit.rows import Arrival, Found, Rows
+from vestig.commit.text import content_hash
 from vestig.types import EdgeType, EventType, Memory, PossibleUpdate, Status
 
 SETTINGS: Any = SimpleNamespace(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.commit.hygiene import check
-from vestig.commit.normalise import content_hash, normalise
+from vestig.commit.text import content_hash, normalise
 from vestig.errors import ValidationError
 
 SENTENCE = "Vestig keeps the ledger as its single source of truth."

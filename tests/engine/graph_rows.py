@@ -9,7 +9,7 @@ import msgspec
 
 import vestig
 from vestig.changes import ChangeSet, NewEdge, NewEntity, NewMemory
-from vestig.commit.normalise import content_hash
+from vestig.commit.text import content_hash
 from vestig.ids import new_id
 from vestig.types import EdgeType, Kind, OriginType, RetentionPolicy, Stability
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vestig.commit.normalise import HygieneSettings
+from vestig.commit.text import HygieneSettings
 
 __all__ = ["check"]
 

@@ -17,7 +17,7 @@ from vestig.changes import ChangeSet
 from vestig.commit import request as requests
 from vestig.commit.hygiene import check
 from vestig.commit.names import typed
-from vestig.commit.normalise import content_hash, normalise
+from vestig.commit.text import content_hash, normalise
 from vestig.engine.cases import GroupEnds
 from vestig.engine.changing import clock_notice
 from vestig.engine.context import Context

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from vestig.commit.normalise import normalise
+from vestig.commit.text import normalise
 from vestig.engine import forgetting
 from vestig.engine.committing import BatchOptions, commit_batch
 from vestig.engine.context import Context

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from vestig.answers import QueryEntity
-from vestig.commit.normalise import normalise
+from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.engine import matching
 from vestig.engine.context import Context

@@ -7,8 +7,8 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from vestig.changes import ChangeSet
-from vestig.commit.normalise import normalise
 from vestig.commit.request import validate_update
+from vestig.commit.text import normalise
 from vestig.engine import committing
 from vestig.engine.changing import change_state
 from vestig.engine.context import Context
