@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vestig.arguments import parse_time
-from vestig.commit.guard import GUARD_CLASSES, differs, prepare
+from vestig.commit.fact_guard import GUARD_CLASSES, differs, prepare
 from vestig.language.listed import listed
 from vestig.times import DAY_US
 

@@ -12,7 +12,7 @@ import msgspec
 
 from vestig.changes import ChangeSet, NewEvent, NewMemory
 from vestig.commit import rows as row
-from vestig.commit.guard import GuardText, differs
+from vestig.commit.fact_guard import GuardText, differs
 from vestig.commit.names import link
 from vestig.commit.rows import Found, Rows
 from vestig.engine.cases import Case, Draft, GroupEnds, Nearest, outcome_of

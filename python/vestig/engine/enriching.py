@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent, NewVector
-from vestig.commit.guard import differs, prepare
+from vestig.commit.fact_guard import differs, prepare
 from vestig.commit.rows import related_edge, token_vectors
 from vestig.engine.changing import finish
 from vestig.engine.context import Context

@@ -8,8 +8,8 @@ import msgspec
 
 from vestig.changes import StoredWindow
 from vestig.commit import questions, stability
-from vestig.commit.guard import GuardText
-from vestig.commit.guard import prepare as prepare_guard
+from vestig.commit.fact_guard import GuardText
+from vestig.commit.fact_guard import prepare as prepare_guard
 from vestig.commit.names import GivenEntity
 from vestig.commit.rows import Arrival
 from vestig.config.recall_sections import HydeSettings

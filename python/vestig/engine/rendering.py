@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import ContextBlock
-from vestig.commit.guard import differs
+from vestig.commit.fact_guard import differs
 from vestig.engine.context import Context
 from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking
