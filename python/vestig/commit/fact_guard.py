@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.commit.guard_words import (
+from vestig.commit.fact_guard_words import (
     CUE_PAIRS,
     CUES,
     IGNORABLE,
