@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from vestig.api import Vestig
 from vestig.config import Config
 from vestig.engine.asking import Holdings, holdings
 from vestig.engine.context import Context
@@ -14,7 +15,6 @@ from vestig.engine.doubting import Case
 from vestig.engine.embedding import query_vectors
 from vestig.engine.inquiry import Asking, analysed, planned
 from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
-from vestig.engine.vestig import Vestig
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.vectors import RememberingEmbedder
 from vestig.filters import RecallRequest

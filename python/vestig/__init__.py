@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
+    from vestig.api import Vestig
+    from vestig.api import open_store as open
     from vestig.engine.evaluating import evaluate
-    from vestig.engine.vestig import Vestig
-    from vestig.engine.vestig import open_store as open
     from vestig.errors import (
         ConfigError,
         ConfigNotFoundError,
@@ -82,7 +82,7 @@ _HOME: Final = {
     "RecallResult": "vestig.answers",
     "SearchHit": "vestig.recall.search_result",
     "SearchResult": "vestig.recall.search_result",
-    "Vestig": "vestig.engine.vestig",
+    "Vestig": "vestig.api",
     "evaluate": "vestig.engine.evaluating",
 }
 
@@ -97,7 +97,7 @@ def __getattr__(name: str) -> Any:
         return version("vestig")
     if name not in __all__:
         raise AttributeError(f"module 'vestig' has no attribute {name!r}")
-    home = "vestig.engine.vestig" if name == "open" else _HOME.get(name, "vestig.errors")
+    home = "vestig.api" if name == "open" else _HOME.get(name, "vestig.errors")
     found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
     globals()[name] = found
     return found

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from labelled_life import Bench, queries, units
 
+from vestig.api import Vestig
 from vestig.engine.asking import Holdings, holdings
 from vestig.engine.doubting import ANSWERABLE, Case, cases
 from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
-from vestig.engine.vestig import Vestig
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
 

@@ -10,8 +10,8 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
+from vestig.api import Vestig
 from vestig.config import load
-from vestig.engine.vestig import Vestig
 from vestig.errors import ConfigError, ValidationError
 from vestig.evaluation.metrics import METRICS
 from vestig.evaluation.variants import plan, switches_of

@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 import click
 import pytest
 
-from vestig.engine.vestig import Vestig
+from vestig.api import Vestig
 from vestig.fields import CommitFields, ForgetFilter, RecallFields, SearchFields, UpdateFields
 from vestig.surfaces.cli import cli
 from vestig.surfaces.operations import GROUPS, Operation, operations

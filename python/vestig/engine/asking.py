@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.api import Vestig
 from vestig.config.schema import Settings
-from vestig.engine.vestig import Vestig
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.report import Latency

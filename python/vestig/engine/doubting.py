@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from vestig.api import Vestig
 from vestig.engine.asking import Holdings
 from vestig.engine.context import Context
-from vestig.engine.vestig import Vestig
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
 from vestig.evaluation.report import Calibration

@@ -15,12 +15,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from vestig.api import Vestig
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
 from vestig.engine.asking import Asker, Holdings, holdings
 from vestig.engine.doubting import ANSWERABLE, Case, cases, confidences
 from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
-from vestig.engine.vestig import Vestig
 from vestig.errors import ValidationError
 from vestig.evaluation import benchmarks as reading
 from vestig.evaluation import variants
