@@ -10,7 +10,6 @@ from typing import Any
 from vestig.api import Vestig
 from vestig.config import Config
 from vestig.engine.asking import Holdings, holdings
-from vestig.engine.context import Context
 from vestig.engine.doubting import Case
 from vestig.engine.embedding import query_vectors
 from vestig.engine.inquiry import Asking, analysed, planned
@@ -19,6 +18,7 @@ from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.vectors import RememberingEmbedder
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, repeatable_ids
+from vestig.session.session import Context
 
 PAGE = 1_000
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from vestig.arguments import parse_time
 from vestig.changes import AccessTouch, ChangeSet
-from vestig.engine.context import Context
 from vestig.errors import ValidationError
 from vestig.lifecycle import states, supersession
 from vestig.ports import LedgerView
+from vestig.session.session import Context
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory, SupersessionRecord, _Value
 

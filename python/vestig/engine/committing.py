@@ -20,7 +20,6 @@ from vestig.commit.names import typed
 from vestig.commit.text import content_hash, normalise
 from vestig.engine.cases import GroupEnds
 from vestig.engine.changing import clock_notice
-from vestig.engine.context import Context
 from vestig.engine.deciding import Batch
 from vestig.engine.embedding import (
     check_identity,
@@ -34,6 +33,7 @@ from vestig.engine.known_names import types_of
 from vestig.engine.naming import NameVectors
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.ports import UniquenessCollision
+from vestig.session.session import Context
 from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,

@@ -16,13 +16,13 @@ from vestig.commit.fact_guard import GuardText, differs
 from vestig.commit.names import link
 from vestig.commit.rows import Found, Rows
 from vestig.engine.cases import Case, Draft, GroupEnds, Nearest, outcome_of
-from vestig.engine.context import Context
 from vestig.engine.items import Item, arrival, guard_of, stored_guard, text_key
 from vestig.engine.naming import NameVectors, Naming
 from vestig.engine.neighbours import NOBODY, Neighbours, neighbours
 from vestig.errors import VestigError
 from vestig.lifecycle import supersession
 from vestig.ports import LedgerView, UniquenessCollision
+from vestig.session.session import Context
 from vestig.times import from_us, to_us
 from vestig.types import (
     CommitOutcomeKind,

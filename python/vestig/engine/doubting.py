@@ -13,11 +13,11 @@ import msgspec
 
 from vestig.api import Vestig
 from vestig.engine.asking import Holdings
-from vestig.engine.context import Context
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
 from vestig.evaluation.report import Calibration
 from vestig.evaluation.variants import Variant
+from vestig.session.session import Context
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 
 from vestig.config.signals import ORIGINS, SignalSettings
-from vestig.engine.context import Context
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity
+from vestig.session.session import Context
 from vestig.store.ledger.identity import same_model
 from vestig.types import Memory
 from vestig.vectors import Pieces, gives_tokens

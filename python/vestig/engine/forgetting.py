@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from vestig.engine.changing import Undo, clock_notice, finish
-from vestig.engine.context import Context
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.fields import ForgetFilter
 from vestig.filters import RecallRequest, build_filter, moments
@@ -15,6 +14,7 @@ from vestig.hints import check_names
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.ports import LedgerView
 from vestig.results import ForgetReport, GcReport
+from vestig.session.session import Context
 from vestig.store.erasure import erase
 from vestig.store.ledger.removing import Removed
 from vestig.times import format_us, to_us

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.engine.context import Context
 from vestig.engine.items import Item
 from vestig.errors import ConflictError
+from vestig.session.session import Context
 from vestig.types import Degradation
 
 __all__ = ["call_hooks", "check_depth"]

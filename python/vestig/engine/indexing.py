@@ -10,10 +10,10 @@ from typing import Any, Final
 import msgspec
 
 from vestig import registry
-from vestig.engine.context import Context
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
 from vestig.ports import CandidateIndex, LedgerView, Progress, ScanRequest
+from vestig.session.session import Context
 from vestig.store.projection import candidate_file as files
 
 __all__ = ["CandidateSet", "build", "scanner"]

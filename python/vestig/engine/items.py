@@ -13,11 +13,11 @@ from vestig.commit.fact_guard import prepare as prepare_guard
 from vestig.commit.names import GivenEntity
 from vestig.commit.rows import Arrival
 from vestig.config.recall_sections import HydeSettings
-from vestig.engine.context import Context
 from vestig.language import words
 from vestig.language.names.readings import Reading
 from vestig.language.time import expressions
 from vestig.ports import LedgerView
+from vestig.session.session import Context
 from vestig.times import to_us
 from vestig.types import CommitOutcome, Memory
 from vestig.vectors import Pieces

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.engine.context import Context
 from vestig.ids import id_text
 from vestig.language.names.gazetteer import Hit, Known
 from vestig.language.names.ontology import Ontology, read_ontology
 from vestig.language.names.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView
+from vestig.session.session import Context
 
 __all__ = ["LATEST_US", "Asked", "ask", "common_words", "known_names", "types_of", "types_of_rules"]
 

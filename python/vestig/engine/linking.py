@@ -8,12 +8,12 @@ from typing import Any
 from vestig.changes import ChangeSet
 from vestig.engine import nodes
 from vestig.engine.changing import clock_notice, finish
-from vestig.engine.context import Context
 from vestig.errors import NotFoundError, ValidationError
 from vestig.filters import count_argument, flag_argument
 from vestig.ids import check_id_prefix
 from vestig.lifecycle import edges as rules
 from vestig.ports import LedgerView
+from vestig.session.session import Context
 from vestig.types import Degradation, Edge, Entity, Memory, _Value
 
 __all__ = ["EdgeChange", "EdgeDetail", "EdgePage", "edge", "edges", "link", "unlink"]

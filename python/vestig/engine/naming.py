@@ -15,7 +15,6 @@ import msgspec
 
 from vestig.changes import NewEntity
 from vestig.commit.names import GivenEntity, Use, kept, new_entity, spoken_name
-from vestig.engine.context import Context
 from vestig.engine.items import Item
 from vestig.engine.known_names import ask, types_of_rules
 from vestig.language.cache import Remembered
@@ -25,6 +24,7 @@ from vestig.language.names.readings import Reading, read
 from vestig.language.names.table import NameTable
 from vestig.language.words import terms
 from vestig.ports import LedgerView, UniquenessCollision
+from vestig.session.session import Context
 
 __all__ = ["NameVectors", "Naming"]
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vestig.engine.context import Context
 from vestig.engine.items import Item
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
+from vestig.session.session import Context
 from vestig.store.projection.keeper import similar_within
 
 __all__ = ["NOBODY", "Neighbours", "neighbours"]

@@ -12,11 +12,11 @@ import msgspec
 from vestig import config as configuration
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
-from vestig.engine.context import Context, system_clock
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
 from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger, Reranker
 from vestig.registry import make_embedder, make_reranker
+from vestig.session.session import Context, system_clock
 from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper

@@ -10,11 +10,11 @@ import threading
 from collections import Counter
 from typing import Any, Final
 
-from vestig.engine.context import Context
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.language.questions import answered
 from vestig.language.words import terms
 from vestig.ports import LedgerView
+from vestig.session.session import Context
 
 __all__ = ["QuestionWords", "QuestionWordsByNamespace", "question_words"]
 

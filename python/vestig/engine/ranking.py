@@ -8,9 +8,9 @@ import msgspec
 
 from vestig.config import Config
 from vestig.config.signals import TOKEN_TERMS, weights_of
-from vestig.engine.context import Context
 from vestig.recall.confidence import LOOKED_AT
 from vestig.recall.reason import META_SIGNALS, Explained
+from vestig.session.session import Context
 from vestig.types import EventType, OriginType
 
 __all__ = ["Recipe", "recipe", "recipe_of"]

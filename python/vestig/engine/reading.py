@@ -10,12 +10,12 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.changes import AccessTouch
-from vestig.engine.context import Context
 from vestig.engine.linked import entities_of, related_to
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import Moments, count_argument, flag_argument, scopes_argument
 from vestig.ports import LedgerView, Listing
 from vestig.results import MemoryDetail, MemoryPage
+from vestig.session.session import Context
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (
     EdgeType,

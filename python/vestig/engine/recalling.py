@@ -12,7 +12,6 @@ from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult, W
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import by_term
-from vestig.engine.context import Context
 from vestig.engine.embedding import check_identity, query_vectors
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.engine.opening import check_reranker
@@ -26,6 +25,7 @@ from vestig.ports import LedgerView
 from vestig.recall.confidence import confidence
 from vestig.recall.reason import Question, explain
 from vestig.recall.request import RecallPlan
+from vestig.session.session import Context
 from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
 from vestig.vectors import Pieces
