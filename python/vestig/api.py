@@ -10,7 +10,6 @@ from typing import IO, TYPE_CHECKING, Any, Unpack
 from msgspec import UNSET
 
 from vestig.answers import RecallResult, Receipt, ReplayReport
-from vestig.engine.opening import OpenRequest, open_context
 from vestig.fields import (
     CommitFields,
     ForgetFilter,
@@ -31,6 +30,7 @@ from vestig.results import (
     MemoryDetail,
     MemoryPage,
 )
+from vestig.session.opening import OpenRequest, open_context
 from vestig.session.session import Context
 from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
 

@@ -12,8 +12,8 @@ from labelled_life import Bench, queries, units
 from vestig.api import Vestig
 from vestig.engine.asking import Holdings, holdings
 from vestig.engine.doubting import ANSWERABLE, Case, cases
-from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
 from vestig.evaluation.benchmarks import read_benchmark
+from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_context
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
 
 TEXTS = {"0": "the key is red", "1": "red is the key", "2": "a key", "3": "nets"}

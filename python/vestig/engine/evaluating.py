@@ -20,7 +20,6 @@ from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
 from vestig.engine.asking import Asker, Holdings, holdings
 from vestig.engine.doubting import ANSWERABLE, Case, cases, confidences
-from vestig.engine.opening import MEMORY_PATH, OpenRequest, load_config, open_context
 from vestig.errors import ValidationError
 from vestig.evaluation import benchmarks as reading
 from vestig.evaluation import variants
@@ -45,6 +44,7 @@ from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
 from vestig.registry import make_embedder
 from vestig.results import ImportReport
+from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_context
 
 __all__ = ["evaluate"]
 

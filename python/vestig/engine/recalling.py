@@ -14,7 +14,6 @@ from vestig.config import Config
 from vestig.config.signals import by_term
 from vestig.engine.embedding import check_identity, query_vectors
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
-from vestig.engine.opening import check_reranker
 from vestig.engine.ranking import recipe
 from vestig.engine.reading import as_known, later_updates, replaced_as_known
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
@@ -25,6 +24,7 @@ from vestig.ports import LedgerView
 from vestig.recall.confidence import confidence
 from vestig.recall.reason import Question, explain
 from vestig.recall.request import RecallPlan
+from vestig.session.opening import check_reranker
 from vestig.session.session import Context
 from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
