@@ -15,10 +15,10 @@ from scripted import Opener
 from traces import holding
 
 import vestig
-from vestig.engine.embedding import query_vectors, wants_tokens
 from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes
 from vestig.ports import Pieces
+from vestig.session.embedding import query_vectors, wants_tokens
 from vestig.store.ledger.marks import RUN
 from vestig.testing import (
     FailingEmbedder,

@@ -21,18 +21,13 @@ from vestig.commit.text import content_hash, normalise
 from vestig.engine.cases import GroupEnds
 from vestig.engine.changing import clock_notice
 from vestig.engine.deciding import Batch
-from vestig.engine.embedding import (
-    check_identity,
-    embed_memories,
-    remember_identity,
-    spoken,
-)
 from vestig.engine.hooks import call_hooks, check_depth
 from vestig.engine.items import Item, extract
 from vestig.engine.known_names import types_of
 from vestig.engine.naming import NameVectors
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.ports import UniquenessCollision
+from vestig.session.embedding import check_identity, embed_memories, remember_identity, spoken
 from vestig.session.session import Context
 from vestig.times import from_us
 from vestig.types import (

@@ -12,13 +12,13 @@ from msgspec import UNSET
 from vestig.commit.text import normalise
 from vestig.engine import forgetting
 from vestig.engine.committing import BatchOptions, commit_batch
-from vestig.engine.embedding import probed_identity
 from vestig.errors import ForgetIncompleteError, ValidationError
 from vestig.filters import scopes_argument
 from vestig.ingest.formats import Format
 from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
 from vestig.ports import Progress
 from vestig.results import ImportReport
+from vestig.session.embedding import probed_identity
 from vestig.session.session import Context
 from vestig.store.portable.export import restore
 from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError

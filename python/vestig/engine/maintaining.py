@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import IO, Any
 
-from vestig.engine.embedding import probed_identity, remember_identity, wanted_tokens
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.ports import Progress
 from vestig.results import DoctorReport, Finding
+from vestig.session.embedding import probed_identity, remember_identity, wanted_tokens
 from vestig.session.opening import keeper_for
 from vestig.session.session import Context
 from vestig.store.checks import doctor as checking

@@ -12,7 +12,6 @@ from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult, W
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import by_term
-from vestig.engine.embedding import check_identity, query_vectors
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.engine.ranking import recipe
 from vestig.engine.reading import as_known, later_updates, replaced_as_known
@@ -24,6 +23,7 @@ from vestig.ports import LedgerView
 from vestig.recall.confidence import confidence
 from vestig.recall.reason import Question, explain
 from vestig.recall.request import RecallPlan
+from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
 from vestig.session.session import Context
 from vestig.times import from_us

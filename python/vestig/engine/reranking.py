@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from vestig.engine.embedding import embedded_text
 from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView, ScanRequest
 from vestig.rerankers.checked import checked_scores
+from vestig.session.embedding import embedded_text
 from vestig.session.session import Context
 from vestig.types import Degradation
 

@@ -12,7 +12,6 @@ from msgspec import UNSET
 
 from vestig.changes import AccessTouch
 from vestig.engine import nodes
-from vestig.engine.embedding import check_identity
 from vestig.engine.filtering import entity_ids
 from vestig.engine.reading import as_known
 from vestig.errors import StoreLockedError, ValidationError
@@ -24,6 +23,7 @@ from vestig.recall import search as scores
 from vestig.recall.decay import DecayRules, entity_factor, memory_factor
 from vestig.recall.search_request import SearchDefaults, SearchPlan, check_fields, plan
 from vestig.recall.search_result import SearchHit, SearchResult, Span
+from vestig.session.embedding import check_identity
 from vestig.session.session import Context
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
 from vestig.store.projection.numbers import ln, power
