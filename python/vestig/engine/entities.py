@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any
 
 from vestig.changes import ChangeSet
-from vestig.engine import nodes
 from vestig.engine.changing import Undo, clock_notice, finish
 from vestig.engine.known_names import types_of
 from vestig.errors import NotFoundError, ValidationError
@@ -16,6 +15,7 @@ from vestig.graph import EntityListing
 from vestig.ids import check_id_prefix
 from vestig.lifecycle import entities as rules
 from vestig.ports import LedgerView
+from vestig.session import nodes
 from vestig.session.session import Context
 from vestig.types import Degradation, Entity, Memory, _Value
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from vestig.engine import nodes
 from vestig.errors import ValidationError
 from vestig.filters import count_argument, flag_argument
 from vestig.ids import check_id_prefix, is_full_id
 from vestig.lifecycle.edges import number_argument
 from vestig.ports import LedgerView
+from vestig.session import nodes
 from vestig.session.session import Context
 from vestig.types import EdgeType, Memory, Status, _Value
 

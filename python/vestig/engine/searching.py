@@ -11,7 +11,6 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.changes import AccessTouch
-from vestig.engine import nodes
 from vestig.engine.filtering import entity_ids
 from vestig.engine.reading import as_known
 from vestig.errors import StoreLockedError, ValidationError
@@ -23,6 +22,7 @@ from vestig.recall import search as scores
 from vestig.recall.decay import DecayRules, entity_factor, memory_factor
 from vestig.recall.search_request import SearchDefaults, SearchPlan, check_fields, plan
 from vestig.recall.search_result import SearchHit, SearchResult, Span
+from vestig.session import nodes
 from vestig.session.embedding import check_identity
 from vestig.session.session import Context
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan

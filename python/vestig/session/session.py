@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from vestig.config import Config
-from vestig.engine.nodes import only
 from vestig.errors import (
     ConflictError,
     EmbeddingMismatchError,
@@ -22,6 +21,7 @@ from vestig.errors import (
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
 from vestig.ports import Clock, CommitHook, Embedder, LedgerView, Reranker
 from vestig.session.metrics import Metrics, error_type
+from vestig.session.nodes import only
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import format_us, to_us
