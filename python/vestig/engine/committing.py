@@ -23,11 +23,11 @@ from vestig.engine.changing import clock_notice
 from vestig.engine.deciding import Batch
 from vestig.engine.hooks import call_hooks, check_depth
 from vestig.engine.items import Item, extract
-from vestig.engine.known_names import types_of
 from vestig.engine.naming import NameVectors
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.ports import UniquenessCollision
 from vestig.session.embedding import check_identity, embed_memories, remember_identity, spoken
+from vestig.session.known_names import types_of
 from vestig.session.session import Context
 from vestig.times import from_us
 from vestig.types import (

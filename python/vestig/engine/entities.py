@@ -8,7 +8,6 @@ from typing import Any
 
 from vestig.changes import ChangeSet
 from vestig.engine.changing import Undo, clock_notice, finish
-from vestig.engine.known_names import types_of
 from vestig.errors import NotFoundError, ValidationError
 from vestig.filters import count_argument, flag_argument
 from vestig.graph import EntityListing
@@ -16,6 +15,7 @@ from vestig.ids import check_id_prefix
 from vestig.lifecycle import entities as rules
 from vestig.ports import LedgerView
 from vestig.session import nodes
+from vestig.session.known_names import types_of
 from vestig.session.session import Context
 from vestig.types import Degradation, Entity, Memory, _Value
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from vestig.answers import QueryEntity
 from vestig.commit.names import spoken_name
 from vestig.config import Config
-from vestig.engine.known_names import LATEST_US, common_words, known_names, types_of_rules
 from vestig.ids import id_text
 from vestig.language.names.gazetteer import Known, Mentioned, single_words
 from vestig.language.names.readings import read
 from vestig.ports import LedgerView
 from vestig.recall.matching import MATCHES_MAX, best_matches, matched
 from vestig.session.embedding import check_identity
+from vestig.session.known_names import LATEST_US, common_words, known_names, types_of_rules
 from vestig.session.session import Context
 
 __all__ = ["meant_entities", "name_vectors", "query_entities"]

@@ -16,7 +16,6 @@ import msgspec
 from vestig.changes import NewEntity
 from vestig.commit.names import GivenEntity, Use, kept, new_entity, spoken_name
 from vestig.engine.items import Item
-from vestig.engine.known_names import ask, types_of_rules
 from vestig.language.cache import Remembered
 from vestig.language.names.forms import aliases_of, cased_name, norm_key
 from vestig.language.names.gazetteer import Hit, Known, Mentioned, best, named, resolve, whole
@@ -24,6 +23,7 @@ from vestig.language.names.readings import Reading, read
 from vestig.language.names.table import NameTable
 from vestig.language.words import terms
 from vestig.ports import LedgerView, UniquenessCollision
+from vestig.session.known_names import ask, types_of_rules
 from vestig.session.session import Context
 
 __all__ = ["NameVectors", "Naming"]
