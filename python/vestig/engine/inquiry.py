@@ -12,7 +12,6 @@ from vestig.answers import QueryEntity
 from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.engine import matching
-from vestig.engine.filtering import resolved
 from vestig.engine.questioning import question_words
 from vestig.engine.ranking import Recipe, recipe
 from vestig.engine.reranking import Reranked, best, reranked
@@ -25,6 +24,7 @@ from vestig.ports import LedgerView, ScanRequest
 from vestig.recall.reason import META_SIGNALS, Question, shares
 from vestig.recall.request import RecallPlan, plan
 from vestig.recall.seeds import chosen_seed
+from vestig.session.filter_ids import resolved
 from vestig.session.session import Context
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow

@@ -10,7 +10,6 @@ import msgspec
 
 from vestig.answers import ContextBlock
 from vestig.commit.fact_guard import differs
-from vestig.engine.filtering import resolved
 from vestig.engine.inquiry import Asking
 from vestig.engine.items import stored_guard
 from vestig.engine.reading import as_known, flags_of
@@ -20,6 +19,7 @@ from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
 from vestig.recall.layouts import ABSTAINED, NO_RESULTS
 from vestig.recall.reason import Question, signals_of
+from vestig.session.filter_ids import resolved
 from vestig.session.session import Context
 from vestig.store.projection.keeper import similar_within
 from vestig.types import Kind, Memory

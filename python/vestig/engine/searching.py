@@ -11,7 +11,6 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.changes import AccessTouch
-from vestig.engine.filtering import entity_ids
 from vestig.engine.reading import as_known
 from vestig.errors import StoreLockedError, ValidationError
 from vestig.filters import texts_argument
@@ -24,6 +23,7 @@ from vestig.recall.search_request import SearchDefaults, SearchPlan, check_field
 from vestig.recall.search_result import SearchHit, SearchResult, Span
 from vestig.session import nodes
 from vestig.session.embedding import check_identity
+from vestig.session.filter_ids import entity_ids
 from vestig.session.session import Context
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
 from vestig.store.projection.numbers import ln, power
