@@ -290,10 +290,10 @@ class Vestig:
     ) -> MemoryDetail:
         """One memory with its vector's head, sources, events and chain; `expand=1` adds the
         entities that it mentions and the memories related to it."""
-        from vestig.engine import reading
+        from vestig.memories import read
 
         at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        return reading.show(
+        return read.show(
             self._context,
             id,
             at,
@@ -307,17 +307,17 @@ class Vestig:
         self, id: str, *, namespace: str | None = None, limit: int | None = None
     ) -> list[Event]:
         """The log of one memory, oldest first (D-04)."""
-        from vestig.engine import reading
+        from vestig.memories import read
 
-        return reading.events(self._context, id, namespace=namespace, limit=limit)
+        return read.events(self._context, id, namespace=namespace, limit=limit)
 
     def supersession_chain(
         self, id: str, *, namespace: str | None = None
     ) -> list[SupersessionRecord]:
         """Records of the chain that a memory belongs to, oldest to newest (L-04)."""
-        from vestig.engine import reading
+        from vestig.memories import read
 
-        return reading.chain(self._context, id, namespace=namespace)
+        return read.chain(self._context, id, namespace=namespace)
 
     def list(
         self,
@@ -339,10 +339,10 @@ class Vestig:
         valid_at: Time = None,
     ) -> MemoryPage:
         """One page of memories and how many there are in all (L-15)."""
-        from vestig.engine import reading
+        from vestig.memories import read
 
         at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        listing = reading.listing_of(
+        listing = read.listing_of(
             at,
             offset=offset,
             limit=limit,
@@ -356,7 +356,7 @@ class Vestig:
             order_by=order_by,
             descending=descending,
         )
-        return reading.page(self._context, namespace, at, listing)
+        return read.page(self._context, namespace, at, listing)
 
     def count(self, **filters: Any) -> int:
         """How many memories a full listing with these filters gives (L-15)."""

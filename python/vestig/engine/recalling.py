@@ -14,11 +14,11 @@ from vestig.config import Config
 from vestig.config.signals import by_term
 from vestig.engine.inquiry import Asked, Asking, analysed, planned
 from vestig.engine.ranking import recipe
-from vestig.engine.reading import as_known, later_updates, replaced_as_known
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.filters import RecallRequest
 from vestig.hints import check_names
 from vestig.ids import id_text
+from vestig.memories.read import as_known, later_updates, replaced_as_known
 from vestig.ports import LedgerView
 from vestig.recall.confidence import confidence
 from vestig.recall.reason import Question, explain

@@ -12,8 +12,8 @@ from vestig.answers import ContextBlock
 from vestig.commit.fact_guard import differs
 from vestig.engine.inquiry import Asking
 from vestig.engine.items import stored_guard
-from vestig.engine.reading import as_known, flags_of
 from vestig.ids import id_bytes, id_text, split_ids
+from vestig.memories.read import as_known, flags_of
 from vestig.ports import PieceCounter
 from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate

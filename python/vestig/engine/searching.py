@@ -11,11 +11,11 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.changes import AccessTouch
-from vestig.engine.reading import as_known
 from vestig.errors import StoreLockedError, ValidationError
 from vestig.filters import texts_argument
 from vestig.graph import EntityListing
 from vestig.ids import id_bytes
+from vestig.memories.read import as_known
 from vestig.ports import LedgerView
 from vestig.recall import search as scores
 from vestig.recall.decay import DecayRules, entity_factor, memory_factor

@@ -11,8 +11,8 @@ from msgspec import UNSET
 
 from vestig.answers import Hypothetical, QueryEntity, Reason, SignalTrace, Step, TraceRankBoost
 from vestig.config.signals import SIGNALS
-from vestig.engine.reading import flags_of
 from vestig.ids import id_text
+from vestig.memories.read import flags_of
 from vestig.recall.rows import ScanRow
 from vestig.types import Memory, Stability, TemporalWindow
 

@@ -1,0 +1,1 @@
+"""Reading memories and changing their state."""
