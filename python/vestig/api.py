@@ -36,11 +36,11 @@ from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
 
 if TYPE_CHECKING:
     from vestig.engine.backfilling import BackfillReport
-    from vestig.engine.changing import StateChange
     from vestig.engine.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.engine.expanding import Expansion, ViaEntities, ViaRelated
     from vestig.engine.linking import EdgeChange, EdgeDetail, EdgePage
     from vestig.engine.updating import UpdateResult
+    from vestig.memories.states import StateChange
     from vestig.recall.search_result import SearchResult
 
 __all__ = ["Vestig", "open_store"]
@@ -154,9 +154,9 @@ class Vestig:
         namespace: str | None = None,
     ) -> StateChange:
         """Withdraws a memory; with `t_invalid` its fact ended then (L-02)."""
-        from vestig.engine import changing
+        from vestig.memories import states
 
-        return changing.deprecate(
+        return states.deprecate(
             self._context, id, reason=reason, t_invalid=t_invalid, namespace=namespace
         )
 
@@ -170,9 +170,9 @@ class Vestig:
         namespace: str | None = None,
     ) -> SupersessionRecord:
         """Marks `new` as the successor of `old` (L-03)."""
-        from vestig.engine import changing
+        from vestig.memories import states
 
-        return changing.supersede(
+        return states.supersede(
             self._context, old, new, reason=reason, t_invalid=t_invalid, namespace=namespace
         )
 
@@ -180,33 +180,33 @@ class Vestig:
         self, id: str, reason: str | None = None, *, namespace: str | None = None
     ) -> StateChange:
         """Marks a memory as never to be lost (L-06)."""
-        from vestig.engine import changing
+        from vestig.memories import states
 
-        return changing.simple(self._context, id, "pin", reason=reason, namespace=namespace)
+        return states.simple(self._context, id, "pin", reason=reason, namespace=namespace)
 
     def unpin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
     ) -> StateChange:
         """Takes the pin away (L-06)."""
-        from vestig.engine import changing
+        from vestig.memories import states
 
-        return changing.simple(self._context, id, "unpin", reason=reason, namespace=namespace)
+        return states.simple(self._context, id, "unpin", reason=reason, namespace=namespace)
 
     def archive(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
     ) -> StateChange:
         """Hides a memory from ordinary reads (L-05)."""
-        from vestig.engine import changing
+        from vestig.memories import states
 
-        return changing.simple(self._context, id, "archive", reason=reason, namespace=namespace)
+        return states.simple(self._context, id, "archive", reason=reason, namespace=namespace)
 
     def restore(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
     ) -> StateChange:
         """Brings an archived memory back (L-05)."""
-        from vestig.engine import changing
+        from vestig.memories import states
 
-        return changing.simple(self._context, id, "restore", reason=reason, namespace=namespace)
+        return states.simple(self._context, id, "restore", reason=reason, namespace=namespace)
 
     def update(
         self, id: str, *, namespace: str | None = None, **fields: Unpack[UpdateFields]
@@ -270,9 +270,9 @@ class Vestig:
 
     def record_access(self, ids: Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories (L-12); how many."""
-        from vestig.engine import changing
+        from vestig.memories import states
 
-        return changing.record_access(self._context, ids, namespace)
+        return states.record_access(self._context, ids, namespace)
 
     # --- reading ---------------------------------------------------------------------------
 

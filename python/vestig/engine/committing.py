@@ -19,12 +19,12 @@ from vestig.commit.hygiene import check
 from vestig.commit.names import typed
 from vestig.commit.text import content_hash, normalise
 from vestig.engine.cases import GroupEnds
-from vestig.engine.changing import clock_notice
 from vestig.engine.deciding import Batch
 from vestig.engine.hooks import call_hooks, check_depth
 from vestig.engine.items import Item, extract
 from vestig.engine.naming import NameVectors
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
+from vestig.memories.states import clock_notice
 from vestig.ports import UniquenessCollision
 from vestig.session.embedding import check_identity, embed_memories, remember_identity, spoken
 from vestig.session.known_names import types_of

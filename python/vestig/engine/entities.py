@@ -7,12 +7,12 @@ from contextlib import suppress
 from typing import Any
 
 from vestig.changes import ChangeSet
-from vestig.engine.changing import Undo, clock_notice, finish
 from vestig.errors import NotFoundError, ValidationError
 from vestig.filters import count_argument, flag_argument
 from vestig.graph import EntityListing
 from vestig.ids import check_id_prefix
 from vestig.lifecycle import entities as rules
+from vestig.memories.states import Undo, clock_notice, finish
 from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.known_names import types_of

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
-from vestig.engine.changing import Undo, clock_notice, finish
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.fields import ForgetFilter
 from vestig.filters import RecallRequest, build_filter, moments
 from vestig.hints import check_names
 from vestig.ids import id_bytes, id_text, split_ids
+from vestig.memories.states import Undo, clock_notice, finish
 from vestig.ports import LedgerView
 from vestig.results import ForgetReport, GcReport
 from vestig.session.session import Context

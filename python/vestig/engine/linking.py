@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from vestig.changes import ChangeSet
-from vestig.engine.changing import clock_notice, finish
 from vestig.errors import NotFoundError, ValidationError
 from vestig.filters import count_argument, flag_argument
 from vestig.ids import check_id_prefix
 from vestig.lifecycle import edges as rules
+from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.session import Context

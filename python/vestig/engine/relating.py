@@ -9,9 +9,9 @@ import msgspec
 
 from vestig.changes import ChangeSet, EdgePatch, NewEdge
 from vestig.commit.rows import related_edge
-from vestig.engine.changing import finish
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import id_text
+from vestig.memories.states import finish
 from vestig.ports import LedgerView, Listing, Progress
 from vestig.session.session import Context
 from vestig.times import to_us
