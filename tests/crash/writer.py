@@ -26,7 +26,7 @@ import apsw
 import vestig
 from vestig.errors import VestigError
 from vestig.store.ledger import opening
-from vestig.store.ledger.ledger import ledger
+from vestig.store.ledger import ledger
 from vestig.store.sqlite import connections
 from vestig.testing import HashingEmbedder
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import vestig
-from vestig.store.projection.keeper import keeper as keeping
+from vestig.store.projection import keeper as keeping
 from vestig.store.projection.merge import NICENESS, SEGMENTS_MAX, Merger
 from vestig.testing import FrozenClock, HashingEmbedder
 
