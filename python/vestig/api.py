@@ -250,7 +250,7 @@ class Vestig:
             ...     len(report.memory_ids), report.residues, store.count()
             (1, 0, 0)
         """
-        from vestig.engine import forgetting
+        from vestig.memories import forget as forgetting
 
         return forgetting.forget(
             self._context,
@@ -264,7 +264,7 @@ class Vestig:
 
     def forget_finish(self) -> ForgetReport:
         """Erases and proves again what was forgotten but not proved to be gone (L-10, L-17)."""
-        from vestig.engine import forgetting
+        from vestig.memories import forget as forgetting
 
         return forgetting.forget_finish(self._context)
 
@@ -374,7 +374,7 @@ class Vestig:
 
     def gc(self, dry_run: bool = False) -> GcReport:
         """Removes sources that produced nothing and edges without ends (L-11)."""
-        from vestig.engine import forgetting
+        from vestig.memories import forget as forgetting
 
         return forgetting.gc(self._context, dry_run=dry_run)
 

@@ -25,8 +25,7 @@ import apsw
 
 import vestig
 from vestig.errors import VestigError
-from vestig.store.ledger import opening
-from vestig.store.ledger import ledger
+from vestig.store.ledger import ledger, opening
 from vestig.store.sqlite import connections
 from vestig.testing import HashingEmbedder
 

@@ -10,12 +10,12 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.commit.text import normalise
-from vestig.engine import forgetting
 from vestig.engine.committing import BatchOptions, commit_batch
 from vestig.errors import ForgetIncompleteError, ValidationError
 from vestig.filters import scopes_argument
 from vestig.ingest.formats import Format
 from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
+from vestig.memories import forget
 from vestig.ports import Progress
 from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
@@ -137,7 +137,7 @@ def _restore(
         warnings.append(f"{report.forgotten} memories were forgotten here and were left out")
     if report.erasing:
         try:
-            forgetting.prove(context)
+            forget.prove(context)
         except ForgetIncompleteError as error:
             warnings.append(str(error))
     for space, ids in report.held.items():
