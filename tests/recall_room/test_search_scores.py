@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.recall.decay import DecayRules, entity_factor, half_life_decay, heat, memory_factor
+from vestig.memories.decay import DecayRules, entity_factor, half_life_decay, heat, memory_factor
 from vestig.recall.search import (
     Candidate,
     Loaded,
