@@ -132,18 +132,18 @@ class Vestig:
             ValidationError, HygieneError (with `strict=True`), NotFoundError and ConflictError
             (`supersedes`), ProviderError (embedder), StoreLockedError. Nothing is written then.
         """
-        from vestig.engine import committing
+        from vestig.commit import pipeline
 
-        return committing.commit(self._context, content, dict(fields))
+        return pipeline.commit(self._context, content, dict(fields))
 
     def commit_many(
         self, items: Iterable[str | Mapping[str, Any]]
     ) -> list[CommitOutcome | ItemError]:
         """One outcome or error per item, in order; one embedding batch, a transaction per 1,000
         items (C-01). An item is a text or an object of `commit`'s fields."""
-        from vestig.engine import committing
+        from vestig.commit import pipeline
 
-        return committing.commit_many(self._context, items)
+        return pipeline.commit_many(self._context, items)
 
     def deprecate(
         self,

@@ -131,7 +131,7 @@ def test_x_c04_strict_refusal_in_a_batch_is_an_error_entry(store: vestig.Vestig)
 def test_x_c19_strict_hooks_raise_when_all_groups_are_written(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vestig.engine.committing.GROUP_ITEMS", 2)
+    monkeypatch.setattr("vestig.commit.pipeline.GROUP_ITEMS", 2)
 
     def hook(_: CommitOutcome) -> None:
         raise LookupError("the hook's own")

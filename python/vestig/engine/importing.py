@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from vestig.commit.pipeline import BatchOptions, commit_batch
 from vestig.commit.text import normalise
-from vestig.engine.committing import BatchOptions, commit_batch
 from vestig.errors import ForgetIncompleteError, ValidationError
 from vestig.filters import scopes_argument
 from vestig.ingest.formats import Format

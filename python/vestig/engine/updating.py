@@ -7,9 +7,9 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from vestig.changes import ChangeSet
+from vestig.commit import pipeline
 from vestig.commit.request import validate_update
 from vestig.commit.text import normalise
-from vestig.engine import committing
 from vestig.errors import ConflictError, ValidationError
 from vestig.hints import check_names
 from vestig.lifecycle.states import check_unexpired
@@ -118,7 +118,7 @@ def _rewrite(
         if value is None:
             fields.pop(name, None)
     fields |= {"namespace": space, "supersedes": [memory.id], "strict": True}
-    outcome = committing.commit(context, content, fields)
+    outcome = pipeline.commit(context, content, fields)
     assert outcome.memory_id is not None, "strict commits have a memory"
     assert outcome.seq is not None, "strict commits are written"
     with context.ledger.read() as view:
