@@ -13,10 +13,10 @@ import msgspec
 from vestig.changes import ChangeSet, NewEvent, NewMemory
 from vestig.commit import rows as row
 from vestig.commit.fact_guard import GuardText, differs
+from vestig.commit.item import Item, arrival, guard_of, stored_guard, text_key
 from vestig.commit.names import link
 from vestig.commit.rows import Found, Rows
 from vestig.engine.cases import Case, Draft, GroupEnds, Nearest, outcome_of
-from vestig.engine.items import Item, arrival, guard_of, stored_guard, text_key
 from vestig.engine.naming import NameVectors, Naming
 from vestig.engine.neighbours import NOBODY, Neighbours, neighbours
 from vestig.errors import VestigError

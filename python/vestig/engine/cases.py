@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from vestig.commit.item import Item
 from vestig.commit.rows import Arrival
-from vestig.engine.items import Item
 from vestig.times import from_us
 from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, Memory, PossibleUpdate
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.engine.items import Item
+from vestig.commit.item import Item
 from vestig.errors import ConflictError
 from vestig.session.session import Context
 from vestig.types import Degradation

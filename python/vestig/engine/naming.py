@@ -14,8 +14,8 @@ from typing import Final
 import msgspec
 
 from vestig.changes import NewEntity
+from vestig.commit.item import Item
 from vestig.commit.names import GivenEntity, Use, kept, new_entity, spoken_name
-from vestig.engine.items import Item
 from vestig.language.cache import Remembered
 from vestig.language.names.forms import aliases_of, cased_name, norm_key
 from vestig.language.names.gazetteer import Hit, Known, Mentioned, best, named, resolve, whole

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from vestig.engine.items import Item
+from vestig.commit.item import Item
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
 from vestig.session.session import Context
