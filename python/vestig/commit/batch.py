@@ -14,11 +14,11 @@ from vestig.changes import ChangeSet, NewEvent, NewMemory
 from vestig.commit import rows as row
 from vestig.commit.fact_guard import GuardText, differs
 from vestig.commit.item import Item, arrival, guard_of, stored_guard, text_key
+from vestig.commit.name_resolution import NameVectors, Naming
 from vestig.commit.names import link
 from vestig.commit.near_duplicates import NOBODY, Neighbours, neighbours
 from vestig.commit.rows import Found, Rows
 from vestig.engine.cases import Case, Draft, GroupEnds, Nearest, outcome_of
-from vestig.engine.naming import NameVectors, Naming
 from vestig.errors import VestigError
 from vestig.lifecycle import supersession
 from vestig.ports import LedgerView, UniquenessCollision
