@@ -368,7 +368,7 @@ class Vestig:
 
     def enrich(self, limit: int | None = None, *, retry_failed: bool = False) -> EnrichReport:
         """Works due jobs of this namespace (C-12)."""
-        from vestig.engine import enriching
+        from vestig.commit import enrich as enriching
 
         return enriching.enrich(self._context, limit, retry_failed=retry_failed)
 

@@ -305,7 +305,7 @@ def _write(context: Context, batch: Batch) -> None:
     batch.finish(written, degraded)
     context.metrics.degraded(degraded)
     if batch.wants_inline():
-        from vestig.engine.enriching import enrich
+        from vestig.commit.enrich import enrich
 
         enrich(context)
 
