@@ -35,11 +35,11 @@ from vestig.session.session import Context
 from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
 
 if TYPE_CHECKING:
+    from vestig.commit.update import UpdateResult
     from vestig.engine.backfilling import BackfillReport
     from vestig.engine.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.engine.expanding import Expansion, ViaEntities, ViaRelated
     from vestig.engine.linking import EdgeChange, EdgeDetail, EdgePage
-    from vestig.engine.updating import UpdateResult
     from vestig.memories.states import StateChange
     from vestig.recall.search_result import SearchResult
 
@@ -212,7 +212,7 @@ class Vestig:
         self, id: str, *, namespace: str | None = None, **fields: Unpack[UpdateFields]
     ) -> UpdateResult:
         """Changes fields of a memory; another content is a new memory that supersedes it (L-13)."""
-        from vestig.engine import updating
+        from vestig.commit import update as updating
 
         return updating.update(self._context, id, dict(fields), namespace=namespace)
 
