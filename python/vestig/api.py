@@ -476,7 +476,7 @@ class Vestig:
             ...     found.results[0].id == id, found.context.ids == (id,)
             (True, True)
         """
-        from vestig.engine import recalling
+        from vestig.recall import recall as recalling
 
         found: RecallResult = recalling.recall(self._context, query, dict(fields))
         return found
