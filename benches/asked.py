@@ -11,11 +11,11 @@ from vestig.api import Vestig
 from vestig.config import Config
 from vestig.engine.asking import Holdings, holdings
 from vestig.engine.doubting import Case
-from vestig.engine.inquiry import Asking, analysed, planned
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.vectors import RememberingEmbedder
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, repeatable_ids
+from vestig.recall.query import Asking, analysed, planned
 from vestig.session.embedding import query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_context
 from vestig.session.session import Context

@@ -11,13 +11,13 @@ import msgspec
 from vestig.answers import ContextBlock
 from vestig.commit.fact_guard import differs
 from vestig.commit.item import stored_guard
-from vestig.engine.inquiry import Asking
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.read import as_known, flags_of
 from vestig.ports import PieceCounter
 from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context import ESTIMATE, Entry, Measure, block, estimate
 from vestig.recall.layouts import ABSTAINED, NO_RESULTS
+from vestig.recall.query import Asking
 from vestig.recall.reason import Question, signals_of
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Context
