@@ -10,11 +10,11 @@ import msgspec
 from vestig.answers import Change, Standing, WhyNot
 from vestig.config.signals import weighing, weights_of
 from vestig.engine.abstaining import held_back, held_back_too
-from vestig.engine.ranking import recipe_of
 from vestig.errors import ValidationError
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, is_full_id, split_ids
 from vestig.recall.query import Asking, planned
+from vestig.recall.ranking import recipe_of
 from vestig.recall.reason import META_SIGNALS, signals_of
 from vestig.recall.request import RecallPlan
 from vestig.session.filter_ids import resolved

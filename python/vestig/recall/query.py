@@ -13,7 +13,6 @@ from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.engine import matching
 from vestig.engine.questioning import question_words
-from vestig.engine.ranking import Recipe, recipe
 from vestig.engine.reranking import Reranked, best, reranked
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes
@@ -21,6 +20,7 @@ from vestig.language import words
 from vestig.language.expected_answer import asks, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, ScanRequest
+from vestig.recall.ranking import Recipe, recipe
 from vestig.recall.reason import META_SIGNALS, Question, shares
 from vestig.recall.request import RecallPlan, plan
 from vestig.recall.seeds import chosen_seed

@@ -12,7 +12,6 @@ from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult, W
 from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import by_term
-from vestig.engine.ranking import recipe
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.filters import RecallRequest
 from vestig.hints import check_names
@@ -21,6 +20,7 @@ from vestig.memories.read import as_known, later_updates, replaced_as_known
 from vestig.ports import LedgerView
 from vestig.recall.confidence import confidence
 from vestig.recall.query import Asked, Asking, analysed, planned
+from vestig.recall.ranking import recipe
 from vestig.recall.reason import Question, explain
 from vestig.recall.request import RecallPlan
 from vestig.session.embedding import check_identity, query_vectors
