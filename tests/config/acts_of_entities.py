@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from world import Act, World
 
-from vestig.engine.matching import name_vectors, query_entities
+from vestig.recall.query_entities import name_vectors, query_entities
 
 __all__ = ["NAMES"]
 

@@ -11,7 +11,6 @@ import msgspec
 from vestig.answers import QueryEntity
 from vestig.commit.text import normalise
 from vestig.config import Config
-from vestig.engine import matching
 from vestig.engine.questioning import question_words
 from vestig.engine.reranking import Reranked, best, reranked
 from vestig.filters import RecallRequest
@@ -20,6 +19,7 @@ from vestig.language import words
 from vestig.language.expected_answer import asks, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, ScanRequest
+from vestig.recall import query_entities
 from vestig.recall.ranking import Recipe, recipe
 from vestig.recall.reason import META_SIGNALS, Question, shares
 from vestig.recall.request import RecallPlan, plan
@@ -104,7 +104,7 @@ def analysed(
         pieces=pieces,
         keywords=tuple(keywords),
         windows=tuple(windows),
-        name_vectors=matching.name_vectors(context, checked.query, config),
+        name_vectors=query_entities.name_vectors(context, checked.query, config),
         reranked=Reranked() if said is None else said,
     )
 
@@ -277,7 +277,7 @@ def _us(moment: Any) -> int | None:
 def _entities(context: Context, view: LedgerView, asked: Asked) -> tuple[QueryEntity, ...]:
     """The entities that the query names, the surest first (G-27)."""
     checked = asked.plan
-    return matching.meant_entities(
+    return query_entities.meant_entities(
         context,
         view,
         checked.query,
