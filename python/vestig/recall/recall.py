@@ -73,7 +73,7 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
     namespace = checked.namespace
     expected = None
     if checked.expect:
-        from vestig.engine.expecting import expected_of, why_not
+        from vestig.recall.why_not import expected_of, why_not
 
         expected = expected_of(asking)
     scan = asking.run(
