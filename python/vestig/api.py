@@ -501,7 +501,7 @@ class Vestig:
             ...     store.replay_receipt(receipt).equal
             True
         """
-        from vestig.engine import receipts
+        from vestig.recall import receipts
 
         report: ReplayReport = receipts.replay(self._context, receipt)
         return report

@@ -12,12 +12,13 @@ from scripted import Opener
 
 import vestig
 from chats import CHAT, PLAIN, QUESTION, told, weighed
-from vestig.engine import questioning, receipts
+from vestig.engine import questioning
 from vestig.engine.questioning import QuestionWordsByNamespace
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
 from vestig.language.questions import answered
 from vestig.language.words import terms
+from vestig.recall import receipts
 from vestig.testing import FrozenClock
 
 EVERY = 50

@@ -318,7 +318,7 @@ class _Recall:
             result = msgspec.structs.replace(result, context=block)
         if not self.plan.receipt:
             return result
-        from vestig.engine.receipts import receipt_of
+        from vestig.recall.receipts import receipt_of
 
         receipt = receipt_of(self.context, found.asking.asked, result)
         return msgspec.structs.replace(result, receipt=receipt)
