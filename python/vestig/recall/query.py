@@ -12,7 +12,6 @@ from vestig.answers import QueryEntity
 from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.engine.questioning import question_words
-from vestig.engine.reranking import Reranked, best, reranked
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes
 from vestig.language import words
@@ -23,6 +22,7 @@ from vestig.recall import query_entities
 from vestig.recall.ranking import Recipe, recipe
 from vestig.recall.reason import META_SIGNALS, Question, shares
 from vestig.recall.request import RecallPlan, plan
+from vestig.recall.rerank import Reranked, best, reranked
 from vestig.recall.seeds import chosen_seed
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Context

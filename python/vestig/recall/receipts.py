@@ -14,7 +14,6 @@ from msgspec import UNSET
 
 from vestig.answers import QueryPieces, RecallResult, Receipt, ReplayReport, RerankedScores
 from vestig.config import Config, built_in
-from vestig.engine.reranking import Reranked
 from vestig.errors import ConflictError, ValidationError
 from vestig.filters import RecallRequest
 from vestig.ids import id_text
@@ -22,6 +21,7 @@ from vestig.language import words
 from vestig.language.questions import RULES_VERSION
 from vestig.recall.query import Asked, Asking, analysed, planned
 from vestig.recall.ranking import recipe_of
+from vestig.recall.rerank import Reranked
 from vestig.session.session import Context
 from vestig.store.projection.past import PastState, changed_since
 from vestig.times import format_us, to_plain
