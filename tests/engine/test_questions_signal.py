@@ -12,13 +12,12 @@ from scripted import Opener
 
 import vestig
 from chats import CHAT, PLAIN, QUESTION, told, weighed
-from vestig.engine import questioning
-from vestig.engine.questioning import QuestionWordsByNamespace
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
 from vestig.language.questions import answered
 from vestig.language.words import terms
-from vestig.recall import receipts
+from vestig.recall import question_words, receipts
+from vestig.recall.question_words import QuestionWordsByNamespace
 from vestig.testing import FrozenClock
 
 EVERY = 50
@@ -83,7 +82,7 @@ def test_q15_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyP
     def never(*_: Any) -> Any:
         raise AssertionError("no question is made")
 
-    monkeypatch.setattr(questioning, "answered", never)
+    monkeypatch.setattr(question_words, "answered", never)
     switched = {**ON, "m5.signals.questions.enabled": False}
     light = {**ON, **{key: 0.0 for key in ON if key.endswith(".questions")}}
     for keys in ({}, switched, light, {**ON, "m5.final.base": "blend"}):
@@ -117,7 +116,7 @@ def test_q15_texts_are_read_once(store: vestig.Vestig, monkeypatch: pytest.Monke
         read.append(text)
         return answered(text, author)
 
-    monkeypatch.setattr(questioning, "answered", counted)
+    monkeypatch.setattr(question_words, "answered", counted)
     store.recall(QUESTION, config=ON, session_ids=["chat"])
     assert sorted(read) == sorted(text for _, text in CHAT)
     store.recall("who talks about boats", config=ON)

@@ -11,7 +11,6 @@ import msgspec
 from vestig.answers import QueryEntity
 from vestig.commit.text import normalise
 from vestig.config import Config
-from vestig.engine.questioning import question_words
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes
 from vestig.language import words
@@ -19,6 +18,7 @@ from vestig.language.expected_answer import asks, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, ScanRequest
 from vestig.recall import query_entities
+from vestig.recall.question_words import question_words
 from vestig.recall.ranking import Recipe, recipe
 from vestig.recall.reason import META_SIGNALS, Question, shares
 from vestig.recall.request import RecallPlan, plan
