@@ -10,7 +10,7 @@ import pytest
 from scripted import Opener
 
 import vestig
-from vestig.engine import indexing
+from vestig.recall import candidate_index
 from vestig.store.projection.candidate_file import FILE
 from vestig.testing import HashingEmbedder
 
@@ -158,4 +158,4 @@ def test_r20_a_store_in_memory_has_none(opener: Opener) -> None:
     store = filled(opener, CONFIG, ":memory:")
     store.rebuild()
     assert not store.recall("word1 word2").counts.approximate
-    assert indexing.build(store._context) == 0
+    assert candidate_index.build(store._context) == 0

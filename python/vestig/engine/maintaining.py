@@ -79,8 +79,8 @@ def rebuild(
 ) -> dict[str, Any]:
     """The projection again from the ledger; with `embeddings` every vector again first, with
     `tokens` token vectors for the memories that lack them."""
-    from vestig.engine.indexing import build
     from vestig.engine.relating import rebuild_all
+    from vestig.recall.candidate_index import build
 
     for name, value in (("embeddings", embeddings), ("tokens", tokens)):
         if not isinstance(value, bool):
@@ -146,7 +146,7 @@ def _fill_tokens(context: Context, progress: Progress | None) -> int:
 
 def compact(context: Context) -> dict[str, Any]:
     """All segments into one, with what that changed; others read and write meanwhile."""
-    from vestig.engine.indexing import build
+    from vestig.recall.candidate_index import build
 
     if context.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to compact")

@@ -188,7 +188,7 @@ class _Recall:
 
     def read(self, view: LedgerView, core: Any, asked: Asked) -> _Scored:
         """Analysis that needs the store, the scan, the texts."""
-        from vestig.engine.indexing import scanner
+        from vestig.recall.candidate_index import scanner
 
         mark = time.perf_counter()
         # what a receipt repeats, and what changes are compared with, is the exact scan
