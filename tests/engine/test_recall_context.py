@@ -11,7 +11,7 @@ from scripted import Opener, pair
 
 import vestig
 from vestig.answers import ContextBlock
-from vestig.recall.context import ESTIMATE, estimate
+from vestig.recall.context.block import ESTIMATE, estimate
 from vestig.testing import FailingEmbedder, FrozenClock, HashingEmbedder, vector_at
 
 QUERY = "where did Ben go on holiday?"

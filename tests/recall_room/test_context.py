@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scan_rows import NOW_US, memory
 
 from vestig.answers import ContextBlock
-from vestig.recall.context import Entry, Measure, block, estimate
+from vestig.recall.context.block import Entry, Measure, block, estimate
 from vestig.times import DAY_US, from_us
 from vestig.types import Kind
 

@@ -1,0 +1,1 @@
+"""The block for a prompt: what was found, told within a budget of tokens."""
