@@ -80,7 +80,7 @@ def test_i6_5_neighbours_pass_every_filter(
     opener: Opener, monkeypatch: pytest.MonkeyPatch, looked_up_max: int
 ) -> None:
     """However their sessions are read: memory by memory, or around the results."""
-    monkeypatch.setattr("vestig.engine.rendering._LOOKED_UP_MAX", looked_up_max)
+    monkeypatch.setattr("vestig.recall.context.entries._LOOKED_UP_MAX", looked_up_max)
     store = opener(embedder=Counting())
     ids = talk(store, source="chat", tags=["a"])
     first = store.commit(TALK[0][1], author="Eve", session_id="s-2", sequence=0, scope="x")
@@ -173,7 +173,7 @@ def test_i6_5_long_sessions_are_read_around_the_results(
     }
     asked: dict[str, Any] = {"limit": 3, "authors": ["Ann", "Ben"], "budget": 5000}
     plain = context(store, **asked)
-    monkeypatch.setattr("vestig.engine.rendering._LOOKED_UP_MAX", 0)
+    monkeypatch.setattr("vestig.recall.context.entries._LOOKED_UP_MAX", 0)
     for one in (context(store, **asked), context(store, **{**asked, "ids": list(ids.values())})):
         assert one == plain
     answers = {ids[0]: ids[1], ids[40]: ids[41], ids[60]: ids[160], ids[500]: ids[501]}

@@ -97,7 +97,7 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
     missing = () if expected is None else why_not(asking, scan, expected, abstained)
     gathered = None
     if checked.budget is not None:
-        from vestig.engine.rendering import gather
+        from vestig.recall.context.entries import gather
 
         gathered = gather(asking, rows, memories, question)
     return _Scored(
@@ -307,7 +307,7 @@ class _Recall:
     def attached(self, result: RecallResult, found: _Scored) -> RecallResult:
         """The answer with its context and its receipt, where they are asked for."""
         if self.plan.budget is not None:
-            from vestig.engine.rendering import context_block
+            from vestig.recall.context.entries import context_block
 
             block = context_block(
                 self.context,
