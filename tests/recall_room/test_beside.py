@@ -7,7 +7,7 @@ from typing import Any
 from scan_rows import memory
 
 from vestig.answers import SignalTrace
-from vestig.recall.beside import Found, Sessions, beside
+from vestig.recall.context.neighbours import Found, Sessions, beside
 from vestig.types import Memory
 
 

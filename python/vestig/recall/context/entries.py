@@ -14,8 +14,8 @@ from vestig.commit.item import stored_guard
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.read import as_known, flags_of
 from vestig.ports import PieceCounter
-from vestig.recall.beside import Found, Sessions, beside
 from vestig.recall.context.block import ESTIMATE, Entry, Measure, block, estimate
+from vestig.recall.context.neighbours import Found, Sessions, beside
 from vestig.recall.layouts import ABSTAINED, NO_RESULTS
 from vestig.recall.query import Asking
 from vestig.recall.reason import Question, signals_of
