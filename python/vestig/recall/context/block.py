@@ -15,8 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import ContextBlock, LeftOut
+from vestig.recall.context.dates import dated, day_of, meanings
 from vestig.recall.layouts import NO_RESULTS
-from vestig.recall.moments import dated, day_of, meanings
 from vestig.types import Kind, Memory
 
 __all__ = ["ESTIMATE", "Entry", "Measure", "block", "estimate"]
