@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import vestig
-from vestig.graph import EntityListing
+from vestig.ports import EntityListing
 from vestig.store.ledger.migrations import MIGRATIONS, newest_version
 from vestig.testing import FrozenClock, HashingEmbedder
 

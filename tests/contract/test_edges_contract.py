@@ -11,9 +11,8 @@ from ledger_adapters import add, named, put, write
 import ledger_rows as made
 from vestig.changes import EdgePatch, EntityPatch, NewEdge
 from vestig.errors import NotFoundError, ValidationError
-from vestig.graph import EntityListing, Mentioned
 from vestig.ids import id_bytes, new_id
-from vestig.ports import Ledger
+from vestig.ports import EntityListing, Ledger, Mentioned
 from vestig.times import from_us
 from vestig.types import EdgeType, Kind
 

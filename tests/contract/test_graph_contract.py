@@ -11,9 +11,8 @@ from msgspec import structs
 import ledger_rows as made
 from vestig.changes import AccessTouch, EntityPatch
 from vestig.errors import NotFoundError
-from vestig.graph import EntityListing
 from vestig.ids import id_bytes, new_id
-from vestig.ports import Ledger
+from vestig.ports import EntityListing, Ledger
 from vestig.times import from_us
 from vestig.types import Edge, EdgeType
 

@@ -21,9 +21,8 @@ import ledger_rows as made
 from vestig import Vestig
 from vestig.changes import ChangeSet
 from vestig.errors import VestigError
-from vestig.graph import EntityListing
 from vestig.ids import id_bytes
-from vestig.ports import Listing
+from vestig.ports import EntityListing, Listing
 from vestig.results import DoctorReport
 from vestig.store.checks import doctor
 from vestig.store.ledger import proof, rows

@@ -9,9 +9,8 @@ from typing import Any
 
 import vestig
 from vestig import _core
-from vestig.graph import EntityListing
 from vestig.ids import id_bytes, id_text
-from vestig.ports import Listing
+from vestig.ports import EntityListing, Listing
 from vestig.times import to_us
 from vestig.types import EventType, Kind, Memory
 

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import ledger_rows as made
 from filled_store import IDENTITY, exported, keeper_of
 from vestig.changes import ChangeSet, EntityPatch
-from vestig.graph import EntityListing
 from vestig.ids import id_bytes
+from vestig.ports import EntityListing
 from vestig.store.checks.comparison import compare_projection
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger

@@ -20,8 +20,7 @@ from vestig.errors import (
     ValidationError,
     VestigError,
 )
-from vestig.graph import EntityListing
-from vestig.ports import EmbeddingIdentity, Listing
+from vestig.ports import EmbeddingIdentity, EntityListing, Listing
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import export, restore

@@ -13,7 +13,7 @@ import ledger_rows as made
 from filled_store import IDENTITY, doctor, exported, filled, keeper_of, levels
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, ValidationError
-from vestig.graph import EntityListing
+from vestig.ports import EntityListing
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.portable.export import restore

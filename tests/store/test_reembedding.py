@@ -10,9 +10,8 @@ import pytest
 import ledger_rows as made
 from filled_store import IDENTITY, doctor, filled, keeper_of, levels
 from vestig.errors import ProviderError, StoreDamagedError
-from vestig.graph import EntityListing
 from vestig.ids import id_bytes
-from vestig.ports import EmbeddingIdentity, Listing
+from vestig.ports import EmbeddingIdentity, EntityListing, Listing
 from vestig.store.ledger.identity import same_model
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger

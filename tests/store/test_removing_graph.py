@@ -12,8 +12,8 @@ import ledger_rows as made
 from filled_store import IDENTITY, doctor, keeper_of, levels
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, NotFoundError
-from vestig.graph import EntityListing
 from vestig.ids import id_bytes
+from vestig.ports import EntityListing
 from vestig.store.erasure import erase
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger

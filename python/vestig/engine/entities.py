@@ -9,11 +9,10 @@ from typing import Any
 from vestig.changes import ChangeSet
 from vestig.errors import NotFoundError, ValidationError
 from vestig.filters import count_argument, flag_argument
-from vestig.graph import EntityListing
 from vestig.ids import check_id_prefix
 from vestig.lifecycle import entities as rules
 from vestig.memories.states import Undo, clock_notice, finish
-from vestig.ports import LedgerView
+from vestig.ports import EntityListing, LedgerView
 from vestig.session import nodes
 from vestig.session.known_names import types_of
 from vestig.session.session import Context

@@ -8,8 +8,8 @@ from typing import Any, Final
 import apsw
 
 from vestig.errors import ValidationError
-from vestig.graph import EntityListing, Mentioned, NamedEntity
 from vestig.ids import id_bytes, id_text, is_full_id
+from vestig.ports import EntityListing, Mentioned, NamedEntity
 from vestig.store.ledger.graph_rows import EDGE_FIELDS, ENTITY_SELECT, edge_of, entity_of
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, EDGE_TYPES, NO_QUESTION, NODE_TABLES
 from vestig.store.sqlite.faults import store_faults
