@@ -9,7 +9,7 @@ import oracle_late
 import pytest
 
 from vestig.embedders.late import quantised, signs
-from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX
+from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX
 
 HIDDEN = 384
 

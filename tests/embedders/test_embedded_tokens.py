@@ -12,14 +12,20 @@ import pytest
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.embedders.checked import CheckedEmbedder, CheckedTokenEmbedder, checked_embedder
 from vestig.errors import ProviderError, ValidationError
-from vestig.ports import Pieces
+from vestig.ports import (
+    PIECE_DIMENSIONS,
+    PIECES_MAX,
+    SPECIAL_PIECE,
+    Pieces,
+    are_pieces,
+    gives_tokens,
+)
 from vestig.testing import (
     FailingEmbedder,
     HashingEmbedder,
     TokenHashingEmbedder,
     TokenScriptedEmbedder,
 )
-from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, SPECIAL_PIECE, are_pieces, gives_tokens
 
 LONG = "the ferry leaves at nine " * 60
 

@@ -17,7 +17,7 @@ from traces import holding
 import vestig
 from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes
-from vestig.ports import Pieces
+from vestig.ports import PIECE_DIMENSIONS, SPECIAL_PIECE, Pieces
 from vestig.session.embedding import query_vectors, wants_tokens
 from vestig.store.ledger.marks import RUN
 from vestig.testing import (
@@ -26,7 +26,6 @@ from vestig.testing import (
     HashingEmbedder,
     TokenHashingEmbedder,
 )
-from vestig.vectors import PIECE_DIMENSIONS, SPECIAL_PIECE
 
 TALK = "The harbour ferry to Grey Island leaves at nine and comes back at six, says the captain"
 NOTE = "Bread is baked before six in the morning at the mill behind the chapel"

@@ -13,13 +13,12 @@ from vestig.errors import ProviderError
 from vestig.filters import count_argument, flag_argument
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.memories.states import finish
-from vestig.ports import Job, LedgerView
+from vestig.ports import Job, LedgerView, Pieces
 from vestig.results import EnrichReport
 from vestig.session.embedding import embed_memories, embedded_text, remember_identity
 from vestig.session.session import Context
 from vestig.times import to_us
 from vestig.types import Degradation, EventType, Kind, Memory, PossibleUpdate, Status
-from vestig.vectors import Pieces
 
 __all__ = ["enrich", "work_job"]
 

@@ -16,11 +16,10 @@ from vestig.config.recall_sections import HydeSettings
 from vestig.language import words
 from vestig.language.names.readings import Reading
 from vestig.language.time import expressions
-from vestig.ports import LedgerView
+from vestig.ports import LedgerView, Pieces
 from vestig.session.session import Context
 from vestig.times import to_us
 from vestig.types import CommitOutcome, Memory
-from vestig.vectors import Pieces
 
 __all__ = ["Item", "arrival", "extract", "guard_of", "stored_guard", "text_key"]
 

@@ -22,6 +22,7 @@ from vestig.changes import (
     StoredWindow,
 )
 from vestig.ids import new_id
+from vestig.ports import Pieces
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
     EdgeType,
@@ -34,7 +35,6 @@ from vestig.types import (
     TemporalWindow,
     Trigger,
 )
-from vestig.vectors import Pieces
 
 __all__ = [
     "Arrival",

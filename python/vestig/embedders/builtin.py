@@ -20,7 +20,7 @@ from vestig.config.vendors import forbid_telemetry
 from vestig.embedders.late import quantised
 from vestig.embedders.settings import EmbeddingSettings, missing_package, require_dimension
 from vestig.errors import ConfigError, ProviderError
-from vestig.vectors import SPECIAL_PIECE, Pieces
+from vestig.ports import SPECIAL_PIECE, Pieces
 
 if TYPE_CHECKING:
     import numpy as np

@@ -8,8 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from vestig.errors import ConfigError, ProviderError, ValidationError
-from vestig.ports import Embedder, PieceCounter, Pieces, TokenEmbedder
-from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, are_pieces, gives_tokens, is_finite
+from vestig.ports import (
+    PIECE_DIMENSIONS,
+    PIECES_MAX,
+    Embedder,
+    PieceCounter,
+    Pieces,
+    TokenEmbedder,
+    are_pieces,
+    gives_tokens,
+    is_finite,
+)
 
 __all__ = [
     "CheckedEmbedder",

@@ -6,8 +6,7 @@ import math
 import re
 from typing import Final
 
-from vestig.ports import Embedder
-from vestig.vectors import are_pieces, gives_tokens
+from vestig.ports import Embedder, are_pieces, gives_tokens
 
 __all__ = ["EmbedderContract"]
 

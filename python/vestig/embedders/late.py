@@ -6,7 +6,7 @@ import hashlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, Pieces
+from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX, Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from array import array
 from typing import Final
 
 from vestig.embedders.checked import float32_bytes
-from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX, SPECIAL_PIECE, Pieces
+from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX, SPECIAL_PIECE, Pieces
 
 __all__ = ["WordPieces"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
-from vestig.ports import Progress
+from vestig.ports import Progress, gives_tokens
 from vestig.results import DoctorReport, Finding
 from vestig.session.embedding import probed_identity, remember_identity, wanted_tokens
 from vestig.session.opening import keeper_for
@@ -17,7 +17,6 @@ from vestig.store.portable import export as portability
 from vestig.store.projection.discard import discard_projection
 from vestig.store.upkeep import backup as copying
 from vestig.store.upkeep import reembed, token_vectors
-from vestig.vectors import gives_tokens
 
 __all__ = ["backup", "compact", "doctor", "export", "metrics", "rebuild", "stats"]
 

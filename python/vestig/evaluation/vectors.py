@@ -8,8 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vestig.ports import Embedder, PieceCounter, Pieces, TokenEmbedder
-from vestig.vectors import PIECE_DIMENSIONS, gives_tokens
+from vestig.ports import (
+    PIECE_DIMENSIONS,
+    Embedder,
+    PieceCounter,
+    Pieces,
+    TokenEmbedder,
+    gives_tokens,
+)
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,7 @@ from vestig.ids import id_bytes
 from vestig.language import words
 from vestig.language.expected_answer import asks, is_yearless
 from vestig.language.time import expressions
-from vestig.ports import LedgerView, ScanRequest
+from vestig.ports import LedgerView, Pieces, ScanRequest
 from vestig.recall import query_entities
 from vestig.recall.question_words import question_words
 from vestig.recall.ranking import Recipe, recipe
@@ -28,7 +28,6 @@ from vestig.session.filter_ids import resolved
 from vestig.session.session import Context
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
-from vestig.vectors import Pieces
 
 __all__ = ["Asked", "Asking", "Scanner", "analysed", "planned"]
 

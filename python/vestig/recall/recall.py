@@ -17,7 +17,7 @@ from vestig.filters import RecallRequest
 from vestig.hints import check_names
 from vestig.ids import id_text
 from vestig.memories.read import as_known, later_updates, replaced_as_known
-from vestig.ports import LedgerView
+from vestig.ports import LedgerView, Pieces
 from vestig.recall.confidence import confidence
 from vestig.recall.query import Asked, Asking, analysed, planned
 from vestig.recall.ranking import recipe
@@ -28,7 +28,6 @@ from vestig.session.opening import check_reranker
 from vestig.session.session import Context
 from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
-from vestig.vectors import Pieces
 
 __all__ = ["recall"]
 

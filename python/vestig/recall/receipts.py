@@ -19,13 +19,13 @@ from vestig.filters import RecallRequest
 from vestig.ids import id_text
 from vestig.language import words
 from vestig.language.questions import RULES_VERSION
+from vestig.ports import Pieces, are_pieces
 from vestig.recall.query import Asked, Asking, analysed, planned
 from vestig.recall.ranking import recipe_of
 from vestig.recall.rerank import Reranked
 from vestig.session.session import Context
 from vestig.store.projection.past import PastState, changed_since
 from vestig.times import format_us, to_plain
-from vestig.vectors import Pieces, are_pieces
 
 __all__ = ["receipt_of", "replay"]
 

@@ -9,11 +9,10 @@ import msgspec
 
 from vestig.config.signals import ORIGINS, SignalSettings
 from vestig.errors import EmbeddingMismatchError
-from vestig.ports import EmbeddingIdentity
+from vestig.ports import EmbeddingIdentity, Pieces, gives_tokens
 from vestig.session.session import Context
 from vestig.store.ledger.identity import same_model
 from vestig.types import Memory
-from vestig.vectors import Pieces, gives_tokens
 
 __all__ = [
     "PROBES",

@@ -19,14 +19,13 @@ from vestig.errors import (
     ValidationError,
 )
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
-from vestig.ports import Clock, CommitHook, Embedder, LedgerView, Reranker
+from vestig.ports import Clock, CommitHook, Embedder, LedgerView, Pieces, Reranker, gives_tokens
 from vestig.session.metrics import Metrics, error_type
 from vestig.session.nodes import only
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import format_us, to_us
 from vestig.types import Memory
-from vestig.vectors import Pieces, gives_tokens
 
 __all__ = ["Context", "system_clock"]
 

@@ -17,12 +17,12 @@ import apsw
 import msgspec
 
 from vestig._core import mark, unit
+from vestig.ports import SPECIAL_PIECE, Pieces
 from vestig.store.ledger.graph_rows import aliases_of
 from vestig.store.ledger.rows import from_json, to_json
 from vestig.store.ledger.schema import INDEX
 from vestig.store.ledger.token_rows import stored_pieces
 from vestig.store.sqlite.lookups import fetch
-from vestig.vectors import SPECIAL_PIECE, Pieces
 
 __all__ = ["RUN", "Erasure", "Piece", "pending", "remember"]
 

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import apsw
 
-from vestig.ports import Pieces
+from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX, Pieces
 from vestig.store.ledger import chain
 from vestig.store.ledger.schema import INSERT, columns_sql
 from vestig.store.sqlite.lookups import fetch
-from vestig.vectors import PIECE_DIMENSIONS, PIECES_MAX
 
 __all__ = ["WRONG_SHAPE", "stored_pieces", "write_tokens"]
 

@@ -14,6 +14,7 @@ from vestig.arguments import parse_time
 from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
 from vestig.ids import is_full_id
+from vestig.ports import Pieces, are_pieces, is_finite
 from vestig.store.ledger.graph_rows import StoredAlias
 from vestig.store.ledger.schema import NO_QUESTION
 from vestig.store.portable.records import (
@@ -33,7 +34,6 @@ from vestig.store.portable.records import (
     VectorRecord,
 )
 from vestig.times import format_us
-from vestig.vectors import Pieces, are_pieces, is_finite
 
 __all__ = [
     "EXPORT_SCHEMA",

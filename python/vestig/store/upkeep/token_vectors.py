@@ -13,7 +13,7 @@ import apsw
 
 from vestig.errors import ProviderError
 from vestig.ids import id_text
-from vestig.ports import Pieces, Progress
+from vestig.ports import Pieces, Progress, are_pieces
 from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import columns_sql
@@ -21,7 +21,6 @@ from vestig.store.ledger.token_rows import write_tokens
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch, select_in
-from vestig.vectors import are_pieces
 
 __all__ = ["check_text", "drop_tokens", "fill_tokens", "without_tokens"]
 
