@@ -37,9 +37,9 @@ from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
 if TYPE_CHECKING:
     from vestig.commit.update import UpdateResult
     from vestig.engine.backfilling import BackfillReport
-    from vestig.engine.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.engine.expanding import Expansion, ViaEntities, ViaRelated
     from vestig.engine.linking import EdgeChange, EdgeDetail, EdgePage
+    from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.memories.states import StateChange
     from vestig.recall.search_result import SearchResult
 
@@ -531,7 +531,7 @@ class Vestig:
             ...     [(one.entity.canonical_name, one.mentions) for one in store.entities()]
             [('Ada Lovelace', 2)]
         """
-        from vestig.engine import entities
+        from vestig.graph import entities
 
         return entities.list_entities(
             self._context,
@@ -561,7 +561,7 @@ class Vestig:
         Raises:
             NotFoundError: unknown in this namespace, or expired.
         """
-        from vestig.engine import entities
+        from vestig.graph import entities
 
         return entities.show_entity(
             self._context, id, expand=expand, include_expired=include_expired, namespace=namespace
@@ -585,7 +585,7 @@ class Vestig:
             ...     merged.id == b, store.entity(a).id == b, merged.entity.aliases
             (True, True, ('ACME', 'ACME Incorporated'))
         """
-        from vestig.engine import entities
+        from vestig.graph import entities
 
         return entities.merge_entities(self._context, a, b, namespace=namespace)
 
@@ -595,7 +595,7 @@ class Vestig:
         Raises:
             NotFoundError: unknown in this namespace, or expired already.
         """
-        from vestig.engine import entities
+        from vestig.graph import entities
 
         return entities.expire_entity(self._context, id, namespace=namespace)
 
@@ -617,7 +617,7 @@ class Vestig:
             NotFoundError: an unknown id. ConflictError: an entity that is not expired. Nothing is
                 removed then.
         """
-        from vestig.engine import entities
+        from vestig.graph import entities
 
         return entities.purge_entities(self._context, ids, dry_run=dry_run, namespace=namespace)
 

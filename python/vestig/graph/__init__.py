@@ -1,0 +1,1 @@
+"""Entities and edges as callers see them, expansion along them, and search over both."""
