@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from vestig.commit.update import UpdateResult
     from vestig.engine.backfilling import BackfillReport
     from vestig.engine.expanding import Expansion, ViaEntities, ViaRelated
-    from vestig.engine.linking import EdgeChange, EdgeDetail, EdgePage
+    from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.memories.states import StateChange
     from vestig.recall.search_result import SearchResult
@@ -716,7 +716,7 @@ class Vestig:
             ...     edge.changed, store.link(a, b, "RELATED").id == edge.id
             (True, True)
         """
-        from vestig.engine import linking
+        from vestig.graph import edges as linking
 
         return linking.link(
             self._context,
@@ -737,13 +737,13 @@ class Vestig:
         Raises:
             NotFoundError: an edge that this namespace does not hold.
         """
-        from vestig.engine import linking
+        from vestig.graph import edges as linking
 
         return linking.unlink(self._context, edge_id, namespace=namespace)
 
     def edge(self, id: str, *, snippet_len: int = 60, namespace: str | None = None) -> EdgeDetail:
         """One edge, ended or not, with what its ends are called (D-03)."""
-        from vestig.engine import linking
+        from vestig.graph import edges as linking
 
         return linking.edge(self._context, id, snippet_len=snippet_len, namespace=namespace)
 
@@ -758,7 +758,7 @@ class Vestig:
         namespace: str | None = None,
     ) -> EdgePage:
         """Edges, newest first; those of one memory or entity when it is named (D-03)."""
-        from vestig.engine import linking
+        from vestig.graph import edges as linking
 
         return linking.edges(
             self._context,
