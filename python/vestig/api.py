@@ -780,9 +780,9 @@ class Vestig:
         """Computes RELATED edges again, as commits would have made them (G-07): an edge that
         still holds keeps id and times, others end or begin. Edges of guards and callers stay. An
         interrupted run is safe to repeat."""
-        from vestig.engine import relating
+        from vestig.graph import related
 
-        return relating.rebuild_edges(
+        return related.rebuild_edges(
             self._context, edge_type, progress=progress, namespace=namespace
         )
 

@@ -10,8 +10,8 @@ from graph_rows import summary
 from scripted import ELSEWHERE, Opener
 
 import vestig
-from vestig.engine import relating
 from vestig.errors import ValidationError
+from vestig.graph import related as relating
 from vestig.testing import FrozenClock, HashingEmbedder, ScriptedEmbedder, vector_at
 from vestig.types import Edge, EdgeType
 

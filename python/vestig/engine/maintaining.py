@@ -78,7 +78,7 @@ def rebuild(
 ) -> dict[str, Any]:
     """The projection again from the ledger; with `embeddings` every vector again first, with
     `tokens` token vectors for the memories that lack them."""
-    from vestig.engine.relating import rebuild_all
+    from vestig.graph.related import rebuild_all
     from vestig.recall.candidate_index import build
 
     for name, value in (("embeddings", embeddings), ("tokens", tokens)):
