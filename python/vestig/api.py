@@ -37,9 +37,9 @@ from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
 if TYPE_CHECKING:
     from vestig.commit.update import UpdateResult
     from vestig.engine.backfilling import BackfillReport
-    from vestig.engine.expanding import Expansion, ViaEntities, ViaRelated
     from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
+    from vestig.graph.expand import Expansion, ViaEntities, ViaRelated
     from vestig.memories.states import StateChange
     from vestig.recall.search_result import SearchResult
 
@@ -802,7 +802,7 @@ class Vestig:
         Args:
             min_confidence: of both mentions; None = `m4.graph_expansion.min_confidence`.
         """
-        from vestig.engine import expanding
+        from vestig.graph import expand as expanding
 
         return expanding.via_entities(
             self._context,
@@ -823,7 +823,7 @@ class Vestig:
         namespace: str | None = None,
     ) -> builtins.list[ViaRelated]:
         """Other memories with a RELATED edge to these, heaviest edge first (G-09)."""
-        from vestig.engine import expanding
+        from vestig.graph import expand as expanding
 
         return expanding.via_related(
             self._context,
@@ -843,7 +843,7 @@ class Vestig:
         namespace: str | None = None,
     ) -> Expansion:
         """Both expansions; limits of None are those of `m4.graph_expansion` (G-09)."""
-        from vestig.engine import expanding
+        from vestig.graph import expand as expanding
 
         return expanding.via_both(
             self._context,
