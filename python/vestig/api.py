@@ -36,7 +36,7 @@ from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
 
 if TYPE_CHECKING:
     from vestig.commit.update import UpdateResult
-    from vestig.engine.backfilling import BackfillReport
+    from vestig.graph.backfill import BackfillReport
     from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.graph.expand import Expansion, ViaEntities, ViaRelated
@@ -637,9 +637,9 @@ class Vestig:
             reprocess: every memory again; what is linked stays.
             batch_size: memories of one transaction.
         """
-        from vestig.engine import backfilling
+        from vestig.graph import backfill
 
-        return backfilling.backfill(
+        return backfill.backfill(
             self._context,
             reprocess=reprocess,
             batch_size=batch_size,
@@ -668,9 +668,9 @@ class Vestig:
             ...     store.entities().total
             0
         """
-        from vestig.engine import backfilling
+        from vestig.graph import backfill
 
-        return backfilling.backfill(
+        return backfill.backfill(
             self._context,
             reprocess=True,
             batch_size=batch_size,
