@@ -887,7 +887,7 @@ class Vestig:
             ...     hit.node_id == id, hit.source
             (True, 'vector')
         """
-        from vestig.engine import searching
+        from vestig.graph import search as searching
 
         given = {
             "query": query,
