@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.memories.decay import DecayRules, entity_factor, half_life_decay, heat, memory_factor
-from vestig.recall.search import (
+from vestig.graph.search_scores import (
     Candidate,
     Loaded,
     by_links,
@@ -22,6 +21,7 @@ from vestig.recall.search import (
     merged,
     take,
 )
+from vestig.memories.decay import DecayRules, entity_factor, half_life_decay, heat, memory_factor
 from vestig.times import to_us
 from vestig.types import Entity, Memory, RetentionPolicy
 

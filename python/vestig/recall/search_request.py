@@ -17,10 +17,10 @@ from vestig.filters import (
     flag_argument,
     moments,
 )
+from vestig.graph.search_scores import ENTITY, MEMORY, TYPES
 from vestig.hints import check_names
 from vestig.ids import check_namespace
 from vestig.recall.request import query_argument
-from vestig.recall.search import ENTITY, MEMORY, TYPES
 from vestig.types import Kind
 
 __all__ = ["NODE_KINDS", "SearchDefaults", "SearchPlan", "SearchRequest", "check_fields", "plan"]
