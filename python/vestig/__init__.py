@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         VestigError,
     )
     from vestig.evaluation.report import EvaluationReport
-    from vestig.recall.search_result import SearchHit, SearchResult
+    from vestig.graph.search_result import SearchHit, SearchResult
     from vestig.results import MemoryDetail
     from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
 
@@ -80,8 +80,8 @@ _HOME: Final = {
     "MemoryDetail": "vestig.results",
     "RecallHit": "vestig.answers",
     "RecallResult": "vestig.answers",
-    "SearchHit": "vestig.recall.search_result",
-    "SearchResult": "vestig.recall.search_result",
+    "SearchHit": "vestig.graph.search_result",
+    "SearchResult": "vestig.graph.search_result",
     "Vestig": "vestig.api",
     "evaluate": "vestig.engine.evaluating",
 }

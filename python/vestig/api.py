@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
     from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
     from vestig.graph.expand import Expansion, ViaEntities, ViaRelated
+    from vestig.graph.search_result import SearchResult
     from vestig.memories.states import StateChange
-    from vestig.recall.search_result import SearchResult
 
 __all__ = ["Vestig", "open_store"]
 

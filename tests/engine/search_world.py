@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from vestig.recall.search_result import SearchResult
+from vestig.graph.search_result import SearchResult
 
 __all__ = ["COSINES", "NO_ENTITIES", "QUERY", "named", "rows"]
 

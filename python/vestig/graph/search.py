@@ -15,11 +15,11 @@ from vestig.errors import StoreLockedError, ValidationError
 from vestig.filters import texts_argument
 from vestig.graph import search_scores as scores
 from vestig.graph.search_request import SearchDefaults, SearchPlan, check_fields, plan
+from vestig.graph.search_result import SearchHit, SearchResult, Span
 from vestig.ids import id_bytes
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
 from vestig.memories.read import as_known
 from vestig.ports import EntityListing, LedgerView
-from vestig.recall.search_result import SearchHit, SearchResult, Span
 from vestig.session import nodes
 from vestig.session.embedding import check_identity
 from vestig.session.filter_ids import entity_ids
