@@ -437,9 +437,9 @@ class Vestig:
         progress: Progress | None = None,
     ) -> ImportReport:
         """Reads an export, a transcript or memories from a file; resumable (D-14, I-02)."""
-        from vestig.engine import importing
+        from vestig.exchange import importer
 
-        return importing.import_file(
+        return importer.import_file(
             self._context, source, format=format, scope=scope, merge=merge, progress=progress
         )
 

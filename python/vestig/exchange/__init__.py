@@ -1,0 +1,1 @@
+"""Files from and for elsewhere: exports, transcripts, memories as JSON."""
