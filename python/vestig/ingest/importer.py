@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 import msgspec
 
 from vestig.errors import ValidationError
-from vestig.ingest.chunker import chunk
+from vestig.exchange.chunks import chunk
 from vestig.ingest.formats import Format, Record, RecordFile, Unreadable
 from vestig.ingest.messages import MessageReader, text_or_number
 from vestig.types import ItemError
