@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from vestig.errors import ValidationError
-from vestig.ingest.formats import Format
+from vestig.exchange.file_records import Format
 from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
 from vestig.types import ItemError
 
