@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from vestig.errors import ValidationError
+from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
 from vestig.exchange.file_records import Format
-from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
 from vestig.types import ItemError
 
 

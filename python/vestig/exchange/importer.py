@@ -12,9 +12,9 @@ from msgspec import UNSET
 from vestig.commit.pipeline import BatchOptions, commit_batch
 from vestig.commit.text import normalise
 from vestig.errors import ForgetIncompleteError, ValidationError
+from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
 from vestig.exchange.file_records import Format
 from vestig.filters import scopes_argument
-from vestig.ingest.importer import ImportFile, ImportItem, ImportOptions
 from vestig.memories import forget
 from vestig.ports import Progress
 from vestig.results import ImportReport
