@@ -12,7 +12,7 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.exchange.chunks import chunk
 from vestig.exchange.file_records import Format, Record, RecordFile, Unreadable
-from vestig.ingest.messages import MessageReader, text_or_number
+from vestig.exchange.messages import MessageReader, text_or_number
 from vestig.types import ItemError
 
 __all__ = ["ImportFile", "ImportItem", "ImportOptions", "collapse_whitespace"]
