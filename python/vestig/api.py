@@ -380,21 +380,21 @@ class Vestig:
 
     def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
         """Counts, seq and bytes of the store (S-01)."""
-        from vestig.engine import maintaining
+        from vestig.admin import upkeep
 
-        return maintaining.stats(self._context, namespace)
+        return upkeep.stats(self._context, namespace)
 
     def metrics(self) -> dict[str, float]:
         """Counters since open (S-08)."""
-        from vestig.engine import maintaining
+        from vestig.admin import upkeep
 
-        return maintaining.metrics(self._context)
+        return upkeep.metrics(self._context)
 
     def doctor(self) -> DoctorReport:
         """Every check of the store; changes nothing (S-08)."""
-        from vestig.engine import maintaining
+        from vestig.admin import upkeep
 
-        return maintaining.doctor(self._context)
+        return upkeep.doctor(self._context)
 
     def rebuild(
         self,
@@ -407,25 +407,25 @@ class Vestig:
         text again with the configured embedder (D-13), `tokens=True` makes token vectors for the
         memories that lack them where late interaction counts (Q-05). Either goes on where it was
         interrupted."""
-        from vestig.engine import maintaining
+        from vestig.admin import upkeep
 
-        return maintaining.rebuild(
+        return upkeep.rebuild(
             self._context, embeddings=embeddings, tokens=tokens, progress=progress
         )
 
     def compact(self) -> dict[str, Any]:
         """Merges all segments of the projection into one, while others read and write (D-10)."""
-        from vestig.engine import maintaining
+        from vestig.admin import upkeep
 
-        return maintaining.compact(self._context)
+        return upkeep.compact(self._context)
 
     def export(
         self, target: str | os.PathLike[str] | IO[str], *, all_namespaces: bool = False
     ) -> dict[str, Any]:
         """Every record as JSON lines, vectors included (D-14)."""
-        from vestig.engine import maintaining
+        from vestig.admin import upkeep
 
-        return maintaining.export(self._context, target, all_namespaces=all_namespaces)
+        return upkeep.export(self._context, target, all_namespaces=all_namespaces)
 
     def import_(
         self,
@@ -445,9 +445,9 @@ class Vestig:
 
     def backup(self, dest: str | os.PathLike[str]) -> dict[str, Any]:
         """A consistent copy of the store while it is in use (D-14)."""
-        from vestig.engine import maintaining
+        from vestig.admin import upkeep
 
-        return maintaining.backup(self._context, dest)
+        return upkeep.backup(self._context, dest)
 
     # --- recall ----------------------------------------------------------------------
 
