@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
     from vestig.api import Vestig
     from vestig.api import open_store as open
-    from vestig.engine.evaluating import evaluate
     from vestig.errors import (
         ConfigError,
         ConfigNotFoundError,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         ValidationError,
         VestigError,
     )
+    from vestig.evaluation.evaluate import evaluate
     from vestig.evaluation.report import EvaluationReport
     from vestig.graph.search_result import SearchHit, SearchResult
     from vestig.results import MemoryDetail
@@ -83,7 +83,7 @@ _HOME: Final = {
     "SearchHit": "vestig.graph.search_result",
     "SearchResult": "vestig.graph.search_result",
     "Vestig": "vestig.api",
-    "evaluate": "vestig.engine.evaluating",
+    "evaluate": "vestig.evaluation.evaluate",
 }
 
 
