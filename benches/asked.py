@@ -9,8 +9,8 @@ from typing import Any
 
 from vestig.api import Vestig
 from vestig.config import Config
-from vestig.engine.asking import Holdings, holdings
 from vestig.engine.doubting import Case
+from vestig.evaluation.benchmark_run import Holdings, holdings
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.vectors import RememberingEmbedder
 from vestig.filters import RecallRequest

@@ -15,7 +15,7 @@ from asked import AskedStore, by_id, unit_of
 from learning import FOLDS, GROUPS, PLACE, Form, Listed, Values, grouped
 from vestig.config import Config
 from vestig.config.signals import ORIGINS
-from vestig.engine.asking import Holdings
+from vestig.evaluation.benchmark_run import Holdings
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.vectors import RememberingEmbedder
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from vestig.api import Vestig
-from vestig.engine.asking import Holdings
+from vestig.evaluation.benchmark_run import Holdings
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
 from vestig.evaluation.report import Calibration

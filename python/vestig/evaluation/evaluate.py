@@ -18,11 +18,11 @@ from msgspec import UNSET
 from vestig.api import Vestig
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
-from vestig.engine.asking import Asker, Holdings, holdings
 from vestig.engine.doubting import ANSWERABLE, Case, cases, confidences
 from vestig.errors import ValidationError
 from vestig.evaluation import benchmarks as reading
 from vestig.evaluation import variants
+from vestig.evaluation.benchmark_run import Asker, Holdings, holdings
 from vestig.evaluation.benchmarks import Benchmark
 from vestig.evaluation.calibration import POPULATIONS
 from vestig.evaluation.comparing import compare, gate_breaches
