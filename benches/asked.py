@@ -9,9 +9,9 @@ from typing import Any
 
 from vestig.api import Vestig
 from vestig.config import Config
-from vestig.engine.doubting import Case
 from vestig.evaluation.benchmark_run import Holdings, holdings
 from vestig.evaluation.benchmarks import Benchmark, Query
+from vestig.evaluation.unanswerable import Case
 from vestig.evaluation.vectors import RememberingEmbedder
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, repeatable_ids

@@ -30,9 +30,9 @@ from asked import AskedStore
 from learning import FOLDS
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.engine.doubting import ANSWERABLE, Case, cases
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
+from vestig.evaluation.unanswerable import ANSWERABLE, Case, cases
 from vestig.evaluation.vectors import RememberingEmbedder, remembering
 from vestig.recall.confidence import BIAS, EVERYWHERE, FIT, LOOKED_AT, SIGNALLED, seen
 

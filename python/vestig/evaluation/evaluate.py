@@ -18,7 +18,6 @@ from msgspec import UNSET
 from vestig.api import Vestig
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
-from vestig.engine.doubting import ANSWERABLE, Case, cases, confidences
 from vestig.errors import ValidationError
 from vestig.evaluation import benchmarks as reading
 from vestig.evaluation import variants
@@ -38,6 +37,7 @@ from vestig.evaluation.report import (
     Row,
 )
 from vestig.evaluation.resampling import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
+from vestig.evaluation.unanswerable import ANSWERABLE, Case, cases, confidences
 from vestig.evaluation.variants import Variant
 from vestig.evaluation.vectors import RememberingEmbedder, remembering
 from vestig.ids import repeatable_ids
