@@ -20,7 +20,7 @@ from vestig.commit.near_duplicates import NOBODY, Neighbours, neighbours
 from vestig.commit.rows import Found, Rows
 from vestig.engine.cases import Case, Draft, GroupEnds, Nearest, outcome_of
 from vestig.errors import VestigError
-from vestig.lifecycle import supersession
+from vestig.memories import states
 from vestig.ports import LedgerView, UniquenessCollision
 from vestig.session.session import Context
 from vestig.times import from_us, to_us
@@ -182,7 +182,7 @@ class Batch:
         for id in item.request.supersedes:
             memory = self.context.memory(view, space, id, "supersedes")
             current = self._known.get(memory.id, memory)
-            supersession.check_replaceable(current)
+            states.check_replaceable(current)
             if current.status is Status.SUPERSEDED and current.id not in self._successors:
                 records = view.supersessions(space, current.id)
                 self._successors[current.id] = {
@@ -332,15 +332,13 @@ class Batch:
 
     def _supersede(self, case: Case, successor_id: str, t_valid_us: int) -> None:
         """Supersession rows of `supersedes`, in the commit's own transaction (C-10)."""
-        successor = supersession.Successor(id=successor_id, t_valid_us=t_valid_us)
+        successor = states.Successor(id=successor_id, t_valid_us=t_valid_us)
         for old in case.replaced:
             known = self._successors.setdefault(old.id, set())
             if successor_id in known:
                 continue  # repeating a pair writes nothing (L-03)
             known.add(successor_id)
-            parts = supersession.replace(
-                old, successor, reason="", t_invalid_us=None, now_us=self.now_us
-            )
+            parts = states.replace(old, successor, reason="", t_invalid_us=None, now_us=self.now_us)
             self._rows.patches.append(parts.patch)
             self._rows.events.append(parts.event)
             self._rows.supersessions.append(parts.record)

@@ -12,10 +12,9 @@ from vestig.commit.request import validate_update
 from vestig.commit.text import normalise
 from vestig.errors import ConflictError, ValidationError
 from vestig.hints import check_names
-from vestig.lifecycle.states import check_unexpired
 from vestig.lifecycle.update import FieldChanges
 from vestig.lifecycle.update import update as decide_update
-from vestig.memories.states import change_state
+from vestig.memories.states import change_state, check_unexpired
 from vestig.ports import LedgerView
 from vestig.session.session import Context
 from vestig.types import CommitOutcome, Memory, Stability, Status, _Value

@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 
 from vestig.changes import ChangeSet, MemoryPatch
 from vestig.errors import ValidationError
-from vestig.lifecycle.states import check_unexpired, ended, event
+from vestig.memories.states import check_unexpired, ended, event
 from vestig.times import format_us, to_us
 from vestig.types import EventType, Memory
 

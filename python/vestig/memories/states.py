@@ -2,25 +2,250 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
 
 from vestig.arguments import parse_time
-from vestig.changes import AccessTouch, ChangeSet
-from vestig.errors import ValidationError
-from vestig.lifecycle import states, supersession
+from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
+from vestig.errors import ConflictError, ValidationError
+from vestig.ids import new_id
 from vestig.ports import LedgerView
 from vestig.session.session import Context
 from vestig.times import format_us, to_us
-from vestig.types import Degradation, Memory, SupersessionRecord, _Value
+from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
 
 __all__ = [
+    "Replacement",
     "StateChange",
+    "Successor",
     "Undo",
+    "archive_changes",
     "change_state",
+    "check_replaceable",
+    "check_unexpired",
+    "deprecate_changes",
+    "existing_record",
+    "pin_changes",
     "reason_argument",
     "record_access",
+    "replace",
+    "restore_changes",
     "supersede",
+    "unpin_changes",
 ]
+
+
+class Successor(msgspec.Struct, frozen=True, kw_only=True):
+    """The newer memory, which may not be stored yet."""
+
+    id: str
+    t_valid_us: int
+
+
+class Replacement(msgspec.Struct, frozen=True, kw_only=True):
+    """Rows that one supersession writes."""
+
+    patch: MemoryPatch
+    event: NewEvent
+    record: NewSupersession
+
+    def change_set(self, namespace: str) -> ChangeSet:
+        """The rows as a transaction of their own."""
+        return ChangeSet(
+            namespace=namespace,
+            patches=(self.patch,),
+            events=(self.event,),
+            supersessions=(self.record,),
+        )
+
+
+def _since(memory: Memory) -> str:
+    return "unknown" if memory.t_expired is None else format_us(to_us(memory.t_expired))
+
+
+def existing_record(
+    old_id: str, new_id: str, records: Sequence[SupersessionRecord]
+) -> SupersessionRecord | None:
+    """The record of exactly this pair; repeating it is a no-op."""
+    for record in records:
+        if record.superseded_id == old_id and record.superseding_id == new_id:
+            return record
+    return None
+
+
+def _chain(start: str, goal: str, records: Sequence[SupersessionRecord]) -> list[str] | None:
+    """Ids from `start` along its successors to `goal`, or None."""
+    trail: dict[str, str | None] = {start: None}
+    queue = [start]
+    for node in queue:
+        if node == goal:
+            path = [node]
+            while (before := trail[path[-1]]) is not None:
+                path.append(before)
+            return path[::-1]
+        for record in records:
+            if record.superseded_id == node and record.superseding_id not in trail:
+                trail[record.superseding_id] = node
+                queue.append(record.superseding_id)
+    return None
+
+
+def check_replaceable(old: Memory) -> None:
+    """A withdrawn memory cannot be replaced."""
+    if old.status is Status.DEPRECATED:
+        raise ConflictError(
+            f"cannot supersede {old.id}: it is deprecated since {_since(old)};"
+            " only active, archived or superseded memories can be replaced"
+        )
+
+
+def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) -> None:
+    """The rules of L-03; a cycle prints its chain."""
+    if old.id == new.id:
+        raise ConflictError(f"cannot supersede {old.id} by itself: name two memories")
+    cycle = _chain(new.id, old.id, records)
+    if cycle is not None:
+        raise ConflictError(
+            f"cannot supersede {old.id} by {new.id}: that would close a cycle:"
+            f" {' → '.join([old.id, *cycle])}"
+        )
+    check_replaceable(old)
+    if new.status is not Status.ACTIVE:
+        since = f" since {_since(new)}" if new.t_expired else "; restore it first"
+        raise ConflictError(
+            f"cannot supersede by {new.id}: the newer memory must be active, it is"
+            f" {new.status.value}{since}"
+        )
+
+
+def replace(
+    old: Memory, successor: Successor, *, reason: str, t_invalid_us: int | None, now_us: int
+) -> Replacement:
+    """Rows for `successor` replacing `old`. An already superseded memory keeps its first
+    `t_expired`; an open end becomes the moment the newer fact began, when that is later."""
+    columns: dict[str, Any] = {
+        "status": Status.SUPERSEDED.value,
+        "superseded_by": successor.id,
+    }
+    end = t_invalid_us
+    if end is None and old.t_invalid is None and successor.t_valid_us > to_us(old.t_valid):
+        end = successor.t_valid_us
+    if end is not None:
+        columns["t_invalid_us"] = end
+    payload = {"superseded_by": successor.id, "reason": reason} | ended(old, end)
+    return Replacement(
+        patch=MemoryPatch(memory_id=old.id, columns=columns, expired=True),
+        event=event(old, EventType.SUPERSEDE, now_us, payload),
+        record=NewSupersession(superseding_id=successor.id, superseded_id=old.id, reason=reason),
+    )
+
+
+EXPIRED: Final = (Status.SUPERSEDED, Status.DEPRECATED)
+
+
+def check_unexpired(memory: Memory, action: str) -> None:
+    """Final states stay final (L-01); the message names id, state and since when (B-24)."""
+    if memory.status in EXPIRED:
+        since = "unknown" if memory.t_expired is None else format_us(to_us(memory.t_expired))
+        raise ConflictError(
+            f"cannot {action} {memory.id}: it is {memory.status.value} since {since};"
+            " commit its text again to revive it"
+        )
+
+
+def event(memory: Memory, kind: EventType, now_us: int, payload: dict[str, Any]) -> NewEvent:
+    """An event of the lifecycle, with what every payload holds (D-04)."""
+    base: dict[str, Any] = {
+        "content_hash": memory.content_hash,
+        "tags": list(memory.tags),
+        "artifact_ref": None,
+    }
+    return NewEvent(
+        id=new_id("evt"),
+        memory_id=memory.id,
+        event_type=kind,
+        occurred_us=now_us,
+        source="manual",
+        payload=base | payload,
+    )
+
+
+def ended(memory: Memory, t_invalid_us: int | None) -> dict[str, Any]:
+    """The part of a payload from which time travel restores the earlier end (T-13)."""
+    previous = memory.t_invalid
+    return {
+        "t_invalid": None if t_invalid_us is None else format_us(t_invalid_us),
+        "previous_t_invalid": None if previous is None else format_us(to_us(previous)),
+    }
+
+
+def deprecate_changes(
+    memory: Memory, reason: str, t_invalid_us: int | None, now_us: int
+) -> ChangeSet:
+    """Withdraws a memory; with `t_invalid` the fact ended, without it was never so (T-13)."""
+    check_unexpired(memory, "deprecate")
+    columns: dict[str, Any] = {"status": Status.DEPRECATED.value}
+    payload: dict[str, Any] = {"reason": reason} | ended(memory, t_invalid_us)
+    if t_invalid_us is not None:
+        columns["t_invalid_us"] = t_invalid_us
+    return ChangeSet(
+        namespace=memory.namespace,
+        patches=(MemoryPatch(memory_id=memory.id, columns=columns, expired=True),),
+        events=(event(memory, EventType.DEPRECATE, now_us, payload),),
+    )
+
+
+def _change(
+    memory: Memory, kind: EventType, columns: dict[str, Any], reason: str | None, now_us: int
+) -> ChangeSet:
+    return ChangeSet(
+        namespace=memory.namespace,
+        patches=(MemoryPatch(memory_id=memory.id, columns=columns),),
+        events=(event(memory, kind, now_us, {"reason": reason}),),
+    )
+
+
+def archive_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
+    """Hidden from ordinary reads, still matched as a duplicate; None when it already is."""
+    check_unexpired(memory, "archive")
+    if memory.status is Status.ARCHIVED:
+        return None
+    return _change(memory, EventType.ARCHIVE, {"status": Status.ARCHIVED.value}, reason, now_us)
+
+
+def restore_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
+    """Back to active; None when it already is."""
+    check_unexpired(memory, "restore")
+    if memory.status is Status.ACTIVE:
+        return None
+    return _change(memory, EventType.RESTORE, {"status": Status.ACTIVE.value}, reason, now_us)
+
+
+def pin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
+    """Marks a memory as never to be lost; None when it already is."""
+    check_unexpired(memory, "pin")
+    if memory.pinned:
+        return None
+    columns = {"pinned": True, "pinned_at_us": now_us, "pinned_reason": reason}
+    return _change(memory, EventType.PIN, columns, reason, now_us)
+
+
+def unpin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
+    """Takes the mark away in any state; None when there is none."""
+    if not memory.pinned:
+        return None
+    columns = {"pinned": False, "pinned_at_us": None, "pinned_reason": None}
+    return _change(memory, EventType.UNPIN, columns, reason, now_us)
+
+
+_PLAIN_CHANGES: Final = {
+    "archive": archive_changes,
+    "restore": restore_changes,
+    "pin": pin_changes,
+    "unpin": unpin_changes,
+}
 
 
 class Undo(Exception):
@@ -109,7 +334,7 @@ def simple(
 ) -> StateChange:
     """Archive, restore, pin or unpin."""
     why = reason_argument(reason)
-    decide = getattr(states, action)
+    decide = _PLAIN_CHANGES[action]
 
     def decision(
         _: LedgerView, memory: Memory, now: int
@@ -130,7 +355,7 @@ def deprecate(
         _: LedgerView, memory: Memory, now: int
     ) -> tuple[ChangeSet | None, tuple[str, ...]]:
         check_end(memory, end)
-        return states.deprecate(memory, why, end, now), ()
+        return deprecate_changes(memory, why, end, now), ()
 
     return change_state(context, id, "deprecate", decision, namespace)
 
@@ -163,13 +388,13 @@ def supersede(
             before = context.memory(txn, space, old, "old")
             after = context.memory(txn, space, new, "new")
             records = txn.supersessions(space, before.id) + txn.supersessions(space, after.id)
-            found = supersession.existing_record(before.id, after.id, records)
+            found = existing_record(before.id, after.id, records)
             if found is not None:
                 return found
-            supersession.check_pair(before, after, records)
+            check_pair(before, after, records)
             check_end(before, end)
-            successor = supersession.Successor(id=after.id, t_valid_us=to_us(after.t_valid))
-            parts = supersession.replace(
+            successor = Successor(id=after.id, t_valid_us=to_us(after.t_valid))
+            parts = replace(
                 before, successor, reason=why, t_invalid_us=end, now_us=context.now_us()
             )
             txn.apply(parts.change_set(space))
@@ -177,7 +402,7 @@ def supersede(
         finish(context, degraded)
         with context.ledger.read() as view:
             records = view.supersessions(space, before.id)
-        record = supersession.existing_record(before.id, after.id, records)
+        record = existing_record(before.id, after.id, records)
         assert record is not None, "a written record is readable"
         return record
 
