@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vestig.arguments import parse_time
-from vestig.commit.origin import derive_origin
+from vestig.commit.request import derive_origin
 from vestig.commit.stability import derive
 from vestig.language.time.expressions import find_windows
 from vestig.types import Stability

@@ -26,7 +26,6 @@ from vestig.arguments import (
     time_us,
 )
 from vestig.commit.names import GivenEntity, given_entities
-from vestig.commit.origin import derive_origin
 from vestig.commit.questions import given_questions
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
@@ -38,11 +37,33 @@ __all__ = [
     "OnNearDup",
     "ValidRequest",
     "check_validity",
+    "derive_origin",
     "from_fields",
     "plain_metadata",
     "validate",
     "validate_update",
 ]
+
+_AGENT_ROLES: Final = frozenset(("user", "assistant", "tool"))
+
+
+def derive_origin(
+    *, role: str | None, author: str | None, session_id: str | None, from_chunk: bool = False
+) -> OriginType:
+    """The origin type of a memory, from the memory alone (Q-01).
+
+    Example:
+        >>> derive_origin(role="tool", author=None, session_id=None).value
+        'chat_agent'
+        >>> derive_origin(role=None, author="Dana", session_id="s1").value
+        'chat_peer'
+    """
+    if role in _AGENT_ROLES:
+        return OriginType.CHAT_AGENT
+    if author is not None and session_id is not None:
+        return OriginType.CHAT_PEER
+    return OriginType.DOCUMENT if from_chunk else OriginType.NOTE
+
 
 METADATA_BYTES_MAX: Final = 65_536
 _DEPTH_MAX: Final = 32
