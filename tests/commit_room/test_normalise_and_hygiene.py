@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.commit.hygiene import check
-from vestig.commit.text import content_hash, normalise
+from vestig.commit.text import check, content_hash, normalise
 from vestig.errors import ValidationError
 
 SENTENCE = "Vestig keeps the ledger as its single source of truth."

@@ -17,11 +17,10 @@ from vestig.changes import ChangeSet
 from vestig.commit import request as requests
 from vestig.commit.batch import Batch, GroupEnds
 from vestig.commit.hooks import call_hooks, check_depth
-from vestig.commit.hygiene import check
 from vestig.commit.item import Item, extract
 from vestig.commit.name_resolution import NameVectors
 from vestig.commit.names import typed
-from vestig.commit.text import content_hash, normalise
+from vestig.commit.text import check, content_hash, normalise
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.memories.states import clock_notice
 from vestig.ports import UniquenessCollision
