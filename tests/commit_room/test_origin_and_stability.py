@@ -6,7 +6,7 @@ import pytest
 
 from vestig.arguments import parse_time
 from vestig.commit.request import derive_origin
-from vestig.commit.stability import derive
+from vestig.commit.text import derive
 from vestig.language.time.expressions import find_windows
 from vestig.types import Stability
 

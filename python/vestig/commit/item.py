@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from vestig.changes import StoredWindow
-from vestig.commit import questions, stability
+from vestig.commit import questions
+from vestig.commit import text as stability
 from vestig.commit.fact_guard import GuardText
 from vestig.commit.fact_guard import prepare as prepare_guard
 from vestig.commit.names import GivenEntity
