@@ -7,7 +7,7 @@ from fixed_graph import fixed_graph, text
 from scripted import Opener
 
 import vestig
-from vestig.recall.seeds import SEED_MAX, derived_seed
+from vestig.recall.request import SEED_MAX, derived_seed
 from vestig.testing import FrozenClock
 
 

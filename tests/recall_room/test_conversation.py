@@ -12,8 +12,14 @@ import pytest
 from vestig.errors import ValidationError
 from vestig.filters import RecallRequest
 from vestig.recall.conversation import LAST_CHARS, conversation_query, messages_query
-from vestig.recall.request import RecallPlan, plan
-from vestig.recall.seeds import SEED_MAX, chosen_seed, derived_seed, seed_argument
+from vestig.recall.request import (
+    SEED_MAX,
+    RecallPlan,
+    chosen_seed,
+    derived_seed,
+    plan,
+    seed_argument,
+)
 from vestig.times import to_plain
 
 TALK = [

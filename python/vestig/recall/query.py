@@ -21,9 +21,8 @@ from vestig.recall import query_entities
 from vestig.recall.question_words import question_words
 from vestig.recall.ranking import Recipe, recipe
 from vestig.recall.reason import META_SIGNALS, Question, shares
-from vestig.recall.request import RecallPlan, plan
+from vestig.recall.request import RecallPlan, chosen_seed, plan
 from vestig.recall.rerank import Reranked, best, reranked
-from vestig.recall.seeds import chosen_seed
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Context
 from vestig.times import from_us, to_us
