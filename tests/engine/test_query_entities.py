@@ -11,8 +11,7 @@ import vestig
 from vestig.ids import id_bytes
 from vestig.language.names.gazetteer import Known
 from vestig.language.names.readings import read
-from vestig.recall.matching import best_matches, matched
-from vestig.recall.query_entities import name_vectors, query_entities
+from vestig.recall.query_entities import best_matches, matched, name_vectors, query_entities
 from vestig.testing import FrozenClock
 from vestig.times import to_us
 
