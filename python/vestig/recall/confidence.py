@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from vestig.config.signals import SIGNALS
-from vestig.recall.rows import ScanRow
+from vestig.recall.reason import ScanRow
 from vestig.types import OriginType
 
 __all__ = [
