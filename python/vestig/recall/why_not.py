@@ -9,7 +9,6 @@ import msgspec
 
 from vestig.answers import Change, Standing, WhyNot
 from vestig.config.signals import weighing, weights_of
-from vestig.engine.abstaining import held_back, held_back_too
 from vestig.errors import ValidationError
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, is_full_id, split_ids
@@ -21,7 +20,35 @@ from vestig.session.filter_ids import resolved
 from vestig.times import from_us
 from vestig.types import OriginType
 
-__all__ = ["Expected", "expected_of", "why_not"]
+__all__ = ["Expected", "expected_of", "held_back", "held_back_too", "why_not"]
+
+
+def held_back(plan: RecallPlan, at: Standing) -> WhyNot:
+    """The entry of a result that the call held back: without `min_confidence` it comes."""
+    change = Change(
+        kind="filter", key="min_confidence", before=plan.min_confidence, after=None, rank=at.rank
+    )
+    return WhyNot(
+        id=at.id,
+        stage="abstained",
+        rank=at.rank,
+        score=at.score,
+        signals=at.signals,
+        last_returned=None,
+        change=change,
+        runs=0,
+    )
+
+
+def held_back_too(entry: WhyNot) -> WhyNot:
+    """The entry of what would not have come either: no single change of its rank is enough."""
+    return msgspec.structs.replace(
+        entry,
+        last_returned=None,
+        change=None,
+        no_change="the call abstains, and without min_confidence others come before it",
+    )
+
 
 RUNS_MAX: Final = 64
 RUNS_PER_SIGNAL: Final = 8
