@@ -11,8 +11,8 @@ from scripted import Opener
 
 import vestig
 from vestig.errors import NotFoundError, ValidationError
+from vestig.graph.edges import ALL_TYPES
 from vestig.language.evidence import evidence_text
-from vestig.lifecycle.edges import ALL_TYPES
 from vestig.testing import FrozenClock
 
 PUMP, GASKET, LEDGER, CANOE = (

@@ -7,8 +7,8 @@ from typing import Any
 
 from vestig.errors import ValidationError
 from vestig.filters import count_argument, flag_argument
+from vestig.graph.edges import number_argument
 from vestig.ids import check_id_prefix, is_full_id
-from vestig.lifecycle.edges import number_argument
 from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.session import Context
