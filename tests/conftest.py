@@ -20,6 +20,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from fences import ZONES, is_local, isolated_environment
+from store_fixtures import chain, clock, opener, reopened, store, world
+
+__all__ = ["chain", "clock", "opener", "reopened", "store", "world"]
 
 _HOME_KEY = pytest.StashKey[Path]()
 

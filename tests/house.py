@@ -19,10 +19,10 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("types",),
     ("errors",),
     ("hints", "ids", "changes", "results", "fields"),
-    ("arguments", "store.sqlite", "config", "language"),
+    ("arguments",),
+    ("store", "store.sqlite", "config", "language"),
     ("filters",),
     ("answers",),
-    ("vectors",),
     ("ports",),
     ("store.ledger", "embedders", "rerankers", "indexes", "llms"),
     ("store.projection", "registry"),
@@ -45,9 +45,6 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
 )
 FLOORS: dict[str, int] = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
-# Rooms that are taken apart: what is left in them may import anything, and be imported.
-DISSOLVED = ("engine", "lifecycle", "ingest", "store", "graph", "recall")
-
 # module -> the places (path prefixes below python/vestig) that may import it
 EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "apsw": ("store/",),
@@ -64,7 +61,7 @@ EXCLUSIVE: dict[str, tuple[str, ...]] = {
     "sqlite3": (),
     "anthropic": (),
 }
-CLOCK_PLACES = ("engine/",)
+CLOCK_PLACES = ("session/",)
 CLOCK_CALLS = {
     ("datetime", "now"),
     ("datetime", "utcnow"),
@@ -131,8 +128,6 @@ def imported(path: str, source: str) -> Iterator[tuple[int, str]]:
 def floors(path: str, source: str) -> list[str]:
     """Imports against the direction of the floors, or between rooms of one group."""
     own = unit_of(path)
-    if own in DISSOLVED:
-        return []
     if own not in FLOORS:
         return [f"{path}: {own!r} stands on no floor; give it one in tests/house.py"]
     found = []
@@ -140,7 +135,7 @@ def floors(path: str, source: str) -> list[str]:
         if module.partition(".")[0] != "vestig":
             continue
         other = room_of(module.partition(".")[2])
-        if other == own or other in DISSOLVED:
+        if other == own:
             continue
         if other not in FLOORS:
             found.append(f"{path}:{line}: {module} stands on no floor")
@@ -181,7 +176,7 @@ def environment(path: str, source: str) -> list[str]:
 
 
 def clock(path: str, source: str) -> list[str]:
-    """Reads of the wall clock outside the engine; monotonic timers are free."""
+    """Reads of the wall clock outside session/; monotonic timers are free."""
     if path.startswith(CLOCK_PLACES):
         return []
     found = []
@@ -190,7 +185,7 @@ def clock(path: str, source: str) -> list[str]:
             owner = node.func.value
             name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
             if (name, node.func.attr) in CLOCK_CALLS:
-                found.append(f"{path}:{node.lineno}: {name}.{node.func.attr}() belongs to engine/")
+                found.append(f"{path}:{node.lineno}: {name}.{node.func.attr}() belongs to session/")
     return found
 
 

@@ -1,1 +1,0 @@
-"""What an open store does, on its way into rooms by what a caller does."""

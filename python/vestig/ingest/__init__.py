@@ -1,1 +1,0 @@
-"""Reading texts from files: chunks (I-05) and the files of `vestig import` (I-02)."""

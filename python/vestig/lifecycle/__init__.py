@@ -1,1 +1,0 @@
-"""The lifecycle room: which change of state is allowed, and what it writes. Pure."""

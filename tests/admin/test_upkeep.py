@@ -1,0 +1,60 @@
+"""Doctor, export and import through the engine (S-08, D-14, B-14)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.testing import HashingEmbedder
+
+
+def test_s08_doctor_names_the_configuration(opener: Opener) -> None:
+    plain, tuned = opener("plain"), opener("tuned", config={"recall": {"default_limit": 9}})
+    details = [
+        next(f.detail for f in store.doctor().findings if f.check == "configuration")
+        for store in (plain, tuned)
+    ]
+    assert details[0] != details[1]
+    assert plain.doctor().exit_code == 0
+
+
+def test_b14_an_export_lands_in_the_namespace_of_the_store(opener: Opener, tmp_path: Path) -> None:
+    first = opener("first")
+    kept = first.commit("A fact of the first store to move").memory_id
+    first.commit("A fact of another namespace", namespace="other")
+    first.export(tmp_path / "one.jsonl")
+    second = opener("second", namespace="moved")
+    second.import_(tmp_path / "one.jsonl")
+    assert [memory.id for memory in second.list()] == [kept]
+    assert second.count(namespace="default") == 0
+    first.export(tmp_path / "all.jsonl", all_namespaces=True)
+    third = opener("third", namespace="unused")
+    third.import_(tmp_path / "all.jsonl")
+    assert third.count() == 0
+    assert (third.count(namespace="default"), third.count(namespace="other")) == (1, 1)
+
+
+def test_x_d12_a_process_with_the_old_model_is_told(opener: Opener) -> None:
+    texts = [f"Statement number {n} of many others" for n in range(30)]
+    first = opener(embedder=HashingEmbedder(64))
+    ids = [outcome.memory_id for outcome in first.commit_many(texts)]
+    with pytest.raises(
+        vestig.EmbeddingMismatchError, match=r"64 dimensions.*32 dimensions.*rebuild"
+    ):
+        opener(embedder=HashingEmbedder(32))
+    second = opener(embedder=HashingEmbedder(32), change_embedder=True)
+    with pytest.raises(vestig.EmbeddingMismatchError):
+        second.recall("statement 7")
+    assert second.rebuild(embeddings=True)["embedded"] == len(texts)
+    found = second.recall("statement number 7")
+    assert (found.results[0].content, found.degraded) == (texts[7], ())
+    assert found.results[0].id == ids[7]
+    assert second.doctor().exit_code == 0
+    with pytest.raises(vestig.EmbeddingMismatchError, match="open it again"):
+        first.recall("statement 7")
+    with pytest.raises(vestig.EmbeddingMismatchError):
+        first.commit("Another statement by the old one")
+    assert second.count() == len(texts)

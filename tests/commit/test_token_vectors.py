@@ -1,0 +1,369 @@
+"""Token vectors on the road of a memory: who gets them, and what becomes of them (Q-05)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vestig
+from forget_checks import clean
+from scripted import Opener
+from traces import holding
+from vestig.errors import ConflictError, ProviderError
+from vestig.ids import id_bytes
+from vestig.ports import PIECE_DIMENSIONS, SPECIAL_PIECE, Pieces
+from vestig.session.embedding import query_vectors, wants_tokens
+from vestig.store.ledger.marks import RUN
+from vestig.testing import (
+    FailingEmbedder,
+    FrozenClock,
+    HashingEmbedder,
+    TokenHashingEmbedder,
+)
+
+TALK = "The harbour ferry to Grey Island leaves at nine and comes back at six, says the captain"
+NOTE = "Bread is baked before six in the morning at the mill behind the chapel"
+LATE = {"m5.signals.weights.chat_peer.late.window": 1.0}
+SAID: dict[str, Any] = {"author": "Ada", "session_id": "s", "sequence": 0}
+
+
+def held(store: vestig.Vestig) -> dict[str, Pieces]:
+    """Memory id → token vectors in the ledger."""
+    sql = (
+        "SELECT 'mem', m.id, t.ids, t.codes, t.scales FROM token_vectors t"
+        ' JOIN memories m ON m."row" = t.memory'
+    )
+    with store._context.ledger.read() as view:
+        rows = view.connection.execute(sql).fetchall()
+    known = {id_bytes(memory.id): memory.id for memory in every(store)}
+    return {known[id]: Pieces(*parts) for _kind, id, *parts in rows}
+
+
+def every(store: vestig.Vestig) -> Sequence[Any]:
+    return store.list(limit=1000, include_expired=True).memories
+
+
+def projected(store: vestig.Vestig) -> dict[str, Any]:
+    """Memory id → token vectors in the projection."""
+    ids = [memory.id for memory in every(store)]
+    found: dict[str, Any] = store._context.keeper.run(
+        lambda _, core: {id: core.row(id_bytes(id)) for id in ids}
+    )
+    return {id: row["pieces"] for id, row in found.items() if row["pieces"] is not None}
+
+
+def commit(store: vestig.Vestig, text: str, **fields: Any) -> str:
+    id = store.commit(text, **fields).memory_id
+    assert id is not None
+    return id
+
+
+# --- who gets them ---------------------------------------------------------------------------
+
+
+def test_q05_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
+    embedder = TokenHashingEmbedder()
+    store = opener(embedder=embedder, config=LATE)
+    said = commit(store, TALK, **SAID)
+    commit(store, NOTE)
+    commit(store, "How do I get to the island from here?", role="user", session_id="agent")
+    ((_, pieces),) = embedder.embed_tokens([f"Ada: {TALK}"])
+    assert held(store) == {said: pieces}
+    assert projected(store) == {said: pieces}
+    assert store.stats()["token_vectors"] == 1
+    clean(store)
+
+
+@pytest.mark.parametrize(
+    ("keys", "wanted"),
+    [
+        ({}, ()),
+        ({"late.mean": 1.0}, ("chat_peer",)),
+        ({"late.idf": -0.5}, ("chat_peer",)),
+        ({"late.window": 1.0}, ("chat_peer",)),
+        ({"late.window_idf": 1.0}, ("chat_peer",)),
+        ({"reply.late": 1.0}, ("chat_peer",)),
+        ({"reply.lexical": 1.0}, ()),
+    ],
+)
+def test_q05_any_part_made_of_them_counts(
+    opener: Opener, keys: dict[str, float], wanted: tuple[str, ...]
+) -> None:
+    parts = ("late.mean", "late.idf", "late.window", "late.window_idf", "reply.late")
+    origins = ("chat_peer", "chat_agent", "document", "note")
+    zero = {f"m5.signals.weights.{o}.{part}": 0.0 for o in origins for part in parts}
+    own = {f"m5.signals.weights.chat_peer.{name}": weight for name, weight in keys.items()}
+    store = opener(config=zero | own)
+    signals = store._context.config.settings.m5.signals
+    assert tuple(o for o in origins if wants_tokens(signals, o)) == wanted
+    for switch in ("late", "reply"):
+        off = store._context.effective({f"m5.signals.{switch}.enabled": False}, None)
+        left = wants_tokens(off.settings.m5.signals, "chat_peer")
+        assert left == (bool(wanted) and switch == "reply" and "reply.late" not in keys)
+
+
+def test_q05_a_text_is_run_once_whatever_its_origin(opener: Opener) -> None:
+    runs: list[str] = []
+
+    class Noting(TokenHashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> list[bytes]:
+            runs.extend(texts)
+            return super().embed(texts)
+
+    store = opener(embedder=Noting(), config=LATE)
+    texts = [f"{TALK}, it is said for the {n}th time" for n in range(4)]
+    ends = store.commit_many(
+        [{"content": t, **(SAID if n % 2 else {})} for n, t in enumerate(texts)]
+    )
+    ids = [end.memory_id for end in ends if isinstance(end, vestig.CommitOutcome)]
+    assert sorted(held(store)) == sorted(str(ids[n]) for n in (1, 3))
+    own = [text for text in runs if "time" in text]
+    assert sorted(own) == sorted(f"Ada: {t}" if n % 2 else t for n, t in enumerate(texts))
+
+
+def test_q05_an_embedder_without_them_stores_none_and_fails_nothing(opener: Opener) -> None:
+    store = opener(embedder=HashingEmbedder(), config=LATE)
+    commit(store, TALK, **SAID)
+    assert held(store) == {}
+    assert store.recall("When does the ferry leave?").results
+    clean(store)
+    with pytest.raises(ConflictError, match="gives none"):
+        store.rebuild(tokens=True)
+
+
+def test_q05_nothing_is_stored_of_a_text_whose_token_vectors_are_wrong(opener: Opener) -> None:
+    class Broken(TokenHashingEmbedder):
+        def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+            answers = super().embed_tokens(texts)
+            return [(vector, pieces._replace(ids=b"")) for vector, pieces in answers]
+
+    store = opener(embedder=Broken(), config=LATE)
+    with pytest.raises(ProviderError):
+        store.commit(TALK, **SAID)
+    assert store.count() == 0
+
+
+def test_q05_a_repeated_text_changes_nothing(opener: Opener) -> None:
+    store = opener(embedder=TokenHashingEmbedder(), config=LATE)
+    commit(store, TALK, **SAID)
+    before = held(store)
+    commit(store, TALK, **SAID)
+    assert held(store) == before
+
+
+def test_q05_an_imported_transcript_gets_them(opener: Opener, tmp_path: Path) -> None:
+    lines = [
+        {"speaker": "Ada", "text": TALK, "turn": 0},
+        {"speaker": "Ben", "text": NOTE, "turn": 1},
+    ]
+    path = tmp_path / "talk.jsonl"
+    path.write_text("\n".join(json.dumps(line | {"session": "s"}) for line in lines), "utf-8")
+    store = opener(embedder=TokenHashingEmbedder(), config=LATE)
+    assert store.import_(path).memories == 2
+    assert len(held(store)) == 2
+
+
+class Down(TokenHashingEmbedder):
+    """Fails until it is up."""
+
+    up = False
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
+        if not self.up:
+            FailingEmbedder("error").embed(texts)
+        return super().embed_tokens(texts)
+
+
+def test_q05_a_deferred_memory_gets_them_from_its_job(opener: Opener, clock: FrozenClock) -> None:
+    embedder = Down()
+    store = opener(embedder=embedder, config=LATE | {"embedding.on_failure": "defer"})
+    said = commit(store, TALK, **SAID)
+    assert held(store) == {}
+    embedder.up = True
+    clock.move(days=1)
+    assert store.enrich().done == 1
+    assert set(held(store)) == set(projected(store)) == {said}
+    clean(store)
+
+
+def test_q05_a_new_text_has_its_own(opener: Opener) -> None:
+    embedder = TokenHashingEmbedder()
+    store = opener(embedder=embedder, config=LATE)
+    said = commit(store, TALK, **SAID)
+    after = store.update(said, content=f"{TALK} at noon").memory_id
+    ((_, pieces),) = embedder.embed_tokens([f"Ada: {TALK} at noon"])
+    assert held(store)[after] == pieces
+    assert set(held(store)) == {said, after}
+
+
+def test_q05_a_query_is_run_once(opener: Opener) -> None:
+    embedder = TokenHashingEmbedder()
+    context = opener(embedder=embedder, config=LATE)._context
+    assert query_vectors(context, TALK, late=True) == embedder.embed_tokens([TALK])[0]
+    assert query_vectors(context, TALK, late=False) == (embedder.embed([TALK])[0], None)
+    plain = opener(embedder=HashingEmbedder())._context
+    assert query_vectors(plain, TALK, late=True)[1] is None
+
+
+def similar(query: Pieces, memory: Pieces) -> Any:
+    """For each piece of the query, how near the nearest one of the memory is."""
+    mine, theirs = (
+        np.frombuffer(one.codes, np.int8).reshape(-1, PIECE_DIMENSIONS).astype(float)
+        * np.frombuffer(one.scales, "<f4").astype(float)[:, None]
+        for one in (query, memory)
+    )
+    return (mine @ theirs.T).max(1)
+
+
+def numbers(pieces: Pieces) -> list[int]:
+    return memoryview(pieces.ids).cast("I").tolist()
+
+
+def test_q05_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
+    """The four parts of `late` from the rows of the ledger, by their definition."""
+    parts = ("mean", "idf", "window", "window_idf")
+    config = {f"m5.signals.weights.chat_peer.late.{part}": 1.0 for part in parts}
+    embedder = TokenHashingEmbedder()
+    store = opener(embedder=embedder, config=config)
+    texts = (TALK, NOTE, "Thanks, then I take the ferry at six", "The mill is closed in winter")
+    ids = [commit(store, text, **(SAID | {"sequence": n})) for n, text in enumerate(texts)]
+    query = "When does the ferry leave the island at night?"
+    asked = embedder.embed_tokens([query])[0][1]
+    pieces = [held(store)[id] for id in ids]
+    best = [similar(asked, one) for one in pieces]
+    near = [np.max(best[max(0, at - 1) : at + 2], axis=0) for at in range(len(best))]
+    holders = [sum(number in numbers(one) for one in pieces) for number in numbers(asked)]
+    idf = np.array(
+        [
+            0.0 if number == SPECIAL_PIECE else math.log(1 + (len(ids) - n + 0.5) / (n + 0.5))
+            for number, n in zip(numbers(asked), holders, strict=True)
+        ]
+    )
+    for hit in store.recall(query, limit=10).results:
+        assert hit.reason is not None
+        found = hit.reason.to_dict()["signals"]
+        at = ids.index(hit.id)
+        wanted = (
+            best[at].mean(), idf @ best[at] / idf.sum(),
+            near[at].mean(), idf @ near[at] / idf.sum(),
+        )  # fmt: skip
+        for part, value in zip(parts, wanted, strict=True):
+            assert found[f"late.{part}"]["raw"] == pytest.approx(value, abs=1e-9)
+
+
+# --- later -----------------------------------------------------------------------------------
+
+
+def test_q05_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
+    embedder = TokenHashingEmbedder()
+    with vestig.open(tmp_path / "s", embedder=HashingEmbedder()) as store:
+        said = commit(store, TALK, **SAID)
+        commit(store, NOTE)
+    with vestig.open(tmp_path / "s", embedder=embedder, config=LATE) as store:
+        findings = {finding.check: finding for finding in store.doctor().findings}
+        assert findings["token_vectors"].level == "finding"
+        assert findings["token_vectors"].detail.startswith("1 memories have none")
+        assert store.rebuild()["tokens"] == 0
+        assert store.rebuild(tokens=True)["tokens"] == 1
+        ((_, pieces),) = embedder.embed_tokens([f"Ada: {TALK}"])
+        assert held(store) == projected(store) == {said: pieces}
+        assert store.rebuild(tokens=True)["tokens"] == 0
+        clean(store)
+
+
+def test_q05_asked_for_where_they_do_not_count_is_a_mistake(opener: Opener) -> None:
+    off = {"m5.signals.late.enabled": False}
+    store = opener(embedder=TokenHashingEmbedder(), config=off)
+    with pytest.raises(ConflictError, match="counts for no origin"):
+        store.rebuild(tokens=True)
+
+
+def test_q05_another_model_makes_them_anew(tmp_path: Path) -> None:
+    with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
+        said = commit(store, TALK, **SAID)
+        old = held(store)[said]
+    other = TokenHashingEmbedder(128, seed=7)
+    with vestig.open(tmp_path / "s", embedder=other, config=LATE, change_embedder=True) as store:
+        done = store.rebuild(embeddings=True)
+        assert (done["embedded"] >= 1, done["tokens"]) == (True, 1)
+        ((_, pieces),) = other.embed_tokens([f"Ada: {TALK}"])
+        assert held(store) == projected(store) == {said: pieces}
+        assert pieces != old
+        clean(store)
+
+
+def test_d14_a_backup_and_an_export_hold_them(tmp_path: Path, opener: Opener) -> None:
+    with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
+        commit(store, TALK, **SAID)
+        wanted = held(store)
+        store.backup(tmp_path / "copy")
+        store.export(tmp_path / "all.jsonl")
+    with vestig.open(tmp_path / "copy", embedder=TokenHashingEmbedder(), config=LATE) as copy:
+        assert held(copy) == projected(copy) == wanted
+    restored = opener(embedder=TokenHashingEmbedder(), config=LATE)
+    restored.import_(tmp_path / "all.jsonl")
+    assert held(restored) == projected(restored) == wanted
+
+
+# --- forgotten -------------------------------------------------------------------------------
+
+
+def traces_of(pieces: Pieces) -> list[bytes]:
+    """Runs from the beginning, the middle and the end of each part, but for the marks of both ends,
+    which every text has, and the author, who said more."""
+    parts = (pieces.ids[8:-4], pieces.codes[3 * 64 : -64], pieces.scales[8:-4])
+    return [part[at : at + RUN] for part in parts for at in (0, len(part) // 2, len(part) - RUN)]
+
+
+@pytest.mark.parametrize("published", [True, False])
+def test_l10_forgetting_leaves_no_trace_of_them(tmp_path: Path, published: bool) -> None:
+    folder = tmp_path / "s"
+    with vestig.open(folder, embedder=TokenHashingEmbedder(), config=LATE) as store:
+        said = commit(store, TALK, **SAID)
+        kept = commit(store, NOTE, **(SAID | {"sequence": 1}))
+        if published:
+            store.compact()
+        traces = traces_of(held(store)[said])
+        assert all(len(trace) == RUN for trace in traces)
+        assert holding(folder, *traces) != []
+        report = store.forget(said)
+        assert report.residues == 0
+        assert holding(folder, *traces) == []
+        assert set(held(store)) == set(projected(store)) == {kept}
+        clean(store)
+
+
+def test_l10_the_search_knows_their_marks(tmp_path: Path) -> None:
+    """Bytes of each part that somebody left in the folder are found."""
+    folder = tmp_path / "s"
+    config = LATE | {"store.lock_timeout_s": 0.2}
+    for place in range(3):
+        with vestig.open(
+            folder / str(place), embedder=TokenHashingEmbedder(), config=config
+        ) as store:
+            said = commit(store, TALK, **SAID)
+            part = held(store)[said][place]
+            left = folder / str(place) / "left"
+            left.write_bytes(part[4:-4])
+            with pytest.raises(vestig.ForgetIncompleteError, match="left"):
+                store.forget(said)
+            left.unlink()
+            store.forget_finish()
+            clean(store)
+
+
+def test_l10_the_same_words_of_another_memory_are_no_residue(tmp_path: Path) -> None:
+    with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
+        said = commit(store, TALK, **SAID)
+        kept = commit(store, TALK, **(SAID | {"scope": "other"}))
+        longer = commit(store, f"{TALK} " * 20, on_near_dup="insert", **SAID)
+        store.compact()
+        assert store.forget(said).residues == 0
+        assert set(held(store)) == {kept, longer}
+        clean(store)

@@ -1,0 +1,321 @@
+"""Edges that callers make, and one hop from memories (D-03, G-09, G-10)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import vestig
+from graph_rows import entity, mention, summary
+from scripted import Opener
+from vestig.errors import NotFoundError, ValidationError
+from vestig.graph.edges import ALL_TYPES
+from vestig.language.evidence import evidence_text
+from vestig.testing import FrozenClock
+
+PUMP, GASKET, LEDGER, CANOE = (
+    "the pump of the boiler failed at noon",
+    "a gasket was ordered by telephone",
+    "nobody signed the ledger of visitors",
+    "a canoe drifts past the lower weir",
+)
+UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
+
+
+def stored(store: vestig.Vestig, *texts: str) -> list[str]:
+    found = [store.commit(text).memory_id for text in texts]
+    assert all(found)
+    return [str(id) for id in found]
+
+
+@pytest.fixture
+def pair(store: vestig.Vestig) -> list[str]:
+    return stored(store, PUMP, GASKET)
+
+
+@pytest.mark.parametrize(("given", "kept"), [(0.0, 0.0), (0.37, 0.37), (None, 1.0), (-0.0, 0.0)])
+def test_x_d06_weights_survive(
+    store: vestig.Vestig, opener: Opener, pair: list[str], given: Any, kept: float
+) -> None:
+    chosen = {} if given is None else {"weight": given}
+    edge = store.link(*pair, "RELATED", **chosen)
+    assert edge.edge.weight == kept
+    assert store.edge(edge.id).edge.weight == kept
+    assert math.copysign(1, store.edge(edge.id).edge.weight) == 1
+    store.close()
+    assert opener().edge(edge.id).edge.weight == kept
+
+
+def test_x_d06_evidence_is_cut(store: vestig.Vestig, pair: list[str]) -> None:
+    edge = store.link(*pair, "RELATED", evidence="e" * 500).edge
+    assert edge.evidence == "e" * 197 + "..."
+    again = store.link(*reversed(pair), "RELATED", evidence="e" * 200).edge
+    assert again.evidence == "e" * 200
+    assert (evidence_text("abcdef", 2), evidence_text("", 2)) == ("..", "")
+
+
+def test_x_d07_an_unknown_type_names_the_ten(store: vestig.Vestig, pair: list[str]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        store.link(*pair, "FOO")
+    assert len(ALL_TYPES) == 10
+    for name in ALL_TYPES:
+        assert name in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "maker"),
+    [
+        ("AFFECTS", "event log"),
+        ("MENTIONS", "extraction"),
+        ("PRODUCED", "commit"),
+        ("CONTAINS", "ingest"),
+        ("HAS_CHUNK", "ingest"),
+        ("SUMMARIZED_BY", "ingest"),
+        ("LINKED", "ingest"),
+    ],
+)
+def test_x_d07_types_that_others_make_are_refused(
+    store: vestig.Vestig, pair: list[str], kind: str, maker: str
+) -> None:
+    with pytest.raises(ValidationError, match=maker):
+        store.link(*pair, kind)
+    assert store.edges(edge_type="RELATED").edges == ()
+
+
+def test_x_d07_the_same_edge_is_stored_once(store: vestig.Vestig, pair: list[str]) -> None:
+    first = store.link(*pair, "RELATED", weight=0.9)
+    again = store.link(*pair, "RELATED", weight=0.2, evidence="other")
+    assert (first.changed, again.changed) == (True, False)
+    assert again.id == first.id
+    assert again.seq == first.seq
+    assert again.edge == first.edge
+    assert first.edge.origin == "caller"
+    assert store.link(*reversed(pair), "RELATED").id != first.id
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"weight": math.nan},
+        {"weight": math.inf},
+        {"weight": -1},
+        {"weight": True},
+        {"weight": "1"},
+        {"weight": 10**400},
+        {"confidence": 1.1},
+        {"confidence": math.nan},
+        {"confidence": -0.1},
+        {"relation": "KNOWS"},
+        {"evidence": 5},
+        {"evidence": "\ud800"},
+    ],
+    ids=repr,
+)
+def test_x_d07_values_out_of_range_are_refused(
+    store: vestig.Vestig, pair: list[str], fields: dict[str, Any]
+) -> None:
+    (name,) = fields
+    with pytest.raises(ValidationError, match=name):
+        store.link(*pair, "RELATED", **fields)
+    assert len(store.edges(edge_type="RELATED")) == 0
+
+
+def test_x_d07_a_node_is_not_linked_with_itself(store: vestig.Vestig, pair: list[str]) -> None:
+    for other in (pair[0], pair[0][:14]):
+        with pytest.raises(ValidationError, match="another node"):
+            store.link(pair[0], other, "RELATED")
+
+
+def test_d03_both_ends_exist_in_the_namespace(store: vestig.Vestig, pair: list[str]) -> None:
+    with pytest.raises(NotFoundError, match=f"Memory not found: {UNKNOWN}"):
+        store.link(pair[0], UNKNOWN, "RELATED")
+    with pytest.raises(NotFoundError, match="Entity not found"):
+        store.link(entity(store, "Ada"), "ent_00000000-0000-4000-8000-000000000000",
+                   "RELATION", relation="knows")  # fmt: skip
+    with pytest.raises(ValidationError, match="ent_"):
+        store.link(*pair, "RELATION", relation="knows")
+
+
+def test_x_d10_edges_of_another_namespace_do_not_exist(
+    store: vestig.Vestig, pair: list[str]
+) -> None:
+    edge = store.link(*pair, "RELATED")
+    for call in (
+        lambda: store.link(*pair, "RELATED", namespace="other"),
+        lambda: store.edge(edge.id, namespace="other"),
+        lambda: store.unlink(edge.id, namespace="other"),
+        lambda: store.edges(pair[0], namespace="other"),
+    ):
+        with pytest.raises(NotFoundError):
+            call()
+    assert len(store.edges(namespace="other")) == 0
+    assert store.expand_via_related(pair, namespace="other") == []
+    assert store.edge(edge.id).edge.t_expired is None
+
+
+def test_g10_relations_join_entities_under_a_label(store: vestig.Vestig) -> None:
+    ada, acme = entity(store, "Ada"), entity(store, "Acme", "ORG")
+    edge = store.link(ada, acme[:14], "RELATION", relation=" works   at ").edge
+    assert (edge.relation, edge.to_id) == ("WORKS_AT", acme)
+    assert store.link(ada, acme, "RELATION", relation="WORKS_AT").id == edge.id
+    assert store.link(ada, acme, "RELATION", relation="left").id != edge.id
+    for missing in (None, "", "  ", "x" * 201):
+        with pytest.raises(ValidationError, match="relation"):
+            store.link(ada, acme, "RELATION", relation=missing)
+    (shown,) = [one for one in store.edges(ada) if one.edge.relation == "LEFT"]
+    assert (shown.from_label, shown.to_label) == ("PERSON:Ada", "ORG:Acme")
+
+
+def test_g10_only_a_summary_summarizes(store: vestig.Vestig, pair: list[str]) -> None:
+    with pytest.raises(ValidationError, match="SUMMARY"):
+        store.link(*pair, "SUMMARIZES")
+    whole = summary(store, "boiler repairs in short", [pair[0]])
+    assert store.link(whole, pair[1], "SUMMARIZES").changed
+    assert len(store.edges(whole, edge_type="SUMMARIZES")) == 2
+
+
+def test_g10_unlink_ends_an_edge_and_keeps_it_for_the_past(
+    store: vestig.Vestig, pair: list[str], clock: FrozenClock
+) -> None:
+    edge = store.link(*pair, "RELATED")
+    clock.move(hours=1)
+    gone = store.unlink(edge.id[:14])
+    assert gone.changed
+    assert gone.edge.t_expired == clock()
+    again = store.unlink(edge.id)
+    assert (again.changed, again.edge) == (False, gone.edge)
+    assert store.edges(edge_type="RELATED").edges == ()
+    kept = store.edges(edge_type="RELATED", include_expired=True)
+    assert [one.id for one in kept] == [edge.id]
+    assert [one.id for one in store.edges(pair[0], edge_type="RELATED", include_expired=True)] == [
+        edge.id
+    ]
+    # an ended edge never blocks a new one
+    assert store.link(*pair, "RELATED").id != edge.id
+
+
+def test_g10_edges_are_listed_newest_first(
+    store: vestig.Vestig, pair: list[str], clock: FrozenClock
+) -> None:
+    (third,) = stored(store, LEDGER)
+    made = []
+    for end in (pair[1], third):
+        clock.move(minutes=1)
+        made.append(store.link(pair[0], end, "RELATED").id)
+    assert [one.id for one in store.edges(edge_type="RELATED")] == made[::-1]
+    assert [one.id for one in store.edges(edge_type="RELATED", limit=1)] == made[1:]
+    assert [one.id for one in store.edges(pair[0], edge_type="RELATED")] == made[::-1]
+    assert [one.id for one in store.edges(third, edge_type="RELATED")] == made[1:]
+    assert store.edges(snippet_len=3, edge_type="RELATED").edges[0].from_label == PUMP[:3] + "..."
+    produced = store.edges(pair[0], edge_type="PRODUCED").edges
+    assert [one.from_label for one in produced] == ["agentic"]
+    for fields in ({"limit": 0}, {"edge_type": "FOO"}, {"edge_type": "AFFECTS"}):
+        with pytest.raises(ValidationError):
+            store.edges(**fields)  # type: ignore[arg-type]
+
+
+def test_g10_a_linked_edge_survives_in_an_export(store: vestig.Vestig, opener: Opener) -> None:
+    pair = stored(store, PUMP, GASKET)
+    edge = store.link(*pair, "RELATED", weight=0.0, confidence=0.5, evidence="same boiler")
+    import io
+
+    copy = io.StringIO()
+    store.export(copy)
+    other = opener("other")
+    other.import_(io.StringIO(copy.getvalue()))
+    assert other.edge(edge.id).edge == edge.edge
+
+
+# --- expansion -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def four(store: vestig.Vestig) -> dict[str, str]:
+    """F4: memories that mention {P, X}, {P, Y}, {Q, X}, {}."""
+    ids = dict(zip("abcd", stored(store, PUMP, GASKET, LEDGER, CANOE), strict=True))
+    names = {name: entity(store, name) for name in "PQXY"}
+    for memory, mentioned in {"a": "PX", "b": "PY", "c": "QX"}.items():
+        mention(store, ids[memory], *(names[name] for name in mentioned))
+    return ids | names
+
+
+def test_x_g06_expansion_by_shared_entities(store: vestig.Vestig, four: dict[str, str]) -> None:
+    found = store.expand_via_entities([four["a"]])
+    assert {one.memory.id: one.shared_entities for one in found} == {
+        four["b"]: (four["P"],),
+        four["c"]: (four["X"],),
+    }
+    assert [one.expansion_score for one in found] == [1, 1]
+    assert [one.memory.id for one in found] == sorted((four["b"], four["c"]))
+    assert {one.retrieval_reason for one in found} == {"graph_expansion_entity"}
+    assert four["d"] not in {one.memory.id for one in found}
+
+
+def test_x_g06_limits_expired_and_empty(store: vestig.Vestig, four: dict[str, str]) -> None:
+    assert store.expand_via_entities([]) == []
+    assert store.expand_via_entities([four["a"]], limit=0) == []
+    assert len(store.expand_via_entities([four["a"]], limit=1)) == 1
+    assert store.expand_via_entities([UNKNOWN, four["d"]]) == []
+    both = store.expand_via_entities([four["b"], four["c"]])
+    assert [(one.memory.id, one.expansion_score) for one in both] == [(four["a"], 2)]
+    store.deprecate(four["b"])
+    assert [one.memory.id for one in store.expand_via_entities([four["a"]])] == [four["c"]]
+    more = store.expand_via_entities([four["a"]], include_expired=True)
+    assert {one.memory.id for one in more} == {four["b"], four["c"]}
+    store.archive(four["c"])
+    assert store.expand_via_entities([four["a"]]) == []
+    for fields in (
+        {"limit": -1},
+        {"min_confidence": 1.5},
+        {"min_confidence": 10**400},
+        {"include_expired": 1},
+    ):
+        with pytest.raises(ValidationError):
+            store.expand_via_entities([four["a"]], **fields)  # type: ignore[arg-type]
+
+
+def test_g09_unsure_mentions_do_not_expand(store: vestig.Vestig) -> None:
+    first, second, third = stored(store, PUMP, GASKET, LEDGER)
+    name = entity(store, "boiler")
+    mention(store, first, name, confidence=None)
+    mention(store, second, name, confidence=0.75)
+    mention(store, third, name, confidence=0.74)
+    assert [one.memory.id for one in store.expand_via_entities([first])] == [second]
+    low = store.expand_via_entities([first], min_confidence=0.5)
+    assert {one.memory.id for one in low} == {second, third}
+
+
+def test_g09_expansion_by_related(store: vestig.Vestig) -> None:
+    a, b, c, d = stored(store, PUMP, GASKET, LEDGER, CANOE)
+    store.link(a, b, "RELATED", weight=0.7, confidence=0.7)
+    store.link(c, a, "RELATED", weight=0.9)
+    store.link(b, c, "RELATED", weight=0.95, confidence=0.2)
+    found = store.expand_via_related([a])
+    assert [(one.memory.id, one.similarity_score, one.source_memory_id) for one in found] == [
+        (c, 0.9, a),
+        (b, 0.7, a),
+    ]
+    assert {one.retrieval_reason for one in found} == {"graph_expansion_related"}
+    both = store.expand_via_related([a, b])
+    assert [(one.memory.id, one.similarity_score, one.source_memory_id) for one in both] == [
+        (c, 0.95, b)
+    ]
+    sure = store.expand_via_related([b], min_confidence=0.7)
+    assert [one.memory.id for one in sure] == [a]
+    assert store.expand_via_related([d]) == []
+    assert store.expand_via_related([a], limit=0) == []
+    store.deprecate(c)
+    assert [one.memory.id for one in store.expand_via_related([a])] == [b]
+
+
+def test_g09_both_ways_at_once(store: vestig.Vestig, four: dict[str, str]) -> None:
+    store.link(four["a"], four["d"], "RELATED", weight=0.8)
+    found = store.expand_with_graph([four["a"]])
+    assert {one.memory.id for one in found.via_entities} == {four["b"], four["c"]}
+    assert [one.memory.id for one in found.via_related] == [four["d"]]
+    less = store.expand_with_graph([four["a"]], entity_limit=1, related_limit=0)
+    assert (len(less.via_entities), less.via_related) == (1, ())
+    nothing = store.expand_with_graph([])
+    assert (nothing.via_entities, nothing.via_related) == ((), ())

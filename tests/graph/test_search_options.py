@@ -1,0 +1,206 @@
+"""Kinds, filters, times, decay, provenance and access of unified search (G-20, G-24 … G-26)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from graph_rows import entity, mention, summary
+from search_world import (
+    CANOE,
+    GASKET,
+    LEDGER,
+    PUMP,
+    QUERY,
+)
+from vestig.embedders.checked import float32_bytes
+from vestig.errors import NotFoundError, ValidationError
+from vestig.store.ledger.reads import SqliteView
+from vestig.testing import FrozenClock, vector_at
+
+# --- options ---------------------------------------------------------------------------------
+
+
+def test_x_g13_kinds_are_returned_and_walked_through(world: dict[str, Any]) -> None:
+    store, ada = world["store"], world["Ada"]
+    mention(store, world[PUMP], ada)
+    mention(store, world[CANOE], ada)
+    for kind in ("vector", "hybrid"):
+        entities = store.search(QUERY, kind, kinds="entity")
+        assert {hit.kind for hit in entities} == {"entity"}
+        memories = store.search(QUERY, kind, kinds=["memory"])
+        assert {hit.kind for hit in memories} == {"memory"}
+        assert len(memories) == 4
+    # the entity leads from one memory to the other and is not returned itself
+    found = store.search(
+        None, "graph", graph_depth=2, kinds=["memory"], seed_node_ids=[world[PUMP]]
+    )
+    assert [(hit.node_id, hit.graph_depth) for hit in found] == [
+        (world[PUMP], 0),
+        (world[CANOE], 2),
+    ]
+    only = store.search(None, "graph", graph_depth=2, kinds=["entity"], seed_node_ids=world[PUMP])
+    assert [hit.node_id for hit in only] == [ada]
+    whole = summary(store, "a summary of the boiler", [world[PUMP]])
+    found = store.search(QUERY, "vector", kinds=["SUMMARY"])
+    assert [hit.node_id for hit in found] == []  # it has no vector
+    near = store.search(None, "graph", kinds=["SUMMARY", "MEMORY"], seed_node_ids=[whole])
+    assert {hit.node_id for hit in near} == {whole, world[PUMP]}
+
+
+def test_g20_filters_come_before_the_cut_and_stop_the_walk(chain: dict[str, Any]) -> None:
+    store = chain["store"]
+    store.update(chain[PUMP], tags=["boiler"])
+    store.update(chain[LEDGER], tags=["boiler"])
+    tagged = store.search(QUERY, "vector", 2, tags=["boiler"], kinds=["memory"])
+    assert [hit.node_id for hit in tagged] == [chain[PUMP], chain[LEDGER]]
+    # the gasket has no tag and leads nowhere
+    found = store.search(None, "graph", graph_depth=3, tags=["boiler"], seed_node_ids=[chain[PUMP]])
+    assert [hit.node_id for hit in found] == [chain[PUMP]]
+    without = store.search(QUERY, "vector", exclude_ids=[chain[PUMP], chain["Ada"]])
+    assert [hit.node_id for hit in without] == [chain[GASKET], chain[LEDGER], chain[CANOE]]
+    only = store.search(QUERY, "vector", ids=[chain["Ada"], chain[CANOE][:16]])
+    assert [hit.node_id for hit in only] == [chain["Ada"], chain[CANOE]]
+
+
+def test_g20_entities_are_a_filter_of_memories(world: dict[str, Any]) -> None:
+    store, ada = world["store"], world["Ada"]
+    mention(store, world[LEDGER], ada)
+    for named in (ada, ada[:16], "ada", ["Ada", "nobody"]):
+        found = store.search(QUERY, "vector", entities=named)
+        assert [hit.node_id for hit in found] == [ada, world[LEDGER]]
+    assert [hit.kind for hit in store.search(QUERY, "vector", entities="nobody")] == ["entity"]
+
+
+def test_g20_metadata_is_asked_of_memories_only(world: dict[str, Any]) -> None:
+    store = world["store"]
+    store.update(world[LEDGER], metadata={"team": "blue"})
+    found = store.search(QUERY, "vector", metadata={"team": "blue"})
+    assert [hit.node_id for hit in found] == [world["Ada"], world[LEDGER]]
+
+
+def test_g20_time_travel(chain: dict[str, Any], clock: FrozenClock) -> None:
+    store = chain["store"]
+    before = clock()
+    clock.move(days=1)
+    store.deprecate(chain[GASKET])
+    seeds = {"seed_node_ids": [chain[PUMP]], "graph_depth": 2}
+    assert [hit.node_id for hit in store.search(None, "graph", **seeds)] == [chain[PUMP]]
+    past = store.search(None, "graph", known_at=before, **seeds)
+    assert [hit.node_id for hit in past] == [chain[PUMP], chain[GASKET], chain[LEDGER]]
+    expired = store.search(None, "graph", include_expired=True, **seeds)
+    assert len(expired) == 3
+
+
+def test_g20_the_configuration_gives_the_defaults(
+    chain: dict[str, Any], reopened: Callable[..., Any]
+) -> None:
+    assert len(reopened(**{"search.top_k": 2}).search(QUERY, "vector")) == 2
+    found = reopened(**{"search.graph_depth": 0}).search(QUERY)
+    assert {hit.source for hit in found} == {"vector"}
+    assert reopened(**{"search.decay.enabled": True}).search(QUERY).decayed
+    with pytest.raises(ValidationError, match="config"):
+        chain["store"].search(QUERY, config={"search.top_k": 2})
+
+
+# --- decay -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["vector", "hybrid"])
+def test_x_g14_decay_reorders_and_replaces(
+    world: dict[str, Any], clock: FrozenClock, kind: str, reopened: Callable[..., Any]
+) -> None:
+    store = world["store"]
+    store.update(world[PUMP], retention_policy="session")
+    store.pin(world[LEDGER])
+    clock.move(days=90)
+    store.record_access([world[LEDGER]] * 1)
+    fresh = store.search(QUERY, kind, 3)
+    assert [hit.node_id for hit in fresh] == [world[PUMP], world[GASKET], world["Ada"]]
+    assert all(not isinstance(hit.raw_score, float) for hit in fresh)
+    found = store.search(QUERY, kind, 3, decay=True)
+    # pump: 90 half-lives, drops out; entity: half, no frequency factor; gasket: half of a half;
+    # ledger: pinned, one access
+    assert [(hit.node_id, pytest.approx(hit.score, abs=1e-6), hit.raw_score) for hit in found] == [
+        (world["Ada"], 0.25, pytest.approx(0.5, abs=1e-6)),
+        (world[LEDGER], 0.3 * 0.644532, pytest.approx(0.3, abs=1e-6)),
+        (world[GASKET], 0.15, pytest.approx(0.6, abs=1e-6)),
+    ]
+    assert found.decayed
+    plain = reopened(**{"decay.frequency": False}).search(QUERY, kind, 3, decay=True)
+    assert {hit.node_id: pytest.approx(hit.score, abs=1e-6) for hit in plain} == {
+        world[GASKET]: 0.3,
+        world[LEDGER]: 0.3,
+        world["Ada"]: 0.25,
+    }
+
+
+def test_g24_entities_follow_their_memories(world: dict[str, Any], clock: FrozenClock) -> None:
+    store, ada = world["store"], world["Ada"]
+    mention(store, world[PUMP], ada)
+    store.update(world[PUMP], retention_policy="permanent")
+    clock.move(days=900)
+    found = store.search(None, "graph", seed_node_ids=[ada], graph_depth=0, decay=True)
+    assert [(hit.score, hit.raw_score) for hit in found] == [(0.5, 1.0)]
+    store.update(world[PUMP], retention_policy="session")
+    assert list(store.search(None, "graph", seed_node_ids=[ada], graph_depth=0, decay=True)) == []
+
+
+# --- provenance and access ---------------------------------------------------------------------
+
+
+def test_x_g16_memories_behind_a_hit(
+    world: dict[str, Any], monkeypatch: pytest.MonkeyPatch, clock: FrozenClock
+) -> None:
+    store, ada = world["store"], world["Ada"]
+    nobody = entity(store, "Nobody", vector=float32_bytes(vector_at(0.4, 16, 10)))
+    for text in (PUMP, LEDGER, GASKET):
+        clock.move(minutes=1)
+        mention(store, world[text], ada)
+    whole = summary(store, "a summary of the boiler", [world[PUMP]])
+    calls: list[Any] = []
+    plain = SqliteView.mentioning
+
+    def counted(self: Any, namespace: str, ids: Any) -> Any:
+        calls.append(list(ids))
+        return plain(self, namespace, ids)
+
+    monkeypatch.setattr(SqliteView, "mentioning", counted)
+    found = store.search(QUERY, "vector")
+    behind = {hit.node_id: hit.memory_ids for hit in found}
+    assert behind[ada] == (world[LEDGER], world[GASKET], world[PUMP])
+    assert behind[nobody] == ()
+    assert behind[world[PUMP]] == (whole, world[PUMP])
+    assert behind[world[CANOE]] == (world[CANOE],)
+    assert calls == [[ada, nobody]], "one look-up for all"
+    without = store.search(QUERY, "vector", include_memory_ids=False)
+    assert all("memory_ids" not in hit.to_dict() for hit in without)
+    assert calls == [[ada, nobody]]
+
+
+def test_g26_reads_change_nothing_unless_touched(world: dict[str, Any], clock: FrozenClock) -> None:
+    store, ada = world["store"], world["Ada"]
+    before = store.stats()
+    store.search(QUERY)
+    assert store.stats() == before
+    clock.move(hours=1)
+    store.search(QUERY, "vector", 3, touch=True)
+    seen = {memory.id: memory.access_count for memory in store.list()}
+    assert seen == {world[PUMP]: 1, world[GASKET]: 1, world[LEDGER]: 0, world[CANOE]: 0}
+    with store._context.ledger.read() as view:
+        (one,) = view.entities("default", [ada])
+    assert (one.access_count, one.last_accessed_at) == (1, clock())
+
+
+def test_g20_results_are_plain_json(world: dict[str, Any]) -> None:
+    document = world["store"].search(QUERY, "vector").to_dict()
+    hit = document["results"][2]
+    assert hit["node"]["canonical_name"] == "Ada"
+    assert set(hit) == {
+        "node_id", "kind", "score", "source", "graph_depth", "similarity", "node", "memory_ids"
+    }  # fmt: skip
+    assert "trace" not in document
+    with pytest.raises(NotFoundError):
+        world["store"].show(hit["node_id"].replace("ent_", "mem_"))

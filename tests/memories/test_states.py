@@ -1,0 +1,220 @@
+"""Lifecycle through the engine: X-L01 … X-L04, X-L12, X-L13, X-L15, X-D10."""
+
+from __future__ import annotations
+
+import pytest
+
+import vestig
+from scripted import Opener
+
+UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
+
+
+def three(store: vestig.Vestig) -> list[str]:
+    texts = ("Alpha runs the harbour crane", "Beta drives the night tram", "Gamma tunes the organ")
+    ids = [store.commit(text).memory_id for text in texts]
+    assert all(ids)
+    return [id for id in ids if id]
+
+
+def kinds(store: vestig.Vestig, id: str) -> list[str]:
+    return [event.event_type.value for event in store.events(id)]
+
+
+def test_x_l01_deprecate_twice(store: vestig.Vestig) -> None:
+    id = three(store)[0]
+    done = store.deprecate(id, "wrong")
+    assert (done.changed, done.status) == (True, "deprecated")
+    with pytest.raises(vestig.ConflictError, match=rf"{id}.*deprecated since 2026-03-18"):
+        store.deprecate(id)
+    with pytest.raises(vestig.NotFoundError, match=f"Memory not found: {UNKNOWN}"):
+        store.deprecate(UNKNOWN)
+    assert kinds(store, id) == ["ADD", "DEPRECATE"]
+    assert store.events(id)[1].payload["reason"] == "wrong"
+
+
+def test_x_l02_chain_of_three(store: vestig.Vestig) -> None:
+    a, b, c = three(store)
+    first = store.supersede(a, b, "newer")
+    store.supersede(b, c)
+    assert (first.superseded_id, first.superseding_id, first.reason) == (a, b, "newer")
+    for member in (a, b, c):
+        chain = [(r.superseded_id, r.superseding_id) for r in store.supersession_chain(member)]
+        assert chain == [(a, b), (b, c)]
+    seq = store.stats()["seq"]
+    assert store.supersede(a, b) == first
+    assert store.stats()["seq"] == seq
+    assert [m.id for m in store.list()] == [c]
+    assert store.show(a).memory.superseded_by == b
+    alone = store.commit("Delta waters the plants").memory_id
+    assert store.supersession_chain(alone) == []
+
+
+def test_x_l03_refused_pairs_change_nothing(store: vestig.Vestig) -> None:
+    a, b, c = three(store)
+    store.supersede(a, b)
+    store.deprecate(c)
+    before = store.stats()
+    with pytest.raises(vestig.ConflictError, match=f"{b} → {a} → {b}"):
+        store.supersede(b, a)
+    for old, new in ((b, b), (c, b), (b, c)):
+        with pytest.raises(vestig.ConflictError):
+            store.supersede(old, new)
+    with pytest.raises(vestig.NotFoundError):
+        store.supersede(b, UNKNOWN)
+    assert store.stats() == before
+
+
+def test_x_l04_pins(store: vestig.Vestig) -> None:
+    a, b, _ = three(store)
+    store.supersede(a, b)
+    with pytest.raises(vestig.ConflictError, match="superseded"):
+        store.pin(a)
+    assert store.pin(b, "never lose").changed
+    assert not store.pin(b).changed
+    assert kinds(store, b) == ["ADD", "PIN"]
+    assert store.unpin(b).status == "active"
+    assert not store.unpin(a).changed
+    assert store.show(a).memory.status.value == "superseded"
+
+
+def test_l05_archive_and_restore(store: vestig.Vestig) -> None:
+    a = three(store)[0]
+    assert store.archive(a).status == "archived"
+    assert not store.archive(a).changed
+    assert a not in {hit.id for hit in store.recall("harbour crane", limit=10)}
+    shown = store.recall("harbour crane", limit=10, include_archived=True)
+    assert a in {hit.id for hit in shown}
+    assert store.restore(a).status == "active"
+    assert kinds(store, a) == ["ADD", "ARCHIVE", "RESTORE"]
+    store.deprecate(a)
+    with pytest.raises(vestig.ConflictError):
+        store.archive(a)
+
+
+def test_x_l12_touch_and_access(store: vestig.Vestig) -> None:
+    a, b, _ = three(store)
+    for _ in range(20):
+        store.recall("harbour crane")
+    assert store.show(a).memory.access_count == 0
+    assert store.record_access([a, a, b]) == 2
+    assert store.show(a).memory.access_count == 1
+    with pytest.raises(vestig.NotFoundError):
+        store.record_access([a, UNKNOWN])
+    assert store.show(a).memory.access_count == 1
+    assert store.record_access([]) == 0
+
+
+def test_x_l13_update_to_a_b_a(opener: Opener) -> None:
+    store = opener()
+    a, b = "The launch is planned for spring", "Nothing is known about the weather"
+    first = store.commit(a, tags=["plan"], author="Ada").memory_id
+    second = store.update(first, content=b)
+    third = store.update(second.memory_id, content=a)
+    assert len({first, second.memory_id, third.memory_id}) == 3
+    memory = store.show(third.memory_id).memory
+    assert (memory.content, memory.revives, memory.tags, memory.author) == (
+        a,
+        first,
+        ("plan",),
+        "Ada",
+    )
+    assert [m.id for m in store.list()] == [third.memory_id]
+    same = store.update(third.memory_id, content=a)
+    assert (same.changed, same.memory_id) == (False, third.memory_id)
+
+
+def test_x_l13_update_of_fields(store: vestig.Vestig) -> None:
+    id = three(store)[0]
+    done = store.update(id, tags=["x"], metadata={"k": 0}, trigger="learning-success")
+    assert (done.changed, done.version) == (True, 2)
+    assert set(done.fields) == {"metadata", "trigger"}
+    memory = store.show(id).memory
+    assert memory.metadata == {"source": "manual", "tags": ["x"], "k": 0}
+    again = store.update(id, tags=["x"], metadata={"k": 0})
+    assert (again.changed, again.version) == (False, 2)
+    assert kinds(store, id) == ["ADD", "UPDATE"]
+    cleared = store.update(id, tags=None, trigger=None)
+    assert cleared.version == 3
+    assert "tags" not in store.show(id).memory.metadata
+    assert [hit.id for hit in store.recall("harbour crane", tags="x")] == []
+    with pytest.raises(vestig.ValidationError, match="did you mean tags"):
+        store.update(id, tag=["x"])  # type: ignore[call-arg]
+    with pytest.raises(vestig.ValidationError, match="t_invalid"):
+        store.update(id, t_invalid="1999-01-01")
+
+
+def test_l13_scope_that_holds_the_text(store: vestig.Vestig) -> None:
+    text = "The same sentence in two scopes"
+    a = store.commit(text, scope="one").memory_id
+    b = store.commit(text, scope="two").memory_id
+    assert a != b
+    with pytest.raises(vestig.ConflictError, match=str(b)):
+        store.update(a, scope="two")
+    assert store.update(a, scope=None).changed
+    assert store.show(a).memory.scope is None
+
+
+def test_x_l15_paging_and_count(store: vestig.Vestig) -> None:
+    outcomes = store.commit_many([f"Listed statement number {n} here" for n in range(57)])
+    ids = {o.memory_id for o in outcomes}
+    assert len(ids) == 57
+    seen: list[str] = []
+    for offset in range(0, 60, 10):
+        seen.extend(m.id for m in store.list(offset, 10))
+    assert len(seen) == len(set(seen)) == 57
+    assert set(seen) == ids
+    for filters in (
+        {},
+        {"status": "active"},
+        {"pinned": True},
+        {"kind": "SUMMARY"},
+        {"scope": None},
+    ):
+        assert store.count(**filters) == len(store.list(limit=1000, **filters))
+    for bad in (
+        {"order_by": "size"},
+        {"limit": 1001},
+        {"limit": 0},
+        {"offset": -1},
+        {"status": "x"},
+    ):
+        with pytest.raises(vestig.ValidationError, match=next(iter(bad))):
+            store.list(**bad)  # type: ignore[arg-type]
+
+
+def test_x_d10_namespaces_are_walls(opener: Opener) -> None:
+    store = opener()
+    text = "A sentence that two tenants share"
+    mine = store.commit(text).memory_id
+    theirs = store.commit(text, namespace="other").memory_id
+    assert mine != theirs
+    for call in (store.show, store.pin, store.deprecate, store.events, store.supersession_chain):
+        with pytest.raises(vestig.NotFoundError):
+            call(theirs)
+    with pytest.raises(vestig.NotFoundError):
+        store.supersede(mine, theirs)
+    assert [hit.id for hit in store.recall(text, limit=10)] == [mine]
+    assert [hit.id for hit in store.recall(text, namespace="other")] == [theirs]
+    assert [hit.id for hit in store.recall(text, ids=[theirs])] == []
+    assert len(store.recall(text, namespace="nobody")) == 0
+    assert store.count() == 1
+
+
+def test_ids_may_be_shortened(store: vestig.Vestig) -> None:
+    id = three(store)[0]
+    assert store.show(id[:12]).memory.id == id
+    assert store.pin(id[:14]).memory_id == id
+    with pytest.raises(vestig.ValidationError, match="8 characters"):
+        store.show(id[:8])
+    with pytest.raises(vestig.NotFoundError):
+        store.show("mem_ffffffff")
+
+
+def test_s01_close_is_idempotent(store: vestig.Vestig) -> None:
+    store.close()
+    store.close()
+    with pytest.raises(vestig.ConflictError, match="closed"):
+        store.commit("A fact that comes too late")
+    with pytest.raises(vestig.ConflictError, match="closed"):
+        store.recall("anything")

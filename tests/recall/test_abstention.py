@@ -1,0 +1,163 @@
+"""Recall that says how sure it is, and abstains (R-13, R-24)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.embedders.builtin import BuiltinEmbedder
+from vestig.errors import ValidationError
+from vestig.evaluation.benchmarks import SHIPPED, read_benchmark
+from vestig.evaluation.calibration import calibrations
+from vestig.testing import HashingEmbedder
+
+TEXTS = (
+    "The red key opens the shed behind the greenhouse",
+    "Tomatoes need watering every second evening",
+    "The greenhouse window sticks when it rains",
+    "Compost goes into the wooden box near the gate",
+    "We sold forty pumpkins at the autumn market",
+    "The gate hinge was oiled last Sunday",
+    "Beans climb the fence along the road",
+)
+KNOWN = "Which key opens the shed behind the greenhouse?"
+STRANGE = "When does the parliament of Iceland vote?"
+
+
+@pytest.fixture
+def garden(opener: Opener) -> vestig.Vestig:
+    store = opener()
+    for text in TEXTS:
+        store.commit(text)
+    return store
+
+
+def test_r24_what_is_known_is_surer_than_what_is_not(garden: vestig.Vestig) -> None:
+    sure, unsure = garden.recall(KNOWN).confidence, garden.recall(STRANGE).confidence
+    assert sure is not None
+    assert unsure is not None
+    assert 0 <= unsure < sure <= 1
+
+
+def test_r13_below_min_confidence_there_are_only_nearest_misses(garden: vestig.Vestig) -> None:
+    plain = garden.recall(STRANGE)
+    assert (plain.abstained, plain.nearest_misses, len(plain)) == (False, (), 5)
+    held = garden.recall(STRANGE, min_confidence=1.0)
+    assert held.abstained
+    assert held.results == ()
+    assert [hit.id for hit in held.nearest_misses] == [hit.id for hit in plain]
+    assert held.nearest_misses[0].reason == plain.results[0].reason
+    assert held.counts.returned == 0
+    assert held.confidence == plain.confidence
+
+
+def test_r13_at_min_confidence_results_are_given(garden: vestig.Vestig) -> None:
+    plain = garden.recall(KNOWN)
+    assert plain.confidence is not None
+    same = garden.recall(KNOWN, min_confidence=plain.confidence)
+    assert not same.abstained
+    assert [hit.id for hit in same] == [hit.id for hit in plain]
+    assert len(garden.recall(STRANGE, min_confidence=0)) == 5
+
+
+@pytest.mark.parametrize("limit", [1, 2, 4, 7, 50])
+def test_r24_confidence_does_not_depend_on_the_limit(garden: vestig.Vestig, limit: int) -> None:
+    five = garden.recall(KNOWN, limit=5)
+    other = garden.recall(KNOWN, limit=limit)
+    assert other.confidence == five.confidence
+    assert len(other) == min(limit, len(TEXTS))
+    both = min(limit, 5)
+    assert [hit.id for hit in other][:both] == [hit.id for hit in five][:both]
+
+
+@pytest.mark.parametrize("profile", ["reference", "baseline"])
+def test_r24_profiles_without_confidence_cannot_abstain(
+    garden: vestig.Vestig, profile: str
+) -> None:
+    assert garden.recall(KNOWN, profile=profile).confidence is None
+    with pytest.raises(ValidationError, match=r"min_confidence.*no confidence"):
+        garden.recall(KNOWN, profile=profile, min_confidence=0.5)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), True, "0.5"])
+def test_r13_min_confidence_is_a_probability(garden: vestig.Vestig, value: Any) -> None:
+    with pytest.raises(ValidationError, match="min_confidence"):
+        garden.recall(KNOWN, min_confidence=value)
+
+
+def test_r24_an_empty_store_answers_nothing(opener: Opener) -> None:
+    store = opener()
+    found = store.recall(KNOWN)
+    assert (found.confidence, found.abstained, len(found)) == (0.0, False, 0)
+    held = store.recall(KNOWN, min_confidence=0.2)
+    assert (held.abstained, held.nearest_misses) == (True, ())
+
+
+def test_l12_what_is_held_back_is_not_touched(garden: vestig.Vestig) -> None:
+    found = garden.recall(STRANGE, min_confidence=1.0, touch=True)
+    counts = [garden.show(hit.id).memory.access_count for hit in found.nearest_misses]
+    assert counts == [0] * 5
+
+
+def test_r22_why_not_names_abstention(garden: vestig.Vestig) -> None:
+    came = [hit.id for hit in garden.recall(STRANGE)]
+    (away,) = {hit.id for hit in garden.recall(STRANGE, limit=6)} - set(came)
+    found = garden.recall(STRANGE, min_confidence=1.0, expect=[came[1], away])
+    held, behind = found.why_not
+    assert (held.id, held.stage, held.rank) == (came[1], "abstained", 2)
+    assert (held.change.kind, held.change.key) == ("filter", "min_confidence")
+    assert (held.change.before, held.change.after, held.change.rank) == (1.0, None, 2)
+    assert (behind.id, behind.stage, behind.change) == (away, "ranked_below", None)
+    assert "abstains" in behind.no_change
+    assert garden.recall(STRANGE, expect=[came[1]]).why_not == ()
+
+
+def test_r23_receipts_are_of_the_ranking_whether_it_is_held_back(garden: vestig.Vestig) -> None:
+    plain = garden.recall(STRANGE, receipt=True, seed=1)
+    held = garden.recall(STRANGE, receipt=True, seed=1, min_confidence=1.0)
+    assert held.receipt == plain.receipt
+    assert garden.replay_receipt(held.receipt).equal
+
+
+def test_r01_a_context_that_is_held_back_holds_nothing(garden: vestig.Vestig) -> None:
+    held = garden.recall(STRANGE, min_confidence=1.0, context=True)
+    assert held.context.ids == ()
+    assert not any(text in held.context.text for text in TEXTS)
+
+
+def test_r24_without_a_vector_nothing_is_held_back(opener: Opener) -> None:
+    class Silent(HashingEmbedder):
+        silent = False
+
+        def embed(self, texts: Any) -> Any:
+            if self.silent:
+                raise vestig.ProviderError("gone")
+            return super().embed(texts)
+
+    embedder = Silent(64)
+    store = opener(embedder=embedder)
+    for text in TEXTS:
+        store.commit(text)
+    embedder.silent = True
+    found = store.recall(KNOWN, min_confidence=1.0)
+    assert found.confidence is None
+    assert not found.abstained
+    assert len(found) == 5
+    assert any("min_confidence" in line for line in found.warnings)
+
+
+def test_r24_foreign_questions_of_the_shipped_benchmark_are_less_sure(opener: Opener) -> None:
+    benchmark = read_benchmark(SHIPPED)
+    store = opener(":memory:", embedder=BuiltinEmbedder())
+    store.import_(benchmark.corpus, format="messages")
+    names = list(benchmark.units)
+    told: dict[bool, list[float]] = {True: [], False: []}
+    for query in benchmark.queries[::3]:
+        for name in (query.conversation, names[names.index(query.conversation) - 1]):
+            confidence = store.recall(query.text, scope=name).confidence
+            assert confidence is not None
+            told[name == query.conversation].append(confidence)
+    assert calibrations(told[True], {"foreign": told[False]})["foreign"].auroc > 0.6

@@ -1,0 +1,161 @@
+"""Recall over an index of candidates: what it proposes is scored exactly, and it says so (R-20)."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.recall import candidate_index
+from vestig.store.projection.candidate_file import FILE
+from vestig.testing import HashingEmbedder
+
+NUMBER = 1_200
+CONFIG = {
+    "hygiene.near_duplicate.enabled": False,
+    "m4.entity_extraction.enabled": False,
+    "m4.edge_creation.related.enabled": False,
+    "index.approximate_above": 1_000,
+}
+EXACT = {**CONFIG, "index.mode": "exact"}
+DIMENSIONS = 64
+
+
+def texts(count: int, seed: int = 1) -> list[str]:
+    chance = random.Random(seed)
+    words = [f"word{n}" for n in range(400)]
+    return [" ".join(chance.sample(words, 8)) for _ in range(count)]
+
+
+def filled(opener: Opener, config: dict[str, Any], path: str = "store") -> vestig.Vestig:
+    store = opener(path, embedder=HashingEmbedder(DIMENSIONS), config=config)
+    store.commit_many(texts(NUMBER))
+    return store
+
+
+def again(opener: Opener, config: dict[str, Any]) -> vestig.Vestig:
+    return opener(embedder=HashingEmbedder(DIMENSIONS), config=config)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "store" / "projection"
+
+
+def ranked(store: vestig.Vestig, query: str, **fields: Any) -> list[str]:
+    return [hit.id for hit in store.recall(query, **fields).results]
+
+
+def test_r20_commits_make_no_index_and_compaction_does(opener: Opener, folder: Path) -> None:
+    store = filled(opener, CONFIG)
+    assert not (folder / FILE).exists()
+    assert not store.recall("word1 word2").counts.approximate
+    store.compact()
+    assert (folder / FILE).exists()
+    result = store.recall("word1 word2")
+    assert result.counts.approximate
+    assert any(warning.startswith("approximate:") for warning in result.warnings)
+    assert (result.counts.stored, result.counts.eligible) == (NUMBER, NUMBER)
+    assert store.doctor().exit_code == 0
+    # nothing below the threshold, nothing where exact is asked for
+    store.close()
+    assert not again(opener, EXACT).recall("word1 word2").counts.approximate
+    small = again(opener, {**CONFIG, "index.approximate_above": NUMBER})
+    assert not small.recall("word1 word2").counts.approximate
+    small.rebuild()
+    assert not (folder / FILE).exists()
+
+
+def test_r20_the_best_are_found(opener: Opener) -> None:
+    store = filled(opener, CONFIG)
+    store.rebuild()
+    queries = [" ".join(text.split()[:3]) for text in texts(NUMBER)[::60]]
+    found = [ranked(store, query, profile="baseline") for query in queries]
+    assert store.recall(queries[0], profile="baseline").counts.approximate
+    store.close()
+    exact = again(opener, EXACT)
+    for query, ids in zip(queries, found, strict=True):
+        assert ids == ranked(exact, query, profile="baseline")
+
+
+def test_r20_new_memories_are_candidates_at_once(opener: Opener) -> None:
+    store = filled(opener, CONFIG)
+    store.compact()
+    fresh = str(store.commit("an entirely different remark about herons").memory_id)
+    result = store.recall("remark about herons", limit=1)
+    assert result.counts.approximate
+    assert [hit.id for hit in result.results] == [fresh]
+    # more than a tenth of new ones: every vector is compared until the next compaction
+    store.commit_many(texts(NUMBER // 8, seed=2))
+    assert not store.recall("remark about herons").counts.approximate
+    store.compact()
+    assert store.recall("remark about herons").counts.approximate
+
+
+def test_r20_filters_come_before_the_cut(opener: Opener) -> None:
+    store = filled(opener, CONFIG)
+    store.compact()
+    listed = store.list(limit=1000).memories
+    few = [memory.id for memory in listed[: NUMBER // 20]]
+    for id in few:
+        store.update(id, tags=["rare"])
+    result = store.recall("word1 word2", tags=["rare"], limit=10)
+    assert len(result.results) == 10
+    assert {hit.id for hit in result.results} <= set(few)
+    assert not result.counts.approximate, "less than a tenth is eligible"
+    assert len(store.recall("word1 word2", limit=NUMBER).results) == NUMBER
+
+
+def test_r20_forgetting_drops_the_index(opener: Opener, folder: Path) -> None:
+    store = filled(opener, CONFIG)
+    store.compact()
+    victim = store.recall(texts(1)[0], limit=1).results[0].id
+    report = store.forget(victim)
+    assert report.residues == 0
+    assert not (folder / FILE).exists()
+    result = store.recall(texts(1)[0])
+    assert not result.counts.approximate
+    assert victim not in {hit.id for hit in result.results}
+    store.compact()
+    assert store.recall(texts(1)[0]).counts.approximate
+
+
+@pytest.mark.parametrize("place", [3, 60, 5_000, -1])
+def test_r20_a_damaged_index_is_dropped_and_said_so(
+    opener: Opener, folder: Path, place: int
+) -> None:
+    store = filled(opener, CONFIG)
+    store.compact()
+    store.close()
+    raw = bytearray((folder / FILE).read_bytes())
+    raw[place] ^= 4
+    (folder / FILE).write_bytes(raw)
+    opened = again(opener, CONFIG)
+    result = opened.recall("word1 word2")
+    assert not result.counts.approximate
+    assert [(one.code, "compact" in one.detail) for one in result.degraded] == [
+        ("projection_stale", True)
+    ]
+    assert not (folder / FILE).exists()
+    assert opened.recall("word1 word2").degraded == ()
+
+
+def test_r20_an_index_of_another_store_is_dropped(opener: Opener, folder: Path) -> None:
+    filled(opener, CONFIG, "other").compact()
+    store = filled(opener, CONFIG)
+    other = folder.parent.parent / "other" / "projection" / FILE
+    (folder / FILE).write_bytes(other.read_bytes())
+    result = store.recall("word1 word2")
+    assert not result.counts.approximate
+    assert [one.code for one in result.degraded] == ["projection_stale"]
+
+
+def test_r20_a_store_in_memory_has_none(opener: Opener) -> None:
+    store = filled(opener, CONFIG, ":memory:")
+    store.rebuild()
+    assert not store.recall("word1 word2").counts.approximate
+    assert candidate_index.build(store._context) == 0

@@ -1,0 +1,153 @@
+"""The entities that a query means (G-27, G-03)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.ids import id_bytes
+from vestig.language.names.gazetteer import Known
+from vestig.language.names.readings import read
+from vestig.recall.query_entities import best_matches, matched, name_vectors, query_entities
+from vestig.testing import FrozenClock
+from vestig.times import to_us
+
+
+def asked(store: vestig.Vestig, query: str, **options: Any) -> list[tuple[str, float]]:
+    context = store._context
+    return context.keeper.run(lambda view, _: query_entities(context, view, query, **options))
+
+
+def named(store: vestig.Vestig, *entities: Any, text: str = "they spoke about it") -> list[str]:
+    return list(store.commit(text, entities=list(entities), on_near_dup="insert").entities)
+
+
+def test_g_27_names_and_aliases_in_any_case_score_one(store: vestig.Vestig) -> None:
+    [ada] = named(store, {"name": "Dr. Ada Lovelace", "type": "PERSON"})
+    for query in (
+        "what did dr. ada lovelace say?",
+        "Who was ADA LOVELACE?",
+        "is (Ada Lovelace's) book here",
+    ):
+        assert asked(store, query) == [(ada, 1.0)]
+    assert asked(store, "what did ada say?") == []
+
+
+def test_g_27_one_word_is_not_meant_where_it_is_a_common_one(store: vestig.Vestig) -> None:
+    [mark] = named(store, {"name": "Mark", "type": "PERSON"})
+    assert asked(store, "what did mark say?") == [(mark, 1.0)]
+    store.commit("they left a mark on the wall")
+    assert asked(store, "what did mark say?") == []
+    assert asked(store, "what did Mark say?") == [(mark, 1.0)]
+
+
+def test_g_27_a_name_of_two_types_means_both(store: vestig.Vestig) -> None:
+    [team] = named(store, {"name": "Mercury", "type": "ORG"})
+    [planet] = named(store, {"name": "Mercury", "type": "PLACE"}, text="it is far from here")
+    assert asked(store, "how far is mercury?") == [(team, 1.0), (planet, 1.0)]
+
+
+def test_g_27_merged_entities_resolve_first(store: vestig.Vestig) -> None:
+    a, b = named(store, {"name": "Postgres", "type": "TOOL"}, {"name": "Cluster", "type": "TOOL"})
+    store.merge_entities(a, b)
+    assert asked(store, "is postgres up?") == [(b, 1.0)]
+    store.expire_entity(b)
+    assert asked(store, "is postgres up?") == []
+
+
+def test_g_27_at_most_ten(store: vestig.Vestig) -> None:
+    words = [f"Alpha{at}" for at in range(9)]
+    first = named(store, *words)
+    second = named(store, *(f"Beta{at}" for at in range(9)), text="and about the rest of it")
+    query = " and ".join([*words, *(f"Beta{at}" for at in range(9))])
+    found = [id for id, _ in asked(store, query)]
+    assert len(found) == 10
+    assert set(first) <= set(found)
+    assert set(found) <= {*first, *second}
+
+
+def test_g_27_another_namespace_is_not_asked(store: vestig.Vestig) -> None:
+    named(store, "Helios")
+    assert asked(store, "where is Helios?", namespace="other") == []
+    assert len(asked(store, "where is Helios?")) == 1
+
+
+def test_t_13_names_as_they_were_known(store: vestig.Vestig, clock: FrozenClock) -> None:
+    a, b = named(store, "Postgres", "Cluster")
+    before = to_us(clock())
+    clock.move(days=1)
+    store.merge_entities(a, b)
+    after = to_us(clock())
+    assert asked(store, "is postgres up?", known_at_us=before - 1) == []
+    assert asked(store, "is postgres up?", known_at_us=before) == [(a, 1.0)]
+    assert asked(store, "is postgres up?", known_at_us=after) == [(b, 1.0)]
+
+
+# --- likeness -------------------------------------------------------------------------------
+
+
+class Like:
+    """A core that finds a scripted entity near every vector."""
+
+    def __init__(self, core: Any, answer: tuple[bytes, float] | None) -> None:
+        self._core = core
+        self._answer = answer
+        self.calls: list[tuple[Any, ...]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._core, name)
+
+    def entity_similar(self, *arguments: Any) -> list[tuple[bytes, float] | None]:
+        self.calls.append(arguments)
+        return [self._answer for _ in arguments[3]]
+
+
+def test_g_27_names_unknown_to_the_store_are_compared_on_request(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opener(config={"recall": {"entity_similarity_threshold": 0.7}})
+    context = store._context
+    known, other = named(store, "Grace Hopper", {"name": "Ada Lovelace", "type": "PERSON"})
+    query = "did Grace Hopper meet Ada Lavelace?"
+    vectors = name_vectors(context, query)
+    assert set(vectors) == {"grace hopper", "ada lavelace"}
+    core = Like(context.keeper.core, (id_bytes(other), 0.8))
+    monkeypatch.setattr(context.keeper, "core", core)
+    assert asked(store, query, vectors=vectors) == [(known, 1.0), (other, 0.8)]
+    [(seq, space, packed, types, threshold)] = core.calls
+    assert (space, packed, types) == ("default", vectors["ada lavelace"], ["UNTYPED"])
+    assert (seq, threshold) == (store.stats()["seq"], 0.7)
+    monkeypatch.setattr(context.keeper, "core", Like(core, None))
+    assert asked(store, query, vectors=vectors) == [(known, 1.0)]
+
+
+def test_g_27_the_core_finds_the_entity_that_is_called_alike(opener: Opener) -> None:
+    store = opener(config={"recall": {"entity_similarity_threshold": 0.3}})
+    [ada, _] = named(store, {"name": "Ada Byron Lovelace", "type": "PERSON"}, "Helios")
+    query = "what did Ada Lovelace say?"
+    [(found, cosine)] = asked(store, query, vectors=name_vectors(store._context, query))
+    assert found == ada
+    assert 0.3 <= cosine < 1
+    store.expire_entity(ada)
+    assert asked(store, query, vectors=name_vectors(store._context, query)) == []
+
+
+def test_g_27_without_a_threshold_nothing_is_embedded(store: vestig.Vestig) -> None:
+    assert name_vectors(store._context, "did Grace Hopper meet Ada?") == {}
+
+
+def test_the_surest_come_first() -> None:
+    found = {f"ent_{at}": 0.9 for at in range(10)} | {"ent_sure": 1.0}
+    ranked = best_matches(found)
+    assert ranked[0] == ("ent_sure", 1.0)
+    assert [id for id, _ in ranked[1:]] == [f"ent_{at}" for at in range(9)]
+
+
+def test_a_name_that_no_entity_has_is_told() -> None:
+    ada = Known(id="ent_ada", type="PERSON", name="Ada")
+    matches = matched(read("did Grace meet Ada?"), [(3, 1, "ent_ada", "Ada")], {"ent_ada": ada}, ())
+    assert matches.found == {"ent_ada": 1.0}
+    assert [name.name for name in matches.unknown] == ["Grace"]

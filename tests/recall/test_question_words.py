@@ -1,0 +1,170 @@
+"""The signal `questions` from texts to the reason: Q-15, and that it costs nothing when off."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import vestig
+from chat_store import CHAT, PLAIN, QUESTION, told, weighed
+from scripted import Opener
+from vestig.errors import ConflictError
+from vestig.ids import id_bytes
+from vestig.language.questions import answered
+from vestig.language.words import terms
+from vestig.recall import question_words, receipts
+from vestig.recall.question_words import QuestionWordsByNamespace
+from vestig.testing import FrozenClock
+
+EVERY = 50
+ON = weighed(2.0, "lexical", "questions")
+
+
+@pytest.fixture
+def store(opener: Opener, clock: FrozenClock) -> vestig.Vestig:
+    made = opener(config=PLAIN)
+    told(made, clock)
+    return made
+
+
+def raw(found: Any) -> dict[str, float]:
+    return {hit.content: hit.reason.signals["questions"].raw for hit in found}
+
+
+def defined(found: Any, query: str) -> dict[str, float]:
+    """Q-15 of the results, which are all that is eligible."""
+    hits = list(found)
+    made = [answered(hit.content, hit.memory.author) for hit in hits]
+    fields = [Counter(term for one in own for term in terms(one)) for own in made]
+    mean = sum(field.total() for field in fields) / len(fields)
+    values = [0.0] * len(fields)
+    for term in dict.fromkeys(terms(query)):
+        holding = sum(term in field for field in fields)
+        idf = math.log(1 + (len(fields) - holding + 0.5) / (holding + 0.5))
+        for at, field in enumerate(fields):
+            norm = 0.9 * (1 - 0.4 + 0.4 * field.total() / mean)
+            values[at] += idf * field[term] / (field[term] + norm)
+    return {hit.content: value for hit, value in zip(hits, values, strict=True)}
+
+
+def test_q15_is_bm25_over_the_words_of_questions(store: vestig.Vestig) -> None:
+    found = store.recall(QUESTION, limit=EVERY, config=ON)
+    values = raw(found)
+    assert any(values.values())
+    assert values == pytest.approx(defined(found, QUESTION), abs=1e-9)
+    hit = max(found, key=lambda hit: values[hit.content])
+    trace = hit.reason.signals["questions"]
+    assert (trace.normalised, trace.weight) == (1.0, 2.0)
+    assert found.timings_ms["questions"] > 0.0
+
+
+def test_q15_statistics_are_those_of_the_eligible(store: vestig.Vestig) -> None:
+    for given in ({"session_ids": ["chat"]}, {"origin_types": ["document"]}, {"authors": ["Ann"]}):
+        found = store.recall(QUESTION, limit=EVERY, config=ON, **given)
+        assert raw(found) == pytest.approx(defined(found, QUESTION), abs=1e-9)
+
+
+def test_q15_is_added_and_never_the_largest_of_two(store: vestig.Vestig) -> None:
+    hits = store.recall(QUESTION, limit=EVERY, config=ON)
+    for hit in hits:
+        one = hit.reason.signals
+        both = 2.0 * (one["lexical"].normalised + one["questions"].normalised)
+        assert hit.reason.start_score == pytest.approx(both, abs=1e-12)
+
+
+def test_q15_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Off by default, by its switch, by its weights, and where terms are not summed."""
+
+    def never(*_: Any) -> Any:
+        raise AssertionError("no question is made")
+
+    monkeypatch.setattr(question_words, "answered", never)
+    switched = {**ON, "m5.signals.questions.enabled": False}
+    light = {**ON, **{key: 0.0 for key in ON if key.endswith(".questions")}}
+    for keys in ({}, switched, light, {**ON, "m5.final.base": "blend"}):
+        found = store.recall(QUESTION, limit=EVERY, config=keys)
+        assert set(raw(found).values()) == {None}
+        assert "questions" not in found.timings_ms
+    assert store._context.cache(QuestionWordsByNamespace).words == {}
+    without = store.recall(QUESTION, limit=EVERY, config=weighed(2.0, "lexical"))
+    quiet = store.recall(QUESTION, limit=EVERY, config=switched)
+    assert [(h.id, h.score) for h in quiet] == [(h.id, h.score) for h in without]
+
+
+def test_q15_what_came_and_what_went_since(store: vestig.Vestig) -> None:
+    store.recall(QUESTION, config=ON)
+    gone = store.commit("Ann met Grace Hopper on a boat in March.", author="Ann").memory_id
+    found = store.recall(QUESTION, limit=EVERY, config=ON)
+    assert gone in {hit.id for hit in found}
+    assert raw(found) == pytest.approx(defined(found, QUESTION), abs=1e-9)
+    held = store._context.cache(QuestionWordsByNamespace).words["default"]
+    before = len(held._lengths)
+    store.forget(gone)
+    found = store.recall(QUESTION, limit=EVERY, config=ON)
+    assert raw(found) == pytest.approx(defined(found, QUESTION), abs=1e-9)
+    assert len(held._lengths) == before - 1, "no words of a forgotten memory are kept"
+
+
+def test_q15_texts_are_read_once(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+
+    def counted(text: str, author: str | None = None) -> list[str]:
+        read.append(text)
+        return answered(text, author)
+
+    monkeypatch.setattr(question_words, "answered", counted)
+    store.recall(QUESTION, config=ON, session_ids=["chat"])
+    assert sorted(read) == sorted(text for _, text in CHAT)
+    store.recall("who talks about boats", config=ON)
+    store.recall("who talks about boats", config=ON)
+    assert len(read) == len(set(read)) == store.count()
+
+
+def test_q15_namespaces_know_nothing_of_each_other(store: vestig.Vestig) -> None:
+    store.commit("Ann met many friends of Grace Hopper in February.", namespace="other")
+    found = store.recall(QUESTION, limit=EVERY, config=ON)
+    assert raw(found) == pytest.approx(defined(found, QUESTION), abs=1e-9)
+    (hit,) = store.recall(QUESTION, config=ON, namespace="other")
+    assert hit.reason.signals["questions"].normalised == 1.0
+
+
+def test_q15_why_not_and_receipts_count_it(
+    store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = store.recall(QUESTION, limit=EVERY, config=ON)
+    last = list(best)[-1].id
+    entry = store.recall(QUESTION, limit=1, config=ON, expect=last).why_not[0]
+    assert entry.signals["questions"].weight == 2.0
+    receipt = store.recall(QUESTION, config=ON, receipt=True).receipt
+    store.commit("Grace Hopper met many friends in February.")
+    assert store.replay_receipt(receipt).equal
+    monkeypatch.setattr(receipts, "RULES_VERSION", "questions-0")
+    with pytest.raises(ConflictError, match="analysed by"):
+        store.replay_receipt(receipt)
+    plain = store.recall(QUESTION, receipt=True).receipt
+    assert "questions" not in plain.analyser
+
+
+def test_q15_without_a_single_question_it_is_nothing(opener: Opener) -> None:
+    store = opener(config={**PLAIN, **ON})
+    store.commit("Boats and colours, boats and colours")
+    (hit,) = store.recall("which boats?")
+    assert hit.reason.signals["questions"].raw == 0.0
+    assert math.isfinite(hit.score)
+
+
+def test_q15_a_forgetting_leaves_no_words_behind(store: vestig.Vestig) -> None:
+    first = next(iter(store.recall(QUESTION, config=ON)))
+    held = store._context.cache(QuestionWordsByNamespace).words["default"]
+    assert held._ids
+    store.forget(first.id)
+    assert not held._ids
+    assert not held._postings
+    older: Any = SimpleNamespace(seq=0, memories=lambda *_: [first.memory])
+    ids, lengths, _ = held.given(older, "default", [id_bytes(first.id)], QUESTION)
+    assert (ids, len(lengths)) == (id_bytes(first.id), 1)
+    assert not held._ids, "of an older view nothing is kept"

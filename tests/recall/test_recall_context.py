@@ -1,0 +1,367 @@
+"""`recall(context=True)` through the engine: I6-5."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener, pair
+from vestig.answers import ContextBlock
+from vestig.recall.context.block import ESTIMATE, estimate
+from vestig.testing import FailingEmbedder, FrozenClock, HashingEmbedder, vector_at
+
+QUERY = "where did Ben go on holiday?"
+ID = re.compile(r"mem_[0-9a-f-]{36}")
+TALK = (
+    ("Ann", "Where did you go on holiday, Ben?"),
+    ("Ben", "Oslo, for three days last week"),
+    ("Ann", "I would rather stay at home"),
+    ("Ben", "The opera was the best of it"),
+)
+
+
+class Counting(HashingEmbedder):
+    """A model whose word pieces are words."""
+
+    def count_pieces(self, text: str) -> int:
+        return len(text.split())
+
+
+def talk(store: vestig.Vestig, *turns: tuple[str, str], **fields: Any) -> list[str]:
+    given = {"session_id": "s-1", "t_valid": "2026-03-10T09:00:00Z", **fields}
+    ids = []
+    for place, (author, text) in enumerate(turns or TALK):
+        outcome = store.commit(text, author=author, sequence=place, t_ref=given["t_valid"], **given)
+        ids.append(str(outcome.memory_id))
+    return ids
+
+
+def context(store: vestig.Vestig, query: str = QUERY, **fields: Any) -> ContextBlock:
+    found = store.recall(query, context=True, **fields).context
+    assert isinstance(found, ContextBlock)
+    return found
+
+
+def test_i6_5_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
+    store = opener(embedder=Counting())
+    ids = talk(store)
+    found = store.recall(QUERY, limit=1, context=True)
+    assert [hit.id for hit in found] == [ids[0]]
+    told = found.context
+    assert isinstance(told, ContextBlock)
+    assert (told.ids, told.neighbours, told.left_out) == ((ids[0],), (ids[1],), ())
+    assert told.text.split("\n")[2:] == [
+        "## Session s-1 · 2026-03-10",
+        f"[{ids[0]}] Ann: Where did you go on holiday, Ben?",
+        f"+ [{ids[1]}] Ben: Oslo, for three days last week [2026-03-02 to 2026-03-08]",
+    ]
+    assert (told.tokens, told.counted_by) == (len(told.text.split()), store._context.embedder.model)
+    assert found.to_dict()["context"]["neighbours"] == [ids[1]]
+    assert "context" not in store.recall(QUERY, limit=1).to_dict()
+
+
+@pytest.mark.parametrize("profile", ["default", "reference", "baseline"])
+def test_i6_5_every_profile_and_every_switch(opener: Opener, profile: str) -> None:
+    store = opener(embedder=Counting())
+    ids = talk(store)
+    for config in ({}, {"m5.explainability.enabled": False}, {"m5.enabled": False}):
+        told = context(store, limit=2, profile=profile, config=config)
+        assert set(ID.findall(told.text)) == set(told.ids) | set(told.neighbours)
+        assert len(told.ids) == 2
+        assert ids[1] in (*told.ids, *told.neighbours)
+
+
+@pytest.mark.parametrize("looked_up_max", [2_000, 0])
+def test_i6_5_neighbours_pass_every_filter(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch, looked_up_max: int
+) -> None:
+    """However their sessions are read: memory by memory, or around the results."""
+    monkeypatch.setattr("vestig.recall.context.entries._LOOKED_UP_MAX", looked_up_max)
+    store = opener(embedder=Counting())
+    ids = talk(store, source="chat", tags=["a"])
+    first = store.commit(TALK[0][1], author="Eve", session_id="s-2", sequence=0, scope="x")
+    other = store.commit("Rome, as ever", author="Dan", session_id="s-2", sequence=1, scope="y")
+    assert context(store, limit=1, authors=["Ann"]).neighbours == ()
+    assert context(store, limit=1, exclude_ids=[ids[1]], authors=["Ann", "Ben"]).neighbours == ()
+    assert context(store, limit=1, ids=[ids[0], ids[2]]).neighbours == ()
+    assert context(store, limit=1, tags=["a"]).neighbours == (ids[1],)
+    # another scope is another session
+    assert other.memory_id not in context(store, limit=1, authors=["Eve", "Dan"]).neighbours
+    assert context(store, limit=1, authors=["Eve"]).ids == (first.memory_id,)
+    store.deprecate(ids[1])
+    assert context(store, limit=1, session_ids=["s-1"]).neighbours == ()
+    withdrawn = context(store, limit=1, session_ids=["s-1"], include_expired=True)
+    assert withdrawn.neighbours == (ids[1],)
+    assert f"+ [{ids[1]}] Ben (withdrawn): Oslo" in withdrawn.text
+
+
+def test_i6_5_neighbours_are_of_the_time_asked_for(opener: Opener, clock: FrozenClock) -> None:
+    store = opener(embedder=Counting())
+    ids = talk(store, TALK[0])
+    before = clock.move(days=1)
+    outcome = store.commit("Oslo, as I said", author="Ben", session_id="s-1", sequence=1)
+    late = str(outcome.memory_id)
+    clock.move(days=1)
+    assert context(store, limit=1).neighbours == (late,)
+    told = context(store, limit=1, known_at="2026-03-18T13:00:00Z")
+    assert (told.ids, told.neighbours) == ((ids[0],), ())
+    now = clock.move(days=1)
+    store.deprecate(late, t_invalid=before)
+    clock.move(days=1)
+    assert context(store, limit=1, authors=["Ann", "Ben"]).neighbours == ()
+    then = context(store, limit=1, known_at=now - (now - before) / 2)
+    assert then.neighbours == (late,)
+    assert "ended" not in then.text
+    assert "withdrawn" not in then.text
+
+
+def test_i6_5_min_similarity_holds_for_neighbours(opener: Opener) -> None:
+    vectors = {f"Ann: {TALK[0][1]}": vector_at(0.9), f"Ben: {TALK[1][1]}": vector_at(0.4, axis=2)}
+    store = opener(vectors={QUERY: vector_at(1.0), **vectors})
+    ids = talk(store)
+    assert context(store, limit=1).neighbours == (ids[1],)
+    assert context(store, limit=1, min_similarity=0.3).neighbours == (ids[1],)
+    told = context(store, limit=1, min_similarity=0.5)
+    assert (told.ids, told.neighbours) == ((ids[0],), ())
+
+
+def test_i6_5_a_forgotten_neighbour_is_gone(opener: Opener) -> None:
+    store = opener(embedder=Counting())
+    ids = talk(store)
+    assert context(store, limit=1).neighbours == (ids[1],)
+    store.forget(ids[1])
+    told = context(store, limit=1)
+    assert told.ids == (ids[0],)
+    assert "Oslo" not in told.text
+
+
+def test_i6_5_the_trace_names_the_turn_that_has_the_words(opener: Opener) -> None:
+    store = opener(embedder=Counting())
+    turns = (
+        ("Ann", "So much for the whole week"),
+        ("Ben", "The red pump of the boiler failed"),
+        ("Ann", "Nothing else is to be told"),
+    )
+    ids = talk(store, *turns)
+    own = "m5.signals.weights.chat_peer"
+    weights = {f"{own}.cosine": 0.0, f"{own}.lexical": 0.5, f"{own}.neighbours.lexical.+1": 9.0}
+    query = "what happened to the red pump of the boiler?"
+    told = context(store, query, limit=1, config=weights)
+    assert (told.ids, told.neighbours) == ((ids[0],), (ids[1],))
+    # the result itself has all the words: nothing beside it has more
+    plain = {f"{own}.neighbours.lexical.+1": 0.01}
+    told = context(store, query, limit=1, config=plain)
+    assert (told.ids, told.neighbours) == ((ids[1],), ())
+
+
+def test_i6_5_long_sessions_are_read_around_the_results(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opener(embedder=Counting())
+    texts = {n: ("Eve", f"filler number {n}") for n in range(90) if not 60 < n < 90}
+    # at the beginning, in the middle, before a gap, and at the end
+    for place, after in ((0, 1), (40, 41), (60, 160), (500, 501)):
+        texts[place] = ("Ann", f"Where did you go on holiday {place}, Ben?")
+        texts[after] = ("Ben", f"Oslo, as on every holiday since {place}")
+    ids = {
+        place: store.commit(text, author=author, sequence=place, session_id="s-1").memory_id
+        for place, (author, text) in texts.items()
+    }
+    asked: dict[str, Any] = {"limit": 3, "authors": ["Ann", "Ben"], "budget": 5000}
+    plain = context(store, **asked)
+    monkeypatch.setattr("vestig.recall.context.entries._LOOKED_UP_MAX", 0)
+    for one in (context(store, **asked), context(store, **{**asked, "ids": list(ids.values())})):
+        assert one == plain
+    answers = {ids[0]: ids[1], ids[40]: ids[41], ids[60]: ids[160], ids[500]: ids[501]}
+    asking = [id for id in plain.ids if id in answers]
+    assert asking
+    assert {answers[id] for id in asking} <= {*plain.ids, *plain.neighbours}
+
+
+# --- folding ------------------------------------------------------------------------------------
+
+
+def near(first: str, second: str, opener: Opener, **fields: Any) -> tuple[Any, ContextBlock]:
+    """Two texts at cosine 0.95, both kept, and the context of both."""
+    store = opener(vectors=pair(0.95, first, second, query="the question"))
+    ids = [store.commit(text, on_near_dup="insert", **fields).memory_id for text in (first, second)]
+    return ids, context(store, "the question", limit=2)
+
+
+def test_i6_5_near_duplicates_fold_and_keep_both_ids(opener: Opener) -> None:
+    ids, told = near("The office is in Oslo", "the office is really in Oslo", opener)
+    assert set(told.ids) == set(ids)
+    assert len(told.folded) == 1
+    assert told.text.count("Oslo") == 1
+    assert all(told.text.count(id) == 1 for id in ids)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The limit is 500 EUR", "The limit is 500 USD"),
+        ("The limit is 500 EUR", "The limit is 50 EUR"),
+        ("Maria likes tea", "Maria no longer likes tea"),
+        ("The office is in Oslo", "The office is in Bergen"),
+    ],
+)
+def test_i6_5_the_fact_guard_keeps_facts_apart(opener: Opener, first: str, second: str) -> None:
+    ids, told = near(first, second, opener)
+    assert (set(told.ids), told.folded) == (set(ids), {})
+    assert first in told.text
+    assert second in told.text
+
+
+def test_i6_5_below_the_threshold_nothing_folds(opener: Opener) -> None:
+    first, second = "The office is in Oslo", "the office is really in Oslo"
+    store = opener(vectors=pair(0.91, first, second, query="the question"))
+    for text in (first, second):
+        store.commit(text)
+    assert context(store, "the question", limit=2).folded == {}
+
+
+def test_i6_5_one_text_said_twice_is_told_once_with_both_days(
+    opener: Opener, clock: FrozenClock
+) -> None:
+    store = opener(embedder=Counting())
+    text = "The release is today"
+    old = str(store.commit(text, session_id="s-1", sequence=0).memory_id)
+    store.deprecate(old, t_invalid="2026-03-19")
+    clock.move(days=7)
+    new = store.commit(text, session_id="s-2", sequence=0).memory_id
+    told = context(store, "when is the release?", limit=2, include_expired=True)
+    assert told.folded == {new: old}
+    assert told.text.split("\n")[-1] == (
+        f"[{old}] 2026-03-18 (withdrawn), also [{new}] 2026-03-25 today [2026-03-25]:"
+        " The release is today [2026-03-18]"
+    )
+
+
+def test_i6_5_scopes_and_authors_are_never_folded(opener: Opener) -> None:
+    store = opener(embedder=Counting())
+    text = "The passport lies in the desk"
+    places: list[dict[str, Any]] = [
+        {"scope": "a"},
+        {"scope": "b"},
+        {"author": "A"},
+        {"author": "B"},
+    ]
+    for fields in places:
+        store.commit(text, **fields)
+    told = context(store, "where is the passport?", limit=9)
+    assert (len(told.ids), told.folded) == (4, {})
+
+
+# --- bytes and budget ---------------------------------------------------------------------------
+
+
+def test_i6_5_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> None:
+    store = opener(embedder=Counting())
+    for number in range(4):
+        talk(store, session_id=f"s-{number}", scope=f"scope {number % 2}")
+    store.commit_many([f"Ben went on holiday number {n}" for n in range(10)])
+    asked: dict[str, Any] = {"limit": 12, "budget": 400}
+    first = store.recall(QUERY, context=True, **asked)
+    told = context(store, **asked)
+    assert told == first.context
+    # neither the hour nor what was read changes a byte
+    clock.move(days=3)
+    assert context(store, **asked, touch=True).text == told.text
+    store.compact()
+    assert context(store, **asked).text == told.text
+    store.rebuild()
+    assert context(store, **asked).text == told.text
+    path = store._context.directory
+    store.close()
+    with vestig.open(path, embedder=Counting(), clock=clock) as again:
+        assert context(again, **asked).text == told.text
+
+
+def test_i6_5_every_returned_id_once_within_any_budget(opener: Opener) -> None:
+    dice = random.Random(5)
+    words = ["holiday", "Ben", "Oslo", "went", "where?", "last", "week", "yesterday\n## x", "[x]:"]
+    store = opener(embedder=HashingEmbedder(64), config={"hygiene.normalize_whitespace": False})
+    store.commit_many(
+        [
+            {
+                "content": f"note {n} " + " ".join(dice.choices(words, k=dice.randint(2, 60))),
+                "session_id": dice.choice(["a", "b", None]),
+                "sequence": n,
+                "author": dice.choice(["Ann", "Ben"]),
+            }
+            for n in range(60)
+        ]
+    )
+    for _ in range(30):
+        limit, budget = dice.randint(1, 40), dice.randint(1, 3000)
+        found = store.recall(QUERY, context=True, limit=limit, budget=budget)
+        told = found.context
+        assert isinstance(told, ContextBlock)
+        assert estimate(told.text) == told.tokens <= told.budget == budget
+        assert told.counted_by == ESTIMATE
+        left = [one.id for one in told.left_out if not one.neighbour]
+        assert sorted([*told.ids, *left]) == sorted(hit.id for hit in found)
+        shown = [*told.ids, *told.neighbours]
+        assert sorted(ID.findall(told.text)) == sorted(shown)
+        assert len(set(shown)) == len(shown)
+
+
+def test_i6_5_word_pieces_of_the_built_in_embedder(opener: Opener) -> None:
+    from vestig.embedders.builtin import MODEL, BuiltinEmbedder
+
+    store = opener(embedder=BuiltinEmbedder())
+    talk(store)
+    count = BuiltinEmbedder().count_pieces
+    for budget in (60, 120, 180, 200):
+        told = context(store, budget=budget)
+        assert count(told.text) == told.tokens <= budget
+        assert told.counted_by == MODEL
+        assert told.left_out
+
+
+def test_i6_5_nothing_found_and_wrong_arguments(store: vestig.Vestig) -> None:
+    assert context(store).text == "No memories found."
+    assert context(store, budget=1).text == ""
+    for bad in (0, -1, True, "5"):
+        with pytest.raises(vestig.ValidationError, match="budget"):
+            store.recall(QUERY, context=True, budget=bad)  # type: ignore[arg-type]
+    with pytest.raises(vestig.ValidationError, match="context"):
+        store.recall(QUERY, budget=100)
+    with pytest.raises(vestig.ValidationError, match="context"):
+        store.recall(QUERY, context="yes")  # type: ignore[arg-type]
+
+
+def test_i6_5_a_recall_that_abstains_gives_no_memory(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opener(embedder=Counting())
+    ids = talk(store)
+    monkeypatch.setattr("vestig.recall.recall.confidence", lambda _: 0.25)
+    assert len(context(store, min_confidence=0.2).ids) == len(ids)
+    found = store.recall(QUERY, context=True, min_confidence=0.5)
+    assert (found.abstained, len(found)) == (True, 0)
+    assert isinstance(found.context, ContextBlock)
+    assert (found.context.ids, found.context.neighbours, found.context.left_out) == ((), (), ())
+    assert found.context.text == "No memory answers this question."
+    assert not any(id in found.context.text for id in ids)
+
+
+def test_i6_5_a_receipt_beside_a_context_is_the_same(store: vestig.Vestig) -> None:
+    talk(store)
+    plain = store.recall(QUERY, receipt=True, seed=1)
+    both = store.recall(QUERY, receipt=True, seed=1, context=True, budget=100)
+    assert both.receipt == plain.receipt
+    assert store.replay_receipt(both.receipt).equal  # type: ignore[arg-type]
+
+
+def test_i6_5_a_query_without_a_vector_has_a_context_too(opener: Opener) -> None:
+    store = opener(embedder=FailingEmbedder("error", after=len(TALK)))
+    ids = talk(store)
+    found = store.recall(QUERY, limit=4, context=True)
+    assert "partial_backend" in {one.code for one in found.degraded}
+    assert isinstance(found.context, ContextBlock)
+    assert set(found.context.ids) == set(ids)

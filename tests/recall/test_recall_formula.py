@@ -1,0 +1,266 @@
+"""Scores and their parts through the engine: X-R01, R05, R13 … R17, R20, R21, R25, X-T03, X-T09."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import vestig
+from fixed_graph import PLAIN, fixed_graph
+from recomputed_scores import final
+from scripted import ELSEWHERE, Opener
+from vestig.testing import FrozenClock, vector_at
+
+QUERY = "which port has the deploy of service 3?"
+PROFILES = ("reference", "default", "baseline")
+SWITCHES = (
+    {},
+    {"m5.enabled": False},
+    {"m5.hyde.enabled": False},
+    {"m5.start_node.enabled": False},
+    {"m5.traversal.enabled": False},
+    {"m3.tracerank.enabled": False},
+    {"m5.final.base": "blend"},
+    {"m5.final.base": "semantic"},
+    {"m5.final.path_power": 0.5},
+    {"m5.final.tracerank_power": 2},
+    {"m5.start_node.metadata.recency_weight": 0.4},
+    {f"m5.signals.weights.note.{n}": 1.5 for n in ("keyword", "temporal", "entity", "recency")},
+    {"m5.signals.cosine.enabled": False},
+    {"m5.start_node.direct_pool": 2, "m5.traversal.max_nodes": 30},
+    {"m5.traversal.edge_types": ["RELATED", "MENTIONS"], "m5.start_node.direct_pool": "starts"},
+)
+
+
+@pytest.fixture
+def services(opener: Opener, clock: FrozenClock) -> vestig.Vestig:
+    """Thirty like memories, reinforced, dated, linked and with names."""
+    store = opener(config={"hygiene.near_duplicate.enabled": False})
+    texts = [
+        f"Ada Lovelace said that the deploy of service {n} runs on port {8000 + n}"
+        for n in range(30)
+    ]
+    store.commit_many([{"content": t, "t_valid": "2026-03-10"} for t in texts])
+    clock.move(days=3)
+    store.commit(texts[3])
+    clock.move(days=3)
+    return store
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("switch", SWITCHES, ids=lambda s: ",".join(s) or "as it is")
+def test_x_r15_final_scores_recompute_from_json(
+    services: vestig.Vestig, profile: str, switch: dict[str, Any]
+) -> None:
+    for query in (QUERY, "what did Ada Lovelace say last week about the deploy?"):
+        found = services.recall(query, profile=profile, config=switch, limit=8, seed=5)
+        result = json.loads(json.dumps(found.to_dict()))
+        assert len(result["results"]) == 8
+        pooled = [h for h in result["results"] if "Filled" not in h["reason"]["explanation"]]
+        scores = [hit["score"] for hit in pooled]
+        assert scores == sorted(scores, reverse=True)
+        for hit in result["results"]:
+            reason = hit["reason"]
+            assert final(hit, result["formula"]) == pytest.approx(hit["score"], abs=1e-9)
+            assert reason["final_score"] == hit["score"]
+            assert reason["similarity"] == hit["similarity"]
+            assert reason["path"][0] == "START"
+            assert reason["hops"] == len(reason["path"]) - 1
+            boost = reason["tracerank_boost"]
+            if boost["multiplier"] != 1:
+                assert (
+                    f"Reinforced {boost['events']}×; TraceRank {boost['multiplier']:.4f}."
+                    in reason["explanation"]
+                )
+            if (
+                reason["retrieval_method"] == "direct_match"
+                and "Filled" not in reason["explanation"]
+            ):
+                assert f"(similarity {hit['similarity']:.4f})" in reason["explanation"]
+
+
+def test_x_r25_reference_echoes_its_values(services: vestig.Vestig) -> None:
+    found = services.recall("deploy by Ada Lovelace last week", profile="reference")
+    assert found.profile == "reference"
+    assert found.analysis.available == ("keyword", "temporal", "entity")
+    assert found.analysis.weights == pytest.approx({"keyword": 0.5, "temporal": 0.3, "entity": 0.2})
+    assert found.results[0].reason.alpha_used == 0.6
+    formula = found.formula
+    assert (formula.base, formula.bias, formula.pool) == ("semantic", None, "starts")
+    assert (formula.content_weight, formula.query_weight) == (0.4, 0.6)
+    assert (formula.association, formula.path_power, formula.tracerank_power) == (0, 1, 1)
+    names = [f"{entity.type}:{entity.name}" for entity in found.analysis.entities]
+    assert [name.partition(":")[2] for name in names] == ["Ada Lovelace"]
+    with pytest.raises(vestig.ConfigError, match="unknown profile"):
+        services.recall(QUERY, profile="nope")
+
+
+def test_x_r25_config_explain_echoes_the_profile() -> None:
+    from vestig.config import explain, load
+
+    config = load(environ={}, profile="reference")
+    expected = {
+        "m5.start_node.alpha_meta": 0.6,
+        "m5.start_node.metadata.keyword_weight": 0.5,
+        "m5.start_node.metadata.temporal_weight": 0.3,
+        "m5.start_node.metadata.entity_weight": 0.2,
+        "m5.start_node.metadata.keyword_mode": "jaccard",
+        "m5.start_node.metadata.entity_mode": "overlap",
+        "m5.hyde.content_weight": 0.4,
+        "m5.hyde.query_weight": 0.6,
+        "m5.start_node.top_k": 3,
+        "m5.start_node.direct_pool": "starts",
+        "m5.traversal.max_nodes": 5,
+        "m5.traversal.exploration_factor": 2.0,
+        "m5.traversal.normalize_weights": False,
+        "m5.final.base": "semantic",
+        "m5.final.association": 0.0,
+    }
+    for key, value in expected.items():
+        shown = explain(config, key)
+        assert (shown.value, shown.layer, shown.file) == (value, "profile", "reference"), key
+
+
+def plain(opener: Opener, cosines: dict[str, float], **options: Any) -> vestig.Vestig:
+    vectors = {t: vector_at(c, 8, 1 + n % 6) for n, (t, c) in enumerate(cosines.items())}
+    vectors[QUERY] = vector_at(1.0)
+    store = opener(vectors=vectors, config=PLAIN, **options)
+    for text in cosines:
+        store.commit(text)
+    return store
+
+
+def test_x_r01_a_query_with_keywords_only(opener: Opener) -> None:
+    """S_meta is the keyword's alone, and S takes its share of it."""
+    store = plain(opener, {"The service has a port": 0.8})
+    (hit,) = store.recall(QUERY, profile="reference", limit=1)
+    signals = hit.reason.signals
+    assert signals["temporal"].raw is signals["entity"].raw is None
+    assert signals["keyword"].weight == 1.0
+    keyword = signals["keyword"].raw
+    assert 0 < keyword < 1
+    assert hit.reason.metadata_score == pytest.approx(keyword)
+    expected = 0.6 * keyword + 0.4 * 0.8
+    assert hit.reason.start_score == pytest.approx(expected, abs=1e-7)
+    assert hit.score == pytest.approx(0.8, abs=1e-7), "the final score is of the meaning"
+
+
+def test_x_r01_without_any_signal_alpha_is_zero(opener: Opener) -> None:
+    store = opener(vectors={"the of and": vector_at(1.0), "Some plain text": vector_at(0.8)})
+    store.commit("Some plain text")
+    (hit,) = store.recall("the of and", profile="reference", limit=1)
+    assert hit.reason.alpha_used == 0.0
+    assert hit.reason.start_score == pytest.approx(0.8, abs=1e-7)
+
+
+def test_x_r05_keyword_only_and_meaning_only_both_start(opener: Opener) -> None:
+    cosines = {"port deploy service": 0.0, "A text that means it": 0.9} | {
+        f"Another of the rest, {n}": 0.1 for n in range(8)
+    }
+    store = plain(opener, cosines)
+    config = {"m5.start_node.top_k": 2}
+    found = store.recall(QUERY, profile="reference", limit=2, config=config)
+    assert {hit.content for hit in found} == {"port deploy service", "A text that means it"}
+    for hit in found:
+        assert (hit.reason.path, hit.reason.signal_strength) == (("START",), 1.0)
+        assert not str(hit.reason.explanation).startswith("Filled")
+
+
+def test_x_t09_a_query_without_time_ranks_as_if_there_were_no_such_signal(
+    services: vestig.Vestig,
+) -> None:
+    query = "Ada Lovelace and the deploy"
+    weights = {"m5.start_node.metadata.temporal_weight": 0.0}
+    blend = {"m5.final.base": "blend"}
+    with_it = services.recall(query, profile="reference", config=blend, limit=30, seed=1)
+    without = services.recall(
+        query, profile="reference", config={**blend, **weights}, limit=30, seed=1
+    )
+    assert "temporal" not in with_it.analysis.available
+    assert with_it.analysis.weights == pytest.approx({"keyword": 0.714286, "entity": 0.285714},
+                                                     abs=5e-7)  # fmt: skip
+    for hit in with_it:
+        assert hit.reason.signals["temporal"].to_dict() == {
+            "raw": None,
+            "normalised": None,
+            "weight": None,
+        }
+    assert [(h.id, h.score) for h in with_it] == [(h.id, h.score) for h in without]
+
+
+def test_x_r16_each_switch_alone(opener: Opener) -> None:
+    graph = fixed_graph(opener)
+
+    def found(**config: Any) -> list[tuple[str, float]]:
+        keys = {f"{name.replace('__', '.')}": value for name, value in config.items()}
+        result = graph.recall(limit=5, config=keys)
+        return list(zip(graph.names(result), [hit.score for hit in result], strict=True))
+
+    cosines = {"S": 1.0, "B": 0.5, "C": 0.4, "D": 0.3, "E": 0.2}
+    plain_order = [(name, pytest.approx(value, abs=1e-7)) for name, value in cosines.items()]
+    assert found() != plain_order
+    assert found(m5__enabled=False) == plain_order
+    assert found(m5__traversal__enabled=False) == plain_order, "filled by start score"
+    off = {"m5.enabled": False, "m3.tracerank.enabled": False}
+    baseline = graph.store.recall("what lies nearest?", profile="baseline")
+    both = graph.store.recall("what lies nearest?", config=off)
+    assert [(h.id, h.score) for h in both] == [(h.id, h.score) for h in baseline]
+
+
+def test_x_r16_m5_off_is_cosine_times_tracerank(services: vestig.Vestig) -> None:
+    found = services.recall(QUERY, config={"m5.enabled": False}, limit=30)
+    for hit in found:
+        boost = hit.reason.tracerank_boost.multiplier
+        assert hit.score == pytest.approx(max(0.0, hit.similarity) * boost, abs=1e-12)
+        assert hit.reason.path == ("START",)
+    assert found.counts.walked == 0
+
+
+def test_x_r16_start_nodes_off_starts_from_the_nearest(opener: Opener) -> None:
+    cosines = {"port deploy service": 0.0, "A text that means it": 0.3, "A third text here": 0.2}
+    store = plain(opener, cosines)
+    shape = {"profile": "reference", "limit": 1}
+    one = {"m5.start_node.top_k": 1}
+    first = store.recall(QUERY, config=one, **shape).results[0]
+    assert first.content == "port deploy service"
+    off = store.recall(QUERY, config={**one, "m5.start_node.enabled": False}, **shape).results[0]
+    assert off.content == "A text that means it"
+    assert off.reason.start_score == off.similarity
+
+
+def test_x_t03_connectivity_is_a_factor_when_switched_on(opener: Opener) -> None:
+    graph = fixed_graph(opener)
+    on = {"m3.tracerank.graph_connectivity_enabled": True}
+    before, after = graph.recall(limit=5), graph.recall(limit=5, config=on)
+    assert {hit.reason.tracerank_boost.connectivity for hit in before} == {1.0}
+    boosts = {name: graph.reason(after, name).tracerank_boost for name in "SB"}
+    # two edges lead to E, one to B; none to S
+    assert boosts["S"].connectivity == 1.0
+    assert boosts["B"].connectivity == pytest.approx(1.103972, abs=5e-7)
+    assert boosts["B"].multiplier == pytest.approx(boosts["B"].unclipped)
+
+
+def test_r12_an_unknown_query_vector_needs_words(opener: Opener) -> None:
+    store = plain(opener, {"The service has a port": 0.8})
+    found = store.recall(QUERY, query_vector=ELSEWHERE, profile="baseline")
+    assert found.results[0].similarity == pytest.approx(0.0, abs=1e-7)
+
+
+def test_x_r21_a_stored_question_nearer_than_the_text(opener: Opener) -> None:
+    text, question = "The pump was fixed by a new gasket", "How does one mend the pump?"
+    vectors = {QUERY: vector_at(1.0), text: vector_at(0.5), question: vector_at(0.9, 8, 2)}
+    store = opener(vectors=vectors, config=PLAIN)
+    store.commit(text, hypothetical_queries=[question], trigger="problem-solution")
+    (hit,) = store.recall(QUERY, profile="reference")
+    reason = hit.reason
+    assert hit.similarity == pytest.approx(0.5, abs=1e-7)
+    assert reason.semantic_score == hit.score == pytest.approx(0.74, abs=1e-7)
+    assert reason.hypothetical.to_dict() == {
+        "question": question,
+        "cosine": pytest.approx(0.9, abs=1e-7),
+    }
+    assert f'Through stored question "{question}" (0.9000).' in reason.explanation
+    (off,) = store.recall(QUERY, profile="reference", config={"m5.hyde.enabled": False})
+    assert (off.score, off.reason.hypothetical) == (pytest.approx(0.5, abs=1e-7), None)

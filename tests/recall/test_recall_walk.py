@@ -1,0 +1,197 @@
+"""The walk through the engine: X-R04, R06 … R09, R11, X-T13, R-10."""
+
+from __future__ import annotations
+
+import pytest
+
+import vestig
+from fixed_graph import fixed_graph, text
+from scripted import Opener
+from vestig.recall.request import SEED_MAX, derived_seed
+from vestig.testing import FrozenClock
+
+
+def near(value: float) -> object:
+    return pytest.approx(value, abs=1e-9)
+
+
+def test_x_r06_best_first_takes_the_strongest_offer(opener: Opener) -> None:
+    graph = fixed_graph(opener)
+    found = graph.recall()
+    assert graph.names(found) == ["S", "B", "E"]
+    assert graph.reason(found, "S").path == ("START",)
+    assert graph.reason(found, "B").signal_strength == near(0.9)
+    assert graph.reason(found, "E").signal_strength == near(0.81)
+    assert graph.path(found, "E") == ["START", "RELATED:B", "RELATED:E"]
+    assert found.counts.walked == 2
+    assert (found.mode, found.order) == ("deterministic", "best")
+
+
+def test_x_r07_best_first_and_depth_first(opener: Opener) -> None:
+    graph = fixed_graph(opener, "SBCD")
+    best = graph.recall()
+    assert set(graph.names(best)) == {"S", "B", "D"}
+    dfs = graph.recall(order="dfs")
+    assert set(graph.names(dfs)) == {"S", "B", "C"}
+    assert graph.path(dfs, "C") == ["START", "RELATED:B", "RELATED:C"]
+    reason = graph.reason(dfs, "C")
+    assert (reason.hops, reason.retrieval_method) == (2, "graph_traversal")
+    assert reason.signal_strength == reason.path_score == near(0.27)
+    first, second = reason.steps
+    assert (first.p, first.weight, second.weight) == (1.0, near(0.9), near(0.3))
+    assert second.p == near(0.54)
+    assert (first.u, second.u) == (None, None)
+    assert reason.start_base == near(1.0)
+    # its own meaning times the path
+    assert reason.final_score == pytest.approx(0.4 * 0.27, abs=1e-7)
+
+
+def test_x_r08_cycles_end_and_no_node_comes_twice(opener: Opener) -> None:
+    ring = (("S", "B", 0.9), ("B", "C", 0.9), ("C", "S", 0.9), ("C", "D", 0.9), ("D", "B", 0.9))
+    graph = fixed_graph(opener, "SBCD", ring)
+    for order in ("best", "dfs"):
+        found = graph.recall(order=order, limit=10, config={"m5.traversal.max_nodes": 100})
+        assert sorted(graph.names(found)) == ["B", "C", "D", "S"]
+
+
+def test_x_r08_what_is_filtered_is_not_crossed(opener: Opener) -> None:
+    chain = (("S", "B", 0.9), ("B", "C", 0.9))
+    graph = fixed_graph(opener, "SBC", chain)
+    everything = {"m5.traversal.max_nodes": 100}
+    assert graph.names(graph.recall(config=everything)) == ["S", "B", "C"]
+    for hidden in ({"exclude_ids": [graph.ids["B"]]}, {}):
+        if not hidden:
+            graph.store.deprecate(graph.ids["B"])
+        found = graph.recall(config=everything, **hidden)
+        assert sorted(graph.names(found)) == ["C", "S"]
+        reason = graph.reason(found, "C")
+        assert (reason.path, reason.explanation[:6]) == (("START",), "Filled")
+        assert found.counts.walked == 0
+
+
+@pytest.mark.parametrize("max_nodes", [3, 1])
+def test_x_r09_all_starts_are_present(opener: Opener, max_nodes: int) -> None:
+    graph = fixed_graph(opener)
+    config = {"m5.start_node.top_k": 3, "m5.traversal.max_nodes": max_nodes}
+    found = graph.recall(limit=3, config=config)
+    assert set(graph.names(found)) == {"S", "B", "C"}
+    for name in "SBC":
+        assert graph.reason(found, name).path == ("START",)
+    assert found.counts.walked == 0
+
+
+def test_x_r04_always_as_many_as_asked_for(opener: Opener) -> None:
+    graph = fixed_graph(opener, "S")
+    graph.store.commit_many([f"An unlinked memory with the number {n}" for n in range(49)])
+    assert len(graph.recall(limit=10)) == 10
+    assert len(graph.store.recall("unlinked memory", profile="reference", limit=10)) == 10
+
+
+def test_x_r11_seeds(opener: Opener) -> None:
+    graph = fixed_graph(opener)
+    query = "what lies nearest?"
+    loose = {"m5.traversal.exploration_factor": 1.0}
+
+    def trace(**fields: object) -> object:
+        plain = graph.recall(mode="probabilistic", config=loose, limit=5, **fields).to_dict()
+        return plain["results"], plain["seed"]
+
+    first = graph.recall(mode="probabilistic", config=loose)
+    assert (first.seed, first.seed_origin) == (derived_seed(query, first.seq), "derived")
+    assert trace() == trace()
+    configured = {**loose, "m5.traversal.seed": 3}
+    found = graph.recall(mode="probabilistic", config=configured)
+    assert (found.seed, found.seed_origin) == (3, "config")
+    found = graph.recall(mode="probabilistic", config=configured, seed=4)
+    assert (found.seed, found.seed_origin) == (4, "call")
+    drawn = graph.recall(mode="probabilistic", seed="random", config=loose, limit=5)
+    assert drawn.seed_origin == "random"
+    assert 0 <= drawn.seed <= SEED_MAX
+    assert trace(seed=drawn.seed) == (drawn.to_dict()["results"], drawn.seed)
+    with pytest.raises(vestig.ValidationError, match="seed"):
+        graph.recall(seed=SEED_MAX + 1)
+
+
+def test_x_r10_any_seed_gives_one_walk_after_a_rebuild_too(opener: Opener) -> None:
+    graph = fixed_graph(opener)
+    loose = {"m5.traversal.exploration_factor": 1.0, "m5.traversal.max_nodes": 5}
+
+    def walks() -> list[object]:
+        shape = {"mode": "probabilistic", "config": loose, "limit": 5}
+        return [graph.recall(seed=s, **shape).to_dict()["results"] for s in range(200)]  # type: ignore[arg-type]
+
+    before = walks()
+    assert len({str(walk) for walk in before}) > 1, "the seed decides"
+    graph.store.rebuild()
+    assert walks() == before
+
+
+def test_x_r12_a_drawn_number_is_told_and_decides(opener: Opener) -> None:
+    graph = fixed_graph(opener, "SB", (("S", "B", 0.5),))
+    loose = {"m5.traversal.exploration_factor": 1.0}
+    outcomes = set()
+    for seed in range(40):
+        found = graph.recall(mode="probabilistic", config=loose, seed=seed)
+        reason = graph.reason(found, "B")
+        if reason.hops:
+            (step,) = reason.steps
+            assert step.p == near(0.5)
+            assert step.u < step.p
+        outcomes.add(reason.hops)
+    assert outcomes == {0, 1}
+
+
+def test_x_r12_weight_zero_is_never_walked(opener: Opener) -> None:
+    graph = fixed_graph(opener, "SB", (("S", "B", 0.0),))
+    for mode in ("deterministic", "probabilistic"):
+        for seed in range(20):
+            config = {"m5.traversal.deterministic_threshold": 0.0}
+            found = graph.recall(mode=mode, seed=seed, config=config)
+            assert found.counts.walked == 0
+
+
+def test_x_t13_what_is_newer_than_k_neither_boosts_nor_conducts(
+    opener: Opener, clock: FrozenClock
+) -> None:
+    graph = fixed_graph(opener, "SB", ())
+    known = clock.move(hours=1)
+    clock.move(hours=1)
+    graph.store.link(graph.ids["S"], graph.ids["B"], "RELATED", weight=0.9)
+    graph.store.commit(text("B"))
+    now, then = graph.recall(), graph.recall(known_at=known)
+    assert graph.reason(now, "B").hops == 1
+    assert graph.reason(now, "B").tracerank_boost.multiplier > 1
+    assert graph.reason(then, "B").hops == 0
+    assert graph.reason(then, "B").tracerank_boost.multiplier == 1
+    assert then.counts.walked == 0
+
+
+def test_x_t13_an_edge_that_ended_after_k_conducts_then(opener: Opener, clock: FrozenClock) -> None:
+    graph = fixed_graph(opener, "SB", ())
+    edge = graph.store.link(graph.ids["S"], graph.ids["B"], "RELATED", weight=0.9)
+    known = clock.move(hours=1)
+    clock.move(hours=1)
+    graph.store.unlink(edge.id)
+    assert graph.recall().counts.walked == 0
+    assert graph.recall(known_at=known).counts.walked == 1
+
+
+def test_r10_edges_are_walked_in_both_directions(opener: Opener) -> None:
+    graph = fixed_graph(opener, "SB", (("B", "S", 0.9),))
+    assert graph.recall().counts.walked == 1
+
+
+def test_r12_default_returns_a_linked_memory_from_outside_the_pool(opener: Opener) -> None:
+    """The bar of the graph: `default` brings in what is linked, however unlike the query."""
+    graph = fixed_graph(opener, "SE", (("S", "E", 1.0),))
+    near_ones = [f"what lies nearest? Number {n} of sixty" for n in range(60)]
+    graph.store.commit_many(near_ones)
+    found = graph.store.recall("what lies nearest?", limit=10, seed=1)
+    assert found.formula.pool == 50 < found.counts.eligible
+    assert len(found) == 10
+    (walked,) = [hit for hit in found if hit.reason.retrieval_method == "graph_traversal"]
+    assert (walked.id, walked.reason.hops) == (graph.ids["E"], 1)
+    share = found.formula.association * walked.reason.signal_strength
+    assert walked.score == pytest.approx(share * walked.reason.start_base, abs=1e-9)
+    without = graph.store.recall("what lies nearest?", config={"m5.final.association": 0}, limit=10)
+    assert graph.ids["E"] not in [hit.id for hit in without]

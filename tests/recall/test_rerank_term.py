@@ -1,0 +1,233 @@
+"""The signal `rerank`: a cross-encoder reads the best, and its score is added (Q-23)."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+import pytest
+
+import vestig
+from chat_store import CHAT, PLAIN, QUESTION, told, weighed
+from scripted import Opener
+from vestig.config.signals import ORIGINS
+from vestig.embedders.checked import float32_bytes
+from vestig.errors import ConfigError, ConflictError, ValidationError
+from vestig.testing import FrozenClock, WordReranker
+
+EVERY = 50
+ON = weighed(2.0, "lexical", "rerank")
+FIRST = weighed(2.0, "lexical")
+
+
+class Reading(WordReranker):
+    """Keeps what it is asked; answers as it is told to."""
+
+    def __init__(self, answer: Callable[[Sequence[str]], Any] | None = None) -> None:
+        super().__init__()
+        self.read: list[list[str]] = []
+        self.answer = answer
+
+    def score(self, query: str, texts: Sequence[str]) -> bytes:
+        self.read.append(list(texts))
+        made: Any = super().score(query, texts) if self.answer is None else self.answer(texts)
+        return made
+
+
+def filled(opener: Opener, clock: FrozenClock, reranker: Any, **config: Any) -> vestig.Vestig:
+    made = opener(config={**PLAIN, **config}, reranker=reranker)
+    told(made, clock)
+    return made
+
+
+def raw(found: Any) -> dict[str, float | None]:
+    return {hit.content: hit.reason.signals["rerank"].raw for hit in found}
+
+
+def scores(found: Any) -> list[tuple[str, float]]:
+    return [(hit.id, hit.score) for hit in found]
+
+
+def test_q23_the_best_are_read_once_and_the_score_is_added(
+    opener: Opener, clock: FrozenClock
+) -> None:
+    reranker = Reading()
+    store = filled(opener, clock, reranker)
+    keys = {**ON, "m5.signals.rerank.pool": 3}
+    before = store.recall(QUESTION, limit=EVERY, config=FIRST)
+    found = store.recall(QUESTION, limit=EVERY, config=keys)
+    best = list(before)[:3]
+    (read,) = reranker.read
+    spoken = [
+        h.content if h.memory.author is None else f"{h.memory.author}: {h.content}" for h in best
+    ]
+    assert sorted(read) == sorted(spoken)
+    values = raw(found)
+    assert {c for c, value in values.items() if value} <= {hit.content for hit in best}
+    first = {hit.id: hit.reason.start_score for hit in before}
+    most = found.formula.normalisers["rerank"]
+    assert most == max(values.values())
+    for hit in found:
+        one = hit.reason.signals["rerank"]
+        assert one.normalised == one.raw / most
+        assert one.weight == 2.0
+        wanted = first[hit.id] + 2.0 * one.normalised
+        assert hit.reason.start_score == pytest.approx(wanted, abs=1e-12)
+    assert found.timings_ms["rerank"] > 0.0
+    assert found.degraded == ()
+
+
+@pytest.mark.parametrize("limit", [1, 3, EVERY])
+def test_q23_the_limit_does_not_choose_who_is_read(
+    opener: Opener, clock: FrozenClock, limit: int
+) -> None:
+    reranker = Reading()
+    store = filled(opener, clock, reranker)
+    found = store.recall(QUESTION, limit=limit, config=ON)
+    assert [len(read) for read in reranker.read] == [store.count()]
+    whole = store.recall(QUESTION, limit=EVERY, config=ON)
+    assert scores(found) == scores(whole)[:limit]
+
+
+def test_q23_off_asks_nobody(opener: Opener, clock: FrozenClock) -> None:
+    def never(_: Any) -> Any:
+        raise AssertionError("nobody is asked")
+
+    store = filled(opener, clock, Reading(never))
+    light = {**ON, **{f"m5.signals.weights.{o}.rerank": 0.0 for o in ORIGINS}}
+    switched = {**ON, "m5.signals.rerank.enabled": False}
+    plain = scores(store.recall(QUESTION, limit=EVERY, config=FIRST))
+    for keys in (light, switched):
+        found = store.recall(QUESTION, limit=EVERY, config=keys)
+        assert scores(found) == plain
+        assert set(raw(found).values()) == {None}
+        assert "rerank" not in found.timings_ms
+        assert found.degraded == ()
+    assert store.recall(QUESTION, config={**ON, "m5.final.base": "blend"}).degraded == ()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda texts: float32_bytes([1.0] * (len(texts) + 1)),
+        lambda texts: float32_bytes([1.0] * (len(texts) - 1)),
+        lambda texts: [1.0] * len(texts),
+        lambda texts: float32_bytes([math.nan] * len(texts)),
+        lambda texts: float32_bytes([math.inf] * len(texts)),
+        lambda texts: float32_bytes([-1.0] * len(texts)),
+        lambda texts: 1 // 0,
+    ],
+    ids=["more", "fewer", "a list", "NaN", "infinity", "negative", "raises"],
+)
+def test_q23_a_reranker_that_fails_is_told_and_left_out(
+    opener: Opener, clock: FrozenClock, answer: Any
+) -> None:
+    reranker = Reading(answer)
+    store = filled(opener, clock, reranker)
+    found = store.recall(QUESTION, limit=EVERY, config=ON, receipt=True)
+    (entry,) = found.degraded
+    assert entry.code == "partial_backend"
+    assert "words" in entry.detail
+    assert "ranked without" in entry.detail
+    assert CHAT[0][1] not in entry.detail
+    assert scores(found) == scores(store.recall(QUESTION, limit=EVERY, config=FIRST))
+    assert set(raw(found).values()) == {None}
+    assert found.receipt.reranked is None
+    assert store.replay_receipt(found.receipt).equal
+    last = list(found)[-1].id
+    reranker.read.clear()
+    store.recall(QUESTION, limit=1, config=ON, expect=last)
+    assert len(reranker.read) == 1, "who failed is not asked again in a call"
+
+
+def test_q23_receipts_hold_what_was_said(opener: Opener, clock: FrozenClock) -> None:
+    reranker = Reading()
+    store = filled(opener, clock, reranker)
+    found = store.recall(QUESTION, limit=4, config=ON, receipt=True)
+    receipt = msgspec.json.decode(json.dumps(found.receipt.to_dict()))
+    assert receipt["reranked"]["model"] == "words"
+    assert len(receipt["reranked"]["scores"]) == store.count()
+    reranker.read.clear()
+    store.commit("When did Ann meet Grace Hopper in February?")
+    assert store.replay_receipt(receipt).equal
+    assert reranker.read == [], "nobody is asked again"
+    best = next(iter(found)).id
+    receipt["reranked"]["scores"][best] = 0.0
+    with pytest.raises(ConflictError):
+        store.replay_receipt(receipt)
+    del receipt["reranked"]["scores"][best]
+    with pytest.raises(ConflictError, match="holds no score"):
+        store.replay_receipt(receipt)
+
+
+def test_q23_why_not_reads_each_memory_once(opener: Opener, clock: FrozenClock) -> None:
+    reranker = Reading()
+    store = filled(opener, clock, reranker)
+    last = list(store.recall(QUESTION, limit=EVERY, config=ON))[-1].id
+    reranker.read.clear()
+    keys = {**ON, "m5.signals.rerank.pool": 2}
+    entry = store.recall(QUESTION, limit=1, config=keys, expect=last).why_not[0]
+    read = [text for texts in reranker.read for text in texts]
+    assert len(read) == len(set(read)) >= 2
+    assert entry.runs > 1
+    assert entry.signals["rerank"].weight == 2.0
+
+
+def test_q23_on_without_a_reranker_is_an_error(opener: Opener, clock: FrozenClock) -> None:
+    with pytest.raises(ConfigError, match=r"m5\.signals\.rerank\.enabled"):
+        opener(config={**PLAIN, **ON})
+    store = filled(opener, clock, None)
+    with pytest.raises(ConfigError, match=r"reranker\.provider"):
+        store.recall(QUESTION, config=ON)
+    weighs = {**ON, "m5.signals.rerank.enabled": False}
+    last = list(store.recall(QUESTION, limit=EVERY, config=weighs))[-1].id
+    (entry,) = store.recall(QUESTION, limit=1, config=weighs, expect=last).why_not
+    assert entry.change is None or "rerank" not in entry.change.key
+    with pytest.raises(ValidationError, match="Reranker"):
+        opener("wrong", reranker=object())
+
+
+def test_q23_a_provider_by_name(opener: Opener, clock: FrozenClock) -> None:
+    named = {"reranker.provider": "vestig.testing:WordReranker", "reranker.model": "mine"}
+    store = filled(opener, clock, None, **named)
+    receipt = store.recall(QUESTION, config=ON, receipt=True).receipt
+    assert receipt.reranked.model == "mine"
+    for provider, message in (
+        ("onyx", 'the nearest is "onnx"'),
+        ("vestig.testing:Nobody", "could not be loaded"),
+        ("vestig.testing:HashingEmbedder", "to make a reranker"),
+        ("vestig.testing:__all__", "something that makes a reranker"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            opener("other", config={"reranker.provider": provider})
+
+
+def test_q23_a_query_without_words_has_nothing_to_read(opener: Opener, clock: FrozenClock) -> None:
+    reranker = Reading()
+    store = filled(opener, clock, reranker, **ON)
+    found = store.recall(QUESTION, scope="nowhere")
+    assert len(found) == 0
+    assert reranker.read == []
+
+
+def test_q23_a_failure_of_what_is_compared_later_does_not_deny_the_ranking(
+    opener: Opener, clock: FrozenClock
+) -> None:
+    class Once(Reading):
+        def score(self, query: str, texts: Sequence[str]) -> bytes:
+            if self.read:
+                raise RuntimeError("busy")
+            return super().score(query, texts)
+
+    store = filled(opener, clock, Once())
+    keys = {**ON, "m5.signals.rerank.pool": 2}
+    last = list(store.recall(QUESTION, limit=EVERY, config=FIRST))[-1].id
+    found = store.recall(QUESTION, limit=1, config=keys, expect=last, receipt=True)
+    assert None not in raw(found).values()
+    assert found.receipt.reranked is not None
+    assert store.replay_receipt(found.receipt).equal
+    assert [entry.detail for entry in found.degraded if "ranked without" in entry.detail] == []
+    assert [entry.code for entry in found.degraded] == ["partial_backend"]

@@ -1,0 +1,242 @@
+"""Signals from the store to the reason: Q-03, Q-12 … Q-17, Q-20, Q-29, R-14, R-22, R-23."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+import pytest
+
+import vestig
+from chat_store import AGENT, CHAT, DOCUMENTS, PLAIN, QUESTION, told, weighed
+from recomputed_scores import final, linear
+from scripted import Opener
+from vestig.answers import Receipt
+from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES, TOKEN_TERMS
+from vestig.surfaces import render
+from vestig.testing import FrozenClock, TokenHashingEmbedder, WordReranker
+
+EVERY = len(CHAT) + len(AGENT) + len(DOCUMENTS) + 1
+# Terms that are made from what others come to, or only for the best of it (Q-03).
+LATER = {"entity_walk", "pair", "title", "late", "reply", "rerank"}
+
+
+NULL = {"raw": None, "normalised": None, "weight": None}
+
+
+@pytest.fixture
+def store(opener: Opener, clock: FrozenClock) -> vestig.Vestig:
+    """A store whose memories have vectors of word pieces, ranked by every signal."""
+    config = {**PLAIN, **weighed(0.25, *SIGNALS)}
+    made = opener(embedder=TokenHashingEmbedder(64), reranker=WordReranker(), config=config)
+    told(made, clock)
+    return made
+
+
+def parts(signal: str) -> list[str]:
+    return [name for name in SIGNALS if name.partition(".")[0] == signal]
+
+
+def scores(found: Any) -> list[tuple[str, float]]:
+    return [(hit.id, hit.score) for hit in found]
+
+
+def contents(found: Any) -> list[str]:
+    return [hit.content for hit in found]
+
+
+def by_id(found: Any) -> dict[str, dict[str, Any]]:
+    return {hit["id"]: hit for hit in found.to_dict()["results"]}
+
+
+@pytest.mark.parametrize("signal", SWITCHES)
+def test_q03_a_signal_that_is_off_is_as_if_it_weighed_nothing(
+    store: vestig.Vestig, signal: str
+) -> None:
+    on = store.recall(QUESTION, limit=EVERY, seed=1)
+    off = store.recall(
+        QUESTION, limit=EVERY, seed=1, config={f"m5.signals.{signal}.enabled": False}
+    )
+    nothing = {f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in parts(signal)}
+    without = store.recall(QUESTION, limit=EVERY, seed=1, config=nothing)
+    assert len(off) == EVERY
+    assert scores(off) == scores(without)
+    assert scores(off) != scores(on), "the signal says something here"
+    for hit in off:
+        assert {hit.reason.signals[name].raw for name in parts(signal)} == {None}
+    if signal in LATER:
+        return
+    # what the others say is not changed by it
+    before = by_id(on)
+    first = [name for name in SIGNALS if name.partition(".")[0] not in (*LATER, signal)]
+    for id, hit in by_id(off).items():
+        now, then = hit["reason"]["signals"], before[id]["reason"]["signals"]
+        for name in first:
+            assert now[name] == then[name], name
+
+
+@pytest.mark.parametrize("query", [QUESTION, "boats", "how lovely is the old boat?"])
+def test_r14_scores_recompute_from_every_term(store: vestig.Vestig, query: str) -> None:
+    found = store.recall(query, limit=EVERY)
+    result = json.loads(json.dumps(found.to_dict()))
+    most = result["formula"]["normalisers"]
+    assert list(most) == list(SIGNALS)
+    for hit in result["results"]:
+        signals = hit["reason"]["signals"]
+        assert list(signals) == ["bias", *SIGNALS]
+        for name in SIGNALS:
+            one = signals[name]
+            if one["raw"] is None:
+                assert (one["normalised"], one["weight"]) == (None, None), name
+                continue
+            share = one["raw"] / most[name] if most[name] > 0 else 0.0
+            assert one["normalised"] == pytest.approx(share, abs=1e-12), name
+            assert one["weight"] == 0.25
+        reason = hit["reason"]
+        assert linear(reason) == pytest.approx(reason["start_score"], abs=1e-9)
+        assert final(hit, result["formula"]) == pytest.approx(hit["score"], abs=1e-9)
+
+
+def test_r14_what_weighs_nothing_is_null(store: vestig.Vestig) -> None:
+    """Null where no memory at hand has a weight; 0 where only others have one."""
+    keys = {**weighed(0.0), "m5.signals.weights.chat_peer.form.length": 1.0}
+    found = store.recall(QUESTION, limit=EVERY, config=keys)
+    weights = {hit.memory.origin_type.value: hit.reason.signals["form.length"] for hit in found}
+    assert set(weights) == set(ORIGINS)
+    assert {origin: one.weight for origin, one in weights.items()} == {
+        "chat_peer": 1.0, "chat_agent": 0.0, "document": 0.0, "note": 0.0,
+    }  # fmt: skip
+    assert all(isinstance(one.raw, float) for one in weights.values())
+    assert {hit.reason.signals["lexical"].raw for hit in found} == {None}
+    assert found.formula.normalisers["lexical"] is None
+    notes = store.recall(QUESTION, limit=EVERY, config=keys, origin_types=["note"])
+    (hit,) = notes
+    assert hit.reason.signals["form.length"].to_dict() == NULL
+
+
+def ranked(store: vestig.Vestig, query: str, *names: str, **fields: Any) -> list[str]:
+    keys = {**weighed(1.0, *names), **fields.pop("config", {})}
+    return contents(store.recall(query, limit=EVERY, config=keys, **fields))
+
+
+def test_q12_an_answer_comes_with_its_question(store: vestig.Vestig) -> None:
+    query, answer = "which colour did the old boat take?", CHAT[1][1]
+    alone = ranked(store, query, "lexical")
+    assert alone[0] == CHAT[0][1]
+    assert alone.index(answer) > 3
+    beside = ranked(store, query, "lexical", "neighbours.lexical.-1")
+    assert beside[:2] == [CHAT[0][1], answer] or beside[:2] == [answer, CHAT[0][1]]
+    replied = ranked(store, query, "lexical", "reply.lexical")
+    assert set(replied[:2]) == {CHAT[0][1], answer}
+
+
+def test_q13_a_question_to_an_agent_comes_with_its_answer(store: vestig.Vestig) -> None:
+    found = store.recall(
+        "a chart with a legend", limit=EVERY, config=weighed(1.0, "answer.lexical")
+    )
+    assert contents(found)[0] == AGENT[0][1]
+    assert found.results[0].reason.signals["answer.lexical"].raw > 0
+
+
+def test_q16_the_person_that_the_query_names(store: vestig.Vestig) -> None:
+    keys = weighed(1.0, "person")
+    found = store.recall("what did BOB say?", limit=EVERY, config=keys)
+    values = {hit.memory.author: hit.reason.signals["person"].raw for hit in found}
+    assert values == {"Bob": 1.0, "Ann": -1.0, "Cid": -1.0, None: 0.0}
+    two = store.recall("what did Bob say to Ann?", limit=EVERY, config=keys)
+    values = {hit.memory.author: hit.reason.signals["person"].raw for hit in two}
+    assert values == {"Bob": 1.0, "Ann": 1.0, "Cid": 0.0, None: 0.0}
+
+
+def test_q17_a_day_without_a_year_stands_for_every_year(store: vestig.Vestig) -> None:
+    keys = weighed(1.0, "date")
+
+    def hit_by(query: str) -> set[str]:
+        found = store.recall(query, limit=EVERY, config=keys, query_time="2026-03-18T12:00:00Z")
+        return {hit.content for hit in found if hit.reason.signals["date"].raw == 1.0}
+
+    assert {text for _, text in DOCUMENTS} <= hit_by("what was on 14 February?")
+    assert not {text for _, text in DOCUMENTS} & hit_by("what was on 14 February 2026?")
+    assert hit_by("what was in February 2025?") == {text for _, text in DOCUMENTS}
+    assert CHAT[2][1] in hit_by("what was on 3 Feb?")
+
+
+def test_q29_a_title_that_is_the_name_asked_for(store: vestig.Vestig) -> None:
+    query = "who was Grace Hopper?"
+    titled, keys = DOCUMENTS[0][1], {"origin_types": ["document"]}
+    assert ranked(store, query, "lexical", **keys).index(titled) > 0
+    assert ranked(store, query, "title", **keys)[0] == titled
+
+
+def test_q20_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -> None:
+    keys = weighed(1.0, *TOKEN_TERMS)
+    found: Any = store.recall(CHAT[2][1], limit=EVERY, config=keys)
+    assert found.results[0].content == CHAT[2][1]
+    assert found.results[0].reason.signals["late.mean"].normalised == 1.0
+    vector = memoryview(store._context.embedder.embed([CHAT[2][1]])[0]).cast("f").tolist()
+    blind = store.recall(CHAT[2][1], query_vector=vector, limit=EVERY, config=keys)
+    for name in TOKEN_TERMS:
+        assert {hit.reason.signals[name].raw for hit in blind} == {None}, name
+    plain = opener("plain", config=keys)
+    plain.commit("No word pieces have vectors here")
+    (hit,) = plain.recall(QUESTION)
+    assert all(hit.reason.signals[name].raw is None for name in TOKEN_TERMS)
+
+
+def test_q20_only_the_best_are_compared_token_by_token(store: vestig.Vestig) -> None:
+    keys = {**weighed(1.0, "lexical", "late.mean"), "m5.signals.late.pool": 2}
+    found = store.recall(QUESTION, limit=EVERY, config=keys)
+    values = [hit.reason.signals["late.mean"].raw for hit in found]
+    assert sum(value not in (None, 0.0) for value in values) == 2
+
+
+def test_r22_the_weight_of_a_part_that_brings_a_memory_in(store: vestig.Vestig) -> None:
+    """The question stands above its answer by two signals, so that no switch alone is enough."""
+    answer = next(m for m in store.list(limit=100) if m.content == CHAT[1][1])
+    key = "m5.signals.weights.chat_peer.neighbours.lexical.-1"
+    keys = {**weighed(1.2, "lexical", "form.first"), key: 1.0}
+    query = "did you paint the old boat"
+    asked: dict[str, Any] = {"limit": 1, "session_ids": ["chat"]}
+    found: Any = store.recall(query, expect=answer.id, config=keys, **asked)
+    assert contents(found) == [CHAT[0][1]]
+    (entry,) = found.why_not
+    assert set(entry.signals) == {"bias", *SIGNALS}
+    assert entry.signals["neighbours.lexical.-1"].weight == 1.0
+    assert entry.signals["late.mean"].to_dict() == NULL
+    change = entry.change
+    assert (change.kind, change.key, change.before, change.rank) == ("weight", key, 1.0, 1)
+    assert 2.4 <= change.after <= 2.6
+    again = store.recall(query, config={**keys, key: change.after}, **asked)
+    assert contents(again) == [answer.content]
+    shown = render.recall(found, {"format": "explain"})
+    assert f"Change: weight {key} from 1.0 to {change.after} brings it to rank 1" in shown
+    assert "neighbours.lexical.-1 1.0000 / 0.0000" in shown
+
+
+def test_r23_a_receipt_keeps_the_vectors_of_the_query(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    found = store.recall(QUESTION, limit=4, receipt=True)
+    receipt = found.receipt
+    assert isinstance(receipt, Receipt)
+    assert receipt.query_pieces is not None
+    store.commit("Ann met no friends of Grace Hopper", author="Bob", session_id="chat", sequence=9)
+    clock.move(days=1)
+    again: Any = store.recall(QUESTION, limit=4, receipt=True).receipt
+    assert again.ids_hash != receipt.ids_hash
+    assert store.replay_receipt(json.loads(json.dumps(receipt.to_dict()))).equal
+    other = msgspec.structs.replace(receipt.query_pieces, codes=receipt.query_pieces.scales)
+    with pytest.raises(vestig.ConflictError, match="vector_hash"):
+        store.replay_receipt(msgspec.structs.replace(receipt, query_pieces=other))
+    quiet = {"m5.signals.late.enabled": False, "m5.signals.reply.enabled": False}
+    plain: Any = store.recall(QUESTION, receipt=True, config=quiet).receipt
+    assert plain.query_pieces is None, "nothing compared them"
+
+
+def test_q03_the_sum_is_that_of_the_terms(store: vestig.Vestig) -> None:
+    for hit in store.recall(QUESTION, limit=EVERY):
+        terms = hit.reason.signals.values()
+        total = math.fsum(one.weight * one.normalised for one in terms if one.raw is not None)
+        assert 1 / (1 + math.exp(-total)) == pytest.approx(hit.reason.base, abs=1e-12)

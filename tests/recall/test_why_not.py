@@ -1,0 +1,258 @@
+"""Why an expected memory did not come: a case for every stage and every kind of change (R-22)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import vestig
+from fixed_graph import PLAIN
+from scripted import Opener
+from vestig.answers import WhyNot
+from vestig.surfaces import render
+from vestig.testing import vector_at
+
+QUERY = "which port has the deploy?"
+NOBODY = "mem_00000000-0000-4000-8000-000000000000"
+
+
+def stored(opener: Opener, cosines: dict[str, float]) -> vestig.Vestig:
+    vectors = {t: vector_at(c, 8, 1 + n % 6) for n, (t, c) in enumerate(cosines.items())}
+    store = opener(vectors={QUERY: vector_at(1.0), **vectors}, config=PLAIN)
+    for text in cosines:
+        store.commit(text)
+    return store
+
+
+def id_of(store: vestig.Vestig, text: str) -> str:
+    found = store.list(limit=1000, include_expired=True)
+    return next(memory.id for memory in found if memory.content == text)
+
+
+def the_only(result: Any) -> WhyNot:
+    (entry,) = result.why_not
+    assert isinstance(entry, WhyNot)
+    return entry
+
+
+def repeated(store: vestig.Vestig, entry: WhyNot, fields: dict[str, Any]) -> list[str]:
+    """Ids of the same recall with the change that the entry names."""
+    change = entry.change
+    assert change is not None
+    given = {name: value for name, value in fields.items() if name != "expect"}
+    if change.kind == "limit":
+        given["limit"] = change.after
+    elif "." in change.key:
+        given["config"] = {**given.get("config", {}), change.key: change.after}
+    elif change.after is None:
+        del given[change.key]
+    else:
+        given[change.key] = change.after
+    ids = [hit.id for hit in store.recall(QUERY, **given)]
+    assert ids[change.rank - 1] == entry.id, "the change is proved"
+    return ids
+
+
+TEXTS = {f"Statement number {n} of the row": 0.9 - n / 20 for n in range(12)}
+LAST = "Statement number 11 of the row"
+BASELINE: dict[str, Any] = {"profile": "baseline", "limit": 5}
+
+
+def test_r22_what_came_has_no_entry(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    best = id_of(store, "Statement number 0 of the row")
+    assert store.recall(QUERY, expect=best, **BASELINE).why_not == ()
+    assert "why_not" not in store.recall(QUERY, **BASELINE).to_dict()
+
+
+def test_r22_unknown_and_other_namespaces_tell_nothing(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    elsewhere = store.commit("A statement behind the wall", namespace="other").memory_id
+    found = store.recall(QUERY, expect=[NOBODY, elsewhere], **BASELINE)
+    first, second = found.why_not
+    assert (first.id, first.stage) == (NOBODY, "unknown")
+    assert (second.id, second.stage) == (elsewhere, "other_namespace")
+    for entry in (first, second):
+        assert (entry.rank, entry.score, entry.signals, entry.change) == (None, None, None, None)
+        assert entry.runs == 0
+        assert entry.no_change
+
+
+def test_r22_forgotten_is_unknown(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    gone = id_of(store, LAST)
+    store.forget(gone)
+    assert the_only(store.recall(QUERY, expect=gone, **BASELINE)).stage == "unknown"
+
+
+def test_r22_a_beginning_of_an_id_must_fit_one(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    full = id_of(store, LAST)
+    assert the_only(store.recall(QUERY, expect=full[:16], **BASELINE)).id == full
+    with pytest.raises(vestig.ValidationError, match="expect"):
+        store.recall(QUERY, expect="mem", **BASELINE)
+
+
+@pytest.mark.parametrize(
+    ("fields", "name"),
+    [
+        ({"tags": ["x"]}, "tags"),
+        ({"scope": "lab"}, "scope"),
+        ({"kinds": "SUMMARY"}, "kinds"),
+        ({"sources": "hook"}, "sources"),
+        ({"actors": "bot"}, "actors"),
+        ({"authors": "Ada"}, "authors"),
+        ({"roles": "user"}, "roles"),
+        ({"session_ids": "s"}, "session_ids"),
+        ({"origin_types": "document"}, "origin_types"),
+        ({"entities": "Ada Lovelace"}, "entities"),
+        ({"metadata": {"level": 1}}, "metadata"),
+        ({"since": "2030-01-01"}, "since"),
+        ({"until": "2020-01-01"}, "until"),
+        ({"created_since": "2030-01-01"}, "created_since"),
+        ({"created_until": "2020-01-01"}, "created_until"),
+        ({"ids": [NOBODY]}, "ids"),
+        ({"min_similarity": 0.95}, "min_similarity"),
+        ({"known_at": "2020-01-01"}, "known_at"),
+        ({"valid_at": "2020-01-01"}, "valid_at"),
+        ({"as_of": "2020-01-01"}, "as_of"),
+    ],
+)
+def test_r22_each_filter_is_named_and_its_removal_proved(
+    opener: Opener, fields: dict[str, Any], name: str
+) -> None:
+    store = stored(opener, {"The only statement": 0.9})
+    id = id_of(store, "The only statement")
+    given = {**BASELINE, **fields, "expect": id}
+    entry = the_only(store.recall(QUERY, **given))
+    assert (entry.stage, entry.filters, entry.rank) == ("filtered", (name,), None)
+    assert entry.change is not None
+    assert (entry.change.kind, entry.change.key, entry.change.after) == ("filter", name, None)
+    assert repeated(store, entry, given) == [id]
+
+
+def test_r22_excluded_expired_and_archived(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    first, second, third = (id_of(store, f"Statement number {n} of the row") for n in range(3))
+    store.deprecate(first)
+    store.archive(second)
+    given = {**BASELINE, "exclude_ids": [third], "expect": [first, second, third]}
+    entries = store.recall(QUERY, **given).why_not
+    names = [entry.filters for entry in entries]
+    assert names == [("include_expired",), ("include_archived",), ("exclude_ids",)]
+    for entry in entries:
+        repeated(store, entry, given)
+
+
+def test_r22_two_filters_and_no_single_change(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    given = {**BASELINE, "tags": ["x"], "scope": "lab", "expect": id_of(store, LAST)}
+    entry = the_only(store.recall(QUERY, **given))
+    assert (entry.stage, entry.filters) == ("filtered", ("scope", "tags"))
+    assert entry.change is None
+    assert entry.no_change == "2 filters exclude it, each by itself"
+
+
+def test_r22_a_filter_whose_removal_is_not_enough(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    given = {**BASELINE, "exclude_ids": [id_of(store, LAST)], "expect": id_of(store, LAST)}
+    entry = the_only(store.recall(QUERY, **given))
+    assert (entry.filters, entry.change) == (("exclude_ids",), None)
+    assert entry.no_change == "without exclude_ids it is still not among the results"
+
+
+def test_r22_ranked_below_and_the_limit(opener: Opener) -> None:
+    """Nothing but the limit helps where plain cosines are sorted."""
+    store = stored(opener, TEXTS)
+    given = {**BASELINE, "expect": id_of(store, LAST)}
+    result = store.recall(QUERY, **given)
+    entry = the_only(result)
+    assert (entry.stage, entry.rank) == ("ranked_below", 12)
+    assert entry.score == pytest.approx(0.35, abs=1e-6)
+    last = entry.last_returned
+    assert last is not None
+    worst = result.results[-1]
+    assert (last.id, last.rank, last.score) == (worst.id, 5, worst.score)
+    assert entry.change is not None
+    assert (entry.change.kind, entry.change.before, entry.change.after) == ("limit", 5, 12)
+    assert len(repeated(store, entry, given)) == 12
+    assert entry.runs <= 64
+
+
+def test_r22_below_min_score(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    given = {"profile": "baseline", "limit": 12, "config": {"recall.min_score": 0.5}}
+    entry = the_only(store.recall(QUERY, expect=id_of(store, LAST), **given))
+    assert (entry.stage, entry.rank) == ("below_min_score", 12)
+    assert entry.change is not None
+    assert (entry.change.key, entry.change.after) == ("recall.min_score", None)
+    repeated(store, entry, given)
+
+
+def test_r22_not_in_the_pool(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    given = {"profile": "reference", "limit": 3, "expect": id_of(store, LAST)}
+    entry = the_only(store.recall(QUERY, **given))
+    assert (entry.stage, entry.rank) == ("not_in_pool", 12)
+    assert entry.signals is not None
+    assert set(entry.signals) == set(entry.last_returned.signals)  # type: ignore[union-attr]
+    repeated(store, entry, given)
+
+
+MEANT = "A statement that means it"
+SPOKEN = "The port and the deploy which has it"
+BETWEEN = "The port which another has"
+# only meaning and words decide
+TWO_TERMS = {
+    "m5.signals.entity_walk.enabled": False,
+    "m5.traversal.enabled": False,
+    "m5.signals.weights.note.cosine": 8.0,
+    "m5.signals.weights.note.lexical": 2.0,
+}
+
+
+def test_r22_a_switch(opener: Opener) -> None:
+    store = stored(opener, {SPOKEN: 0.0, MEANT: 0.9})
+    given: dict[str, Any] = {"limit": 1, "config": TWO_TERMS, "expect": id_of(store, SPOKEN)}
+    result = store.recall(QUERY, **given)
+    assert result.results[0].content == MEANT
+    entry = the_only(result)
+    assert (entry.stage, entry.rank) == ("ranked_below", 2)
+    assert entry.signals is not None
+    assert entry.signals["lexical"].normalised == 1.0
+    change = entry.change
+    assert change is not None
+    assert (change.kind, change.key) == ("switch", "m5.signals.cosine.enabled")
+    assert (change.before, change.after, change.rank) == (True, False, 1)
+    repeated(store, entry, given)
+
+
+def test_r22_a_weight(opener: Opener) -> None:
+    """Neither meaning nor words alone bring in what is second in both; less meaning does."""
+    store = stored(opener, {MEANT: 1.0, SPOKEN: 0.0, BETWEEN: 0.7})
+    given: dict[str, Any] = {"limit": 1, "config": TWO_TERMS, "expect": id_of(store, BETWEEN)}
+    entry = the_only(store.recall(QUERY, **given))
+    assert entry.stage == "ranked_below"
+    change = entry.change
+    assert change is not None, entry.no_change
+    assert (change.kind, change.key) == ("weight", "m5.signals.weights.note.cosine")
+    assert 2.0 <= change.after < change.before == 8.0
+    assert change.after == float(f"{change.after:.2g}"), "two significant digits"
+    repeated(store, entry, given)
+    # a little more of it is too much: the change is the smallest that is enough
+    more = {**TWO_TERMS, change.key: float(f"{change.after * 1.15:.2g}")}
+    found = store.recall(QUERY, limit=1, config=more)
+    assert found.results[0].id != entry.id
+    assert entry.runs <= 64
+
+
+def test_r22_on_the_command_line(opener: Opener) -> None:
+    store = stored(opener, TEXTS)
+    id = id_of(store, LAST)
+    shown = render.recall(store.recall(QUERY, expect=id, **BASELINE), {"format": "compact"})
+    assert (
+        f"Why not {id}: ranked below the last result; rank 12, score 0.3500"
+        " (last result: rank 5, score 0.7000)\n" in shown
+    )
+    assert "  Change: limit from 5 to 12 brings it to rank 12" in shown

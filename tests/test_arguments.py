@@ -1,0 +1,137 @@
+"""Zero, empty, false and much too much in every option (B-07, B-13, N-01)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.testing import HashingEmbedder
+
+OFFICE = "The office of the team is in Oslo"
+Call = Callable[[vestig.Vestig, str], Any]
+
+REFUSED: dict[str, Call] = {
+    "touch": lambda s, id: s.show(id, touch="no"),  # type: ignore[arg-type]
+    "include_expired": lambda s, id: s.show(id, include_expired=0),  # type: ignore[arg-type]
+    "retry_failed": lambda s, _: s.enrich(retry_failed="no"),  # type: ignore[arg-type]
+    "profile": lambda s, _: s.recall("office", profile=5),  # type: ignore[arg-type]
+    "target": lambda s, _: s.export(5),  # type: ignore[arg-type]
+    "source": lambda s, _: s.import_(5),  # type: ignore[arg-type]
+    "scope": lambda s, _: s.import_("none.jsonl", scope=["a"]),
+    "limit": lambda s, _: s.list(limit=0),
+    "offset": lambda s, _: s.list(offset=-1),
+}
+
+
+@pytest.mark.parametrize("field", REFUSED)
+def test_wrong_values_name_their_field(store: vestig.Vestig, field: str) -> None:
+    memory = store.commit(OFFICE).memory_id
+    assert memory is not None
+    with pytest.raises(vestig.ValidationError, match=f"^{field}:"):
+        REFUSED[field](store, memory)
+
+
+@pytest.mark.parametrize("much", [2**31, 2**63 - 1, 2**63, 2**64, 10**40])
+def test_x_r03_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> None:
+    """spec README 3: more than available is fine."""
+    memory = store.commit(OFFICE).memory_id
+    assert memory is not None
+    assert [hit.id for hit in store.recall("office", limit=much)] == [memory]
+    assert len(store.events(memory, limit=much)) == 1
+    page = store.list(offset=much)
+    assert (len(page), page.total) == (0, 1)
+    assert store.enrich(limit=much).taken == 0
+
+
+def test_empty_lists_are_no_absent_lists(store: vestig.Vestig) -> None:
+    """Nothing is a member of an empty list, in `recall` as in `list` and `count`."""
+    store.commit(OFFICE, tags=["place"])
+    for name in ("tags", "scope"):
+        empty: Any = {name: []}
+        assert (len(store.recall("office", **empty)), store.count(**empty)) == (0, 0), name
+    for name in ("ids", "kinds", "sources", "actors", "authors", "roles", "session_ids"):
+        chosen: Any = {name: []}
+        assert len(store.recall("office", **chosen)) == 0, name
+    assert len(store.recall("office", tags=[], tags_mode="all")) == 1
+    assert len(store.recall("office", exclude_ids=[], metadata={})) == 1
+    assert store.count(status=[]) == 0
+
+
+def test_x_l15_null_limit_is_the_default(store: vestig.Vestig) -> None:
+    """Null is absent (spec README 3), not unlimited."""
+    store.commit_many([f"Sentence number {number} of the list" for number in range(25)])
+    limit: Any = None
+    assert len(store.list(limit=limit)) == 20
+    assert store.count() == 25
+
+
+@pytest.mark.parametrize("way", ["show", "recall"])
+def test_l12_touch_of_a_locked_store_is_dropped_with_a_warning(opener: Opener, way: str) -> None:
+    store = opener()
+    memory = store.commit(OFFICE).memory_id
+    assert memory is not None
+    store.close()
+    reader = opener(read_only=True)
+    result: Any = reader.show(memory, touch=True) if way == "show" else None
+    result = reader.recall("office", touch=True) if result is None else result
+    assert any("not counted" in warning for warning in result.warnings)
+    assert reader.show(memory).memory.access_count == 0
+
+
+MARK = "ZZMARKERZZ"
+TELLING: dict[str, Call] = {
+    "query list": lambda s, _: s.recall([MARK]),  # type: ignore[arg-type]
+    "query object": lambda s, _: s.recall({MARK: 1}),  # type: ignore[arg-type]
+    "authors": lambda s, _: s.recall("office", authors={"a": MARK}),  # type: ignore[arg-type]
+    "metadata": lambda s, _: s.recall("office", metadata=MARK),  # type: ignore[arg-type]
+    "scope": lambda s, _: s.recall("office", scope={MARK: 1}),
+    "recall tags": lambda s, _: s.recall("office", tags={MARK: 1}),  # type: ignore[arg-type]
+    "list tags": lambda s, _: s.list(tags={MARK: 1}),  # type: ignore[arg-type]
+    "reason": lambda s, id: s.deprecate(id, MARK * 60),
+    "reason type": lambda s, id: s.pin(id, [MARK]),  # type: ignore[arg-type]
+    "commit tags": lambda s, _: s.commit(OFFICE, tags=MARK),  # type: ignore[arg-type]
+    "metadata value": lambda s, _: s.commit(OFFICE, metadata={"k": {MARK}}),
+    "surrogate": lambda s, _: s.commit(MARK + "\ud800"),
+}
+
+
+@pytest.mark.parametrize("call", TELLING)
+def test_b11_refusals_do_not_repeat_what_was_said(store: vestig.Vestig, call: str) -> None:
+    memory = store.commit(OFFICE).memory_id
+    assert memory is not None
+    with pytest.raises(vestig.ValidationError) as caught:
+        TELLING[call](store, memory)
+    assert MARK not in str(caught.value)
+    assert not [name for name in store.metrics() if MARK in name]
+
+
+def test_b21_an_end_before_the_beginning_is_shown(store: vestig.Vestig) -> None:
+    memory = store.commit(OFFICE).memory_id
+    assert memory is not None
+    with pytest.raises(vestig.ValidationError, match=r"got '1999-01-01T00:00:00\.000000Z'"):
+        store.deprecate(memory, t_invalid="1999-01-01")
+
+
+def test_b24_an_archived_successor_is_refused_with_its_state(store: vestig.Vestig) -> None:
+    old, new = store.commit(OFFICE).memory_id, store.commit("A second sentence").memory_id
+    assert old is not None
+    assert new is not None
+    store.archive(new)
+    with pytest.raises(vestig.ConflictError, match=f"{new}.*archived; restore it first"):
+        store.supersede(old, new)
+
+
+def test_files_of_the_caller_stay_open(store: vestig.Vestig) -> None:
+    """D-14: `import_` reads an open file and leaves it open."""
+    store.commit(OFFICE)
+    file = io.BytesIO()
+    store.export(file)
+    file.seek(0)
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as other:
+        assert other.import_(file).memories == 1
+    assert not file.closed
