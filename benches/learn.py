@@ -1,5 +1,5 @@
 """Learns the weights of the `default` profile from labelled folders, of all origins in one fit
-(Q-03, Q-06).
+(Q-03).
 
     python benches/learn.py FOLDER… [--shipped] [--mixed] [--cache DIR] [--count NAME=TIMES …]
         [--on GROUP.TERM …] [--off GROUP.TERM …] [--leave-out CATEGORY …] [--every N]

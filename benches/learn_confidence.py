@@ -1,4 +1,4 @@
-"""Fits the confidence that comes with the package, from labelled folders (R-24).
+"""Fits the confidence that comes with the package, from labelled folders.
 
     python benches/learn_confidence.py FOLDER… [--cache DIR] [--weights FILE]
         [--leave-out CATEGORY …] [--out FILE]

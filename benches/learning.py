@@ -25,7 +25,7 @@ PENALTY = 0.003
 PENALTY_BIAS = 1e-5
 # The slope at which the fit ends: weights agree in more than `DIGITS` however it begins.
 TOLERANCE = 1e-7
-# Where the biases stand together, which changes no order, keeps 1/(1 + e^−L) unsaturated.
+# Where the biases stand together, which changes no order, keeps 1/(1 + e^−L) unsaturated.
 BIAS_SHIFT = -13.0
 GROUPS = ("chat_peer", "chat_agent", "note")  # documents weigh what notes do
 PLACE = {name: place for place, name in enumerate(SIGNALS)}

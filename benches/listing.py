@@ -1,7 +1,7 @@
 """Questions with their candidates and the terms of these, asked through the core as users ask.
 
 A set stands alone in a store, each conversation a scope and each question asked of its own; and
-all sets stand together in one store without scopes, where origins compete (Q-03)."""
+all sets stand together in one store without scopes, where origins compete."""
 
 from __future__ import annotations
 

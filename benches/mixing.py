@@ -1,4 +1,4 @@
-"""What it costs that memories of several origins lie in one store (Q-03).
+"""What it costs that memories of several origins lie in one store.
 
     python benches/mixing.py FOLDER… [--cache DIR] [--leave-out CATEGORY …]
 

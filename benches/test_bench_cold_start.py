@@ -87,7 +87,7 @@ def test_cold_process_with_the_builtin_embedder(benchmark: Any, tmp_path: Path) 
     )
 
 
-def test_x_r23_cold_command_line_with_the_builtin_embedder(benchmark: Any, tmp_path: Path) -> None:
+def test_cold_command_line_with_the_builtin_embedder(benchmark: Any, tmp_path: Path) -> None:
     """A thousand memories, from process start to printed answer."""
     import vestig
 
@@ -107,7 +107,7 @@ def test_x_r23_cold_command_line_with_the_builtin_embedder(benchmark: Any, tmp_p
         warmup_rounds=1,
     )
     report(
-        "cold command line → recall, 1000, built-in embedder (X-R23)",
+        "cold command line → recall, 1000, built-in embedder",
         benchmark,
         yardstick=bare,
         bar=COMMAND_BAR_MS,

@@ -1,4 +1,4 @@
-"""Fitting confidence and the common scale of origins, on examples made by dice (R-24, Q-03)."""
+"""Fitting confidence and the common scale of origins, on examples made by dice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def asked(count: int = 150, seed: int = 0) -> list[Example]:
     return found
 
 
-def test_r24_one_fit_knows_both_populations_and_is_calibrated() -> None:
+def test_one_fit_knows_both_populations_and_is_calibrated() -> None:
     found = asked()
     for by_population in figures(found).values():
         assert by_population["foreign"]["auroc"] > 0.95
@@ -39,7 +39,7 @@ def test_r24_one_fit_knows_both_populations_and_is_calibrated() -> None:
         assert by_population["mixture"]["calibration_error"] < 0.08
 
 
-def test_r24_written_tables_tell_what_was_fitted() -> None:
+def test_written_tables_tell_what_was_fitted() -> None:
     found = asked()
     made = Fit(tables=_plain(tables(found)))
     assert set(made.tables) == {"chat_peer", "chat_agent", "note", "document"}
@@ -53,7 +53,7 @@ def test_r24_written_tables_tell_what_was_fitted() -> None:
     assert values == pytest.approx(list(fitted), abs=2e-3)
 
 
-def test_r24_the_same_examples_give_the_same_fit() -> None:
+def test_the_same_examples_give_the_same_fit() -> None:
     assert tables(asked()) == tables(asked())
 
 
@@ -63,19 +63,19 @@ def _plain(made: object) -> object:
     return msgspec.convert({"tables": made}, Fit).tables
 
 
-def test_q03_distinct_units_count_up_to_the_cut() -> None:
+def test_distinct_units_count_up_to_the_cut() -> None:
     ranked = [frozenset({("c", f"u{row // 2}")}) for row in range(40)]
     assert CUT == 10
     assert found(ranked, frozenset({("c", "u9"), ("c", "u10")})) == 0.5
     assert found(ranked[::-1], frozenset({("c", "u19")})) == 1.0
 
 
-def test_q03_documents_and_notes_are_one_origin_here() -> None:
+def test_documents_and_notes_are_one_origin_here() -> None:
     assert alike("note") == alike("document") == ["document", "note"]
     assert alike("chat_peer") == ["chat_peer"]
 
 
-def test_r24_weights_of_a_file_stand_in_for_those_built_in(tmp_path: Path) -> None:
+def test_weights_of_a_file_stand_in_for_those_built_in(tmp_path: Path) -> None:
     weights = {"chat_peer": {"bias": -3.0}, "chat_agent": {"bias": -2.0}, "note": {"title": 2.0}}
     file = tmp_path / "learned.json"
     file.write_text(json.dumps({"weights": weights}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One fit for all origins, on questions made by dice (Q-03, Q-06)."""
+"""One fit for all origins, on questions made by dice."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def questions(count: int = 60, set: str = "dice") -> list[Listed]:
     return found
 
 
-def test_q03_one_fit_brings_origins_to_one_scale() -> None:
+def test_one_fit_brings_origins_to_one_scale() -> None:
     asked = questions()
     batch = Batch(FORM, asked)
     assert means(columns(asked, cross_fitted(batch)))["dice"]["recall@5"] == 100.0
@@ -56,14 +56,14 @@ def test_q03_one_fit_brings_origins_to_one_scale() -> None:
     assert set(made["note"]) == {"bias"}
 
 
-def test_q06_the_same_questions_give_the_same_weights_however_the_fit_begins() -> None:
+def test_the_same_questions_give_the_same_weights_however_the_fit_begins() -> None:
     batch = Batch(FORM, questions(), {"dice": 2.0})
     first = batch.fit()
     assert FORM.weights(first) == FORM.weights(batch.fit(start=first * 3))
     assert FORM.weights(first) == FORM.weights(Batch(FORM, questions(), {"dice": 2.0}).fit())
 
 
-def test_q06_the_fit_is_the_least_loss() -> None:
+def test_the_fit_is_the_least_loss() -> None:
     """The slope of the loss as it is written down, by differences, is 0 there."""
     asked = questions(15)
     batch = Batch(FORM, asked)
@@ -84,7 +84,7 @@ def test_q06_the_fit_is_the_least_loss() -> None:
         assert loss(weights - step) > loss(weights)
 
 
-def test_q06_a_fold_is_not_seen_and_sets_share_by_their_counts() -> None:
+def test_a_fold_is_not_seen_and_sets_share_by_their_counts() -> None:
     asked = questions()
     batch = Batch(FORM, asked)
     others = Batch(FORM, [one for one in asked if one.fold != 2])
@@ -95,7 +95,7 @@ def test_q06_a_fold_is_not_seen_and_sets_share_by_their_counts() -> None:
     np.testing.assert_allclose(share, [1.0, 3.0])
 
 
-def test_q06_what_a_signal_brings_is_told_by_set_with_interval() -> None:
+def test_what_a_signal_brings_is_told_by_set_with_interval() -> None:
     asked = questions()
     folds = cross_fitted(Batch(FORM, asked))
     found = {gain["signal"]: gain["gain"] for gain in gains(FORM, asked, {}, folds)}
@@ -111,7 +111,7 @@ def test_q06_what_a_signal_brings_is_told_by_set_with_interval() -> None:
     assert found["chat_agent.role"] == {}
 
 
-def test_q03_terms_are_asked_of_the_core_by_origin() -> None:
+def test_terms_are_asked_of_the_core_by_origin() -> None:
     form = form_of(["chat_agent.when"], ["chat_peer.when", "chat_peer.date"])
     terms = {(GROUPS[group], term) for group, term in form.columns}
     assert ("chat_agent", "when") in terms

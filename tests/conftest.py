@@ -60,7 +60,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_network() -> Iterator[None]:
-    """Refuse every connection that would leave this machine (N-42)."""
+    """Refuse every connection that would leave this machine."""
     real = {name: getattr(socket.socket, name) for name in ("connect", "connect_ex", "sendto")}
     real_getaddrinfo = socket.getaddrinfo
 

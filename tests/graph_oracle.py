@@ -1,5 +1,5 @@
 """What the core answers about nodes and links, computed from the ledger in plain Python: the
-definition that it is compared with (G-07, G-21 … G-23)."""
+definition that it is compared with."""
 
 from __future__ import annotations
 

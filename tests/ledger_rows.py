@@ -136,7 +136,7 @@ def mention(memory_id: str, entity_id: str, **fields: Any) -> NewEdge:
 
 
 def added(new: NewMemory, *related: str, **fields: Any) -> ChangeSet:
-    """What a commit of a new memory writes (C-10)."""
+    """What a commit of a new memory writes."""
     agent = source(namespace=new.namespace)
     edges = [edge(agent.id, new.id, EdgeType.PRODUCED)]
     edges += [edge(new.id, other, weight=0.5) for other in related]
@@ -152,7 +152,7 @@ def added(new: NewMemory, *related: str, **fields: Any) -> ChangeSet:
 
 
 def reinforced(memory_id: str, at_us: int = NOW, **fields: Any) -> ChangeSet:
-    """What an exact duplicate writes (C-05)."""
+    """What an exact duplicate writes."""
     values: dict[str, Any] = {
         "namespace": "default",
         "patches": (MemoryPatch(memory_id=memory_id, reinforce=1, seen_us=at_us),),
@@ -167,7 +167,7 @@ def job(memory_id: str, kind: str = "embed") -> NewJob:
 
 
 def superseded(old: str, new: str, **columns: Any) -> ChangeSet:
-    """What a supersession writes (L-03)."""
+    """What a supersession writes."""
     patch = MemoryPatch(
         memory_id=old,
         columns={"status": "superseded", "superseded_by": new, **columns},

@@ -1,4 +1,4 @@
-"""The final score again, from the JSON of a result alone (R-12, X-R15)."""
+"""The final score again, from the JSON of a result alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ META = ("keyword", "temporal", "entity", "recency")
 
 
 def semantic(reason: dict[str, Any], formula: dict[str, Any]) -> float:
-    """S_query (R-05)."""
+    """S_query."""
     content = reason["similarity"] if reason["similarity"] is not None else 0.0
     best = reason["hypothetical"]
     prior = formula["summary_prior"] if reason.get("kind") == "SUMMARY" else 0.0
@@ -20,13 +20,13 @@ def semantic(reason: dict[str, Any], formula: dict[str, Any]) -> float:
 
 
 def linear(reason: dict[str, Any]) -> float:
-    """L: bias, then every term of weight · normalised (Q-03)."""
+    """L: bias, then every term of weight · normalised."""
     terms = (one for one in reason["signals"].values() if one["weight"] is not None)
     return math.fsum(one["weight"] * one["normalised"] for one in terms)
 
 
 def blended(reason: dict[str, Any], formula: dict[str, Any]) -> float:
-    """S of metadata and meaning (R-07, R-08)."""
+    """S of metadata and meaning."""
     shares = {name: reason["signals"][name] for name in META}
     used = [one for one in shares.values() if one["raw"] is not None and one["weight"] is not None]
     alpha = reason["alpha_used"] or 0.0

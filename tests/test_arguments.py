@@ -1,4 +1,4 @@
-"""Zero, empty, false and much too much in every option (B-07, B-13, N-01)."""
+"""Zero, empty, false and much too much in every option."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_wrong_values_name_their_field(store: vestig.Vestig, field: str) -> None
 
 
 @pytest.mark.parametrize("much", [2**31, 2**63 - 1, 2**63, 2**64, 10**40])
-def test_x_r03_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> None:
+def test_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> None:
     """spec README 3: more than available is fine."""
     memory = store.commit(OFFICE).memory_id
     assert memory is not None
@@ -62,8 +62,8 @@ def test_empty_lists_are_no_absent_lists(store: vestig.Vestig) -> None:
     assert store.count(status=[]) == 0
 
 
-def test_x_l15_null_limit_is_the_default(store: vestig.Vestig) -> None:
-    """Null is absent (spec README 3), not unlimited."""
+def test_null_limit_is_the_default(store: vestig.Vestig) -> None:
+    """Null is absent, not unlimited."""
     store.commit_many([f"Sentence number {number} of the list" for number in range(25)])
     limit: Any = None
     assert len(store.list(limit=limit)) == 20
@@ -71,7 +71,7 @@ def test_x_l15_null_limit_is_the_default(store: vestig.Vestig) -> None:
 
 
 @pytest.mark.parametrize("way", ["show", "recall"])
-def test_l12_touch_of_a_locked_store_is_dropped_with_a_warning(opener: Opener, way: str) -> None:
+def test_touch_of_a_locked_store_is_dropped_with_a_warning(opener: Opener, way: str) -> None:
     store = opener()
     memory = store.commit(OFFICE).memory_id
     assert memory is not None
@@ -101,7 +101,7 @@ TELLING: dict[str, Call] = {
 
 
 @pytest.mark.parametrize("call", TELLING)
-def test_b11_refusals_do_not_repeat_what_was_said(store: vestig.Vestig, call: str) -> None:
+def test_refusals_do_not_repeat_what_was_said(store: vestig.Vestig, call: str) -> None:
     memory = store.commit(OFFICE).memory_id
     assert memory is not None
     with pytest.raises(vestig.ValidationError) as caught:
@@ -110,14 +110,14 @@ def test_b11_refusals_do_not_repeat_what_was_said(store: vestig.Vestig, call: st
     assert not [name for name in store.metrics() if MARK in name]
 
 
-def test_b21_an_end_before_the_beginning_is_shown(store: vestig.Vestig) -> None:
+def test_an_end_before_the_beginning_is_shown(store: vestig.Vestig) -> None:
     memory = store.commit(OFFICE).memory_id
     assert memory is not None
     with pytest.raises(vestig.ValidationError, match=r"got '1999-01-01T00:00:00\.000000Z'"):
         store.deprecate(memory, t_invalid="1999-01-01")
 
 
-def test_b24_an_archived_successor_is_refused_with_its_state(store: vestig.Vestig) -> None:
+def test_an_archived_successor_is_refused_with_its_state(store: vestig.Vestig) -> None:
     old, new = store.commit(OFFICE).memory_id, store.commit("A second sentence").memory_id
     assert old is not None
     assert new is not None

@@ -1,4 +1,4 @@
-"""The shipped benchmark (R-21, S-10) is whole: fields, ids, evidence, categories, wording."""
+"""The shipped benchmark is whole: fields, ids, evidence, categories, wording."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def content_terms(text: str) -> set[str]:
     return {term for word in words if word not in STOPWORDS for term in terms(word)}
 
 
-def test_s10_fields_and_types(memories, queries):
+def test_fields_and_types(memories, queries):
     for row in memories:
         assert list(row) == MEMORY_FIELDS
         assert isinstance(row["turn"], int)
@@ -65,7 +65,7 @@ def test_s10_fields_and_types(memories, queries):
         assert row["date"] is None or datetime.fromisoformat(row["date"])
 
 
-def test_r21_size(memories, queries):
+def test_size(memories, queries):
     assert len(memories) >= 300
     assert len(queries) >= 150
     assert min(Counter(row["conversation"] for row in memories).values()) >= 110

@@ -1,4 +1,4 @@
-"""Documents are tests: examples run, generated parts are fresh, all public is named (N-41)."""
+"""Documents are tests: examples run, generated parts are fresh, all public is named."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ DEGRADATIONS = {
 }
 
 
-def test_b40_the_documented_degradations_are_those_that_the_code_can_report() -> None:
+def test_the_documented_degradations_are_those_that_the_code_can_report() -> None:
     package = "\n".join(read(p) for p in (ROOT / "python" / "vestig").rglob("*.py"))
     reported = {code for code in DEGRADATIONS if f'"{code}"' in package}
     documented = {code for code in DEGRADATIONS if f"`{code}`" in read(ROOT / "docs" / "errors.md")}

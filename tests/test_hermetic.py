@@ -1,4 +1,4 @@
-"""The fences around the suite hold (N-42)."""
+"""The fences around the suite hold."""
 
 from __future__ import annotations
 

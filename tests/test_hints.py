@@ -1,4 +1,4 @@
-"""A name that nobody knows is answered with the nearest valid one, by every verb (B-13)."""
+"""A name that nobody knows is answered with the nearest valid one, by every verb."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALLS: list[tuple[str, str, str, Call]] = [
 
 
 @pytest.mark.parametrize(("what", "wrong", "right", "call"), CALLS, ids=lambda one: str(one)[:20])
-def test_b13_an_unknown_name(what: str, wrong: str, right: str, call: Call) -> None:
+def test_an_unknown_name(what: str, wrong: str, right: str, call: Call) -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
         message = rf"{wrong}: expected a {what}, got 'int'; did you mean {right}\?$"
         with pytest.raises(vestig.ValidationError, match=message):

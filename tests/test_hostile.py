@@ -1,4 +1,4 @@
-"""Bad input: each has its clean error, and the store is what it was (B-07, B-21, N-01)."""
+"""Bad input: each has its clean error, and the store is what it was."""
 
 from __future__ import annotations
 

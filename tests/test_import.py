@@ -1,4 +1,4 @@
-"""What a start must not load: module lists, never clocks (N-36)."""
+"""What a start must not load: module lists, never clocks."""
 
 from __future__ import annotations
 

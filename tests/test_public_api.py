@@ -136,7 +136,7 @@ def test_every_public_function_and_class_has_a_docstring() -> None:
     assert not missing
 
 
-def test_b20_to_b30_exceptions_have_the_documented_bases() -> None:
+def test_to_b30_exceptions_have_the_documented_bases() -> None:
     assert set(vestig.errors.__all__) == set(DOCUMENTED_BASES)
     for name, bases in DOCUMENTED_BASES.items():
         assert {base.__name__ for base in getattr(vestig.errors, name).__bases__} == bases, name

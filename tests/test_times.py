@@ -1,4 +1,4 @@
-"""Times as words (T-14)."""
+"""Times as words."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ SECOND_US = 1_000_000
         (None, "unknown"),
     ],
 )
-def test_x_t16_age_words(age_us: int | None, words: str) -> None:
+def test_age_words(age_us: int | None, words: str) -> None:
     assert age_words(age_us) == words

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class SignalTrace(_Value, frozen=True, kw_only=True, gc=False):
-    """One term of the score (Q-02). None = the signal was unavailable for this query."""
+    """One term of the score. None = the signal was unavailable for this query."""
 
     raw: float | None
     normalised: float | None
@@ -56,14 +56,14 @@ class TraceRankBoost(_Value, frozen=True, kw_only=True, gc=False):
 
 
 class Hypothetical(_Value, frozen=True, kw_only=True):
-    """The stored question that fits the query best, and its cosine (R-05)."""
+    """The stored question that fits the query best, and its cosine."""
 
     question: str
     cosine: float
 
 
 class Step(_Value, frozen=True, kw_only=True, gc=False):
-    """One choice of a walk (R-10): an edge, or the two of a step over an entity joined by `|`.
+    """One choice of a walk: an edge, or the two of a step over an entity joined by `|`.
 
     `u` is the number drawn; None where none was, because `p` was 0 or 1 or compared with a
     threshold.
@@ -76,7 +76,7 @@ class Step(_Value, frozen=True, kw_only=True, gc=False):
 
 
 class Reason(_Value, frozen=True, kw_only=True):
-    """Why a memory came and every number behind its rank (R-14).
+    """Why a memory came and every number behind its rank.
 
     With the result's `formula`: `final_score` = max(base · path_score ^ path_power, association ·
     signal_strength · start_base) · tracerank_boost.multiplier ^ tracerank_power; the second part
@@ -137,7 +137,7 @@ class RecallHit(_Value, frozen=True, kw_only=True):
 
 
 class QueryEntity(_Value, frozen=True, kw_only=True, gc=False):
-    """An entity that the query names; `score` is 1 for its name, else the cosine (G-27)."""
+    """An entity that the query names; `score` is 1 for its name, else the cosine."""
 
     id: str
     type: str
@@ -146,10 +146,10 @@ class QueryEntity(_Value, frozen=True, kw_only=True, gc=False):
 
 
 class Analysis(_Value, frozen=True, kw_only=True):
-    """What was understood of the query (R-03).
+    """What was understood of the query.
 
-    `available`: signals that the query has something for. `weights`: their shares of the metadata
-    (R-07); {} where metadata has no share of its own (`linear`, `cosine`).
+     `available`: signals that the query has something for. `weights`: their shares of the metadata
+    ; {} where metadata has no share of its own (`linear`, `cosine`).
     """
 
     keywords: tuple[str, ...]
@@ -161,7 +161,7 @@ class Analysis(_Value, frozen=True, kw_only=True):
 
 class Counts(_Value, frozen=True, kw_only=True):
     """How many memories took part; `walked`: admitted by the walk beside its starts.
-    `approximate` tells whether the scan was not exact (R-20)."""
+    `approximate` tells whether the scan was not exact."""
 
     stored: int
     eligible: int
@@ -173,7 +173,7 @@ class Counts(_Value, frozen=True, kw_only=True):
 
 
 class Formula(_Value, frozen=True, kw_only=True):
-    """What a reader needs to compute a final score again (R-12, Q-03).
+    """What a reader needs to compute a final score again.
 
     `bias` per origin type, None unless `base` is linear; `normalisers`: the maxima by which the
     terms were divided.
@@ -215,7 +215,7 @@ class Change(_Value, frozen=True, kw_only=True):
 
 
 class WhyNot(_Value, frozen=True, kw_only=True):
-    """Why an expected memory did not come (R-22).
+    """Why an expected memory did not come.
 
     `stage` is the first that stopped it: unknown, other_namespace, filtered (`filters` names each
     that excludes it), not_in_pool, ranked_below, below_min_score, abstained (it was a result that
@@ -237,7 +237,7 @@ class WhyNot(_Value, frozen=True, kw_only=True):
 
 
 class QueryPieces(_Value, frozen=True, kw_only=True):
-    """The vectors of the query's word pieces (Q-05), each part in base64."""
+    """The vectors of the query's word pieces, each part in base64."""
 
     ids: str
     codes: str
@@ -245,7 +245,7 @@ class QueryPieces(_Value, frozen=True, kw_only=True):
 
 
 class RerankedScores(_Value, frozen=True, kw_only=True):
-    """What a cross-encoder said, by memory id (Q-23), and which one it was."""
+    """What a cross-encoder said, by memory id, and which one it was."""
 
     model: str
     fingerprint: str
@@ -253,7 +253,7 @@ class RerankedScores(_Value, frozen=True, kw_only=True):
 
 
 class Receipt(_Value, frozen=True, kw_only=True):
-    """All that makes a recall repeatable (R-23). Holds the query, so it is the caller's to keep.
+    """All that makes a recall repeatable. Holds the query, so it is the caller's to keep.
 
     `config`: values that differ from the built-in ones. `arguments`: every default resolved.
     `query_vector`: base64 of float32 values; `query_pieces`: the vectors of its word pieces, where
@@ -316,9 +316,9 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
 
 
 class RecallResult(_Value, frozen=True, kw_only=True):
-    """The answer of `recall` (R-17).
+    """The answer of `recall`.
 
-    `confidence`: the probability that the eligible memories answer the query at all (R-24), None
+    `confidence`: the probability that the eligible memories answer the query at all, None
     where a profile has none. `abstained`: it was below `min_confidence`, so that `results` is empty
     and `nearest_misses` holds what they would have been.
     """

@@ -60,20 +60,20 @@ def open_store(
     accept_ledger: bool = False,
     change_embedder: bool = False,
 ) -> Vestig:
-    """Opens a store, made when absent (S-01).
+    """Opens a store, made when absent.
 
     Args:
         path: directory of the store; `":memory:"` keeps everything in memory; None takes
             `store.path` of the configuration.
         config: path of a configuration file, or an object of keys that win over every file.
-        profile: recall profile of this store (R-15).
-        namespace: the wall in which all calls act unless they name another (D-11).
+        profile: recall profile of this store.
+        namespace: the wall in which all calls act unless they name another.
         clock: a function giving the current time; for tests and replays.
-        on_commit: called with every outcome (C-11).
+        on_commit: called with every outcome.
         read_only: changes no file; writes raise `StoreLockedError`.
         embedder, reranker: an object instead of the configured one.
         accept_ledger: takes a ledger as it stands that is older than its witness or its
-            projection, which are made again from it (D-10). What is missing stays missing.
+            projection, which are made again from it. What is missing stays missing.
         change_embedder: opens a store whose vectors are of another model, for
             `rebuild(embeddings=True)`; until then nothing is embedded.
 
@@ -126,7 +126,7 @@ class Vestig:
     # --- writing ---------------------------------------------------------------------------
 
     def commit(self, content: str, **fields: Unpack[CommitFields]) -> CommitOutcome:
-        """Stores one memory, or says why not: new, repeat, near repeat or refused (spec C).
+        """Stores one memory, or says why not: new, repeat, near repeat or refused.
 
         Raises:
             ValidationError, HygieneError (with `strict=True`), NotFoundError and ConflictError
@@ -140,7 +140,7 @@ class Vestig:
         self, items: Iterable[str | Mapping[str, Any]]
     ) -> list[CommitOutcome | ItemError]:
         """One outcome or error per item, in order; one embedding batch, a transaction per 1,000
-        items (C-01). An item is a text or an object of `commit`'s fields."""
+        items. An item is a text or an object of `commit`'s fields."""
         from vestig.commit import pipeline
 
         return pipeline.commit_many(self._context, items)
@@ -153,7 +153,7 @@ class Vestig:
         *,
         namespace: str | None = None,
     ) -> StateChange:
-        """Withdraws a memory; with `t_invalid` its fact ended then (L-02)."""
+        """Withdraws a memory; with `t_invalid` its fact ended then."""
         from vestig.memories import states
 
         return states.deprecate(
@@ -169,7 +169,7 @@ class Vestig:
         *,
         namespace: str | None = None,
     ) -> SupersessionRecord:
-        """Marks `new` as the successor of `old` (L-03)."""
+        """Marks `new` as the successor of `old`."""
         from vestig.memories import states
 
         return states.supersede(
@@ -179,7 +179,7 @@ class Vestig:
     def pin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
     ) -> StateChange:
-        """Marks a memory as never to be lost (L-06)."""
+        """Marks a memory as never to be lost."""
         from vestig.memories import states
 
         return states.simple(self._context, id, "pin", reason=reason, namespace=namespace)
@@ -187,7 +187,7 @@ class Vestig:
     def unpin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
     ) -> StateChange:
-        """Takes the pin away (L-06)."""
+        """Takes the pin away."""
         from vestig.memories import states
 
         return states.simple(self._context, id, "unpin", reason=reason, namespace=namespace)
@@ -195,7 +195,7 @@ class Vestig:
     def archive(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
     ) -> StateChange:
-        """Hides a memory from ordinary reads (L-05)."""
+        """Hides a memory from ordinary reads."""
         from vestig.memories import states
 
         return states.simple(self._context, id, "archive", reason=reason, namespace=namespace)
@@ -203,7 +203,7 @@ class Vestig:
     def restore(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
     ) -> StateChange:
-        """Brings an archived memory back (L-05)."""
+        """Brings an archived memory back."""
         from vestig.memories import states
 
         return states.simple(self._context, id, "restore", reason=reason, namespace=namespace)
@@ -211,7 +211,7 @@ class Vestig:
     def update(
         self, id: str, *, namespace: str | None = None, **fields: Unpack[UpdateFields]
     ) -> UpdateResult:
-        """Changes fields of a memory; another content is a new memory that supersedes it (L-13)."""
+        """Changes fields of a memory; another content is a new memory that supersedes it."""
         from vestig.commit import update as updating
 
         return updating.update(self._context, id, dict(fields), namespace=namespace)
@@ -227,7 +227,7 @@ class Vestig:
         **filter: Unpack[ForgetFilter],
     ) -> ForgetReport:
         """Removes memories for good: rows, events, links, and every byte of them in every file of
-        the store, which is searched to prove it (L-10). Backups and exports are other files.
+        the store, which is searched to prove it. Backups and exports are other files.
 
         Args:
             ids: one id, a list of ids, or an object of filters; filters may also be named.
@@ -263,13 +263,13 @@ class Vestig:
         )
 
     def forget_finish(self) -> ForgetReport:
-        """Erases and proves again what was forgotten but not proved to be gone (L-10, L-17)."""
+        """Erases and proves again what was forgotten but not proved to be gone."""
         from vestig.memories import forget as forgetting
 
         return forgetting.forget_finish(self._context)
 
     def record_access(self, ids: Sequence[str], *, namespace: str | None = None) -> int:
-        """One access of each of these memories (L-12); how many."""
+        """One access of each of these memories; how many."""
         from vestig.memories import states
 
         return states.record_access(self._context, ids, namespace)
@@ -306,7 +306,7 @@ class Vestig:
     def events(
         self, id: str, *, namespace: str | None = None, limit: int | None = None
     ) -> list[Event]:
-        """The log of one memory, oldest first (D-04)."""
+        """The log of one memory, oldest first."""
         from vestig.memories import read
 
         return read.events(self._context, id, namespace=namespace, limit=limit)
@@ -314,7 +314,7 @@ class Vestig:
     def supersession_chain(
         self, id: str, *, namespace: str | None = None
     ) -> list[SupersessionRecord]:
-        """Records of the chain that a memory belongs to, oldest to newest (L-04)."""
+        """Records of the chain that a memory belongs to, oldest to newest."""
         from vestig.memories import read
 
         return read.chain(self._context, id, namespace=namespace)
@@ -338,7 +338,7 @@ class Vestig:
         known_at: Time = None,
         valid_at: Time = None,
     ) -> MemoryPage:
-        """One page of memories and how many there are in all (L-15)."""
+        """One page of memories and how many there are in all."""
         from vestig.memories import read
 
         at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
@@ -359,7 +359,7 @@ class Vestig:
         return read.page(self._context, namespace, at, listing)
 
     def count(self, **filters: Any) -> int:
-        """How many memories a full listing with these filters gives (L-15)."""
+        """How many memories a full listing with these filters gives."""
         for name in ("offset", "limit"):
             filters.pop(name, None)
         return self.list(limit=1, **filters).total
@@ -367,31 +367,31 @@ class Vestig:
     # --- upkeep ----------------------------------------------------------------------------
 
     def enrich(self, limit: int | None = None, *, retry_failed: bool = False) -> EnrichReport:
-        """Works due jobs of this namespace (C-12)."""
+        """Works due jobs of this namespace."""
         from vestig.commit import enrich as enriching
 
         return enriching.enrich(self._context, limit, retry_failed=retry_failed)
 
     def gc(self, dry_run: bool = False) -> GcReport:
-        """Removes sources that produced nothing and edges without ends (L-11)."""
+        """Removes sources that produced nothing and edges without ends."""
         from vestig.memories import forget as forgetting
 
         return forgetting.gc(self._context, dry_run=dry_run)
 
     def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
-        """Counts, seq and bytes of the store (S-01)."""
+        """Counts, seq and bytes of the store."""
         from vestig.admin import upkeep
 
         return upkeep.stats(self._context, namespace)
 
     def metrics(self) -> dict[str, float]:
-        """Counters since open (S-08)."""
+        """Counters since open."""
         from vestig.admin import upkeep
 
         return upkeep.metrics(self._context)
 
     def doctor(self) -> DoctorReport:
-        """Every check of the store; changes nothing (S-08)."""
+        """Every check of the store; changes nothing."""
         from vestig.admin import upkeep
 
         return upkeep.doctor(self._context)
@@ -403,9 +403,9 @@ class Vestig:
         tokens: bool = False,
         progress: Progress | None = None,
     ) -> dict[str, Any]:
-        """Makes the projection again from the ledger alone (D-10); `embeddings=True` embeds every
-        text again with the configured embedder (D-13), `tokens=True` makes token vectors for the
-        memories that lack them where late interaction counts (Q-05). Either goes on where it was
+        """Makes the projection again from the ledger alone; `embeddings=True` embeds every
+        text again with the configured embedder, `tokens=True` makes token vectors for the
+        memories that lack them where late interaction counts. Either goes on where it was
         interrupted."""
         from vestig.admin import upkeep
 
@@ -414,7 +414,7 @@ class Vestig:
         )
 
     def compact(self) -> dict[str, Any]:
-        """Merges all segments of the projection into one, while others read and write (D-10)."""
+        """Merges all segments of the projection into one, while others read and write."""
         from vestig.admin import upkeep
 
         return upkeep.compact(self._context)
@@ -422,7 +422,7 @@ class Vestig:
     def export(
         self, target: str | os.PathLike[str] | IO[str], *, all_namespaces: bool = False
     ) -> dict[str, Any]:
-        """Every record as JSON lines, vectors included (D-14)."""
+        """Every record as JSON lines, vectors included."""
         from vestig.admin import upkeep
 
         return upkeep.export(self._context, target, all_namespaces=all_namespaces)
@@ -436,7 +436,7 @@ class Vestig:
         merge: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
-        """Reads an export, a transcript or memories from a file; resumable (D-14, I-02)."""
+        """Reads an export, a transcript or memories from a file; resumable."""
         from vestig.exchange import importer
 
         return importer.import_file(
@@ -444,7 +444,7 @@ class Vestig:
         )
 
     def backup(self, dest: str | os.PathLike[str]) -> dict[str, Any]:
-        """A consistent copy of the store while it is in use (D-14)."""
+        """A consistent copy of the store while it is in use."""
         from vestig.admin import upkeep
 
         return upkeep.backup(self._context, dest)
@@ -452,14 +452,14 @@ class Vestig:
     # --- recall ----------------------------------------------------------------------
 
     def recall(self, query: str | None = None, **fields: Unpack[RecallFields]) -> RecallResult:
-        """The memories that answer a question, each with its reason (spec R).
+        """The memories that answer a question, each with its reason.
 
         Args:
             query: the question; a JSON or JSONL conversation stands for its end.
             messages: a conversation in the place of a query.
             seed: of the walk, 0 … 2⁵³ − 1, or `random`; the one used is in the result.
-            expect: ids that should come; `why_not` tells of those that do not (R-22).
-            receipt: adds a receipt, by which `replay_receipt` derives the ranking again (R-23).
+            expect: ids that should come; `why_not` tells of those that do not.
+            receipt: adds a receipt, by which `replay_receipt` derives the ranking again.
             context: adds a block of text for a prompt, by session and time, with the neighbours
                 that carry evidence.
             budget: most tokens of that block, 1,000 when absent.
@@ -482,7 +482,7 @@ class Vestig:
         return found
 
     def replay_receipt(self, receipt: Receipt | Mapping[str, Any] | str) -> ReplayReport:
-        """The ranking of a receipt derived again at its state of this store (R-23).
+        """The ranking of a receipt derived again at its state of this store.
 
         Args:
             receipt: as `recall(receipt=True)` gave it, as an object, or as JSON.
@@ -517,7 +517,7 @@ class Vestig:
         include_expired: bool = False,
         namespace: str | None = None,
     ) -> EntityPage:
-        """One page of the names that memories mention, the most mentioned first (D-02).
+        """One page of the names that memories mention, the most mentioned first.
 
         Args:
             entity_type: only entities of this type, in any case; None = all.
@@ -551,7 +551,7 @@ class Vestig:
         namespace: str | None = None,
     ) -> EntityDetail:
         """One entity and the memories that mention it, newest first. An entity that was merged is
-        what it was merged into, through any chain (G-05).
+        what it was merged into, through any chain.
 
         Args:
             id: whole, or at least 8 characters after the underscore.
@@ -568,7 +568,7 @@ class Vestig:
         )
 
     def merge_entities(self, a: str, b: str, *, namespace: str | None = None) -> EntityChange:
-        """Makes `a` another name of `b` (G-05): edges and names of `a` become those of `b`, and
+        """Makes `a` another name of `b`: edges and names of `a` become those of `b`, and
         look-ups of `a` give `b`. Time travel shows both as they were.
 
         Raises:
@@ -590,7 +590,7 @@ class Vestig:
         return entities.merge_entities(self._context, a, b, namespace=namespace)
 
     def expire_entity(self, id: str, *, namespace: str | None = None) -> EntityChange:
-        """Hides an entity and its edges (G-05). A memory that names it again makes a new one.
+        """Hides an entity and its edges. A memory that names it again makes a new one.
 
         Raises:
             NotFoundError: unknown in this namespace, or expired already.
@@ -657,7 +657,7 @@ class Vestig:
         progress: Progress | None = None,
     ) -> BackfillReport:
         """Entities of a store that was filled without them: first the names of all memories, then
-        the links (L-16). Running it again changes nothing.
+        the links. Running it again changes nothing.
 
         Example:
             >>> import vestig
@@ -694,7 +694,7 @@ class Vestig:
         namespace: str | None = None,
     ) -> EdgeChange:
         """Stores an edge that the caller knows of: RELATED or SUMMARIZES between memories, or
-        RELATION between entities (G-10). An edge that is there already stays as it is.
+        RELATION between entities. An edge that is there already stays as it is.
 
         Args:
             relation: label of a RELATION, such as WORKS_AT.
@@ -731,7 +731,7 @@ class Vestig:
         )
 
     def unlink(self, edge_id: str, *, namespace: str | None = None) -> EdgeChange:
-        """Ends an edge; time travel still shows it as it was (G-10). A computed edge that is
+        """Ends an edge; time travel still shows it as it was. A computed edge that is
         ended comes back with `rebuild_edges`.
 
         Raises:
@@ -742,7 +742,7 @@ class Vestig:
         return linking.unlink(self._context, edge_id, namespace=namespace)
 
     def edge(self, id: str, *, snippet_len: int = 60, namespace: str | None = None) -> EdgeDetail:
-        """One edge, ended or not, with what its ends are called (D-03)."""
+        """One edge, ended or not, with what its ends are called."""
         from vestig.graph import edges as linking
 
         return linking.edge(self._context, id, snippet_len=snippet_len, namespace=namespace)
@@ -757,7 +757,7 @@ class Vestig:
         snippet_len: int = 60,
         namespace: str | None = None,
     ) -> EdgePage:
-        """Edges, newest first; those of one memory or entity when it is named (D-03)."""
+        """Edges, newest first; those of one memory or entity when it is named."""
         from vestig.graph import edges as linking
 
         return linking.edges(
@@ -777,7 +777,7 @@ class Vestig:
         progress: Progress | None = None,
         namespace: str | None = None,
     ) -> dict[str, Any]:
-        """Computes RELATED edges again, as commits would have made them (G-07): an edge that
+        """Computes RELATED edges again, as commits would have made them: an edge that
         still holds keeps id and times, others end or begin. Edges of guards and callers stay. An
         interrupted run is safe to repeat."""
         from vestig.graph import related
@@ -797,7 +797,7 @@ class Vestig:
         *,
         namespace: str | None = None,
     ) -> builtins.list[ViaEntities]:
-        """Other memories that mention the same entities, most shared first (G-09).
+        """Other memories that mention the same entities, most shared first.
 
         Args:
             min_confidence: of both mentions; None = `m4.graph_expansion.min_confidence`.
@@ -822,7 +822,7 @@ class Vestig:
         *,
         namespace: str | None = None,
     ) -> builtins.list[ViaRelated]:
-        """Other memories with a RELATED edge to these, heaviest edge first (G-09)."""
+        """Other memories with a RELATED edge to these, heaviest edge first."""
         from vestig.graph import expand as expanding
 
         return expanding.via_related(
@@ -842,7 +842,7 @@ class Vestig:
         *,
         namespace: str | None = None,
     ) -> Expansion:
-        """Both expansions; limits of None are those of `m4.graph_expansion` (G-09)."""
+        """Both expansions; limits of None are those of `m4.graph_expansion`."""
         from vestig.graph import expand as expanding
 
         return expanding.via_both(
@@ -864,7 +864,7 @@ class Vestig:
         seed_node_ids: Words = None,
         **fields: Unpack[SearchFields],
     ) -> SearchResult:
-        """Memories and entities by meaning, by links, or by both (G-20).
+        """Memories and entities by meaning, by links, or by both.
 
         Args:
             type: "vector" ranks by cosine, "graph" by 1/(1 + depth) from the seeds, "hybrid" by

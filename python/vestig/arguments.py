@@ -1,4 +1,4 @@
-"""Single values of a request, each checked with its field's name (B-21)."""
+"""Single values of a request, each checked with its field's name."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def memory_ids(value: object) -> tuple[str, ...]:
 
 
 def check_validity(t_valid_us: int, t_invalid_us: int | None) -> None:
-    """A fact cannot end before it begins (D-01).
+    """A fact cannot end before it begins.
 
     Example:
         >>> check_validity(0, 0)

@@ -34,7 +34,7 @@ __all__ = [
 
 
 class StoredWindow(msgspec.Struct, frozen=True, kw_only=True):
-    """A temporal window as stored; None = open on that side (T-05)."""
+    """A temporal window as stored; None = open on that side."""
 
     text: str
     start_us: int | None
@@ -43,7 +43,7 @@ class StoredWindow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewMemory(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory row to insert (D-01). `t_created` is the transaction's time unless restored."""
+    """A memory row to insert. `t_created` is the transaction's time unless restored."""
 
     id: str
     namespace: str
@@ -84,7 +84,7 @@ class NewVector(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewTokenVectors(msgspec.Struct, frozen=True, kw_only=True):
-    """Vectors of a memory's word pieces, as `vectors.Pieces` holds them (Q-05)."""
+    """Vectors of a memory's word pieces, as `vectors.Pieces` holds them."""
 
     memory_id: str
     model: str
@@ -111,7 +111,7 @@ class MemoryPatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event to append (D-04)."""
+    """An event to append."""
 
     id: str
     memory_id: str
@@ -124,7 +124,7 @@ class NewEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewSource(msgspec.Struct, frozen=True, kw_only=True):
-    """A source (D-05). Agentic sources with the same (namespace, agent, session_id) are one:
+    """A source. Agentic sources with the same (namespace, agent, session_id) are one:
     the store keeps the first and maps later ids to it."""
 
     id: str
@@ -139,7 +139,7 @@ class NewSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A hypothetical question of a memory with its vector, by position from 0 (C-13)."""
+    """A hypothetical question of a memory with its vector, by position from 0."""
 
     memory_id: str
     position: int
@@ -149,7 +149,7 @@ class NewQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewEntity(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity row to insert (D-02). An unexpired entity of the namespace with this `norm_key`
+    """An entity row to insert. An unexpired entity of the namespace with this `norm_key`
     stands for it instead: edges of the change set then end there."""
 
     id: str
@@ -175,8 +175,8 @@ class EntityPatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewEdge(msgspec.Struct, frozen=True, kw_only=True):
-    """An edge (D-03). Storing an unexpired (from, to, type, relation) again changes nothing.
-    `t_created_us`: the transaction's time unless given (recomputed edges, G-07)."""
+    """An edge. Storing an unexpired (from, to, type, relation) again changes nothing.
+    `t_created_us`: the transaction's time unless given (recomputed edges)."""
 
     id: str
     from_id: str
@@ -192,7 +192,7 @@ class NewEdge(msgspec.Struct, frozen=True, kw_only=True):
 
 class EdgePatch(msgspec.Struct, frozen=True, kw_only=True):
     """New values of the unexpired edge between two nodes; where there is none, nothing. Id and
-    times stay: it is the same edge (G-07). `expired=True` ends it instead."""
+    times stay: it is the same edge. `expired=True` ends it instead."""
 
     from_id: str
     to_id: str
@@ -204,7 +204,7 @@ class EdgePatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewSupersession(msgspec.Struct, frozen=True, kw_only=True):
-    """A supersession record (L-03)."""
+    """A supersession record."""
 
     superseding_id: str
     superseded_id: str
@@ -212,7 +212,7 @@ class NewSupersession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewJob(msgspec.Struct, frozen=True, kw_only=True):
-    """An enrichment job (D-08), pending from the start."""
+    """An enrichment job, pending from the start."""
 
     id: str
     memory_id: str
@@ -220,7 +220,7 @@ class NewJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccessTouch(msgspec.Struct, frozen=True, kw_only=True):
-    """One access of each memory and entity (L-12): bookkeeping, takes no `seq`."""
+    """One access of each memory and entity: bookkeeping, takes no `seq`."""
 
     memory_ids: tuple[str, ...]
     entity_ids: tuple[str, ...] = ()
@@ -242,11 +242,11 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     entities: tuple[NewEntity, ...] = ()
     entity_patches: tuple[EntityPatch, ...] = ()
     questions: tuple[NewQuestion, ...] = ()
-    # ids of edges that end with this transaction (G-05, G-10)
+    # ids of edges that end with this transaction
     expired_edges: tuple[str, ...] = ()
     # nodes where these edges start; () = unknown, and all edges of the store are read
     expired_from: tuple[str, ...] = ()
     edge_patches: tuple[EdgePatch, ...] = ()
-    # memories whose hypothetical questions were tried: [] instead of null (D-01)
+    # memories whose hypothetical questions were tried: [] instead of null
     questions_tried: tuple[str, ...] = ()
     token_vectors: tuple[NewTokenVectors, ...] = ()

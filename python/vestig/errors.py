@@ -1,4 +1,4 @@
-"""The exceptions of Vestig (spec B-20 … B-30).
+"""The exceptions of Vestig.
 
 ::
 
@@ -63,13 +63,13 @@ def _shown(value: object) -> str:
 
 
 class VestigError(Exception):
-    """Base of every error that Vestig raises on purpose (B-20)."""
+    """Base of every error that Vestig raises on purpose."""
 
     code = "internal"
 
 
 class ValidationError(VestigError, ValueError):
-    """A bad argument (B-21).
+    """A bad argument.
 
     Args:
         field: name of the argument as the caller wrote it.
@@ -89,7 +89,7 @@ class ValidationError(VestigError, ValueError):
 
 
 class HygieneError(VestigError, ValueError):
-    """A commit was refused and the caller asked for `strict=True` (B-22)."""
+    """A commit was refused and the caller asked for `strict=True`."""
 
     code = "hygiene-rejected"
 
@@ -99,7 +99,7 @@ class HygieneError(VestigError, ValueError):
 
 
 class NotFoundError(VestigError, LookupError):
-    """An id that this namespace does not hold (B-23)."""
+    """An id that this namespace does not hold."""
 
     code = "not-found"
 
@@ -111,52 +111,52 @@ class NotFoundError(VestigError, LookupError):
 
 
 class ConflictError(VestigError):
-    """The state of a record forbids the call (B-24); names id, state, since when."""
+    """The state of a record forbids the call; names id, state, since when."""
 
     code = "conflict"
 
 
 class ConfigError(VestigError, ValueError):
-    """Configuration that cannot be used (B-25); names file, dotted key and what is allowed."""
+    """Configuration that cannot be used; names file, dotted key and what is allowed."""
 
     code = "config"
 
 
 class ConfigNotFoundError(ConfigError, FileNotFoundError):
-    """A configuration file that was named does not exist (B-25)."""
+    """A configuration file that was named does not exist."""
 
 
 class EmbeddingMismatchError(ConfigError):
-    """The configured embedder is not the one that made the store's vectors (B-26)."""
+    """The configured embedder is not the one that made the store's vectors."""
 
     code = "embedding-mismatch"
 
 
 class StoreLockedError(VestigError):
-    """No write lock within `store.lock_timeout_s`, or a store that cannot be written (B-27)."""
+    """No write lock within `store.lock_timeout_s`, or a store that cannot be written."""
 
     code = "store-locked"
 
 
 class StoreDamagedError(VestigError):
-    """An integrity check failed, or the schema is newer than this program (B-28)."""
+    """An integrity check failed, or the schema is newer than this program."""
 
     code = "store-damaged"
 
 
 class ForgetIncompleteError(StoreDamagedError):
-    """Bytes of forgotten memories remain in a file of the store (B-30)."""
+    """Bytes of forgotten memories remain in a file of the store."""
 
     code = "forget-incomplete"
 
 
 class ProviderError(VestigError):
-    """A required model or remote embedder failed (B-29)."""
+    """A required model or remote embedder failed."""
 
     code = "provider"
 
 
 class ProviderTimeout(ProviderError):
-    """A required model or remote embedder did not answer in time (B-29)."""
+    """A required model or remote embedder did not answer in time."""
 
     code = "provider-timeout"

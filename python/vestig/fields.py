@@ -27,7 +27,7 @@ Words: TypeAlias = str | Sequence[str] | None
 
 
 class CommitFields(TypedDict, total=False):
-    """Fields of `commit` beside the content (C-01)."""
+    """Fields of `commit` beside the content."""
 
     source: str
     namespace: str | None
@@ -63,7 +63,7 @@ class CommitFields(TypedDict, total=False):
 
 
 class _Chosen(TypedDict, total=False):
-    """Filters that every operation on many memories has (R-02)."""
+    """Filters that every operation on many memories has."""
 
     scope: str | Sequence[str | None] | None
     kinds: Words
@@ -85,7 +85,7 @@ class _Chosen(TypedDict, total=False):
 
 
 class _Asked(_Chosen, total=False):
-    """What `recall` and `search` have in common (R-02)."""
+    """What `recall` and `search` have in common."""
 
     namespace: str | None
     entities: Words
@@ -100,7 +100,7 @@ class _Asked(_Chosen, total=False):
 
 
 class RecallFields(_Asked, total=False):
-    """Fields of `recall` beside the query (R-01, R-02)."""
+    """Fields of `recall` beside the query."""
 
     messages: Sequence[Mapping[str, Any]] | None
     query_vector: Any
@@ -119,7 +119,7 @@ class RecallFields(_Asked, total=False):
 
 
 class SearchFields(_Asked, total=False):
-    """Fields of `search` beside the query and its reach (G-20, R-02)."""
+    """Fields of `search` beside the query and its reach."""
 
     include_memory_ids: bool
     decay: bool | None
@@ -127,7 +127,7 @@ class SearchFields(_Asked, total=False):
 
 
 class ForgetFilter(_Chosen, total=False):
-    """Filters of `forget`: those of `recall` (R-02), and what came from a source or a message."""
+    """Filters of `forget`: those of `recall`, and what came from a source or a message."""
 
     include_expired: bool
     source_ids: Words
@@ -135,7 +135,7 @@ class ForgetFilter(_Chosen, total=False):
 
 
 class UpdateFields(TypedDict, total=False):
-    """Fields of `update`: absent = keep, None = clear (L-13)."""
+    """Fields of `update`: absent = keep, None = clear."""
 
     content: str
     metadata: Mapping[str, Any] | None

@@ -1,4 +1,4 @@
-"""The filters of `recall`, checked and made plain (R-02, T-13)."""
+"""The filters of `recall`, checked and made plain."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ __all__ = [
 # The last moment that can be written.
 FAR_FUTURE_US: Final = 253_402_300_799_999_999
 _MODES: Final = ("any", "all")
-# More than any store holds; what is above means the same (spec README 3).
+# More than any store holds; what is above means the same.
 _COUNT_MAX: Final = 2**40
 
 
 class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of `recall` (R-01); None = not asked for, except `scope` where None = unscoped."""
+    """The fields of `recall`; None = not asked for, except `scope` where None = unscoped."""
 
     query: Any = None
     messages: Any = None
@@ -78,7 +78,7 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Moments(msgspec.Struct, frozen=True, kw_only=True):
-    """The times a read stands at (T-13). `past` = K was given and lies before now; otherwise K
+    """The times a read stands at. `past` = K was given and lies before now; otherwise K
     is the far future."""
 
     known_at_us: int
@@ -106,7 +106,7 @@ class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
 
 def count_argument(field: str, value: object, *, least: int = 1) -> int:
     """An integer >= `least`; true is no integer. More than any store holds is fine, and is
-    cut to a number that every layer can hold (spec README 3).
+    cut to a number that every layer can hold.
 
     Example:
         >>> count_argument("limit", 5)
@@ -159,7 +159,7 @@ def _codes(field: str, value: object, words: Sequence[str]) -> list[int]:
 
 
 def scopes_argument(value: object) -> list[str | None] | None:
-    """UNSET = all scopes; None = unscoped only; text, or a list of texts and None (D-11)."""
+    """UNSET = all scopes; None = unscoped only; text, or a list of texts and None."""
     if isinstance(value, UnsetType):
         return None
     if value is None:
@@ -177,7 +177,7 @@ def moments(
     valid_at: object = None,
     query_time: object = None,
 ) -> Moments:
-    """K, V and the query time of a read (T-13)."""
+    """K, V and the query time of a read."""
     if as_of is not None and (known_at is not None or valid_at is not None):
         other = "known_at" if known_at is not None else "valid_at"
         raise ValidationError("as_of", as_of, f"either as_of or {other}, not both")

@@ -1,4 +1,4 @@
-"""Names that are not known, answered with the nearest valid one (B-13, B-21, K-05)."""
+"""Names that are not known, answered with the nearest valid one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids: a prefix and a lower-case UUIDv4 (spec README 3)."""
+"""Ids: a prefix and a lower-case UUIDv4."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _random_bytes: ContextVar[Callable[[int], bytes]] = ContextVar("random_bytes", d
 def repeatable_ids(seed: str) -> Iterator[None]:
     """New ids of this context follow from the seed: for stores that are made to be measured.
 
-    Walks draw by id (R-11), so that two measurements agree only when the ids do. Never for a
+    Walks draw by id, so that two measurements agree only when the ids do. Never for a
     store that is kept.
 
     Example:
@@ -135,7 +135,7 @@ def check_id_prefix(field: str, text: object, prefix: str) -> str:
 
 
 def check_namespace(value: object) -> str:
-    """A namespace's name: 1 to 64 characters of `a-z 0-9 . _ -` (D-11).
+    """A namespace's name: 1 to 64 characters of `a-z 0-9 . _ -`.
 
     Example:
         >>> check_namespace("team-1")

@@ -54,7 +54,7 @@ __all__ = [
     "is_finite",
 ]
 
-# Word pieces of a text that get vectors, special ones included, and the length of each (Q-05).
+# Word pieces of a text that get vectors, special ones included, and the length of each.
 PIECES_MAX: Final = 160
 PIECE_DIMENSIONS: Final = 64
 # Stands for a piece that no text holds, such as the model's mark of the beginning.
@@ -64,7 +64,7 @@ _LEAST_CODE: Final = 0x80
 
 
 class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
-    """Which model made a store's vectors (STORE 2). `fingerprint` is a file hash, or "" when
+    """Which model made a store's vectors. `fingerprint` is a file hash, or "" when
     the provider has none; then `probes` (vectors of three fixed sentences, float32 bytes) are
     compared by cosine >= 0.999."""
 
@@ -76,7 +76,7 @@ class EmbeddingIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pieces(NamedTuple):
-    """Token vectors of n word pieces, n from 1 to `PIECES_MAX` (Q-05), little-endian: piece i has
+    """Token vectors of n word pieces, n from 1 to `PIECES_MAX`, little-endian: piece i has
     the number ids[i] (u32) and the vector codes[64·i : 64·i + 64] · scales[i], codes i8 from −127
     to 127, scales float32."""
 
@@ -87,7 +87,7 @@ class Pieces(NamedTuple):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Texts to vectors (D-13)."""
+    """Texts to vectors."""
 
     @property
     def model(self) -> str:
@@ -118,7 +118,7 @@ class Embedder(Protocol):
 
 
 class TokenEmbedder(Embedder, Protocol):
-    """An embedder that gives a vector for each word piece as well (Q-05)."""
+    """An embedder that gives a vector for each word piece as well."""
 
     def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """For each text its vector, the one of `embed`, and the vectors of its first word pieces,
@@ -248,7 +248,7 @@ class GraphView(Protocol):
 
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
         """entity id → ids of unexpired (active or archived) memories that mention it, newest
-        first (seq, then id descending); one batched read (G-25)."""
+        first (seq, then id descending); one batched read."""
         ...
 
     def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
@@ -295,7 +295,7 @@ class Clock(Protocol):
 
 
 class CandidateIndex(Protocol):
-    """Approximate nearest vectors (R-20). Vectors are numbered from 0 in the order in which they
+    """Approximate nearest vectors. Vectors are numbered from 0 in the order in which they
     were given; what it proposes is compared exactly by the core."""
 
     @property
@@ -313,7 +313,7 @@ class CandidateIndex(Protocol):
 
 
 class RerankerSettings(Protocol):
-    """The `reranker` section (K-07)."""
+    """The `reranker` section."""
 
     @property
     def provider(self) -> str | None: ...
@@ -323,7 +323,7 @@ class RerankerSettings(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """A query and a text to one number: how well the text answers it (Q-23)."""
+    """A query and a text to one number: how well the text answers it."""
 
     @property
     def model(self) -> str:
@@ -342,7 +342,7 @@ class Reranker(Protocol):
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """What `list` and `count` ask for (L-15)."""
+    """What `list` and `count` ask for."""
 
     offset: int = 0
     limit: int | None = 20
@@ -354,13 +354,13 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[str | None, ...] | None = None
     order_by: str = "created_at"
     descending: bool = True
-    # time travel (T-13); None = now
+    # time travel; None = now
     known_at_us: int | None = None
     valid_at_us: int | None = None
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """An enrichment job as the ledger holds it (D-08)."""
+    """An enrichment job as the ledger holds it."""
 
     id: str
     namespace: str
@@ -393,7 +393,7 @@ ProjectionRow = tuple[
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One ranking scan of the projection, in plain values (R-02, R-12, T-13).
+    """One ranking scan of the projection, in plain values.
 
     Each is the keyword arguments of a class of the core: `query` of `Query`, `filter` of
     `Filter`, `ranking` of `Ranking` (without `walk` and `trace`), `walk` of `Walk` (None = no
@@ -410,7 +410,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
 class LedgerView(GraphView, Protocol):
     """One consistent state of the ledger: everything read through it belongs to `seq`.
 
-    Ids of another namespace are treated as unknown everywhere (D-11).
+    Ids of another namespace are treated as unknown everywhere.
     """
 
     @property
@@ -479,7 +479,7 @@ class LedgerView(GraphView, Protocol):
         ...
 
     def supersessions(self, namespace: str, memory_id: str) -> list[SupersessionRecord]:
-        """All records of the chain that this memory belongs to, oldest to newest (L-04)."""
+        """All records of the chain that this memory belongs to, oldest to newest."""
         ...
 
     def replaced_by(self, namespace: str, ids: Sequence[str]) -> dict[str, list[str]]:
@@ -491,7 +491,7 @@ class LedgerView(GraphView, Protocol):
         ...
 
     def list_memories(self, namespace: str, listing: Listing) -> list[Memory]:
-        """One page (L-15). Ties by id ascending."""
+        """One page. Ties by id ascending."""
         ...
 
     def count_memories(self, namespace: str, listing: Listing) -> int:
@@ -499,7 +499,7 @@ class LedgerView(GraphView, Protocol):
         ...
 
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
-        """Ids whose metadata equals `wanted` in every key given (R-02)."""
+        """Ids whose metadata equals `wanted` in every key given."""
         ...
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
@@ -516,7 +516,7 @@ class LedgerView(GraphView, Protocol):
     def recorded_refs(
         self, namespace: str, scope: str | None, refs: Sequence[str]
     ) -> dict[str, str]:
-        """artifact_ref → memory id for references already recorded in that scope (D-07)."""
+        """artifact_ref → memory id for references already recorded in that scope."""
         ...
 
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
@@ -574,11 +574,11 @@ class WriteTransaction(LedgerView, Protocol):
 
 
 class UniquenessCollision(Exception):
-    """The ledger refused a second unexpired memory with one text (D-01). Retried by commit."""
+    """The ledger refused a second unexpired memory with one text. Retried by commit."""
 
 
 class Ledger(Protocol):
-    """The truth (D-09). Thread-safe; every thread may read while one writes."""
+    """The truth. Thread-safe; every thread may read while one writes."""
 
     @property
     def store_uuid(self) -> bytes:
@@ -600,7 +600,7 @@ class Ledger(Protocol):
         ...
 
     def touch(self, namespace: str, touch: AccessTouch) -> None:
-        """Access counters in one write without a seq (L-12)."""
+        """Access counters in one write without a seq."""
         ...
 
     def due_jobs(self, namespace: str, now_us: int, kinds: Sequence[str], limit: int) -> list[Job]:
@@ -610,11 +610,11 @@ class Ledger(Protocol):
     def finish_job(
         self, job_id: str, now_us: int, *, changes: ChangeSet | None, error: str | None
     ) -> None:
-        """Done (results and state in one transaction), or one failed attempt (C-12)."""
+        """Done (results and state in one transaction), or one failed attempt."""
         ...
 
     def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:
-        """Jobs that had failed for good are pending again; how many (C-12)."""
+        """Jobs that had failed for good are pending again; how many."""
         ...
 
     def embedding_identity(self) -> EmbeddingIdentity | None:
@@ -622,7 +622,7 @@ class Ledger(Protocol):
         ...
 
     def set_embedding_identity(self, identity: EmbeddingIdentity) -> None:
-        """Remembered once; a different one is refused by the caller (B-26)."""
+        """Remembered once; a different one is refused by the caller."""
         ...
 
     def close(self) -> None:
@@ -630,7 +630,7 @@ class Ledger(Protocol):
         ...
 
 
-# A hook (C-11).
+# A hook.
 CommitHook = Callable[[Any], None]
 # Anything that yields progress as (done, total or None).
 Progress = Callable[[int, int | None], None]

@@ -1,5 +1,5 @@
 """From a provider's name to its embedder or reranker: built-in ones and entry points by one door
-(D-13, Q-23).
+(D-13).
 
 A package offers an embedder under the entry-point group `vestig.embedders`; the object it
 names is called with the `embedding` settings. `module:attribute` names one directly.
@@ -56,12 +56,12 @@ SHIPPED: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Embedder:
-    """The embedder that `embedding.provider` names, its answers checked (X-D15).
+    """The embedder that `embedding.provider` names, its answers checked.
 
     Nothing is loaded and no server is asked here.
 
     Args:
-        settings: the `embedding` section (K-07).
+        settings: the `embedding` section.
         one_shot: the process embeds one text and ends; a provider that can start faster for
             it does.
 
@@ -88,7 +88,7 @@ def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Emb
 
 
 def make_reranker(settings: RerankerSettings) -> Reranker | None:
-    """The reranker that `reranker.provider` names (Q-23); None for null. No model is read here.
+    """The reranker that `reranker.provider` names; None for null. No model is read here.
 
     A package offers one under the entry-point group `vestig.rerankers`; the object it names is
     called with the `reranker` settings.
@@ -113,7 +113,7 @@ def make_reranker(settings: RerankerSettings) -> Reranker | None:
 
 
 def checked(embedder: Embedder, settings: EmbeddingSettings | None = None) -> Embedder:
-    """Any embedder, held to what every provider is held to (X-D15); a checked one as it is.
+    """Any embedder, held to what every provider is held to; a checked one as it is.
 
     With `settings`, texts are cut to `embedding.max_length` and batches to `batch_size`.
 
@@ -135,7 +135,7 @@ the call holds NaN or infinity; check the provider
 
 
 def build_index(dimensions: int, batches: Iterable[Sequence[bytes]]) -> CandidateIndex:
-    """An index of candidates over float32 vectors, batch by batch (R-20)."""
+    """An index of candidates over float32 vectors, batch by batch."""
     from vestig.indexes import usearch
 
     return usearch.build(dimensions, batches)

@@ -73,7 +73,7 @@ class MemoryDetail(_Value, frozen=True, kw_only=True):
 
 
 class MemoryPage(_Value, frozen=True, kw_only=True):
-    """One page of a listing (L-15); `total` counts the full listing."""
+    """One page of a listing; `total` counts the full listing."""
 
     memories: tuple[Memory, ...]
     total: int
@@ -101,7 +101,7 @@ class EnrichReport(_Value, frozen=True, kw_only=True):
 
 
 class ImportReport(_Value, frozen=True, kw_only=True):
-    """Exact counts of an import (I-02): `lines` = the sum of the counts that follow it.
+    """Exact counts of an import: `lines` = the sum of the counts that follow it.
 
     `forgotten_elsewhere`: memories of this store that an export says were forgotten in another
     one; they are kept, and `forget` takes their ids.
@@ -123,7 +123,7 @@ class ImportReport(_Value, frozen=True, kw_only=True):
 
 
 class ForgetReport(_Value, frozen=True, kw_only=True):
-    """What `forget` removed, and the proof that it is gone from every file (L-10).
+    """What `forget` removed, and the proof that it is gone from every file.
 
     `rows_removed` counts per table. `shared_occurrences`: forgotten bytes that other live records
     hold as well. `residues` is 0: anything else is an error. `outside`: what is not of this store
@@ -146,7 +146,7 @@ class ForgetReport(_Value, frozen=True, kw_only=True):
 
 
 class GcReport(_Value, frozen=True, kw_only=True):
-    """What `gc` removed, or with `dry_run` would (L-11)."""
+    """What `gc` removed, or with `dry_run` would."""
 
     sources_removed: int
     entities_removed: int = 0
@@ -164,7 +164,7 @@ class Finding(_Value, frozen=True, kw_only=True):
 
 
 class DoctorReport(_Value, frozen=True, kw_only=True):
-    """Result of all checks (S-08)."""
+    """Result of all checks."""
 
     findings: tuple[Finding, ...]
     seq: int

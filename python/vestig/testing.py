@@ -207,7 +207,7 @@ class ScriptedEmbedder:
 
 
 class TokenHashingEmbedder(HashingEmbedder):
-    """A `HashingEmbedder` that also gives token vectors (Q-05): one for each word, the same for
+    """A `HashingEmbedder` that also gives token vectors: one for each word, the same for
     the same word, with a mark at both ends.
 
     Args:
@@ -232,7 +232,7 @@ class TokenHashingEmbedder(HashingEmbedder):
 
 
 class TokenScriptedEmbedder(ScriptedEmbedder):
-    """A `ScriptedEmbedder` that also gives token vectors (Q-05), as a `TokenHashingEmbedder`.
+    """A `ScriptedEmbedder` that also gives token vectors, as a `TokenHashingEmbedder`.
 
     Example:
         >>> embedder = TokenScriptedEmbedder({"a": [1.0, 0.0]}, default=[0.0, 1.0])

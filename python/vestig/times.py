@@ -50,7 +50,7 @@ def format_us(us: int) -> str:
 
 
 def age_words(age_us: int | None) -> str:
-    """How long ago, in words (T-14).
+    """How long ago, in words.
 
     Example:
         >>> age_words(61 * DAY_US), age_words(None)

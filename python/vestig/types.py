@@ -41,14 +41,14 @@ __all__ = [
 
 
 class Kind(StrEnum):
-    """What a memory is (D-01)."""
+    """What a memory is."""
 
     MEMORY = "MEMORY"
     SUMMARY = "SUMMARY"
 
 
 class Status(StrEnum):
-    """Lifecycle state (L-01)."""
+    """Lifecycle state."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
@@ -57,7 +57,7 @@ class Status(StrEnum):
 
 
 class Role(StrEnum):
-    """Who spoke in a conversation with an assistant (Q-01)."""
+    """Who spoke in a conversation with an assistant."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -66,7 +66,7 @@ class Role(StrEnum):
 
 
 class OriginType(StrEnum):
-    """What kind of text a memory is; weights depend on it (Q-01)."""
+    """What kind of text a memory is; weights depend on it."""
 
     CHAT_PEER = "chat_peer"
     CHAT_AGENT = "chat_agent"
@@ -75,7 +75,7 @@ class OriginType(StrEnum):
 
 
 class Stability(StrEnum):
-    """How long a fact tends to hold (T-04)."""
+    """How long a fact tends to hold."""
 
     STATIC = "static"
     DYNAMIC = "dynamic"
@@ -84,7 +84,7 @@ class Stability(StrEnum):
 
 
 class Trigger(StrEnum):
-    """Why an agent kept a memory (D-01)."""
+    """Why an agent kept a memory."""
 
     PROBLEM_SOLUTION = "problem-solution"
     POSITIVE_FEEDBACK = "positive-feedback"
@@ -94,7 +94,7 @@ class Trigger(StrEnum):
 
 
 class RetentionPolicy(StrEnum):
-    """How long a memory is worth keeping (L-07)."""
+    """How long a memory is worth keeping."""
 
     PERMANENT = "permanent"
     DECISION = "decision"
@@ -104,7 +104,7 @@ class RetentionPolicy(StrEnum):
 
 
 class EventType(StrEnum):
-    """Entries of the append-only event log (D-04). The order is the code in the projection."""
+    """Entries of the append-only event log. The order is the code in the projection."""
 
     ADD = "ADD"
     IMPORT = "IMPORT"
@@ -136,7 +136,7 @@ class EdgeType(StrEnum):
 
 
 class JobState(StrEnum):
-    """State of an enrichment job (D-08)."""
+    """State of an enrichment job."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -145,7 +145,7 @@ class JobState(StrEnum):
 
 
 class CommitOutcomeKind(StrEnum):
-    """The four ends of a commit (C-11)."""
+    """The four ends of a commit."""
 
     INSERTED_NEW = "INSERTED_NEW"
     EXACT_DUPE = "EXACT_DUPE"
@@ -157,14 +157,14 @@ class _Value(msgspec.Struct, frozen=True, kw_only=True):
     """Base of public values: immutable, and `to_dict()` is the JSON of every surface."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ` (spec README 3)."""
+        """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
         plain = to_plain(self)
         assert isinstance(plain, dict)
         return plain
 
 
 class TemporalWindow(_Value, frozen=True, kw_only=True):
-    """A half-open window [start, end) found in a text (T-05); None = open on that side."""
+    """A half-open window [start, end) found in a text; None = open on that side."""
 
     text: str
     start: datetime | None
@@ -173,7 +173,7 @@ class TemporalWindow(_Value, frozen=True, kw_only=True):
 
 
 class Degradation(_Value, frozen=True, kw_only=True):
-    """A result was made by a weaker path (B-40)."""
+    """A result was made by a weaker path."""
 
     code: str
     detail: str
@@ -181,7 +181,7 @@ class Degradation(_Value, frozen=True, kw_only=True):
 
 
 class ItemError(_Value, frozen=True, kw_only=True):
-    """One failed item of a batch (B-12)."""
+    """One failed item of a batch."""
 
     index: int
     code: str
@@ -189,7 +189,7 @@ class ItemError(_Value, frozen=True, kw_only=True):
 
 
 class PossibleUpdate(_Value, frozen=True, kw_only=True):
-    """A near text that states another fact (C-07); `differs` lists guard classes (C-08)."""
+    """A near text that states another fact; `differs` lists guard classes."""
 
     memory_id: str
     score: float
@@ -197,7 +197,7 @@ class PossibleUpdate(_Value, frozen=True, kw_only=True):
 
 
 class Memory(_Value, frozen=True, kw_only=True):
-    """One memory as the ledger holds it (D-01)."""
+    """One memory as the ledger holds it."""
 
     id: str
     namespace: str
@@ -250,7 +250,7 @@ class Memory(_Value, frozen=True, kw_only=True):
 
 
 class Event(_Value, frozen=True, kw_only=True):
-    """One entry of the append-only log (D-04)."""
+    """One entry of the append-only log."""
 
     id: str
     memory_id: str
@@ -265,7 +265,7 @@ class Event(_Value, frozen=True, kw_only=True):
 
 
 class Entity(_Value, frozen=True, kw_only=True):
-    """A name that memories mention (D-02). `merged_into` is set only when it is expired."""
+    """A name that memories mention. `merged_into` is set only when it is expired."""
 
     id: str
     namespace: str
@@ -285,7 +285,7 @@ class Entity(_Value, frozen=True, kw_only=True):
 
 
 class Edge(_Value, frozen=True, kw_only=True):
-    """A link between two nodes (D-03)."""
+    """A link between two nodes."""
 
     id: str
     from_id: str
@@ -303,7 +303,7 @@ class Edge(_Value, frozen=True, kw_only=True):
 
 
 class Source(_Value, frozen=True, kw_only=True):
-    """Where memories came from (D-05)."""
+    """Where memories came from."""
 
     id: str
     source_type: str
@@ -317,7 +317,7 @@ class Source(_Value, frozen=True, kw_only=True):
 
 
 class SupersessionRecord(_Value, frozen=True, kw_only=True):
-    """`superseding_id` replaced `superseded_id` (L-03)."""
+    """`superseding_id` replaced `superseded_id`."""
 
     superseding_id: str
     superseded_id: str
@@ -326,7 +326,7 @@ class SupersessionRecord(_Value, frozen=True, kw_only=True):
 
 
 class CommitOutcome(_Value, frozen=True, kw_only=True):
-    """What a commit did (C-11)."""
+    """What a commit did."""
 
     outcome: CommitOutcomeKind
     memory_id: str | None

@@ -1,4 +1,4 @@
-"""Doctor, export and import through the engine (S-08, D-14, B-14)."""
+"""Doctor, export and import through the engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scripted import Opener
 from vestig.testing import HashingEmbedder
 
 
-def test_s08_doctor_names_the_configuration(opener: Opener) -> None:
+def test_doctor_names_the_configuration(opener: Opener) -> None:
     plain, tuned = opener("plain"), opener("tuned", config={"recall": {"default_limit": 9}})
     details = [
         next(f.detail for f in store.doctor().findings if f.check == "configuration")
@@ -21,7 +21,7 @@ def test_s08_doctor_names_the_configuration(opener: Opener) -> None:
     assert plain.doctor().exit_code == 0
 
 
-def test_b14_an_export_lands_in_the_namespace_of_the_store(opener: Opener, tmp_path: Path) -> None:
+def test_an_export_lands_in_the_namespace_of_the_store(opener: Opener, tmp_path: Path) -> None:
     first = opener("first")
     kept = first.commit("A fact of the first store to move").memory_id
     first.commit("A fact of another namespace", namespace="other")
@@ -37,7 +37,7 @@ def test_b14_an_export_lands_in_the_namespace_of_the_store(opener: Opener, tmp_p
     assert (third.count(namespace="default"), third.count(namespace="other")) == (1, 1)
 
 
-def test_x_d12_a_process_with_the_old_model_is_told(opener: Opener) -> None:
+def test_a_process_with_the_old_model_is_told(opener: Opener) -> None:
     texts = [f"Statement number {n} of many others" for n in range(30)]
     first = opener(embedder=HashingEmbedder(64))
     ids = [outcome.memory_id for outcome in first.commit_many(texts)]

@@ -28,7 +28,7 @@ def event_types(store: vestig.Vestig, id: str | None) -> list[str]:
     return [event.event_type.value for event in store.events(id)]
 
 
-def test_x_c05_rejection_leaves_nothing(opener: Opener) -> None:
+def test_rejection_leaves_nothing(opener: Opener) -> None:
     heard: list[vestig.CommitOutcome] = []
     embedder = ScriptedEmbedder({"a": [1.0, 0.0]})
     store = opener(embedder=embedder, on_commit=heard.append)
@@ -49,7 +49,7 @@ def test_x_c05_rejection_leaves_nothing(opener: Opener) -> None:
     assert counted == 1
 
 
-def test_x_c04_strict_raises_after_the_hook(opener: Opener) -> None:
+def test_strict_raises_after_the_hook(opener: Opener) -> None:
     heard: list[vestig.CommitOutcome] = []
     store = opener(on_commit=heard.append)
     for text in ("", "   \n", "a text with a \0 inside it"):
@@ -60,7 +60,7 @@ def test_x_c04_strict_raises_after_the_hook(opener: Opener) -> None:
     assert len(heard) == 6
 
 
-def test_x_c06_whitespace_is_normalised(store: vestig.Vestig) -> None:
+def test_whitespace_is_normalised(store: vestig.Vestig) -> None:
     messy = "  Vestig keeps\tthe ledger\n\nas its  single source of truth. "
     first, second = store.commit(messy), store.commit(TEXT)
     assert first.content_hash.startswith(HASH)
@@ -68,7 +68,7 @@ def test_x_c06_whitespace_is_normalised(store: vestig.Vestig) -> None:
     assert second.memory_id == first.memory_id
 
 
-def test_x_c07_same_text_is_an_exact_duplicate(store: vestig.Vestig, clock) -> None:  # type: ignore[no-untyped-def]
+def test_same_text_is_an_exact_duplicate(store: vestig.Vestig, clock) -> None:  # type: ignore[no-untyped-def]
     first = store.commit(TEXT, source="manual")
     later = clock.move(days=2)
     again = store.commit(TEXT, source="hook")
@@ -84,7 +84,7 @@ def test_x_c07_same_text_is_an_exact_duplicate(store: vestig.Vestig, clock) -> N
     assert store.count() == 2
 
 
-def test_x_c08_near_duplicate_keeps_the_variant(opener: Opener) -> None:
+def test_near_duplicate_keeps_the_variant(opener: Opener) -> None:
     first, second = "The staging cluster runs in Oslo", "The staging cluster really runs in Oslo"
     store = opener(vectors=pair(0.95, first, second))
     kept = store.commit(first)
@@ -107,7 +107,7 @@ def exact_cosine(value: float) -> list[float]:
 @pytest.mark.parametrize(
     ("cosine", "expected"), [(0.92, Kind.NEAR_DUPE), (0.919999, Kind.INSERTED_NEW)]
 )
-def test_x_c09_threshold_is_inclusive(opener: Opener, cosine: float, expected: Kind) -> None:
+def test_threshold_is_inclusive(opener: Opener, cosine: float, expected: Kind) -> None:
     first, second = "The cache lives on node seven", "The cache really lives on node seven"
     vectors = {first: vector_at(1.0), second: exact_cosine(cosine)}
     store = opener(vectors=vectors)
@@ -118,7 +118,7 @@ def test_x_c09_threshold_is_inclusive(opener: Opener, cosine: float, expected: K
         assert outcome.possible_update_of is None
 
 
-def test_x_c10_other_fact_is_kept_and_linked(opener: Opener) -> None:
+def test_other_fact_is_kept_and_linked(opener: Opener) -> None:
     first, second = "The spending limit is 500 EUR", "The spending limit is 500 USD"
     off = {"m4": {"edge_creation": {"related": {"enabled": False}}}}
     store = opener(vectors=pair(0.99, first, second), config=off)
@@ -130,7 +130,7 @@ def test_x_c10_other_fact_is_kept_and_linked(opener: Opener) -> None:
     assert store.stats()["edges"]["RELATED"] == 1
 
 
-def test_x_c15_recall_returns_both_texts(opener: Opener) -> None:
+def test_recall_returns_both_texts(opener: Opener) -> None:
     first, second = "The window opens at 14:00", "The window opens at 15:00"
     store = opener(vectors=pair(0.99, first, second, "when does the window open?"))
     store.commit(first)
@@ -142,7 +142,7 @@ def test_x_c15_recall_returns_both_texts(opener: Opener) -> None:
 
 
 @pytest.mark.parametrize(("choice", "edges"), [("link", 1), ("insert", 0)])
-def test_x_c16_on_near_dup(opener: Opener, choice: str, edges: int) -> None:
+def test_on_near_dup(opener: Opener, choice: str, edges: int) -> None:
     first, second = "Builds are cached for a week", "Builds are really cached for a week"
     off = {"m4": {"edge_creation": {"related": {"enabled": False}}}}
     store = opener(vectors=pair(0.97, first, second), config=off)
@@ -156,7 +156,7 @@ def test_x_c16_on_near_dup(opener: Opener, choice: str, edges: int) -> None:
         assert outcome.possible_update_of.differs == ()
 
 
-def test_x_c17_deprecated_text_is_revived(opener: Opener) -> None:
+def test_deprecated_text_is_revived(opener: Opener) -> None:
     first, near = "The build moved to Hetzner", "The build really moved to Hetzner"
     store = opener(vectors=pair(0.97, first, near))
     old = store.commit(first)
@@ -166,7 +166,7 @@ def test_x_c17_deprecated_text_is_revived(opener: Opener) -> None:
     assert new.outcome is Kind.NEAR_DUPE or new.memory_id != old.memory_id
 
 
-def test_x_c17_same_text_again_is_a_new_memory(store: vestig.Vestig) -> None:
+def test_same_text_again_is_a_new_memory(store: vestig.Vestig) -> None:
     old = store.commit(TEXT)
     store.deprecate(old.memory_id)
     new = store.commit(TEXT)
@@ -177,7 +177,7 @@ def test_x_c17_same_text_again_is_a_new_memory(store: vestig.Vestig) -> None:
     assert [hit.id for hit in store.recall(TEXT)] == [new.memory_id]
 
 
-def test_x_c17_archived_match_is_restored(opener: Opener) -> None:
+def test_archived_match_is_restored(opener: Opener) -> None:
     first, near = "Logs are kept for thirty days", "Logs are really kept for thirty days"
     store = opener(vectors=pair(0.97, first, near))
     old = store.commit(first)
@@ -193,7 +193,7 @@ def test_x_c17_archived_match_is_restored(opener: Opener) -> None:
     assert event_types(store, old.memory_id).count("RESTORE") == 2
 
 
-def test_x_c18_duplicate_unites_tags(store: vestig.Vestig) -> None:
+def test_duplicate_unites_tags(store: vestig.Vestig) -> None:
     first = store.commit(TEXT, tags=["a", "b"], metadata={"level": 1})
     again = store.commit(TEXT, tags=["b", "c"], metadata={"level": 2})
     memory = store.show(first.memory_id).memory
@@ -203,7 +203,7 @@ def test_x_c18_duplicate_unites_tags(store: vestig.Vestig) -> None:
     assert payload["metadata"] == {"level": 2}
 
 
-def test_x_c19_hook_in_every_outcome(opener: Opener) -> None:
+def test_hook_in_every_outcome(opener: Opener) -> None:
     seen: list[tuple[str, bool]] = []
     stores: list[vestig.Vestig] = []
     first, near = "Errors go to the shared inbox", "Errors really go to the shared inbox"
@@ -229,7 +229,7 @@ def test_x_c19_hook_in_every_outcome(opener: Opener) -> None:
     assert strict.count() == 1
 
 
-def test_c11_hook_may_commit_to_depth_one(opener: Opener) -> None:
+def test_hook_may_commit_to_depth_one(opener: Opener) -> None:
     errors: list[Exception] = []
 
     def hook(outcome: vestig.CommitOutcome) -> None:
@@ -244,7 +244,7 @@ def test_c11_hook_may_commit_to_depth_one(opener: Opener) -> None:
     assert len(errors) == 1
 
 
-def test_x_c26_bad_supersedes_writes_nothing(store: vestig.Vestig) -> None:
+def test_bad_supersedes_writes_nothing(store: vestig.Vestig) -> None:
     old = store.commit(TEXT)
     before = rows(store)
     unknown = "mem_00000000-0000-4000-8000-000000000000"
@@ -253,7 +253,7 @@ def test_x_c26_bad_supersedes_writes_nothing(store: vestig.Vestig) -> None:
     assert rows(store) == before
 
 
-def test_c10_supersedes_with_a_duplicate(store: vestig.Vestig) -> None:
+def test_supersedes_with_a_duplicate(store: vestig.Vestig) -> None:
     old = store.commit("The office is in Oslo, near the harbour")
     new = store.commit("The office is in Bergen, near the harbour")
     again = store.commit("The office is in Bergen, near the harbour", supersedes=[old.memory_id])
@@ -265,7 +265,7 @@ def test_c10_supersedes_with_a_duplicate(store: vestig.Vestig) -> None:
     assert same.warnings
 
 
-def test_x_c27_batch_of_five_with_one_bad(store: vestig.Vestig) -> None:
+def test_batch_of_five_with_one_bad(store: vestig.Vestig) -> None:
     items = [
         "The first fact of the batch",
         "The first fact of the batch",
@@ -284,7 +284,7 @@ def test_x_c27_batch_of_five_with_one_bad(store: vestig.Vestig) -> None:
     assert store.show(results[0].memory_id).memory.reinforce_count == 1
 
 
-def test_c01_batch_equals_one_by_one(opener: Opener) -> None:
+def test_batch_equals_one_by_one(opener: Opener) -> None:
     texts = [f"Service number {n % 7} answers on port {9000 + n % 11}" for n in range(60)]
     batch, single = opener("batch"), opener("single")
     together = batch.commit_many(texts)
@@ -298,7 +298,7 @@ def test_c01_batch_equals_one_by_one(opener: Opener) -> None:
     assert batch.stats()["edges"] == single.stats()["edges"]
 
 
-def test_x_c28_dry_run_changes_nothing(opener: Opener) -> None:
+def test_dry_run_changes_nothing(opener: Opener) -> None:
     heard: list[vestig.CommitOutcome] = []
     first, near = "Alerts are sent to the duty phone", "Alerts are really sent to the duty phone"
     store = opener(vectors=pair(0.97, first, near), on_commit=heard.append)
@@ -318,7 +318,7 @@ def test_x_c28_dry_run_changes_nothing(opener: Opener) -> None:
         assert store.stats()["seq"] - seq == (0 if real.seq is None else 1)
 
 
-def test_x_c29_source_and_tags_in_show(store: vestig.Vestig) -> None:
+def test_source_and_tags_in_show(store: vestig.Vestig) -> None:
     outcome = store.commit(
         TEXT, tags=["x"], source="hook", agent="builder", session_id="s-1", metadata={"k": None}
     )
@@ -332,14 +332,14 @@ def test_x_c29_source_and_tags_in_show(store: vestig.Vestig) -> None:
     assert store.show(other.memory_id).sources[0].id == source.id
 
 
-def test_c05_relative_windows_are_united(store: vestig.Vestig) -> None:
+def test_relative_windows_are_united(store: vestig.Vestig) -> None:
     first = store.commit("The release is today, at last", t_ref="2026-03-16")
     store.commit("The release is today, at last", t_ref="2026-03-18")
     times = store.show(first.memory_id).memory.times
     assert [window.start.day for window in times if window.start] == [16, 18]
 
 
-def test_x_d14_times_are_one_instant(store: vestig.Vestig) -> None:
+def test_times_are_one_instant(store: vestig.Vestig) -> None:
     forms = ("2026-03-18 12:00", "2026-03-18T12:00:00Z", "2026-03-18T12:00+0000",
              "2026-03-18 12:00+00:00:00")  # fmt: skip
     seen = {
@@ -354,7 +354,7 @@ def test_x_d14_times_are_one_instant(store: vestig.Vestig) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_c02_a_state_of_the_store_is_asked_once(
+def test_a_state_of_the_store_is_asked_once(
     opener: Opener, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     """What the embedding call needed to know of texts and names is not asked for again."""
@@ -373,7 +373,7 @@ def test_c02_a_state_of_the_store_is_asked_once(
     assert asked == ["known_hashes", "entity_ids_by_key"]
 
 
-def test_x_d15_bad_vectors_store_nothing(opener: Opener) -> None:
+def test_bad_vectors_store_nothing(opener: Opener) -> None:
     for mode in ("nan", "inf", "short", "long", "count"):
         store = opener(mode, embedder=FailingEmbedder(mode))
         before = rows(store)

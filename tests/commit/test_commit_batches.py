@@ -1,4 +1,4 @@
-"""Batches whose items meet each other: repeats, successors, namespaces, refusals (C-01, C-10)."""
+"""Batches whose items meet each other: repeats, successors, namespaces, refusals."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_dry_run_of_such_a_batch_tells_the_same(store: vestig.Vestig) -> None:
     assert store.stats()["seq"] == before
 
 
-def test_x_d10_batch_with_items_of_two_namespaces(store: vestig.Vestig) -> None:
+def test_batch_with_items_of_two_namespaces(store: vestig.Vestig) -> None:
     """B-14: each item acts in its own namespace."""
     there = store.commit(OFFICE, namespace="b").memory_id
     results = store.commit_many(
@@ -102,7 +102,7 @@ def test_successors_in_one_batch_are_as_one_by_one(opener: Opener) -> None:
     assert f"{ends[0]:%Y}" == "2021"
 
 
-def test_x_l02_repeated_supersedes_writes_no_second_event(store: vestig.Vestig) -> None:
+def test_repeated_supersedes_writes_no_second_event(store: vestig.Vestig) -> None:
     old = store.commit(OFFICE).memory_id
     assert old is not None
     new = store.commit(DEPLOYS, supersedes=[old]).memory_id
@@ -112,7 +112,7 @@ def test_x_l02_repeated_supersedes_writes_no_second_event(store: vestig.Vestig) 
     assert len(store.supersession_chain(old)) == 1
 
 
-def test_x_c04_strict_refusal_in_a_batch_is_an_error_entry(store: vestig.Vestig) -> None:
+def test_strict_refusal_in_a_batch_is_an_error_entry(store: vestig.Vestig) -> None:
     """B-12, B-13: `strict` acts in a batch as well; the hook was called before."""
     seen: list[str] = []
     results = store.commit_many(
@@ -128,7 +128,7 @@ def test_x_c04_strict_refusal_in_a_batch_is_an_error_entry(store: vestig.Vestig)
     assert seen == ["REJECTED_HYGIENE"]
 
 
-def test_x_c19_strict_hooks_raise_when_all_groups_are_written(
+def test_strict_hooks_raise_when_all_groups_are_written(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("vestig.commit.pipeline.GROUP_ITEMS", 2)
@@ -142,7 +142,7 @@ def test_x_c19_strict_hooks_raise_when_all_groups_are_written(
     assert store.count() == 3
 
 
-def test_x_c28_dry_run_leaves_no_trace_at_all(opener: Opener) -> None:
+def test_dry_run_leaves_no_trace_at_all(opener: Opener) -> None:
     """Neither counters nor the name of the model, which the first vector fixes."""
     store = opener()
     store.commit("ok", dry_run=True)

@@ -1,4 +1,4 @@
-"""What others do to a store while a commit embeds its text (C-05)."""
+"""What others do to a store while a commit embeds its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Interrupted(HashingEmbedder):
         return super().embed(texts)
 
 
-def test_c05_a_text_that_came_and_went_while_it_was_embedded(opener: Opener) -> None:
+def test_a_text_that_came_and_went_while_it_was_embedded(opener: Opener) -> None:
     embedder = Interrupted()
     store, other = opener(embedder=embedder), opener()
     came: list[str] = []

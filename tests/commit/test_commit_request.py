@@ -1,4 +1,4 @@
-"""Arguments of commit and update are checked before anything else (C-01, B-21)."""
+"""Arguments of commit and update are checked before anything else."""
 
 from __future__ import annotations
 

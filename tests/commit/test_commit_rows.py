@@ -1,4 +1,4 @@
-"""The rows that a decided commit writes (C-05, C-07, C-10, D-04)."""
+"""The rows that a decided commit writes."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_d_05_one_agentic_source_per_agent_and_session() -> None:
     assert len({edge.from_id for edge in rows.edges}) == 2
 
 
-def test_x_c18_exact_repeat_unites_tags_and_keeps_metadata() -> None:
+def test_exact_repeat_unites_tags_and_keeps_metadata() -> None:
     known = stored(arrival(tags=["a", "b"], metadata={"k": 1, "same": 2}, now=5))
     rows = Rows()
     came = arrival(tags=["b", "c"], metadata={"k": 9, "same": 2}, now=50)

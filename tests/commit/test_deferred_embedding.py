@@ -1,4 +1,4 @@
-"""An embedder that is down: X-C25, and what a late vector may do (C-06)."""
+"""An embedder that is down: X-C25, and what a late vector may do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rows(store: vestig.Vestig) -> dict[str, object]:
     return {name: value for name, value in found.items() if name not in ("bytes", "projection")}
 
 
-def test_x_c25_error_writes_nothing(opener: Opener) -> None:
+def test_error_writes_nothing(opener: Opener) -> None:
     store = opener(embedder=FailingEmbedder("error"))
     before = rows(store)
     with pytest.raises(vestig.ProviderError):
@@ -25,7 +25,7 @@ def test_x_c25_error_writes_nothing(opener: Opener) -> None:
     assert rows(store) == before
 
 
-def test_x_c25_defer_stores_without_vector(opener: Opener, clock: FrozenClock) -> None:
+def test_defer_stores_without_vector(opener: Opener, clock: FrozenClock) -> None:
     defer = {"embedding": {"on_failure": "defer"}}
     embedder = FailingEmbedder("error", dimensions=64)
     store = opener(embedder=embedder, config=defer)
@@ -50,7 +50,7 @@ def test_x_c25_defer_stores_without_vector(opener: Opener, clock: FrozenClock) -
     assert not store.recall("single source of truth").degraded
 
 
-def test_c06_late_match_only_hints(opener: Opener, clock: FrozenClock) -> None:
+def test_late_match_only_hints(opener: Opener, clock: FrozenClock) -> None:
     first, near = "Backups run at night in town", "Backups really run at night in town"
     embedder = ScriptedEmbedder({first: vector_at(1.0), near: vector_at(0.97)})
     store = opener(embedder=embedder, config={"embedding": {"on_failure": "defer"}})

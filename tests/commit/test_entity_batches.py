@@ -1,4 +1,4 @@
-"""Names in batches and in stores that were filled without them (C-01, G-03, L-16)."""
+"""Names in batches and in stores that were filled without them."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def test_another_text_of_a_memory_names_its_own_entities(opener: Opener) -> None
 
 
 def test_a_store_of_schema_version_1_gets_its_entities(tmp_path: Path) -> None:
-    """Old stores know no entities; the backfill gives them theirs (L-16)."""
+    """Old stores know no entities; the backfill gives them theirs."""
     packed = Path(__file__).resolve().parents[1] / "compat" / "stores" / "1" / "store.tar.gz"
     with tarfile.open(packed) as archive:
         archive.extractall(tmp_path / "store", filter="data")

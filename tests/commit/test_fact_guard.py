@@ -1,4 +1,4 @@
-"""The fact guard (C-08): two texts are one fact only when no class differs."""
+"""The fact guard: two texts are one fact only when no class differs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")
 
 
 def compared(a: str, b: str) -> tuple[str, ...]:
-    """The verdict, which must not depend on the order (X-C15)."""
+    """The verdict, which must not depend on the order."""
     left, right = prepare(a, NOW), prepare(b, NOW)
     verdict = differs(left, right)
     assert differs(right, left) == verdict
@@ -40,7 +40,7 @@ def compared(a: str, b: str) -> tuple[str, ...]:
         ("By the way, Dana is really leading the release.", "dana's leading the release", ()),
     ],
 )
-def test_x_c10_to_x_c14_exact_verdicts(a: str, b: str, verdict: tuple[str, ...]) -> None:
+def test_to_x_c14_exact_verdicts(a: str, b: str, verdict: tuple[str, ...]) -> None:
     assert compared(a, b) == verdict
 
 
@@ -51,7 +51,7 @@ def test_x_c10_to_x_c14_exact_verdicts(a: str, b: str, verdict: tuple[str, ...])
         ("office is in Oslo", "office was in Oslo"),
     ],
 )
-def test_x_c12_negation_and_tense(a: str, b: str) -> None:
+def test_negation_and_tense(a: str, b: str) -> None:
     assert "negation" in compared(a, b)
 
 
@@ -67,7 +67,7 @@ def test_x_c12_negation_and_tense(a: str, b: str) -> None:
         ("port A", "port B"),
     ],
 )
-def test_x_c14_other_facts(a: str, b: str) -> None:
+def test_other_facts(a: str, b: str) -> None:
     assert compared(a, b)
 
 
@@ -211,7 +211,7 @@ ANY = st.one_of(st.text(), WORDS)
 
 
 @given(ANY, ANY)
-def test_x_c15_symmetrical_for_any_texts(a: str, b: str) -> None:
+def test_symmetrical_for_any_texts(a: str, b: str) -> None:
     left, right = prepare(a, NOW), prepare(b, NOW)
     assert differs(left, right) == differs(right, left)
 

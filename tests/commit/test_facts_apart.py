@@ -1,4 +1,4 @@
-"""The fact guard through `commit` and `recall`: X-C11 … X-C14 at cosine 0.99 (C-07, C-08)."""
+"""The fact guard through `commit` and `recall`: X-C11 … X-C14 at cosine 0.99."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a commit hands to the projection without reading it is what reading would give (D-10)."""
+"""What a commit hands to the projection without reading it is what reading would give."""
 
 from __future__ import annotations
 

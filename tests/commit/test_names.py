@@ -1,4 +1,4 @@
-"""Entities and questions that callers give, and what becomes of them (C-01, C-13, G-02, D-03)."""
+"""Entities and questions that callers give, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def mentioned(name: str, confidence: float, start: int) -> Mentioned:
     )
 
 
-def test_x_g02_the_gate_is_inclusive_and_low_confidence_is_kept_on_request() -> None:
+def test_the_gate_is_inclusive_and_low_confidence_is_kept_on_request() -> None:
     names = [mentioned("Sure", 0.75, 0), mentioned("Unsure", 0.74, 10)]
     gates = SimpleNamespace(min_confidence=0.75, store_low_confidence=False)
     assert [name.name for name in kept(names, gates)] == ["Sure"]
@@ -88,14 +88,14 @@ def test_x_g02_the_gate_is_inclusive_and_low_confidence_is_kept_on_request() -> 
     assert [name.name for name in kept(names, gates)] == ["Sure", "Unsure"]
 
 
-def test_x_g02_of_eleven_the_best_ten_by_confidence_then_position() -> None:
+def test_of_eleven_the_best_ten_by_confidence_then_position() -> None:
     names = [mentioned(f"Name{at}", 0.75, at * 10) for at in range(11)]
     assert [name.name for name in best(names, 10)] == [f"Name{at}" for at in range(10)]
     names[10] = mentioned("Last", 0.8, 100)
     assert [name.name for name in best(names, 10)] == [*(f"Name{at}" for at in range(9)), "Last"]
 
 
-def test_x_d06_evidence_of_five_hundred_characters_is_cut_to_two_hundred() -> None:
+def test_evidence_of_five_hundred_characters_is_cut_to_two_hundred() -> None:
     cut = evidence_text("x" * 500, 200)
     assert (len(cut), cut[197:]) == (200, "...")
     assert evidence_text("x" * 200, 200) == "x" * 200
@@ -149,7 +149,7 @@ def hyde(**values: Any) -> Any:
     return SimpleNamespace(**({"enabled": True, "allowed_triggers": triggers} | values))
 
 
-def test_x_c23_two_triggers_are_allowed() -> None:
+def test_two_triggers_are_allowed() -> None:
     assert is_allowed("problem-solution", hyde())
     assert is_allowed("learning-failure", hyde())
     assert not is_allowed("positive-feedback", hyde())
@@ -158,7 +158,7 @@ def test_x_c23_two_triggers_are_allowed() -> None:
     assert is_allowed("positive-feedback", hyde(allowed_triggers=("positive-feedback",)))
 
 
-def test_x_c24_questions_are_cleaned_and_cut() -> None:
+def test_questions_are_cleaned_and_cut() -> None:
     given = [" Why? ", None, 3, "", "  ", "Why?", "x" * 301, "y" * 300, "How?"]
     assert clean(given, 5) == ("Why?", "y" * 300, "How?")
     assert clean(["a?", "b?", "c?", "d?", "e?"], 2) == ("a?", "b?")
@@ -198,7 +198,7 @@ def test_questions_are_a_list_of_text(value: Any) -> None:
         ),
     ],
 )
-def test_x_c23_questions_from_the_first_two_sentences_of_a_solution(
+def test_questions_from_the_first_two_sentences_of_a_solution(
     text: str, questions: tuple[str, ...]
 ) -> None:
     assert made(text, "problem-solution", 2) == questions
@@ -222,9 +222,9 @@ def test_x_c23_questions_from_the_first_two_sentences_of_a_solution(
         ),
     ],
 )
-def test_x_c23_questions_from_a_failure(text: str, questions: tuple[str, ...]) -> None:
+def test_questions_from_a_failure(text: str, questions: tuple[str, ...]) -> None:
     assert made(text, "learning-failure", 2) == questions
 
 
-def test_x_c23_other_triggers_have_no_rules() -> None:
+def test_other_triggers_have_no_rules() -> None:
     assert made("The login loop was fixed by luck.", "positive-feedback", 2) == ()

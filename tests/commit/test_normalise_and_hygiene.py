@@ -1,4 +1,4 @@
-"""The first two gates of a commit (C-03, C-04)."""
+"""The first two gates of a commit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def section(**changes: object) -> SimpleNamespace:
     )
 
 
-def test_x_c01_too_short() -> None:
+def test_too_short() -> None:
     assert check("ok", section()) == "Content too short: 2 chars (minimum: 12)"
     assert check("okay", section()) == "Content too short: 4 chars (minimum: 12)"
 
 
 @pytest.mark.parametrize("char", ["a", "🙂"])
-def test_x_c02_bounds_are_inclusive_code_points(char: str) -> None:
+def test_bounds_are_inclusive_code_points(char: str) -> None:
     short = check(char * 11, section())
     long = check(char * 4001, section())
     assert short == "Content too short: 11 chars (minimum: 12)"
@@ -38,12 +38,12 @@ def test_x_c02_bounds_are_inclusive_code_points(char: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["OK", "k", "....", "Thx", "haha", "nope"])
-def test_x_c03_non_substantive(text: str) -> None:
+def test_non_substantive(text: str) -> None:
     reason = f"Content rejected: appears to be non-substantive ('{text}')"
     assert check(text, section(min_chars=1)) == reason
 
 
-def test_x_c03_more_than_a_filler_passes() -> None:
+def test_more_than_a_filler_passes() -> None:
     assert check("okay then", section(min_chars=1)) is None
 
 
@@ -53,14 +53,14 @@ def test_c_04_filler_shows_fifty_characters() -> None:
     )
 
 
-def test_x_c04_empty_blank_and_nul() -> None:
+def test_empty_blank_and_nul() -> None:
     for text in ("", "   ", "\n\t\u2003"):
         assert check(normalise(text, section()), section()) == "Memory content cannot be empty"
     assert check("a\0b", section()) == "Content contains a NUL character"
     assert check(normalise("\0", section()), section()) == "Content contains a NUL character"
 
 
-def test_x_c06_whitespace_does_not_change_the_hash() -> None:
+def test_whitespace_does_not_change_the_hash() -> None:
     golden = "a4edb32bfc9bafa840644c658b6cacf319c802b70928f2954b98d9f37e1d11a3"
     messy = f"\ufeff{SENTENCE}".removeprefix("\ufeff").replace(" ", " \t\n  ")
     assert content_hash(normalise(f"\n {messy}\u3000", section())) == golden

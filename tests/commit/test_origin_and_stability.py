@@ -1,4 +1,4 @@
-"""What is derived when the caller does not say (Q-01, T-04)."""
+"""What is derived when the caller does not say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Token vectors on the road of a memory: who gets them, and what becomes of them (Q-05)."""
+"""Token vectors on the road of a memory: who gets them, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def commit(store: vestig.Vestig, text: str, **fields: Any) -> str:
 # --- who gets them ---------------------------------------------------------------------------
 
 
-def test_q05_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
+def test_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
     embedder = TokenHashingEmbedder()
     store = opener(embedder=embedder, config=LATE)
     said = commit(store, TALK, **SAID)
@@ -92,7 +92,7 @@ def test_q05_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
         ({"reply.lexical": 1.0}, ()),
     ],
 )
-def test_q05_any_part_made_of_them_counts(
+def test_any_part_made_of_them_counts(
     opener: Opener, keys: dict[str, float], wanted: tuple[str, ...]
 ) -> None:
     parts = ("late.mean", "late.idf", "late.window", "late.window_idf", "reply.late")
@@ -108,7 +108,7 @@ def test_q05_any_part_made_of_them_counts(
         assert left == (bool(wanted) and switch == "reply" and "reply.late" not in keys)
 
 
-def test_q05_a_text_is_run_once_whatever_its_origin(opener: Opener) -> None:
+def test_a_text_is_run_once_whatever_its_origin(opener: Opener) -> None:
     runs: list[str] = []
 
     class Noting(TokenHashingEmbedder):
@@ -127,7 +127,7 @@ def test_q05_a_text_is_run_once_whatever_its_origin(opener: Opener) -> None:
     assert sorted(own) == sorted(f"Ada: {t}" if n % 2 else t for n, t in enumerate(texts))
 
 
-def test_q05_an_embedder_without_them_stores_none_and_fails_nothing(opener: Opener) -> None:
+def test_an_embedder_without_them_stores_none_and_fails_nothing(opener: Opener) -> None:
     store = opener(embedder=HashingEmbedder(), config=LATE)
     commit(store, TALK, **SAID)
     assert held(store) == {}
@@ -137,7 +137,7 @@ def test_q05_an_embedder_without_them_stores_none_and_fails_nothing(opener: Open
         store.rebuild(tokens=True)
 
 
-def test_q05_nothing_is_stored_of_a_text_whose_token_vectors_are_wrong(opener: Opener) -> None:
+def test_nothing_is_stored_of_a_text_whose_token_vectors_are_wrong(opener: Opener) -> None:
     class Broken(TokenHashingEmbedder):
         def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
             answers = super().embed_tokens(texts)
@@ -149,7 +149,7 @@ def test_q05_nothing_is_stored_of_a_text_whose_token_vectors_are_wrong(opener: O
     assert store.count() == 0
 
 
-def test_q05_a_repeated_text_changes_nothing(opener: Opener) -> None:
+def test_a_repeated_text_changes_nothing(opener: Opener) -> None:
     store = opener(embedder=TokenHashingEmbedder(), config=LATE)
     commit(store, TALK, **SAID)
     before = held(store)
@@ -157,7 +157,7 @@ def test_q05_a_repeated_text_changes_nothing(opener: Opener) -> None:
     assert held(store) == before
 
 
-def test_q05_an_imported_transcript_gets_them(opener: Opener, tmp_path: Path) -> None:
+def test_an_imported_transcript_gets_them(opener: Opener, tmp_path: Path) -> None:
     lines = [
         {"speaker": "Ada", "text": TALK, "turn": 0},
         {"speaker": "Ben", "text": NOTE, "turn": 1},
@@ -180,7 +180,7 @@ class Down(TokenHashingEmbedder):
         return super().embed_tokens(texts)
 
 
-def test_q05_a_deferred_memory_gets_them_from_its_job(opener: Opener, clock: FrozenClock) -> None:
+def test_a_deferred_memory_gets_them_from_its_job(opener: Opener, clock: FrozenClock) -> None:
     embedder = Down()
     store = opener(embedder=embedder, config=LATE | {"embedding.on_failure": "defer"})
     said = commit(store, TALK, **SAID)
@@ -192,7 +192,7 @@ def test_q05_a_deferred_memory_gets_them_from_its_job(opener: Opener, clock: Fro
     clean(store)
 
 
-def test_q05_a_new_text_has_its_own(opener: Opener) -> None:
+def test_a_new_text_has_its_own(opener: Opener) -> None:
     embedder = TokenHashingEmbedder()
     store = opener(embedder=embedder, config=LATE)
     said = commit(store, TALK, **SAID)
@@ -202,7 +202,7 @@ def test_q05_a_new_text_has_its_own(opener: Opener) -> None:
     assert set(held(store)) == {said, after}
 
 
-def test_q05_a_query_is_run_once(opener: Opener) -> None:
+def test_a_query_is_run_once(opener: Opener) -> None:
     embedder = TokenHashingEmbedder()
     context = opener(embedder=embedder, config=LATE)._context
     assert query_vectors(context, TALK, late=True) == embedder.embed_tokens([TALK])[0]
@@ -225,7 +225,7 @@ def numbers(pieces: Pieces) -> list[int]:
     return memoryview(pieces.ids).cast("I").tolist()
 
 
-def test_q05_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
+def test_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
     """The four parts of `late` from the rows of the ledger, by their definition."""
     parts = ("mean", "idf", "window", "window_idf")
     config = {f"m5.signals.weights.chat_peer.late.{part}": 1.0 for part in parts}
@@ -260,7 +260,7 @@ def test_q05_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
 # --- later -----------------------------------------------------------------------------------
 
 
-def test_q05_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
+def test_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
     embedder = TokenHashingEmbedder()
     with vestig.open(tmp_path / "s", embedder=HashingEmbedder()) as store:
         said = commit(store, TALK, **SAID)
@@ -277,14 +277,14 @@ def test_q05_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> No
         clean(store)
 
 
-def test_q05_asked_for_where_they_do_not_count_is_a_mistake(opener: Opener) -> None:
+def test_asked_for_where_they_do_not_count_is_a_mistake(opener: Opener) -> None:
     off = {"m5.signals.late.enabled": False}
     store = opener(embedder=TokenHashingEmbedder(), config=off)
     with pytest.raises(ConflictError, match="counts for no origin"):
         store.rebuild(tokens=True)
 
 
-def test_q05_another_model_makes_them_anew(tmp_path: Path) -> None:
+def test_another_model_makes_them_anew(tmp_path: Path) -> None:
     with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
         said = commit(store, TALK, **SAID)
         old = held(store)[said]
@@ -298,7 +298,7 @@ def test_q05_another_model_makes_them_anew(tmp_path: Path) -> None:
         clean(store)
 
 
-def test_d14_a_backup_and_an_export_hold_them(tmp_path: Path, opener: Opener) -> None:
+def test_a_backup_and_an_export_hold_them(tmp_path: Path, opener: Opener) -> None:
     with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
         commit(store, TALK, **SAID)
         wanted = held(store)
@@ -322,7 +322,7 @@ def traces_of(pieces: Pieces) -> list[bytes]:
 
 
 @pytest.mark.parametrize("published", [True, False])
-def test_l10_forgetting_leaves_no_trace_of_them(tmp_path: Path, published: bool) -> None:
+def test_forgetting_leaves_no_trace_of_them(tmp_path: Path, published: bool) -> None:
     folder = tmp_path / "s"
     with vestig.open(folder, embedder=TokenHashingEmbedder(), config=LATE) as store:
         said = commit(store, TALK, **SAID)
@@ -339,7 +339,7 @@ def test_l10_forgetting_leaves_no_trace_of_them(tmp_path: Path, published: bool)
         clean(store)
 
 
-def test_l10_the_search_knows_their_marks(tmp_path: Path) -> None:
+def test_the_search_knows_their_marks(tmp_path: Path) -> None:
     """Bytes of each part that somebody left in the folder are found."""
     folder = tmp_path / "s"
     config = LATE | {"store.lock_timeout_s": 0.2}
@@ -358,7 +358,7 @@ def test_l10_the_search_knows_their_marks(tmp_path: Path) -> None:
             clean(store)
 
 
-def test_l10_the_same_words_of_another_memory_are_no_residue(tmp_path: Path) -> None:
+def test_the_same_words_of_another_memory_are_no_residue(tmp_path: Path) -> None:
     with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
         said = commit(store, TALK, **SAID)
         kept = commit(store, TALK, **(SAID | {"scope": "other"}))

@@ -1,4 +1,4 @@
-"""Keys of the graph and the walk, each with what can be seen of it (X-K01)."""
+"""Keys of the graph and the walk, each with what can be seen of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of edges, expansion, search and decay, each with what can be seen of it (X-K01)."""
+"""Keys of edges, expansion, search and decay, each with what can be seen of it."""
 
 from __future__ import annotations
 

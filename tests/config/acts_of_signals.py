@@ -1,4 +1,4 @@
-"""Switches and weights of the signals, each with what can be seen of it (X-K01)."""
+"""Switches and weights of the signals, each with what can be seen of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys that act when something is stored, each with what can be seen of it (X-K01)."""
+"""Keys that act when something is stored, each with what can be seen of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Includes, expansion and `.env` (K-03, K-04; X-K04, X-K05)."""
+"""Includes, expansion and `.env`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _write(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def test_x_k04_includes_nest_and_later_ones_win(loaded: Loader, home: Path) -> None:
+def test_includes_nest_and_later_ones_win(loaded: Loader, home: Path) -> None:
     _write(
         home / "project",
         {
@@ -39,13 +39,13 @@ def test_x_k04_includes_nest_and_later_ones_win(loaded: Loader, home: Path) -> N
     assert config.settings.namespace == "c"
 
 
-def test_x_k04_cycle_prints_the_way(loaded: Loader, home: Path) -> None:
+def test_cycle_prints_the_way(loaded: Loader, home: Path) -> None:
     _write(home / "project", {"a.yaml": "include: b.yaml\n", "b.yaml": "include: [a.yaml]\n"})
     with pytest.raises(ConfigError, match=r"a\.yaml → b\.yaml → a\.yaml"):
         loaded("include: a.yaml\n")
 
 
-def test_x_k04_diamond_is_fine(loaded: Loader, home: Path) -> None:
+def test_diamond_is_fine(loaded: Loader, home: Path) -> None:
     _write(
         home / "project",
         {
@@ -65,7 +65,7 @@ def test_x_k04_diamond_is_fine(loaded: Loader, home: Path) -> None:
         ("l.yaml", "- a\n", "holds a list"),
     ],
 )
-def test_x_k04_bad_includes(
+def test_bad_includes(
     loaded: Loader, home: Path, name: str, content: str | None, part: str
 ) -> None:
     if content is not None:
@@ -75,12 +75,12 @@ def test_x_k04_bad_includes(
     assert part in str(caught.value)
 
 
-def test_x_k04_include_that_is_no_name(loaded: Loader) -> None:
+def test_include_that_is_no_name(loaded: Loader) -> None:
     with pytest.raises(ConfigError, match="include"):
         loaded("include: {a: b}\n")
 
 
-def test_x_k05_expansion(loaded: Loader) -> None:
+def test_expansion(loaded: Loader) -> None:
     project = (
         "namespace: ${A}\n"
         "embedding: {model: 'm-${E:-b}-$${X}', base_url: '${U:-http://h}', batch_size: '${N}'}\n"
@@ -95,14 +95,14 @@ def test_x_k05_expansion(loaded: Loader) -> None:
     assert config.settings.keywords.stopwords == ("a1", "7")
 
 
-def test_x_k05_unset_variable_is_an_error_with_name_and_key(loaded: Loader) -> None:
+def test_unset_variable_is_an_error_with_name_and_key(loaded: Loader) -> None:
     with pytest.raises(ConfigError) as caught:
         loaded("embedding: {model: '${GONE}'}\n")
     assert "GONE" in str(caught.value)
     assert "embedding.model" in str(caught.value)
 
 
-def test_x_k05_dotenv_expands_and_never_overrides(loaded: Loader, home: Path) -> None:
+def test_dotenv_expands_and_never_overrides(loaded: Loader, home: Path) -> None:
     (home / "project" / ".env").write_text(
         "# c\nexport A='from file' # no\nB=bee # why\nVESTIG_NAMESPACE=never\n", encoding="utf-8"
     )

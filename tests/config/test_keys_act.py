@@ -1,4 +1,4 @@
-"""Every configuration key changes something that can be observed (X-K01)."""
+"""Every configuration key changes something that can be observed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from vestig.config import KEYS
 ACTS: dict[str, Act] = {**WRITING, **RECALL, **GRAPH, **SIGNALLED}
 
 
-def test_x_k01_every_key_has_an_observation() -> None:
+def test_every_key_has_an_observation() -> None:
     assert set(ACTS) == set(KEYS)
 
 
 @pytest.mark.parametrize("key", sorted(ACTS))
-def test_x_k01_key_acts(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_acts(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     act = ACTS[key]
 
     def observed(name: str, overrides: dict[str, Any]) -> Any:

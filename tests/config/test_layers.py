@@ -1,4 +1,4 @@
-"""Layers, files, includes, expansion, environment (K-01 to K-06; X-K02 to X-K05)."""
+"""Layers, files, includes, expansion, environment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_no_file_at_all_gives_the_built_in_values(loaded: Loader, home: Path) ->
     assert tuple(config.effective()) == KEYS
 
 
-def test_x_k02_misspelt_key_names_key_and_file(loaded: Loader, home: Path) -> None:
+def test_misspelt_key_names_key_and_file(loaded: Loader, home: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         loaded("hygene:\n  min_chars: 3\n")
     text = str(caught.value)
@@ -35,7 +35,7 @@ def test_x_k02_misspelt_key_names_key_and_file(loaded: Loader, home: Path) -> No
     assert str(home / "project" / "vestig.yaml") + ":2" in text
 
 
-def test_x_k02_all_faults_are_reported_together(loaded: Loader) -> None:
+def test_all_faults_are_reported_together(loaded: Loader) -> None:
     with pytest.raises(InvalidConfigError) as caught:
         loaded(
             "hygene: {min_chars: 3}\nrecall:\n  default_limit: 0\n",
@@ -55,7 +55,7 @@ def test_x_k02_all_faults_are_reported_together(loaded: Loader) -> None:
         assert part in text
 
 
-def test_x_k03_each_layer_overrides_the_one_below(loaded: Loader, home: Path) -> None:
+def test_each_layer_overrides_the_one_below(loaded: Loader, home: Path) -> None:
     key = "m5.final.tracerank_power"
     seen = []
     config = loaded()
@@ -81,7 +81,7 @@ def test_x_k03_each_layer_overrides_the_one_below(loaded: Loader, home: Path) ->
     assert loaded().origin(key) == f"project {(home / 'project' / 'vestig.yaml').resolve()}"
 
 
-def test_x_k03_mappings_merge_deeply_and_lists_replace(loaded: Loader) -> None:
+def test_mappings_merge_deeply_and_lists_replace(loaded: Loader) -> None:
     config = loaded(
         "hygiene: {max_chars: 50}\nkeywords: {stopwords: [c]}\n",
         user="hygiene: {min_chars: 2}\nkeywords: {stopwords: [a, b]}\n",
@@ -91,7 +91,7 @@ def test_x_k03_mappings_merge_deeply_and_lists_replace(loaded: Loader) -> None:
     assert config.settings.keywords.stopwords == ("c",)
 
 
-def test_x_k03_null_resets_to_the_default(loaded: Loader) -> None:
+def test_null_resets_to_the_default(loaded: Loader) -> None:
     config = loaded(
         "hygiene:\n  min_chars: null\nm5: {final: {base: ~}}\n",
         user="hygiene: {min_chars: 2, max_chars: 99}\nm5: {final: {base: semantic}}\n",
@@ -103,7 +103,7 @@ def test_x_k03_null_resets_to_the_default(loaded: Loader) -> None:
     assert config.effective()["hygiene.min_chars"].layer == "built-in"
 
 
-def test_x_k03_null_section_resets_each_of_its_keys(loaded: Loader) -> None:
+def test_null_section_resets_each_of_its_keys(loaded: Loader) -> None:
     config = loaded(
         "hygiene:\n", user="hygiene: {min_chars: 2, near_duplicate: {threshold: 0.5}}\n"
     )
@@ -111,14 +111,14 @@ def test_x_k03_null_section_resets_each_of_its_keys(loaded: Loader) -> None:
     assert config.settings.hygiene.near_duplicate.threshold == 0.92
 
 
-def test_x_k03_profile_of_a_file_stands_below_files(loaded: Loader) -> None:
+def test_profile_of_a_file_stands_below_files(loaded: Loader) -> None:
     config = loaded("m5: {final: {tracerank_power: 0.25}}\n", user="recall: {profile: baseline}\n")
     final = config.settings.m5.final
     assert (final.base, final.tracerank_power) == ("cosine", 0.25)
     assert config.origin("m5.final.base") == "profile baseline"
 
 
-def test_x_k03_profile_in_a_call_beats_files_and_its_keys_beat_it(loaded: Loader) -> None:
+def test_profile_in_a_call_beats_files_and_its_keys_beat_it(loaded: Loader) -> None:
     project = "recall: {profile: default}\nm5: {final: {base: semantic, tracerank_power: 1}}\n"
     for config in (
         loaded(project, profile="baseline", overrides={"m5.final.tracerank_power": 0.75}),
@@ -279,9 +279,7 @@ _FALSY = [
 
 @pytest.mark.parametrize(("key", "value"), _FALSY)
 @pytest.mark.parametrize("layer", ["user", "project", "environment", "call"])
-def test_x_k05_falsy_values_survive_with_origin(
-    loaded: Loader, key: str, value: Any, layer: str
-) -> None:
+def test_falsy_values_survive_with_origin(loaded: Loader, key: str, value: Any, layer: str) -> None:
     text = "false" if value is False else str(value)
     options: dict[str, Any] = {
         "user": {"user": f"{key}: {text}\n"},
@@ -303,14 +301,14 @@ def test_x_k05_falsy_values_survive_with_origin(
         ("VESTIG_STORES", "VESTIG_STORE"),
     ],
 )
-def test_x_k05_unknown_variable(loaded: Loader, variable: str, part: str) -> None:
+def test_unknown_variable(loaded: Loader, variable: str, part: str) -> None:
     with pytest.raises(ConfigError) as caught:
         loaded(env={variable: "1"})
     assert variable in str(caught.value)
     assert f"nearest valid one is {part}" in str(caught.value)
 
 
-def test_x_k05_variables_of_tests_and_reserved_ones(loaded: Loader) -> None:
+def test_variables_of_tests_and_reserved_ones(loaded: Loader) -> None:
     config = loaded(
         env={
             "VESTIG_TEST_DATA": "x",
@@ -360,7 +358,7 @@ def test_every_key_is_explained(loaded: Loader) -> None:
     ],
     ids=["dotted", "inner", "nested", "profile", "merged"],
 )
-def test_k07_places_of_neighbours_are_keys_like_any_other(loaded: Loader, text: str) -> None:
+def test_places_of_neighbours_are_keys_like_any_other(loaded: Loader, text: str) -> None:
     """YAML reads +1 as a number; as a key it is the text that stands there."""
     if "&one" in text:
         text = (
@@ -374,7 +372,7 @@ def test_k07_places_of_neighbours_are_keys_like_any_other(loaded: Loader, text: 
     assert found.get("neighbours.lexical.-1") == (3.0 if "&one" in text else None)
 
 
-def test_k07_weights_by_environment_and_call(loaded: Loader) -> None:
+def test_weights_by_environment_and_call(loaded: Loader) -> None:
     key = "m5.signals.weights.note.neighbours.cosine.-2"
     config = loaded(env={"VESTIG_M5__SIGNALS__WEIGHTS__NOTE__NEIGHBOURS__COSINE__-2": "1.5"})
     assert (config.effective()[key].value, config.origin(key)[:11]) == (1.5, "environment")
@@ -383,7 +381,7 @@ def test_k07_weights_by_environment_and_call(loaded: Loader) -> None:
     assert explain(config, key).ids == ("Q-12", "Q-03")
 
 
-def test_k07_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
+def test_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
     config = loaded("m5.signals.weights.note: {late: {mean: 2, idf: 0}, reply.late: 1}\n")
     signals = config.settings.m5.signals
     assert weights_of(signals, "note").keys() & {"late.mean", "late.idf", "reply.late"} == {

@@ -1,4 +1,4 @@
-"""Lists that the configuration and the core have in common stand in one order (Q-03)."""
+"""Lists that the configuration and the core have in common stand in one order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vestig.recall.reason import META_SIGNALS
 from vestig.types import OriginType
 
 
-def test_x_q03_terms_and_origins_stand_as_the_core_has_them() -> None:
+def test_terms_and_origins_stand_as_the_core_has_them() -> None:
     assert tuple(_core.SIGNALS) == SIGNALS
     assert SIGNALS[1:5] == META_SIGNALS
     assert tuple(OriginType) == ORIGINS

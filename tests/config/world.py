@@ -1,4 +1,4 @@
-"""A tiny store in which a configuration key can be seen at work (X-K01)."""
+"""A tiny store in which a configuration key can be seen at work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every index of candidates must do (R-20); each adapter stands in `ADAPTERS`."""
+"""What every index of candidates must do; each adapter stands in `ADAPTERS`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def exact(rows: list[bytes], query: bytes, count: int) -> list[int]:
     return order[:count]
 
 
-def test_r20_the_nearest_are_among_the_candidates(adapter: tuple[Maker, Maker]) -> None:
+def test_the_nearest_are_among_the_candidates(adapter: tuple[Maker, Maker]) -> None:
     build, _ = adapter
     rows = vectors(2_000)
     index = build(DIMENSIONS, [rows[:900], [], rows[900:]])
@@ -49,7 +49,7 @@ def test_r20_the_nearest_are_among_the_candidates(adapter: tuple[Maker, Maker]) 
     assert found >= 0.97 * 200
 
 
-def test_r20_few_vectors_are_all_proposed(adapter: tuple[Maker, Maker]) -> None:
+def test_few_vectors_are_all_proposed(adapter: tuple[Maker, Maker]) -> None:
     build, _ = adapter
     rows = vectors(7)
     index = build(DIMENSIONS, [rows])
@@ -58,7 +58,7 @@ def test_r20_few_vectors_are_all_proposed(adapter: tuple[Maker, Maker]) -> None:
     assert build(DIMENSIONS, []).nearest(rows[0], 5) == []
 
 
-def test_r20_a_zero_vector_does_no_harm(adapter: tuple[Maker, Maker]) -> None:
+def test_a_zero_vector_does_no_harm(adapter: tuple[Maker, Maker]) -> None:
     build, _ = adapter
     rows = [float32_bytes([0.0] * DIMENSIONS), *vectors(20)]
     index = build(DIMENSIONS, [rows])
@@ -66,7 +66,7 @@ def test_r20_a_zero_vector_does_no_harm(adapter: tuple[Maker, Maker]) -> None:
     assert isinstance(index.nearest(rows[0], 5), list)
 
 
-def test_r20_packed_and_loaded_it_answers_the_same(adapter: tuple[Maker, Maker]) -> None:
+def test_packed_and_loaded_it_answers_the_same(adapter: tuple[Maker, Maker]) -> None:
     build, load = adapter
     rows = vectors(500)
     index = build(DIMENSIONS, [rows])

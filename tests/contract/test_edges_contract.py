@@ -1,4 +1,4 @@
-"""Edges: what every ledger must do with them (D-03, G-07)."""
+"""Edges: what every ledger must do with them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOW = made.NOW
 ALL = EntityListing(limit=None)
 
 
-def test_x_d06_weights_and_evidence_survive(ledger: Ledger) -> None:
+def test_weights_and_evidence_survive(ledger: Ledger) -> None:
     ids = [add(ledger, text) for text in "abcd"]
     edges = (
         made.edge(ids[0], ids[1], weight=0.0),
@@ -38,7 +38,7 @@ def test_x_d06_weights_and_evidence_survive(ledger: Ledger) -> None:
     assert stored[ids[1]].evidence is None
 
 
-def test_x_d07_an_edge_that_is_stored_again_keeps_its_id(ledger: Ledger) -> None:
+def test_an_edge_that_is_stored_again_keeps_its_id(ledger: Ledger) -> None:
     a, b = add(ledger, "a"), add(ledger, "b")
     (ada,) = named(ledger, "Ada")
     first = (made.edge(a, b, weight=0.5), made.mention(a, ada))
@@ -51,7 +51,7 @@ def test_x_d07_an_edge_that_is_stored_again_keeps_its_id(ledger: Ledger) -> None
     assert (mentioned.id, mentioned.confidence) == (first[1].id, 0.9)
 
 
-def test_x_d07_what_cannot_be_an_edge_is_refused(ledger: Ledger) -> None:
+def test_what_cannot_be_an_edge_is_refused(ledger: Ledger) -> None:
     a, b = add(ledger, "a"), add(ledger, "b")
     ada, bob = named(ledger, "Ada", "Bob")
     relation = {"kind": EdgeType.RELATION, "relation": "KNOWS"}
@@ -86,7 +86,7 @@ def test_x_d07_what_cannot_be_an_edge_is_refused(ledger: Ledger) -> None:
         assert view.list_edges("default", edge_type="RELATED") == []
 
 
-def test_x_d10_edges_stay_within_a_namespace_and_have_both_ends(ledger: Ledger) -> None:
+def test_edges_stay_within_a_namespace_and_have_both_ends(ledger: Ledger) -> None:
     here, there = add(ledger, "a"), add(ledger, "a", namespace="other")
     (ada,) = named(ledger, "Ada")
     (eve,) = named(ledger, "Eve", namespace="other")

@@ -77,7 +77,7 @@ def test_the_suite_turns_red_on_a_bad_embedder(mode: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["ids", "codes", "scales"])
-def test_q05_the_suite_turns_red_on_bad_token_vectors(part: str) -> None:
+def test_the_suite_turns_red_on_bad_token_vectors(part: str) -> None:
     class Short(TokenHashingEmbedder):
         def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
             answers = super().embed_tokens(texts)

@@ -1,4 +1,4 @@
-"""Entities, questions and the feed: what every ledger must do with them (D-02, G-05, C-13)."""
+"""Entities, questions and the feed: what every ledger must do with them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_entities_keep_their_order_and_unknown_ones_are_left_out(ledger: Ledger)
         assert view.entity_ids_with_prefix("default", "mem_") == []
 
 
-def test_x_d09_one_name_under_two_types_is_two_entities(ledger: Ledger) -> None:
+def test_one_name_under_two_types_is_two_entities(ledger: Ledger) -> None:
     person, place = made.entity("Paris"), made.entity("Paris", "PLACE")
     put(ledger, entities=(person, place))
     with ledger.read() as view:
@@ -73,7 +73,7 @@ def test_x_d09_one_name_under_two_types_is_two_entities(ledger: Ledger) -> None:
         assert view.count_entities("default", ALL) == 2
 
 
-def test_x_d09_an_expired_entity_never_blocks_a_new_one(ledger: Ledger) -> None:
+def test_an_expired_entity_never_blocks_a_new_one(ledger: Ledger) -> None:
     (old,) = named(ledger, "Ada")
     put(ledger, NOW + 5, entity_patches=(EntityPatch(entity_id=old, expired=True),))
     put(ledger, NOW + 9, entity_patches=(EntityPatch(entity_id=old, expired=True),))

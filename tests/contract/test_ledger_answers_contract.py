@@ -62,7 +62,7 @@ def test_metadata_equality_keeps_the_types_of_json(ledger: Ledger) -> None:
         assert view.ids_with_metadata("default", {"source": "m"}) == sorted(ids)
 
 
-def test_q01_places_in_sessions(ledger: Ledger) -> None:
+def test_places_in_sessions(ledger: Ledger) -> None:
     one = add(ledger, "one", scope="home", session_id="s-1", sequence=0)
     two = add(ledger, "two", session_id="s-1")
     three = add(ledger, "three", sequence=7)
@@ -76,7 +76,7 @@ def test_q01_places_in_sessions(ledger: Ledger) -> None:
         assert view.places("default", []) == {}
 
 
-def test_q01_turns_of_sessions_by_sequence(ledger: Ledger) -> None:
+def test_turns_of_sessions_by_sequence(ledger: Ledger) -> None:
     ids = [add(ledger, f"turn {n}", session_id="s-1", sequence=10 * n) for n in range(5)]
     far = add(ledger, "far", scope="home", session_id="s-2", sequence=2**63 - 1)
     add(ledger, "no place", session_id="s-1")
@@ -94,7 +94,7 @@ def test_q01_turns_of_sessions_by_sequence(ledger: Ledger) -> None:
         assert view.turns("default", ["s-1"], []) == view.turns("default", [], [(0, 9)]) == {}
 
 
-def test_d07_recorded_references(ledger: Ledger) -> None:
+def test_recorded_references(ledger: Ledger) -> None:
     first = made.memory("one", scope="s")
     write(ledger, made.added(first, events=(made.event(first.id, artifact_ref="m1"),)))
     second = made.memory("two")
@@ -106,7 +106,7 @@ def test_d07_recorded_references(ledger: Ledger) -> None:
         assert view.recorded_refs("default", None, []) == {}
 
 
-def test_l15_listing(ledger: Ledger) -> None:
+def test_listing(ledger: Ledger) -> None:
     ids = [
         add(
             ledger,
@@ -150,7 +150,7 @@ def test_l15_listing(ledger: Ledger) -> None:
         view.list_memories("default", Listing(order_by="content"))
 
 
-def test_t13_listing_in_the_past(ledger: Ledger) -> None:
+def test_listing_in_the_past(ledger: Ledger) -> None:
     """Eligibility of T-13: known at K, valid at V, an end written later is not known."""
     kept = add(ledger, "kept", NOW, t_valid_us=NOW - 2 * DAY)
     ended = add(ledger, "ended", NOW + 1, t_valid_us=NOW - 2 * DAY)
@@ -223,7 +223,7 @@ def test_the_earliest_event_after_k_tells_the_end_known_at_k(ledger: Ledger) -> 
         assert view.ends_before("default", NOW + 20) == {}
 
 
-def test_l12_touching_takes_no_seq(ledger: Ledger) -> None:
+def test_touching_takes_no_seq(ledger: Ledger) -> None:
     a, b = add(ledger, "a"), add(ledger, "b")
     ledger.touch("default", AccessTouch(memory_ids=(a, a, b), accessed_us=NOW + 1))
     ledger.touch("default", AccessTouch(memory_ids=(), accessed_us=NOW + 2))
@@ -235,7 +235,7 @@ def test_l12_touching_takes_no_seq(ledger: Ledger) -> None:
             assert (memory.access_count, memory.last_accessed_at) == (1, from_us(NOW + 1))
 
 
-def test_c12_jobs() -> None:
+def test_jobs() -> None:
     """Leases, growing pauses, failing for good, results in one transaction, done once."""
     second = 1_000_000
     rules = JobRules(lease_s=10, backoff_base_s=60, backoff_max_s=100, max_attempts=3)

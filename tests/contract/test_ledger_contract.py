@@ -72,7 +72,7 @@ def test_ids_keep_their_order_and_unknown_ones_are_left_out(ledger: Ledger) -> N
         assert view.memories("default", []) == []
 
 
-def test_x_d10_namespaces_are_walls(ledger: Ledger) -> None:
+def test_namespaces_are_walls(ledger: Ledger) -> None:
     here = add(ledger, "the text")
     there = add(ledger, "the text", namespace="other")
     with ledger.read() as view:
@@ -94,7 +94,7 @@ def test_x_d10_namespaces_are_walls(ledger: Ledger) -> None:
         ledger.touch("other", AccessTouch(memory_ids=(here,), accessed_us=NOW))
 
 
-def test_x_d10_one_text_in_two_scopes_is_two_memories(ledger: Ledger) -> None:
+def test_one_text_in_two_scopes_is_two_memories(ledger: Ledger) -> None:
     ids = {add(ledger, "same", scope=scope) for scope in (None, "", "a")}
     ids |= {add(ledger, "same", author=author) for author in ("", "Ann")}
     assert len(ids) == 5
@@ -263,7 +263,7 @@ def test_agentic_sources_are_shared(ledger: Ledger) -> None:
         assert view.stats("default")["sources"] == 3
 
 
-def test_l04_supersession_chain(ledger: Ledger) -> None:
+def test_supersession_chain(ledger: Ledger) -> None:
     a, b, c, alone = (add(ledger, text) for text in ("a", "b", "c", "alone"))
     write(ledger, made.superseded(a, b))
     write(ledger, made.superseded(b, c))
@@ -305,7 +305,7 @@ def test_vectors(ledger: Ledger) -> None:
         assert len(list(view.projection_rows(2))) == 2
 
 
-def test_q05_token_vectors_go_to_the_projection_as_they_came(ledger: Ledger) -> None:
+def test_token_vectors_go_to_the_projection_as_they_came(ledger: Ledger) -> None:
     id = add(ledger, "one")
     bare = made.memory("two")
     given = made.tokens(bare.id, 160)

@@ -1,4 +1,4 @@
-"""What the signals of the graph mean: entity walk, pairs of evidence, titles (Q-04, Q-28, Q-29)."""
+"""What the signals of the graph mean: entity walk, pairs of evidence, titles."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def best(level: Values, count: int) -> list[int]:
 def entity_rank(
     mentions: Mentions, level: Values, asked: Sequence[str], threshold: float = THRESHOLD
 ) -> Values:
-    """π of the memories (Q-04). `threshold` 0: the limit."""
+    """π of the memories. `threshold` 0: the limit."""
     memory, entity = np.zeros(mentions.size), np.zeros(len(mentions.weight))
     known = [mentions.number[one] for one in dict.fromkeys(asked) if one in mentions.number]
     known = [one for one in known if mentions.weight[one] > 0]

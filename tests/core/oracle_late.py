@@ -1,4 +1,4 @@
-"""Late interaction (Q-05): token vectors of an embedder's hidden states, and MaxSim over them."""
+"""Late interaction: token vectors of an embedder's hidden states, and MaxSim over them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 kernels are tested against, and that weights are learned with.
 
 `Eligible` holds what the eligible memories are, `Eligible.raw` gives every term of L₁ for a query,
-`after` those that are made from the best of L₁ (Q-03); `normalised` divides by the maximum. Values
+`after` those that are made from the best of L₁; `normalised` divides by the maximum. Values
 of late interaction are in `oracle_late`.
 """
 
@@ -67,7 +67,7 @@ AFTER_TERMS = ("entity_walk", "pair.pair", "pair.gain", "title")
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """What a memory carries (Q-01). `entities`: keys (D-02) of its unexpired MENTIONS; `times`: the
+    """What a memory carries. `entities`: keys of its unexpired MENTIONS; `times`: the
     windows of its temporal expressions; `questions`: those it answers, None = by the rules."""
 
     content: str

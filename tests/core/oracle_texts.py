@@ -1,4 +1,4 @@
-"""What the words and times of questions and memories say (Q-16 … Q-18, Q-26, Q-27)."""
+"""What the words and times of questions and memories say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows for tests of the projection, and what recall means in slow lines (R-12, Q-10)."""
+"""Rows for tests of the projection, and what recall means in slow lines."""
 
 from __future__ import annotations
 

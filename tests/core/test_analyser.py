@@ -1,4 +1,4 @@
-"""Words (C-09, Q-10): tokens against `oracle`, terms, stems, any text."""
+"""Words: tokens against `oracle`, terms, stems, any text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def texts(text: str) -> list[str]:
     "text",
     ["jira-9988", "v1.2", "src/main.rs", "user_name", "ada@example.org", "camelCase-x", "10:30"],
 )
-def test_c09_identifiers_stay_whole(text: str) -> None:
+def test_identifiers_stay_whole(text: str) -> None:
     found = _core.tokens(f"see {text}, please")
     assert (text.lower(), 4, 4 + len(text), True) in found
     assert texts(f"see {text}, please") == ["see", text.lower(), "please"]
@@ -47,7 +47,7 @@ def test_c09_identifiers_stay_whole(text: str) -> None:
         ("... -- !", []),
     ],
 )
-def test_c09_tokens(text: str, wanted: list[str]) -> None:
+def test_tokens(text: str, wanted: list[str]) -> None:
     assert texts(text) == wanted
 
 
@@ -59,7 +59,7 @@ def test_offsets_are_code_points() -> None:
 
 
 @given(PROSE)
-def test_c09_tokens_equal_the_definition(text: str) -> None:
+def test_tokens_equal_the_definition(text: str) -> None:
     lonely = any(
         oracle.is_mark(c) and not (oracle.is_letter(before) or oracle.is_mark(before))
         for before, c in zip(" " + text, text, strict=False)
@@ -75,7 +75,7 @@ def test_any_text_has_terms_and_its_author_comes_first(text: str, author: str | 
     assert _core.terms(text, author) == (_core.terms(author) if author is not None else []) + own
 
 
-def test_q10_terms_stems_identifiers_whole_and_in_parts_author_first() -> None:
+def test_terms_stems_identifiers_whole_and_in_parts_author_first() -> None:
     text = "Anna's caches were flushed twice, see src/parsers.rs and JIRA-9988; caches"
     assert _core.terms(text, "Bob Stone") == [
         *("bob", "stone", "anna", "cach", "were", "flush", "twice", "see"),
@@ -93,11 +93,11 @@ def test_q10_terms_stems_identifiers_whole_and_in_parts_author_first() -> None:
         ("skies sky", "sky"),
     ],
 )
-def test_q10_snowball_english(words: str, stem: str) -> None:
+def test_snowball_english(words: str, stem: str) -> None:
     assert set(_core.terms(words)) == {stem}
 
 
-def test_q10_possessive_is_cut_and_stop_words_stay() -> None:
+def test_possessive_is_cut_and_stop_words_stay() -> None:
     assert _core.terms("the dog's bowl") == _core.terms("the dog bowl") == ["the", "dog", "bowl"]
     assert _core.terms("the dog’s") == ["the", "dog"]
 

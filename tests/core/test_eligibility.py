@@ -1,4 +1,4 @@
-"""Which memories a recall may return: filters (R-02) and time travel (T-13), in every layout."""
+"""Which memories a recall may return: filters and time travel, in every layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search over nodes, neighbourhoods, and what the graph adds to TraceRank (G-20 … G-23, T-10)."""
+"""Search over nodes, neighbourhoods, and what the graph adds to TraceRank."""
 
 from __future__ import annotations
 

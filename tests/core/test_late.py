@@ -1,4 +1,4 @@
-"""Late interaction in the core is as it is defined (Q-05, Q-20, Q-25)."""
+"""Late interaction in the core is as it is defined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedder makes the token vectors that the definition makes (Q-05)."""
+"""The embedder makes the token vectors that the definition makes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX
 HIDDEN = 384
 
 
-def test_q05_sizes_are_those_of_the_definition() -> None:
+def test_sizes_are_those_of_the_definition() -> None:
     assert (PIECE_DIMENSIONS, PIECES_MAX) == (oracle_late.DIMENSIONS, oracle_late.PIECES_MAX)
 
 
 @pytest.mark.parametrize("rows", [1, 384, 1024])
-def test_q05_the_sign_matrix_is_the_one_of_the_definition(rows: int) -> None:
+def test_the_sign_matrix_is_the_one_of_the_definition(rows: int) -> None:
     assert np.array_equal(signs(rows), oracle_late.signs(rows))
 
 
-def test_q05_codes_and_scales_are_those_of_the_definition() -> None:
+def test_codes_and_scales_are_those_of_the_definition() -> None:
     chance = np.random.default_rng(5)
     for count in (1, 7, PIECES_MAX, PIECES_MAX + 40):
         hidden = chance.normal(size=(count, HIDDEN)).astype(np.float32)

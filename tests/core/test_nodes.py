@@ -1,4 +1,4 @@
-"""Entities, edges, questions and names in the projection (D-02, D-03, D-10, G-03)."""
+"""Entities, edges, questions and names in the projection."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_entities_never_come_as_memories() -> None:
     assert {found[i : i + 16] for i in range(0, len(found), 16)} == memories
 
 
-def test_r02_the_entity_filter_asks_for_unexpired_mentions() -> None:
+def test_the_entity_filter_asks_for_unexpired_mentions() -> None:
     ada, bob = entity(10, ("ada", "Ada")), entity(11, ("bob", "Bob"))
     others = [
         (ada.id, None),
@@ -176,7 +176,7 @@ def words(text: str) -> list[tuple[str, str, str, str]]:
     return [(w, w.lstrip(marks), w.rstrip(marks), w.strip(marks)) for w in raw]
 
 
-def test_g03_names_are_found_as_runs_of_words() -> None:
+def test_names_are_found_as_runs_of_words() -> None:
     rows = [
         entity(1, ("ada lovelace", "Ada Lovelace"), ("ada", "Ada")),
         entity(2, ("dr. lovelace", "Dr. Lovelace")),
@@ -201,7 +201,7 @@ def test_g03_names_are_found_as_runs_of_words() -> None:
         projection.find_names(3, "default", words("ada"), NOW)
 
 
-def test_g03_every_run_of_up_to_eight_words_that_is_a_name_is_found() -> None:
+def test_every_run_of_up_to_eight_words_that_is_a_name_is_found() -> None:
     """However often words repeat, and in whichever segment a name lies."""
     dice = random.Random(11)
     forms = ["a", "b", "(a", "b)", "a.", "c", "", "(b)"]
@@ -226,7 +226,7 @@ def test_g03_every_run_of_up_to_eight_words_that_is_a_name_is_found() -> None:
         assert projection.find_names(len(rows), "default", text, NOW) == sorted(wanted)
 
 
-def test_g03_lower_case_is_known_per_word_and_namespace() -> None:
+def test_lower_case_is_known_per_word_and_namespace() -> None:
     rows = [
         Given(id=id_of(1), seq=1, content="Paris has known banks, see src/Main.rs", author="stone"),
         Given(id=id_of(2), seq=2, content="First of all, STONE", namespace="other"),

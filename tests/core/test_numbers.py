@@ -1,4 +1,4 @@
-"""Exact numbers (B-16): the core against the definitions of `oracle`."""
+"""Exact numbers: the core against the definitions of `oracle`."""
 
 from __future__ import annotations
 

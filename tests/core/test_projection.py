@@ -1,4 +1,4 @@
-"""The projection (D-10): recall against its definition, filters, time travel, files."""
+"""The projection: recall against its definition, filters, time travel, files."""
 
 from __future__ import annotations
 

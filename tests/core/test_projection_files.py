@@ -1,4 +1,4 @@
-"""The projection's files: shared between processes, damaged, of another store (D-10)."""
+"""The projection's files: shared between processes, damaged, of another store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine reads questions as the definitions of the signals do (Q-17, Q-18, Q-26)."""
+"""The engine reads questions as the definitions of the signals do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RELATED of stored memories is what their commits linked (G-07); a block is as exact as one."""
+"""RELATED of stored memories is what their commits linked; a block is as exact as one."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _linked(store: Any, id: str) -> list[tuple[bytes, float]]:
 
 @settings(max_examples=25)
 @given(ACTS)
-def test_g07_related_is_what_commits_linked(acts: list[tuple[str, int]]) -> None:
+def test_related_is_what_commits_linked(acts: list[tuple[str, int]]) -> None:
     clock = FrozenClock()
     with vestig.open(
         ":memory:", embedder=ScriptedEmbedder(EMBEDDER), config=CONFIG, clock=clock

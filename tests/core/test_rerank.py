@@ -1,4 +1,4 @@
-"""What a cross-encoder says is a term of the core's sum like any other (Q-23, Q-03)."""
+"""What a cross-encoder says is a term of the core's sum like any other."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def told(projection: Any, given: list[Given], said: Any, weights: Any = WEIGHTS)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_q23_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> None:
+def test_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     given = rows(dice, dice.choice([12, 60, 3_000]))
     projection = projected(dice, given, tmp_path if seed % 2 else None)
@@ -74,7 +74,7 @@ def test_q23_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> N
     assert [row.start_score for row in scan.rows] == pytest.approx(best, abs=1e-12)
 
 
-def test_q23_is_null_without_scores_or_without_weight() -> None:
+def test_is_null_without_scores_or_without_weight() -> None:
     dice = random.Random(1)
     given = rows(dice, 10)
     projection = projected(dice, given, None)
@@ -85,7 +85,7 @@ def test_q23_is_null_without_scores_or_without_weight() -> None:
         assert {row.signals[RERANK] for row in found.values()} == {(None, None)}
 
 
-def test_q23_nothing_above_0_is_nothing() -> None:
+def test_nothing_above_0_is_nothing() -> None:
     dice = random.Random(2)
     given = rows(dice, 10)
     projection = projected(dice, given, None)

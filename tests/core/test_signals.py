@@ -1,4 +1,4 @@
-"""The core makes every term of L as the definitions do (Q-03, Q-10 … Q-29)."""
+"""The core makes every term of L as the definitions do."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class World(NamedTuple):
     asked: list[tuple[bytes, list[str]]]
 
     def question_words(self, text: str) -> Any:
-        """`questions` of a query, of eligible memories and others (Q-15)."""
+        """`questions` of a query, of eligible memories and others."""
         counted = [Counter(term for one in asked for term in terms(one)) for _, asked in self.asked]
         postings = {
             term: (
@@ -150,7 +150,7 @@ def projected(dice: random.Random, world: World, path: Path | None) -> _core.Pro
 
 
 def raw_values(world: World, text: str, windows: Any, asked: Sequence[Given], vector: bytes) -> Any:
-    """Raw values of L₁, those of cosines from float32 as the core has them (B-16)."""
+    """Raw values of L₁, those of cosines from float32 as the core has them."""
     unit = oracle.unit(np.frombuffer(vector, np.float32))
     query = Query(
         text=text,

@@ -1,4 +1,4 @@
-"""Temporal match (T-06): golden values, and the core against `oracle`."""
+"""Temporal match: golden values, and the core against `oracle`."""
 
 from __future__ import annotations
 
@@ -36,13 +36,11 @@ WINDOWS = st.tuples(st.none() | TIMES, st.none() | TIMES).map(window)
         (7 * DAY, WEEK, 1.0),
     ],
 )
-def test_x_t08_golden_values(
-    instant: int, query: tuple[int | None, int | None], wanted: float
-) -> None:
+def test_golden_values(instant: int, query: tuple[int | None, int | None], wanted: float) -> None:
     assert _core.temporal_match([instant], [], [query]) == pytest.approx(wanted, abs=5e-7)
 
 
-def test_x_t08_overlap_of_a_text_window_counts_one() -> None:
+def test_overlap_of_a_text_window_counts_one() -> None:
     assert _core.temporal_match([500 * DAY], [(6 * DAY, 30 * DAY)], [WEEK]) == 1.0
     assert _core.temporal_match([], [(None, None)], [WEEK]) == 1.0
 

@@ -1,4 +1,4 @@
-"""TraceRank (T-07 … T-11): golden numbers, and the core against `oracle`."""
+"""TraceRank: golden numbers, and the core against `oracle`."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ GOLDEN = [
 
 
 @pytest.mark.parametrize(("ages", "wanted"), GOLDEN)
-def test_x_t01_golden_multipliers_in_any_order(ages: tuple[int, ...], wanted: float) -> None:
+def test_golden_multipliers_in_any_order(ages: tuple[int, ...], wanted: float) -> None:
     events = reinforced(*ages)
     first = _core.tracerank(events, NOW, NOW, UNKNOWN, params())
     assert first[5] == pytest.approx(wanted, abs=1e-9)
@@ -78,7 +78,7 @@ def test_x_t01_golden_multipliers_in_any_order(ages: tuple[int, ...], wanted: fl
     assert _core.tracerank(events, NOW, NOW, UNKNOWN, params()) == first
 
 
-def test_x_t01_burst_trace_daily_year_and_spacing() -> None:
+def test_burst_trace_daily_year_and_spacing() -> None:
     trace, *_ = _core.tracerank(reinforced(*[0] * 5), NOW, NOW, UNKNOWN, params())
     assert trace == pytest.approx(1.8, abs=1e-9)
     year = reinforced(*(i * DAY for i in range(365)))
@@ -95,11 +95,11 @@ def test_no_event_is_exactly_one() -> None:
     assert _core.tracerank([], NOW, NOW, UNKNOWN, params()) == (0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0)
 
 
-def test_x_t02_a_future_event_weighs_as_one_now() -> None:
+def test_a_future_event_weighs_as_one_now() -> None:
     assert multiplier(reinforced(-5 * DAY)) == multiplier(reinforced(0))
 
 
-def test_x_t02_add_and_import_change_nothing() -> None:
+def test_add_and_import_change_nothing() -> None:
     other = [(CODES[kind], NOW, 9, 9) for kind in EventType if not kind.startswith("REINFORCE")]
     events = reinforced(0, 3 * DAY)
     assert _core.tracerank(other, NOW, NOW, UNKNOWN, params())[5:] == (1.0, 0)
@@ -154,7 +154,7 @@ def test_golden_products_and_clip() -> None:
     assert _core.tracerank([], NOW, year, dynamic, params())[5] == 0.25
 
 
-def test_x_t03_order_of_stabilities_at_equal_age() -> None:
+def test_order_of_stabilities_at_equal_age() -> None:
     values = {s: confidence(s, 10) for s in Stability}
     assert values[Stability.EPHEMERAL] < values[Stability.DYNAMIC] < values[Stability.UNKNOWN]
     assert values[Stability.UNKNOWN] == values[Stability.STATIC]
@@ -181,7 +181,7 @@ def test_x_t03_order_of_stabilities_at_equal_age() -> None:
         ("graph_k", 0.5),
     ],
 )
-def test_x_t03_each_key_changes_a_multiplier(key: str, value: Any) -> None:
+def test_each_key_changes_a_multiplier(key: str, value: Any) -> None:
     base: dict[str, Any] = {"spacing_enabled": key.startswith("spacing_") and key[8:] != "enabled"}
     base["connectivity_enabled"] = key == "graph_k"
     changed = base | {key: value}
@@ -196,7 +196,7 @@ def test_x_t03_each_key_changes_a_multiplier(key: str, value: Any) -> None:
     assert all_multipliers(base) != all_multipliers(changed)
 
 
-def test_x_t03_off_is_exactly_one() -> None:
+def test_off_is_exactly_one() -> None:
     events = reinforced(0, DAY)
     dynamic = STABILITY[Stability.DYNAMIC]
     off = _core.tracerank(events, NOW, NOW - 90 * DAY, dynamic, params(enabled=False), 5)
@@ -254,7 +254,7 @@ def test_equals_the_definition(
 
 
 @given(EVENTS.flatmap(lambda events: st.tuples(st.just(events), st.permutations(events))))
-def test_x_t01_input_order_never_matters(pair: tuple[list[Any], list[Any]]) -> None:
+def test_input_order_never_matters(pair: tuple[list[Any], list[Any]]) -> None:
     weights = [0.3 * (code % 4) for code in range(len(WEIGHTS))]
     settings = params(event_weights=weights, spacing_enabled=True)
     first, second = (_core.tracerank(events, NOW, NOW, UNKNOWN, settings) for events in pair)

@@ -1,4 +1,4 @@
-"""Recall through the graph against its definition: signals, walk, pool, fill (R-05 … R-13)."""
+"""Recall through the graph against its definition: signals, walk, pool, fill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What recall means as a whole, in slow lines: every signal, the walk, the pool (R-05 … R-13)."""
+"""What recall means as a whole, in slow lines: every signal, the walk, the pool."""
 
 from __future__ import annotations
 

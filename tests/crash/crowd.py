@@ -1,4 +1,4 @@
-"""Many writers and readers on one store, stopped and killed at any moment (STORE, X-R19).
+"""Many writers and readers on one store, stopped and killed at any moment (STORE).
 
 Every commit is a group of six memories in one transaction, so that whoever sees a part of it has
 seen half a commit. Readers ask without pause and tell their parent when each call began and ended;

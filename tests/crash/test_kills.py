@@ -1,4 +1,4 @@
-"""Processes that end without warning: kill -9, many at once, fork (STORE, X-D02, X-D03)."""
+"""Processes that end without warning: kill -9, many at once, fork (STORE)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from writer import open_store, text_of
 from vestig.types import CommitOutcomeKind
 
 
-def test_x_d02_kill_at_any_point_loses_nothing_acknowledged(tmp_path: Path) -> None:
+def test_kill_at_any_point_loses_nothing_acknowledged(tmp_path: Path) -> None:
     """Three writers on one store, all of them killed in each cycle."""
     outcome = kills(tmp_path, 20)
     assert outcome.broken == []
@@ -55,7 +55,7 @@ def test_three_processes_with_200_commits_each_make_600(tmp_path: Path) -> None:
         assert opened.stats()["seq"] == 600
 
 
-def test_x_d03_two_processes_commit_the_same_100_times_each(tmp_path: Path) -> None:
+def test_two_processes_commit_the_same_100_times_each(tmp_path: Path) -> None:
     open_store(str(tmp_path / "store")).close()
     lines = run_writers(tmp_path / "store", "one", "two", count=100, fault="same")
     outcomes = [line[2:] for line in lines if line.startswith("~ ")]

@@ -1,4 +1,4 @@
-"""Full disks, folders that cannot be written, and odd paths (STORE, D-12)."""
+"""Full disks, folders that cannot be written, and odd paths (STORE)."""
 
 from __future__ import annotations
 

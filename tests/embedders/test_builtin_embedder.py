@@ -1,4 +1,4 @@
-"""The built-in embedder (D-13)."""
+"""The built-in embedder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every provider is held to (D-13, X-D15), and the door they come through."""
+"""What every provider is held to, and the door they come through."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedEmbedder
         ("error", "the provider failed"),
     ],
 )
-def test_x_d15_bad_vectors_are_provider_errors(mode: str, message: str) -> None:
+def test_bad_vectors_are_provider_errors(mode: str, message: str) -> None:
     with pytest.raises(ProviderError, match=message):
         CheckedEmbedder(FailingEmbedder(mode)).embed(["first secret text", "second"])
 
 
-def test_x_d15_messages_hold_no_text() -> None:
+def test_messages_hold_no_text() -> None:
     for mode in FailingEmbedder.MODES:
         with pytest.raises(ProviderError) as caught:
             CheckedEmbedder(FailingEmbedder(mode)).embed(["marker-text", "second"])

@@ -1,4 +1,4 @@
-"""Vectors of word pieces: made by the built-in model, held to what they must be (Q-05)."""
+"""Vectors of word pieces: made by the built-in model, held to what they must be."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def builtin() -> BuiltinEmbedder:
 # --- the built-in model ----------------------------------------------------------------------
 
 
-def test_q05_one_run_gives_the_vector_of_embed_beside_them(
+def test_one_run_gives_the_vector_of_embed_beside_them(
     builtin: BuiltinEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts = ["The office is in Oslo.", LONG, "Where?"]
@@ -61,7 +61,7 @@ def test_q05_one_run_gives_the_vector_of_embed_beside_them(
     assert len(runs) == len(texts)
 
 
-def test_q05_the_first_160_pieces_with_the_marks_of_both_ends(builtin: BuiltinEmbedder) -> None:
+def test_the_first_160_pieces_with_the_marks_of_both_ends(builtin: BuiltinEmbedder) -> None:
     (_, short), (_, long) = builtin.embed_tokens(["The office is in Oslo.", LONG])
     # [CLS] the office is in oslo . [SEP], in the model's vocabulary
     ids = unpacked(short)[0]
@@ -71,12 +71,12 @@ def test_q05_the_first_160_pieces_with_the_marks_of_both_ends(builtin: BuiltinEm
     assert (ids[0], ids[1], SPECIAL_PIECE in ids[1:]) == (SPECIAL_PIECE, 1996, False)
 
 
-def test_q05_a_text_that_spells_a_mark_has_none(builtin: BuiltinEmbedder) -> None:
+def test_a_text_that_spells_a_mark_has_none(builtin: BuiltinEmbedder) -> None:
     ((_, pieces),) = builtin.embed_tokens(["[CLS] and [SEP]"])
     assert SPECIAL_PIECE not in unpacked(pieces)[0][1:-1]
 
 
-def test_q05_the_same_word_is_near_itself(builtin: BuiltinEmbedder) -> None:
+def test_the_same_word_is_near_itself(builtin: BuiltinEmbedder) -> None:
     ((_, query), (_, near), (_, far)) = builtin.embed_tokens(
         ["When does the ferry leave?", "The ferry leaves at nine", "Bread is baked at the mill"]
     )
@@ -120,7 +120,7 @@ class Broken(TokenHashingEmbedder):
 @pytest.mark.parametrize(
     "how", ["nan", "negative", "codes", "least", "ids", "none", "many", "vector", "count"]
 )
-def test_q05_other_token_vectors_are_the_providers_error(how: str) -> None:
+def test_other_token_vectors_are_the_providers_error(how: str) -> None:
     embedder = checked_embedder(Broken(how))
     assert isinstance(embedder, CheckedTokenEmbedder)
     with pytest.raises(ProviderError, match="hashing-16-0") as caught:
@@ -128,7 +128,7 @@ def test_q05_other_token_vectors_are_the_providers_error(how: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-def test_q05_texts_are_cut_and_sent_in_batches() -> None:
+def test_texts_are_cut_and_sent_in_batches() -> None:
     inner = TokenHashingEmbedder(16)
     embedder = checked_embedder(inner, max_length=5, batch_size=2)
     assert isinstance(embedder, CheckedTokenEmbedder)
@@ -140,7 +140,7 @@ def test_q05_texts_are_cut_and_sent_in_batches() -> None:
         embedder.embed_tokens(["broken \ud800"])
 
 
-def test_q05_who_has_none_is_not_asked() -> None:
+def test_who_has_none_is_not_asked() -> None:
     for plain in (HashingEmbedder(), FailingEmbedder()):
         embedder = checked_embedder(plain)
         assert type(embedder) is CheckedEmbedder
@@ -150,7 +150,7 @@ def test_q05_who_has_none_is_not_asked() -> None:
 # --- embedders for tests ---------------------------------------------------------------------
 
 
-def test_q05_embedders_for_tests_draw_from_words_and_seed() -> None:
+def test_embedders_for_tests_draw_from_words_and_seed() -> None:
     ((_, one), (_, other)) = TokenHashingEmbedder(16).embed_tokens(["Red barn", "a RED door"])
     ids, codes, _ = unpacked(one)
     more, others, _ = unpacked(other)
@@ -162,7 +162,7 @@ def test_q05_embedders_for_tests_draw_from_words_and_seed() -> None:
 
 
 @pytest.mark.parametrize("pieces", [3, 13, 40, PIECES_MAX])
-def test_q05_embedders_for_tests_give_as_many_as_asked(pieces: int) -> None:
+def test_embedders_for_tests_give_as_many_as_asked(pieces: int) -> None:
     embedder = TokenHashingEmbedder(16, pieces=pieces)
     for text in ("word", "two words", "many words " * 200, ""):
         ((_, made),) = embedder.embed_tokens([text])

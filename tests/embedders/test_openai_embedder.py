@@ -174,7 +174,7 @@ def test_normalize(server: Server) -> None:
         (b'{"data": [{"embedding": [1e300, 1]}]}', "NaN or infinity"),
     ],
 )
-def test_x_d15_malformed_answers(server: Server, body: bytes, fact: str) -> None:
+def test_malformed_answers(server: Server, body: bytes, fact: str) -> None:
     server.answer = lambda _: body
     with pytest.raises(ProviderError, match=fact):
         embedder(server, dimension=2, normalize=False).embed(["one"])

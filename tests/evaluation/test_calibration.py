@@ -1,4 +1,4 @@
-"""Confidence against truth: figures computed by hand, and how reports show them (R-24)."""
+"""Confidence against truth: figures computed by hand, and how reports show them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOREIGN = [0.05]
 REMOVED = [0.65, 0.15]
 
 
-def test_r24_calibration_error_weighs_both_classes_half() -> None:
+def test_calibration_error_weighs_both_classes_half() -> None:
     found = calibration(ANSWERABLE, [FOREIGN, REMOVED])
     # weights: .25 and .25, .25 of the foreign one, .125 of each removed one
     # bin .9: .25·|.95 − 1|; bin .6: .375·|.65 − .25/.375|; bin .1: .125·.15; bin 0: .25·.05
@@ -34,7 +34,7 @@ def test_r24_calibration_error_weighs_both_classes_half() -> None:
     assert found.bins[2].answerable is None
 
 
-def test_r24_auroc_counts_ties_half() -> None:
+def test_auroc_counts_ties_half() -> None:
     found = calibrations(ANSWERABLE, {"foreign": FOREIGN, "removed": REMOVED})
     assert list(found) == ["foreign", "removed", "mixture"]
     assert found["foreign"].auroc == 1.0
@@ -44,14 +44,14 @@ def test_r24_auroc_counts_ties_half() -> None:
     assert [one.questions for one in found.values()] == [3, 4, 5]
 
 
-def test_r24_the_curve_tells_risk_at_each_coverage() -> None:
+def test_the_curve_tells_risk_at_each_coverage() -> None:
     curve = calibration(ANSWERABLE, [FOREIGN, REMOVED]).curve
     assert [at.threshold for at in curve] == [0.95, 0.65, 0.15, 0.05]
     assert [at.coverage for at in curve] == pytest.approx([0.25, 0.625, 0.75, 1.0])
     assert [at.risk for at in curve] == pytest.approx([0, 0.2, 1 / 3, 0.5])
 
 
-def test_r24_more_questions_of_a_population_weigh_no_more() -> None:
+def test_more_questions_of_a_population_weigh_no_more() -> None:
     once = calibration(ANSWERABLE, [FOREIGN, REMOVED])
     often = calibration(ANSWERABLE * 3, [FOREIGN * 7, REMOVED * 2])
     assert often.auroc == pytest.approx(once.auroc)
@@ -59,7 +59,7 @@ def test_r24_more_questions_of_a_population_weigh_no_more() -> None:
     assert [at.risk for at in often.curve] == pytest.approx([at.risk for at in once.curve])
 
 
-def test_r24_confidence_without_knowledge_has_auroc_one_half() -> None:
+def test_confidence_without_knowledge_has_auroc_one_half() -> None:
     found = calibration([0.5, 0.5], [[0.5, 0.5, 0.5]])
     assert found.auroc == 0.5
     assert found.calibration_error == pytest.approx(0, abs=1e-12)
@@ -67,13 +67,13 @@ def test_r24_confidence_without_knowledge_has_auroc_one_half() -> None:
     assert (only.threshold, only.coverage, only.risk) == pytest.approx((0.5, 1.0, 0.5))
 
 
-def test_r24_ends_of_the_scale_have_bins() -> None:
+def test_ends_of_the_scale_have_bins() -> None:
     found = calibration([1.0], [[0.0]])
     assert (found.bins[0].share, found.bins[9].share) == (0.5, 0.5)
     assert found.calibration_error == 0.0
 
 
-def test_r24_populations_without_questions_are_left_out() -> None:
+def test_populations_without_questions_are_left_out() -> None:
     found = calibrations(ANSWERABLE, {"foreign": [], "removed": REMOVED})
     assert list(found) == ["removed", "mixture"]
     assert found["mixture"] == found["removed"]
@@ -95,7 +95,7 @@ def _with_confidence(bench: Bench) -> EvaluationReport:
     return msgspec.structs.replace(report, benchmarks=(changed,))
 
 
-def test_r24_reports_show_confidence_by_population(bench: Bench) -> None:
+def test_reports_show_confidence_by_population(bench: Bench) -> None:
     report = _with_confidence(bench)
     shown = tables.text(report)
     assert re.search(r"default: mixture +5 +0\.938 +0\.050 +0\.0 +0\.0 +20\.0 +33\.3 +50\.0", shown)
@@ -112,7 +112,7 @@ def test_r24_reports_show_confidence_by_population(bench: Bench) -> None:
     assert "confidence" not in by_name["baseline"]
 
 
-def test_r24_reports_without_confidence_have_no_such_table(bench: Bench) -> None:
+def test_reports_without_confidence_have_no_such_table(bench: Bench) -> None:
     report = vestig.evaluate(
         bench(units(), queries()), profiles=["baseline"], embedder=HashingEmbedder()
     )

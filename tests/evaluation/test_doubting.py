@@ -1,4 +1,4 @@
-"""Questions that a benchmark's memories do not answer: which, asked of what (R-24)."""
+"""Questions that a benchmark's memories do not answer: which, asked of what."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def asked(bench: Bench) -> Iterator[Any]:
         store.close()
 
 
-def test_r24_foreign_questions_are_those_of_the_next_conversation(asked: Any) -> None:
+def test_foreign_questions_are_those_of_the_next_conversation(asked: Any) -> None:
     found, held = asked(HashingEmbedder(), units(), queries())
     foreign = [(c.conversation, c.query.id) for c in found if c.population == "foreign"]
     assert foreign == [
@@ -56,7 +56,7 @@ def test_r24_foreign_questions_are_those_of_the_next_conversation(asked: Any) ->
     assert dated.fields(held)["query_time"] == "2025-04-20T08:00:00"
 
 
-def test_r24_removed_questions_lose_their_evidence(asked: Any) -> None:
+def test_removed_questions_lose_their_evidence(asked: Any) -> None:
     found, held = asked(HashingEmbedder(), units(), queries())
     gone = {c.query.id: c.without for c in found if c.population == "removed"}
     assert {id: sorted(u for m in ids for u in held.units_of[m]) for id, ids in gone.items()} == {
@@ -70,7 +70,7 @@ def test_r24_removed_questions_lose_their_evidence(asked: Any) -> None:
     assert all(c.without == () for c in found if c.population != "removed")
 
 
-def test_r24_removed_questions_lose_what_says_nearly_the_same(asked: Any) -> None:
+def test_removed_questions_lose_what_says_nearly_the_same(asked: Any) -> None:
     vectors = {text: vector_at(COSINES[id], 16, int(id) + 1) for id, text in TEXTS.items()}
     embedder = ScriptedEmbedder(vectors, default=[0.0] * 15 + [1.0])
     corpus = [{"id": id, "text": text, "conversation": "c"} for id, text in TEXTS.items()]

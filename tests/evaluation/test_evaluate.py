@@ -1,4 +1,4 @@
-"""`vestig.evaluate`: what is imported, asked, ranked and compared (S-10, R-21)."""
+"""`vestig.evaluate`: what is imported, asked, ranked and compared."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _without_times(report: Any) -> Any:
     return msgspec.structs.replace(report, rows=rows, store=store)
 
 
-def test_s10_peers_stand_beside_profiles(bench: Bench) -> None:
+def test_peers_stand_beside_profiles(bench: Bench) -> None:
     report = _evaluated(bench(units(), queries()))
     assert [row.name for row in report.rows] == ["cosine", "bm25", "hybrid", *PROFILES]
     assert [row.kind for row in report.rows] == ["peer"] * 3 + ["profile"] * 2
@@ -46,7 +46,7 @@ def test_s10_peers_stand_beside_profiles(bench: Bench) -> None:
     assert report.row("default").latency.limit == 10
 
 
-def test_s10_everything_that_figures_stand_on_is_echoed(bench: Bench) -> None:
+def test_everything_that_figures_stand_on_is_echoed(bench: Bench) -> None:
     folder = bench(units(), queries())
     whole = vestig.evaluate(folder, profiles=PROFILES, embedder=HashingEmbedder())
     report = whole.benchmarks[0]
@@ -70,7 +70,7 @@ def test_two_runs_find_the_same_numbers(bench: Bench) -> None:
     assert first == second
 
 
-def test_s10_a_unit_ranks_where_the_best_memory_that_holds_it_does(bench: Bench) -> None:
+def test_a_unit_ranks_where_the_best_memory_that_holds_it_does(bench: Bench) -> None:
     """A long unit is many memories, and units of one text are one memory."""
     filler = " ".join(f"filler{n} words about nothing" for n in range(143))
     long = {**units()[0], "id": "long", "text": f"{filler} the violet lantern hangs in the mill"}
@@ -89,7 +89,7 @@ def test_s10_a_unit_ranks_where_the_best_memory_that_holds_it_does(bench: Bench)
     assert metrics["mrr"].mean == 1.0
 
 
-def test_s10_distinct_units_are_counted_asking_on(bench: Bench) -> None:
+def test_distinct_units_are_counted_asking_on(bench: Bench) -> None:
     """Parts of one unit fill the first places; others are still found at every cut."""
     tide = " ".join(f"tide table line {n} tide tide tide" for n in range(2_000))
     long = {**units()[6], "id": "long", "text": tide}
@@ -100,7 +100,7 @@ def test_s10_distinct_units_are_counted_asking_on(bench: Bench) -> None:
         assert report.row(name).metrics["recall@5"].mean == 1.0
 
 
-def test_s10_conversations_are_scopes_and_a_null_date_is_the_end_of_its_conversation(
+def test_conversations_are_scopes_and_a_null_date_is_the_end_of_its_conversation(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[Any, Any]] = []
@@ -120,7 +120,7 @@ def test_s10_conversations_are_scopes_and_a_null_date_is_the_end_of_its_conversa
     }
 
 
-def test_s10_a_cut_is_answered_by_a_call_that_asks_for_so_many(
+def test_a_cut_is_answered_by_a_call_that_asks_for_so_many(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits: set[int] = set()
@@ -135,7 +135,7 @@ def test_s10_a_cut_is_answered_by_a_call_that_asks_for_so_many(
     assert limits == {1, 5, 10, 20, 50}
 
 
-def test_s10_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> None:
+def test_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> None:
     folder = bench(units(), queries())
     changes = [{"m5.signals.lexical.enabled": False}, {"m5.final.tracerank_power": 0.0}]
     report = _evaluated(folder, switches=changes, ablate=True, peers=False)
@@ -156,7 +156,7 @@ def test_s10_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) 
     assert ("default", "baseline") in compared
 
 
-def test_s10_only_signals_that_weigh_something_are_ablated() -> None:
+def test_only_signals_that_weigh_something_are_ablated() -> None:
     config = load(environ={}, overrides={"m5.signals.weights.note.late.window": 0.5})
     off = switches_of(config)
     assert {"m5.signals.lexical.enabled", "m5.signals.late.enabled"} <= set(off)
@@ -168,7 +168,7 @@ def test_s10_only_signals_that_weigh_something_are_ablated() -> None:
     assert "m5.traversal.enabled" in other
 
 
-def test_s10_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured() -> None:
+def test_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured() -> None:
     config = load(
         environ={},
         overrides={
@@ -185,7 +185,7 @@ def test_s10_without_names_all_shipped_profiles_and_the_one_in_effect_are_measur
     assert [row.name for row in named if row.kind == "profile"] == ["mine", "baseline", "default"]
 
 
-def test_r16_m5_and_tracerank_off_are_the_baseline(bench: Bench) -> None:
+def test_m5_and_tracerank_off_are_the_baseline(bench: Bench) -> None:
     both_off = {"m5.enabled": False, "m3.tracerank.enabled": False}
     report = _evaluated(bench(units(), queries()), profiles=PROFILES, switches=[both_off])
     row = next(row for row in report.rows if row.kind == "switch")

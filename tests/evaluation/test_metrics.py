@@ -1,4 +1,4 @@
-"""Metrics by hand, and the resampling against golden numbers and against the harness (S-10)."""
+"""Metrics by hand, and the resampling against golden numbers and against the harness."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GOLDEN = {
 }
 
 
-def test_s10_metrics_by_hand() -> None:
+def test_metrics_by_hand() -> None:
     found = score(RANKED, RELEVANT)
     assert found["recall@1"] == found["hit@1"] == found["precision@1"] == found["ndcg@1"] == 0
     assert found["recall@5"] == pytest.approx(2 / 3)
@@ -43,7 +43,7 @@ def test_s10_metrics_by_hand() -> None:
     assert tuple(found) == METRICS
 
 
-def test_s10_each_cut_has_the_ranking_of_a_call_that_asked_for_so_many() -> None:
+def test_each_cut_has_the_ranking_of_a_call_that_asked_for_so_many() -> None:
     rankings = {cut: ["x"] for cut in CUTS}
     rankings[1] = ["a"]
     found = score_by_cut(rankings, RELEVANT)
@@ -57,7 +57,7 @@ def _values(seed: int, size: int) -> list[float]:
     return [drawn.randrange(5) / 4 for _ in range(size)]
 
 
-def test_s10_intervals_and_p_are_the_golden_ones() -> None:
+def test_intervals_and_p_are_the_golden_ones() -> None:
     ours, theirs = _values(1, 37), _values(2, 37)
     whole = estimates({"recall@5": ours})["recall@5"]
     assert whole.mean == pytest.approx(GOLDEN["mean"], abs=1e-12)
@@ -70,7 +70,7 @@ def test_s10_intervals_and_p_are_the_golden_ones() -> None:
     assert change.p == pytest.approx(GOLDEN["p"], abs=1e-12)
 
 
-def test_s10_a_metric_over_no_questions_is_null() -> None:
+def test_a_metric_over_no_questions_is_null() -> None:
     found = estimates({"mrr": [], "hit@1": []})
     assert {name: (e.mean, e.low, e.high) for name, e in found.items()} == dict.fromkeys(
         ("mrr", "hit@1"), (None, None, None)
@@ -79,7 +79,7 @@ def test_s10_a_metric_over_no_questions_is_null() -> None:
     assert (change.delta, change.low, change.high, change.p) == (None, None, None, None)
 
 
-def test_s10_resamples_drawn_in_blocks_are_those_drawn_at_once(
+def test_resamples_drawn_in_blocks_are_those_drawn_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from vestig.evaluation import resampling
@@ -102,7 +102,7 @@ def _harness(labelled_data: Path) -> ModuleType:
     return module
 
 
-def test_s10_metrics_intervals_and_p_agree_with_the_harness(labelled_data: Path) -> None:
+def test_metrics_intervals_and_p_agree_with_the_harness(labelled_data: Path) -> None:
     harness = _harness(labelled_data)
     drawn = random.Random(5)
     units = [f"u{n}" for n in range(300)]

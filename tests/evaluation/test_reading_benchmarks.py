@@ -1,4 +1,4 @@
-"""Reading benchmarks: both packings, every fault named with its place (S-10, X-R24)."""
+"""Reading benchmarks: both packings, every fault named with its place."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
         ([_query(date=[2025])], "queries.jsonl:1, date"),
     ],
 )
-def test_x_r24_a_benchmark_that_measures_nothing_is_refused(
+def test_a_benchmark_that_measures_nothing_is_refused(
     bench: Bench, asked: list[dict[str, Any]], words: str
 ) -> None:
     with pytest.raises(ValidationError, match=words) as caught:
@@ -65,13 +65,13 @@ def test_x_r24_a_benchmark_that_measures_nothing_is_refused(
     assert "shed" not in str(caught.value), "messages hold no text of the data"
 
 
-def test_x_r24_labels_are_looked_for_in_their_own_conversation(bench: Bench) -> None:
+def test_labels_are_looked_for_in_their_own_conversation(bench: Bench) -> None:
     only_garden = _query(relevant=["5"], conversation="harbour")
     with pytest.raises(ValidationError, match=r"queries\.jsonl:1"):
         read_benchmark(bench(units(), [only_garden]))
 
 
-def test_x_r24_ids_may_not_repeat_within_a_conversation(bench: Bench) -> None:
+def test_ids_may_not_repeat_within_a_conversation(bench: Bench) -> None:
     with pytest.raises(ValidationError, match="an id repeats"):
         read_benchmark(bench([*units(), units()[0]], queries()))
 

@@ -1,4 +1,4 @@
-"""Reports: numbers, escaped texts, nothing from outside; comparisons and the gate (S-10, R-21)."""
+"""Reports: numbers, escaped texts, nothing from outside; comparisons and the gate."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_markdown_tables_keep_their_columns(bench: Bench) -> None:
     assert text.count("<details>") == text.count("</details>") == 2
 
 
-def test_s10_text_and_markdown_echo_seq_profile_values_and_seeds(bench: Bench) -> None:
+def test_text_and_markdown_echo_seq_profile_values_and_seeds(bench: Bench) -> None:
     report = _report(bench)
     for text in (tables.text(report), tables.markdown(report), pages.html(report)):
         assert f"seq {report.benchmarks[0].store.seq}" in text
@@ -148,7 +148,7 @@ def _row(name: str, mean: float | None, kind: Any = "profile") -> Row:
     ("default", "baseline", "breaches"),
     [(0.5, 0.5, 0), (0.6, 0.5, 0), (0.4999, 0.5, 2), (None, 0.5, 2)],
 )
-def test_r21_the_gate_is_default_not_worse_than_baseline(
+def test_the_gate_is_default_not_worse_than_baseline(
     default: float | None, baseline: float, breaches: int
 ) -> None:
     found = gate_breaches("set", [_row("baseline", baseline), _row("default", default)])
@@ -160,7 +160,7 @@ def _same(values: list[float]) -> dict[str, list[float]]:
     return dict.fromkeys(METRICS, values)
 
 
-def test_s10_comparisons_are_paired_by_question_and_category() -> None:
+def test_comparisons_are_paired_by_question_and_category() -> None:
     rows = [_row("bm25", 0, "peer"), _row("baseline", 0), _row("default", 0)]
     scores = {
         "bm25": _same([0.0, 0.0, 1.0]),

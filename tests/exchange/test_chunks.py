@@ -1,4 +1,4 @@
-"""The character chunker (I-05)."""
+"""The character chunker."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vestig.errors import ValidationError
 from vestig.exchange.chunks import chunk
 
 
-def test_x_i01_a_blank_line_too_early_is_no_break() -> None:
+def test_a_blank_line_too_early_is_no_break() -> None:
     text = "a" * 300 + "\n\n" + "b" * 30_000
     chunks = chunk(text)
     assert len(chunks) == 9
@@ -23,11 +23,11 @@ def test_x_i01_a_blank_line_too_early_is_no_break() -> None:
     ("length", "expected"),
     [(0, []), (1, [(0, 1)]), (4000, [(0, 4000)]), (4001, [(0, 4000), (3600, 401)])],
 )
-def test_x_i02_lengths(length: int, expected: list[tuple[int, int]]) -> None:
+def test_lengths(length: int, expected: list[tuple[int, int]]) -> None:
     assert chunk("x" * length) == expected
 
 
-def test_x_i02_overlap_zero_is_honoured() -> None:
+def test_overlap_zero_is_honoured() -> None:
     assert chunk("x" * 10, 4, 0) == [(0, 4), (4, 4), (8, 2)]
 
 
@@ -44,7 +44,7 @@ def test_x_i02_overlap_zero_is_honoured() -> None:
         (10, False, "chunk_overlap"),
     ],
 )
-def test_x_i02_out_of_range(size: int, overlap: int, field: str) -> None:
+def test_out_of_range(size: int, overlap: int, field: str) -> None:
     with pytest.raises(ValidationError, match=field):
         chunk("text", size, overlap)
 
@@ -64,7 +64,7 @@ def test_breaks_in_order_of_preference(text: str, first: str) -> None:
     assert (start, text[:length]) == (0, first)
 
 
-def test_x_i03_random_texts_are_covered_within_the_bounds() -> None:
+def test_random_texts_are_covered_within_the_bounds() -> None:
     rng = random.Random(5)
     for _ in range(3000):
         alphabet = rng.choice(["ab ", "a \n", "\n", "x", "word \n\n\t", "😀é \r\n"])

@@ -1,4 +1,4 @@
-"""Files of `vestig import` (I-02)."""
+"""Files of `vestig import`."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ def test_auto_without_any_object(content: bytes) -> None:
         ImportFile(io.BytesIO(content))
 
 
-def test_x_i05_unknown_format_lists_the_formats() -> None:
+def test_unknown_format_lists_the_formats() -> None:
     with pytest.raises(ValidationError, match="auto, export, messages, memories"):
         ImportFile(io.BytesIO(b"{}"), ImportOptions(format="csv"))
 
 
-def test_x_i05_missing_file(tmp_path: Path) -> None:
+def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         ImportFile(tmp_path / "absent.jsonl")
 

@@ -1,4 +1,4 @@
-"""An export made before a forgetting does not bring back what was forgotten (L-10, D-14)."""
+"""An export made before a forgetting does not bring back what was forgotten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Import through the engine: exact counts, and a second run that changes nothing (I-02, D-07)."""
+"""Import through the engine: exact counts, and a second run that changes nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def written(path: Path, lines: list[dict[str, object]]) -> Path:
     return path
 
 
-def test_i02_an_interrupted_import_goes_on(opener: Opener, tmp_path: Path) -> None:
+def test_an_interrupted_import_goes_on(opener: Opener, tmp_path: Path) -> None:
     store = opener()
     begun = store.import_(written(tmp_path / "begun.jsonl", LINES[:2]), scope="harbour")
     assert (begun.lines, begun.imported, begun.skipped) == (2, 2, 0)
@@ -32,7 +32,7 @@ def test_i02_an_interrupted_import_goes_on(opener: Opener, tmp_path: Path) -> No
     assert {memory.reinforce_count for memory in store.list()} == {0}
 
 
-def test_d07_a_reference_is_known_within_its_scope(opener: Opener, tmp_path: Path) -> None:
+def test_a_reference_is_known_within_its_scope(opener: Opener, tmp_path: Path) -> None:
     store = opener()
     path = written(tmp_path / "talk.jsonl", LINES)
     assert store.import_(path, scope="one").imported == 3

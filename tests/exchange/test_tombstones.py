@@ -65,7 +65,7 @@ def test_l_10_a_tombstone_in_an_export_tells_nothing_of_the_text(forgetful: Any)
         assert part.encode() not in after
 
 
-def test_x_d13_tombstones_come_back_byte_for_byte(forgetful: Any) -> None:
+def test_tombstones_come_back_byte_for_byte(forgetful: Any) -> None:
     _store, before, after, gone = forgetful
     with _open(":memory:") as copy:
         report = _take(copy, after)
@@ -169,7 +169,7 @@ def test_a_memory_and_its_tombstone_in_one_file_are_refused(forgetful: Any) -> N
             _take(store, b"\n".join([first, bad]))
 
 
-def test_x_l08_an_older_export_brings_no_name_of_the_forgotten_back(tmp_path: Path) -> None:
+def test_an_older_export_brings_no_name_of_the_forgotten_back(tmp_path: Path) -> None:
     """Names and sources that it alone supported stay out, and no byte of them in any file."""
     with _open(tmp_path / "store", config=QUICK) as store:
         gone = commit(store, SECRET, agent="scribe of the vault")
@@ -197,7 +197,7 @@ def test_x_l08_an_older_export_brings_no_name_of_the_forgotten_back(tmp_path: Pa
         assert holding(folder_of(store), b"Grimshaw", b"Quartz", b"Lovelace") == []
 
 
-def test_x_l10_names_left_out_beside_a_reader_are_erased_later(tmp_path: Path) -> None:
+def test_names_left_out_beside_a_reader_are_erased_later(tmp_path: Path) -> None:
     with _open(tmp_path / "store", config=QUICK) as store:
         gone = commit(store, SECRET)
         commit(store, OTHER)

@@ -1,4 +1,4 @@
-"""Edges that callers make, and one hop from memories (D-03, G-09, G-10)."""
+"""Edges that callers make, and one hop from memories."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pair(store: vestig.Vestig) -> list[str]:
 
 
 @pytest.mark.parametrize(("given", "kept"), [(0.0, 0.0), (0.37, 0.37), (None, 1.0), (-0.0, 0.0)])
-def test_x_d06_weights_survive(
+def test_weights_survive(
     store: vestig.Vestig, opener: Opener, pair: list[str], given: Any, kept: float
 ) -> None:
     chosen = {} if given is None else {"weight": given}
@@ -48,7 +48,7 @@ def test_x_d06_weights_survive(
     assert opener().edge(edge.id).edge.weight == kept
 
 
-def test_x_d06_evidence_is_cut(store: vestig.Vestig, pair: list[str]) -> None:
+def test_evidence_is_cut(store: vestig.Vestig, pair: list[str]) -> None:
     edge = store.link(*pair, "RELATED", evidence="e" * 500).edge
     assert edge.evidence == "e" * 197 + "..."
     again = store.link(*reversed(pair), "RELATED", evidence="e" * 200).edge
@@ -56,7 +56,7 @@ def test_x_d06_evidence_is_cut(store: vestig.Vestig, pair: list[str]) -> None:
     assert (evidence_text("abcdef", 2), evidence_text("", 2)) == ("..", "")
 
 
-def test_x_d07_an_unknown_type_names_the_ten(store: vestig.Vestig, pair: list[str]) -> None:
+def test_an_unknown_type_names_the_ten(store: vestig.Vestig, pair: list[str]) -> None:
     with pytest.raises(ValidationError) as caught:
         store.link(*pair, "FOO")
     assert len(ALL_TYPES) == 10
@@ -76,7 +76,7 @@ def test_x_d07_an_unknown_type_names_the_ten(store: vestig.Vestig, pair: list[st
         ("LINKED", "ingest"),
     ],
 )
-def test_x_d07_types_that_others_make_are_refused(
+def test_types_that_others_make_are_refused(
     store: vestig.Vestig, pair: list[str], kind: str, maker: str
 ) -> None:
     with pytest.raises(ValidationError, match=maker):
@@ -84,7 +84,7 @@ def test_x_d07_types_that_others_make_are_refused(
     assert store.edges(edge_type="RELATED").edges == ()
 
 
-def test_x_d07_the_same_edge_is_stored_once(store: vestig.Vestig, pair: list[str]) -> None:
+def test_the_same_edge_is_stored_once(store: vestig.Vestig, pair: list[str]) -> None:
     first = store.link(*pair, "RELATED", weight=0.9)
     again = store.link(*pair, "RELATED", weight=0.2, evidence="other")
     assert (first.changed, again.changed) == (True, False)
@@ -113,7 +113,7 @@ def test_x_d07_the_same_edge_is_stored_once(store: vestig.Vestig, pair: list[str
     ],
     ids=repr,
 )
-def test_x_d07_values_out_of_range_are_refused(
+def test_values_out_of_range_are_refused(
     store: vestig.Vestig, pair: list[str], fields: dict[str, Any]
 ) -> None:
     (name,) = fields
@@ -122,13 +122,13 @@ def test_x_d07_values_out_of_range_are_refused(
     assert len(store.edges(edge_type="RELATED")) == 0
 
 
-def test_x_d07_a_node_is_not_linked_with_itself(store: vestig.Vestig, pair: list[str]) -> None:
+def test_a_node_is_not_linked_with_itself(store: vestig.Vestig, pair: list[str]) -> None:
     for other in (pair[0], pair[0][:14]):
         with pytest.raises(ValidationError, match="another node"):
             store.link(pair[0], other, "RELATED")
 
 
-def test_d03_both_ends_exist_in_the_namespace(store: vestig.Vestig, pair: list[str]) -> None:
+def test_both_ends_exist_in_the_namespace(store: vestig.Vestig, pair: list[str]) -> None:
     with pytest.raises(NotFoundError, match=f"Memory not found: {UNKNOWN}"):
         store.link(pair[0], UNKNOWN, "RELATED")
     with pytest.raises(NotFoundError, match="Entity not found"):
@@ -138,9 +138,7 @@ def test_d03_both_ends_exist_in_the_namespace(store: vestig.Vestig, pair: list[s
         store.link(*pair, "RELATION", relation="knows")
 
 
-def test_x_d10_edges_of_another_namespace_do_not_exist(
-    store: vestig.Vestig, pair: list[str]
-) -> None:
+def test_edges_of_another_namespace_do_not_exist(store: vestig.Vestig, pair: list[str]) -> None:
     edge = store.link(*pair, "RELATED")
     for call in (
         lambda: store.link(*pair, "RELATED", namespace="other"),
@@ -155,7 +153,7 @@ def test_x_d10_edges_of_another_namespace_do_not_exist(
     assert store.edge(edge.id).edge.t_expired is None
 
 
-def test_g10_relations_join_entities_under_a_label(store: vestig.Vestig) -> None:
+def test_relations_join_entities_under_a_label(store: vestig.Vestig) -> None:
     ada, acme = entity(store, "Ada"), entity(store, "Acme", "ORG")
     edge = store.link(ada, acme[:14], "RELATION", relation=" works   at ").edge
     assert (edge.relation, edge.to_id) == ("WORKS_AT", acme)
@@ -168,7 +166,7 @@ def test_g10_relations_join_entities_under_a_label(store: vestig.Vestig) -> None
     assert (shown.from_label, shown.to_label) == ("PERSON:Ada", "ORG:Acme")
 
 
-def test_g10_only_a_summary_summarizes(store: vestig.Vestig, pair: list[str]) -> None:
+def test_only_a_summary_summarizes(store: vestig.Vestig, pair: list[str]) -> None:
     with pytest.raises(ValidationError, match="SUMMARY"):
         store.link(*pair, "SUMMARIZES")
     whole = summary(store, "boiler repairs in short", [pair[0]])
@@ -176,7 +174,7 @@ def test_g10_only_a_summary_summarizes(store: vestig.Vestig, pair: list[str]) ->
     assert len(store.edges(whole, edge_type="SUMMARIZES")) == 2
 
 
-def test_g10_unlink_ends_an_edge_and_keeps_it_for_the_past(
+def test_unlink_ends_an_edge_and_keeps_it_for_the_past(
     store: vestig.Vestig, pair: list[str], clock: FrozenClock
 ) -> None:
     edge = store.link(*pair, "RELATED")
@@ -196,7 +194,7 @@ def test_g10_unlink_ends_an_edge_and_keeps_it_for_the_past(
     assert store.link(*pair, "RELATED").id != edge.id
 
 
-def test_g10_edges_are_listed_newest_first(
+def test_edges_are_listed_newest_first(
     store: vestig.Vestig, pair: list[str], clock: FrozenClock
 ) -> None:
     (third,) = stored(store, LEDGER)
@@ -216,7 +214,7 @@ def test_g10_edges_are_listed_newest_first(
             store.edges(**fields)  # type: ignore[arg-type]
 
 
-def test_g10_a_linked_edge_survives_in_an_export(store: vestig.Vestig, opener: Opener) -> None:
+def test_a_linked_edge_survives_in_an_export(store: vestig.Vestig, opener: Opener) -> None:
     pair = stored(store, PUMP, GASKET)
     edge = store.link(*pair, "RELATED", weight=0.0, confidence=0.5, evidence="same boiler")
     import io
@@ -241,7 +239,7 @@ def four(store: vestig.Vestig) -> dict[str, str]:
     return ids | names
 
 
-def test_x_g06_expansion_by_shared_entities(store: vestig.Vestig, four: dict[str, str]) -> None:
+def test_expansion_by_shared_entities(store: vestig.Vestig, four: dict[str, str]) -> None:
     found = store.expand_via_entities([four["a"]])
     assert {one.memory.id: one.shared_entities for one in found} == {
         four["b"]: (four["P"],),
@@ -253,7 +251,7 @@ def test_x_g06_expansion_by_shared_entities(store: vestig.Vestig, four: dict[str
     assert four["d"] not in {one.memory.id for one in found}
 
 
-def test_x_g06_limits_expired_and_empty(store: vestig.Vestig, four: dict[str, str]) -> None:
+def test_limits_expired_and_empty(store: vestig.Vestig, four: dict[str, str]) -> None:
     assert store.expand_via_entities([]) == []
     assert store.expand_via_entities([four["a"]], limit=0) == []
     assert len(store.expand_via_entities([four["a"]], limit=1)) == 1
@@ -276,7 +274,7 @@ def test_x_g06_limits_expired_and_empty(store: vestig.Vestig, four: dict[str, st
             store.expand_via_entities([four["a"]], **fields)  # type: ignore[arg-type]
 
 
-def test_g09_unsure_mentions_do_not_expand(store: vestig.Vestig) -> None:
+def test_unsure_mentions_do_not_expand(store: vestig.Vestig) -> None:
     first, second, third = stored(store, PUMP, GASKET, LEDGER)
     name = entity(store, "boiler")
     mention(store, first, name, confidence=None)
@@ -287,7 +285,7 @@ def test_g09_unsure_mentions_do_not_expand(store: vestig.Vestig) -> None:
     assert {one.memory.id for one in low} == {second, third}
 
 
-def test_g09_expansion_by_related(store: vestig.Vestig) -> None:
+def test_expansion_by_related(store: vestig.Vestig) -> None:
     a, b, c, d = stored(store, PUMP, GASKET, LEDGER, CANOE)
     store.link(a, b, "RELATED", weight=0.7, confidence=0.7)
     store.link(c, a, "RELATED", weight=0.9)
@@ -310,7 +308,7 @@ def test_g09_expansion_by_related(store: vestig.Vestig) -> None:
     assert [one.memory.id for one in store.expand_via_related([a])] == [b]
 
 
-def test_g09_both_ways_at_once(store: vestig.Vestig, four: dict[str, str]) -> None:
+def test_both_ways_at_once(store: vestig.Vestig, four: dict[str, str]) -> None:
     store.link(four["a"], four["d"], "RELATED", weight=0.8)
     found = store.expand_with_graph([four["a"]])
     assert {one.memory.id for one in found.via_entities} == {four["b"], four["c"]}

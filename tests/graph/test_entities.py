@@ -1,4 +1,4 @@
-"""Entities from the first commit to the merge (D-02, G-02 to G-05, C-10)."""
+"""Entities from the first commit to the merge."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stored(store: vestig.Vestig, text: str, **fields: Any) -> str:
 # --- commit ---------------------------------------------------------------------------------
 
 
-def test_x_g02_an_entity_of_two_memories_is_stored_once(store: vestig.Vestig) -> None:
+def test_an_entity_of_two_memories_is_stored_once(store: vestig.Vestig) -> None:
     first = store.commit("we met Ada Lovelace in town")
     second = store.commit("then Ada Lovelace left again")
     assert first.entities == second.entities
@@ -71,14 +71,14 @@ def _rows(store: vestig.Vestig, sql: str) -> list[Any]:
         return list(view.connection.execute(sql))
 
 
-def test_x_g02_the_best_ten_of_eleven(store: vestig.Vestig) -> None:
+def test_the_best_ten_of_eleven(store: vestig.Vestig) -> None:
     listed = ", ".join(f"Person Number{at}" for at in range(11))
     outcome = store.commit(f"we met {listed}, all of them")
     assert len(outcome.entities) == 10
     assert "Person Number10" not in {name for _, name, _ in names(store)}
 
 
-def test_x_g02_the_gate_of_confidence(store: vestig.Vestig) -> None:
+def test_the_gate_of_confidence(store: vestig.Vestig) -> None:
     given = [{"name": "Sure", "confidence": 0.75}, {"name": "Unsure", "confidence": 0.74}]
     outcome = store.commit("they spoke about it at length", entities=given)
     assert names(store) == {("UNTYPED", "Sure", 1)}
@@ -105,13 +105,13 @@ def test_titles_are_kept_and_found_without(store: vestig.Vestig) -> None:
     assert store.commit("we thanked Ada Lovelace for it").entities == first.entities
 
 
-def test_x_d09_one_name_of_two_types_is_two_entities(store: vestig.Vestig) -> None:
+def test_one_name_of_two_types_is_two_entities(store: vestig.Vestig) -> None:
     store.commit("about the first of them", entities=[{"name": "Mercury", "type": "PLACE"}])
     store.commit("about the second one", entities=[{"name": "Mercury", "type": "SYSTEM"}])
     assert names(store) == {("PLACE", "Mercury", 1), ("SYSTEM", "Mercury", 1)}
 
 
-def test_x_d09_an_expired_entity_never_blocks_a_new_one(store: vestig.Vestig) -> None:
+def test_an_expired_entity_never_blocks_a_new_one(store: vestig.Vestig) -> None:
     [old] = store.commit("we met Ada Lovelace in town").entities
     store.expire_entity(old)
     assert names(store) == set()
@@ -124,7 +124,7 @@ def test_x_d09_an_expired_entity_never_blocks_a_new_one(store: vestig.Vestig) ->
         store.entity(old)
 
 
-def test_x_d10_entities_of_another_namespace_do_not_exist(store: vestig.Vestig) -> None:
+def test_entities_of_another_namespace_do_not_exist(store: vestig.Vestig) -> None:
     [id] = store.commit("we met Ada Lovelace in town").entities
     [other] = store.commit("we met Ada Lovelace in town", namespace="other").entities
     assert other != id
@@ -150,7 +150,7 @@ def test_a_dry_run_names_what_is_known_and_stores_nothing(store: vestig.Vestig) 
     assert names(store) == {("UNTYPED", "Ada Lovelace", 1)}
 
 
-def test_x_g03_a_known_name_decides_what_is_found(store: vestig.Vestig) -> None:
+def test_a_known_name_decides_what_is_found(store: vestig.Vestig) -> None:
     given = [{"name": "paper mill", "type": "SYSTEM"}]
     [id] = store.commit("something of ours is new", entities=given).entities
     assert store.commit("our paper mill is down again").entities == (id,)
@@ -192,7 +192,7 @@ def three(store: vestig.Vestig) -> tuple[str, str, str]:
     )
 
 
-def test_x_g04_a_chain_of_merges_gives_the_last(store: vestig.Vestig) -> None:
+def test_a_chain_of_merges_gives_the_last(store: vestig.Vestig) -> None:
     a, b, c = three(store)
     merged = store.merge_entities(a, b)
     assert (merged.id, merged.merged_id) == (b, a)
@@ -210,7 +210,7 @@ def test_x_g04_a_chain_of_merges_gives_the_last(store: vestig.Vestig) -> None:
         assert len(mentions) == 1
 
 
-def test_x_g04_cycles_and_self_merges_are_refused(store: vestig.Vestig) -> None:
+def test_cycles_and_self_merges_are_refused(store: vestig.Vestig) -> None:
     a, b, c = three(store)
     with pytest.raises(ConflictError, match="one entity already"):
         store.merge_entities(a, a)
@@ -291,7 +291,7 @@ def test_ids_may_be_shortened_and_pages_turned(store: vestig.Vestig) -> None:
         store.entity("mem_00000000")
 
 
-def test_x_g15_two_texts_that_name_one_entity_are_found_from_it(store: vestig.Vestig) -> None:
+def test_two_texts_that_name_one_entity_are_found_from_it(store: vestig.Vestig) -> None:
     first = store.commit("we met Ada Lovelace in town")
     second = store.commit("the archive is kept by Ada Lovelace")
     found = store.expand_via_entities([str(first.memory_id)])
@@ -308,7 +308,7 @@ def questions(store: vestig.Vestig, id: str) -> list[str] | None:
         return view.questions("default", [id]).get(id)
 
 
-def test_x_c23_questions_are_stored_for_two_triggers_only(opener: Opener) -> None:
+def test_questions_are_stored_for_two_triggers_only(opener: Opener) -> None:
     store = opener(config={"m5": {"hyde": {"offline": "templates"}}})
     for trigger, count in (("problem-solution", 1), ("learning-failure", 1)):
         id = stored(store, f"the {trigger} loop was fixed by luck", trigger=trigger)
@@ -317,7 +317,7 @@ def test_x_c23_questions_are_stored_for_two_triggers_only(opener: Opener) -> Non
         assert questions(store, stored(store, f"it is {other} in town", trigger=other)) is None
 
 
-def test_x_c23_without_rules_or_switched_off_there_are_none(opener: Opener) -> None:
+def test_without_rules_or_switched_off_there_are_none(opener: Opener) -> None:
     store = opener("a")
     assert (
         questions(store, stored(store, "it was fixed by luck", trigger="problem-solution")) is None
@@ -330,7 +330,7 @@ def test_x_c23_without_rules_or_switched_off_there_are_none(opener: Opener) -> N
     assert "m5.hyde.enabled is false" in outcome.warnings[0]
 
 
-def test_x_c24_the_callers_questions(store: vestig.Vestig) -> None:
+def test_the_callers_questions(store: vestig.Vestig) -> None:
     many = ["Why?", "How?", "When?", "Where?", "Who?"]
     outcome = store.commit(
         "it was fixed by luck", trigger="problem-solution", hypothetical_queries=many

@@ -123,7 +123,7 @@ def filters(play: Play) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_g22_g23_nodes_and_links_equal_the_oracle(
+def test_g23_nodes_and_links_equal_the_oracle(
     opener: Opener, clock: FrozenClock, seed: int
 ) -> None:
     store = opener(embedder=HashingEmbedder(DIMENSIONS), config=CONFIG)
@@ -151,7 +151,7 @@ def test_g22_g23_nodes_and_links_equal_the_oracle(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_g07_candidates_equal_the_oracle_and_what_commits_made(
+def test_candidates_equal_the_oracle_and_what_commits_made(
     opener: Opener, clock: FrozenClock, seed: int
 ) -> None:
     store = opener(embedder=HashingEmbedder(DIMENSIONS), config=CONFIG)

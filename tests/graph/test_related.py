@@ -1,4 +1,4 @@
-"""RELATED edges of a new memory: the best of the store and of its own batch (G-07)."""
+"""RELATED edges of a new memory: the best of the store and of its own batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STORED, NEAR, NEARER, TARGET = (
 COSINES = {STORED: 0.65, NEAR: 0.7, NEARER: 0.9}
 
 
-def test_g07_the_best_of_store_and_batch(opener: Opener) -> None:
+def test_the_best_of_store_and_batch(opener: Opener) -> None:
     vectors = {text: vector_at(c, 8, 1 + n) for n, (text, c) in enumerate(COSINES.items())}
     config = {"m4.edge_creation.related.max_edges_per_memory": 2}
     store = opener(vectors={**vectors, TARGET: vector_at(1.0)}, config=config)

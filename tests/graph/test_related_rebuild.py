@@ -1,4 +1,4 @@
-"""RELATED edges computed again equal those that commits made (G-07, X-G05)."""
+"""RELATED edges computed again equal those that commits made."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def drop_edges(store: vestig.Vestig) -> None:
         store.unlink(edge.id)
 
 
-def test_x_g05_threshold_is_inclusive(opener: Opener) -> None:
+def test_threshold_is_inclusive(opener: Opener) -> None:
     store = filled(opener, 0.6, 0.599)
     made = pairs(store)
     assert [(round(weight, 6)) for _, _, weight, _ in made] == [0.6]
@@ -71,7 +71,7 @@ def test_x_g05_threshold_is_inclusive(opener: Opener) -> None:
     assert pairs(store) == made
 
 
-def test_x_g05_the_best_ten_of_fifteen(opener: Opener) -> None:
+def test_the_best_ten_of_fifteen(opener: Opener) -> None:
     store = filled(opener, *(0.70 + n / 100 for n in range(15)))
     target = store.recall(TARGET, limit=1).results[0].id
     made = [edge for edge in related(store) if edge.from_id == target]
@@ -84,7 +84,7 @@ def test_x_g05_the_best_ten_of_fifteen(opener: Opener) -> None:
     assert picture(store) == before
 
 
-def test_x_g05_a_rebuild_makes_what_commits_made(opener: Opener, clock: FrozenClock) -> None:
+def test_a_rebuild_makes_what_commits_made(opener: Opener, clock: FrozenClock) -> None:
     store = filled(opener, 0.9, 0.8, 0.7)
     made = pairs(store)
     assert len(made) > 3
@@ -96,7 +96,7 @@ def test_x_g05_a_rebuild_makes_what_commits_made(opener: Opener, clock: FrozenCl
     assert pairs(store) == made
 
 
-def test_x_g05_off_makes_none(opener: Opener) -> None:
+def test_off_makes_none(opener: Opener) -> None:
     store = filled(opener, 0.9, 0.8, **{"m4.edge_creation.related.enabled": False})
     assert related(store) == []
     store.close()
@@ -114,9 +114,7 @@ def test_x_g05_off_makes_none(opener: Opener) -> None:
     assert related(off) == []
 
 
-def test_x_g05_expired_and_archived_candidates_and_summaries(
-    opener: Opener, clock: FrozenClock
-) -> None:
+def test_expired_and_archived_candidates_and_summaries(opener: Opener, clock: FrozenClock) -> None:
     """What was active when a memory came stays its neighbour; what was not never is."""
     vectors = cosines(0.95, 0.9, 0.85)
     first, second, third, _ = vectors
@@ -145,7 +143,7 @@ def test_x_g05_expired_and_archived_candidates_and_summaries(
     assert pairs(store) == made
 
 
-def test_g07_edges_of_guards_and_callers_survive(opener: Opener) -> None:
+def test_edges_of_guards_and_callers_survive(opener: Opener) -> None:
     far = "nothing at all like the others"
     vectors = cosines(0.9)
     (near, _) = vectors
@@ -164,7 +162,7 @@ def test_g07_edges_of_guards_and_callers_survive(opener: Opener) -> None:
     assert kept[twin.id][2] == 0.123
 
 
-def test_g07_edges_that_hold_no_longer_end(opener: Opener, clock: FrozenClock) -> None:
+def test_edges_that_hold_no_longer_end(opener: Opener, clock: FrozenClock) -> None:
     store = filled(opener, 0.9, 0.65)
     before = picture(store)
     store.close()
@@ -182,7 +180,7 @@ def test_g07_edges_that_hold_no_longer_end(opener: Opener, clock: FrozenClock) -
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 100])
-def test_g07_blocks_change_nothing_and_an_interrupted_run_goes_on(
+def test_blocks_change_nothing_and_an_interrupted_run_goes_on(
     opener: Opener, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
     monkeypatch.setattr(relating, "BLOCK", block)
@@ -209,7 +207,7 @@ def test_g07_blocks_change_nothing_and_an_interrupted_run_goes_on(
     assert (again["added"], again["expired"], again["seq"]) == (0, 0, seq)
 
 
-def test_g07_commits_in_between_keep_their_edges(
+def test_commits_in_between_keep_their_edges(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relating, "BLOCK", 1)
@@ -224,7 +222,7 @@ def test_g07_commits_in_between_keep_their_edges(
     assert made <= pairs(store)
 
 
-def test_g07_forgetting_in_between_starts_again(
+def test_forgetting_in_between_starts_again(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relating, "BLOCK", 1)
@@ -244,7 +242,7 @@ def test_g07_forgetting_in_between_starts_again(
     assert calls.count(1) == 2
 
 
-def test_d13_new_vectors_end_with_new_edges(opener: Opener, clock: FrozenClock) -> None:
+def test_new_vectors_end_with_new_edges(opener: Opener, clock: FrozenClock) -> None:
     texts = (
         "the pump of the boiler failed at noon",
         "the pump of the boiler failed at night",
@@ -282,7 +280,7 @@ def test_d13_new_vectors_end_with_new_edges(opener: Opener, clock: FrozenClock) 
     assert opener("grown", embedder=HashingEmbedder(128, seed=3)).doctor().exit_code == 0
 
 
-def test_g07_only_related_is_computed(store: vestig.Vestig) -> None:
+def test_only_related_is_computed(store: vestig.Vestig) -> None:
     with pytest.raises(ValidationError, match="RELATED"):
         store.rebuild_edges("MENTIONS")
     assert store.rebuild_edges()["memories"] == 0

@@ -1,4 +1,4 @@
-"""Unified search by meaning, by links and by both, against lists made by hand (G-20 … G-23)."""
+"""Unified search by meaning, by links and by both, against lists made by hand."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from vestig.testing import FailingEmbedder
 # --- vector ----------------------------------------------------------------------------------
 
 
-def test_x_g07_vector_order_and_scores(world: dict[str, Any]) -> None:
+def test_vector_order_and_scores(world: dict[str, Any]) -> None:
     found = world["store"].search(QUERY, "vector")
     assert rows(found, **named(world)) == [
         ("P", 0.9, "vector", 0),
@@ -46,7 +46,7 @@ def test_x_g07_vector_order_and_scores(world: dict[str, Any]) -> None:
     assert len(world["store"].search(QUERY, "vector", 2)) == 2
 
 
-def test_x_g07_a_stale_row_is_skipped_and_replaced(
+def test_a_stale_row_is_skipped_and_replaced(
     world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row that the index still has and the ledger has not."""
@@ -61,7 +61,7 @@ def test_x_g07_a_stale_row_is_skipped_and_replaced(
     assert found.trace[-1].counts["stale"] == 1
 
 
-def test_x_g07_an_empty_store(opener: Opener) -> None:
+def test_an_empty_store(opener: Opener) -> None:
     store = opener(config=NO_ENTITIES)
     for kind in ("vector", "hybrid"):
         assert list(store.search("anything at all", kind)) == []
@@ -69,7 +69,7 @@ def test_x_g07_an_empty_store(opener: Opener) -> None:
 
 
 @pytest.mark.parametrize("blank", [None, "", "  \n"])
-def test_g21_a_blank_query_is_refused(world: dict[str, Any], blank: Any) -> None:
+def test_a_blank_query_is_refused(world: dict[str, Any], blank: Any) -> None:
     for kind in ("vector", "hybrid"):
         with pytest.raises(ValidationError, match="query"):
             world["store"].search(blank, kind)
@@ -79,7 +79,7 @@ def test_g21_a_blank_query_is_refused(world: dict[str, Any], blank: Any) -> None
     assert found[0].similarity is None
 
 
-def test_g21_an_embedder_that_fails(opener: Opener) -> None:
+def test_an_embedder_that_fails(opener: Opener) -> None:
     store = opener(embedder=FailingEmbedder(after=1), config=NO_ENTITIES)
     id = store.commit(PUMP).memory_id
     for kind in ("vector", "hybrid"):
@@ -92,7 +92,7 @@ def test_g21_an_embedder_that_fails(opener: Opener) -> None:
 # --- graph -----------------------------------------------------------------------------------
 
 
-def test_x_g08_scores_fall_with_the_depth(chain: dict[str, Any]) -> None:
+def test_scores_fall_with_the_depth(chain: dict[str, Any]) -> None:
     store, seed = chain["store"], chain[PUMP]
     for depth, wanted in (
         (0, [("P", 1.0, "graph", 0)]),
@@ -106,7 +106,7 @@ def test_x_g08_scores_fall_with_the_depth(chain: dict[str, Any]) -> None:
     assert found.query is None
 
 
-def test_x_g08_two_seeds_keep_the_shortest_depth(chain: dict[str, Any]) -> None:
+def test_two_seeds_keep_the_shortest_depth(chain: dict[str, Any]) -> None:
     seeds = [chain[PUMP], chain[LEDGER], chain[PUMP]]
     found = chain["store"].search(None, "graph", graph_depth=3, seed_node_ids=seeds)
     first, second = sorted((chain[PUMP], chain[LEDGER]))
@@ -117,14 +117,14 @@ def test_x_g08_two_seeds_keep_the_shortest_depth(chain: dict[str, Any]) -> None:
     ]
 
 
-def test_x_g09_no_seeds(world: dict[str, Any]) -> None:
+def test_no_seeds(world: dict[str, Any]) -> None:
     for seeds in (None, [], ()):
         with pytest.raises(ValidationError) as caught:
             world["store"].search(QUERY, "graph", seed_node_ids=seeds)
         assert str(caught.value).startswith("graph search requires seed node IDs")
 
 
-def test_x_g09_unknown_and_hidden_seeds_are_skipped(chain: dict[str, Any]) -> None:
+def test_unknown_and_hidden_seeds_are_skipped(chain: dict[str, Any]) -> None:
     store = chain["store"]
     store.archive(chain[CANOE])
     seeds = [chain[PUMP], *UNKNOWN, "nonsense", chain[CANOE]]
@@ -138,7 +138,7 @@ def test_x_g09_unknown_and_hidden_seeds_are_skipped(chain: dict[str, Any]) -> No
     assert len(nothing.warnings) == 2
 
 
-def test_g22_wide_entities_are_returned_and_not_expanded(
+def test_wide_entities_are_returned_and_not_expanded(
     world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from vestig.store.projection import graph_scan
@@ -155,14 +155,14 @@ def test_g22_wide_entities_are_returned_and_not_expanded(
     assert any(ada in warning and "neighbours" in warning for warning in three.warnings)
 
 
-def test_g22_provenance_is_not_walked(store: vestig.Vestig) -> None:
+def test_provenance_is_not_walked(store: vestig.Vestig) -> None:
     first = store.commit(PUMP, agent="a", session_id="s").memory_id
     store.commit(CANOE, agent="a", session_id="s")
     found = store.search(None, "graph", graph_depth=5, seed_node_ids=[str(first)])
     assert [hit.node_id for hit in found] == [first]
 
 
-def test_g22_merged_seeds_are_what_they_became(world: dict[str, Any]) -> None:
+def test_merged_seeds_are_what_they_became(world: dict[str, Any]) -> None:
     store, ada = world["store"], world["Ada"]
     old = entity(store, "Ada L.")
     merged = EntityPatch(entity_id=old, columns={"merged_into": ada}, expired=True)
@@ -172,7 +172,7 @@ def test_g22_merged_seeds_are_what_they_became(world: dict[str, Any]) -> None:
     assert found.warnings == ()
 
 
-def test_x_g15_two_texts_that_name_one_entity(world: dict[str, Any]) -> None:
+def test_two_texts_that_name_one_entity(world: dict[str, Any]) -> None:
     store, ada = world["store"], world["Ada"]
     mention(store, world[PUMP], ada)
     mention(store, world[CANOE], ada, confidence=0.1)
@@ -184,7 +184,7 @@ def test_x_g15_two_texts_that_name_one_entity(world: dict[str, Any]) -> None:
 # --- hybrid ----------------------------------------------------------------------------------
 
 
-def test_x_g10_scores_add_up(chain: dict[str, Any]) -> None:
+def test_scores_add_up(chain: dict[str, Any]) -> None:
     found = chain["store"].search(QUERY, top_k=10)
     # every node is a vector hit here; G is next to P and L, which are each next to G
     assert rows(found, **named(chain)) == [
@@ -198,7 +198,7 @@ def test_x_g10_scores_add_up(chain: dict[str, Any]) -> None:
     assert found.score_scale == "cosine + 1/(1+depth)"
 
 
-def test_x_g10_a_node_that_only_links_lead_to(world: dict[str, Any]) -> None:
+def test_a_node_that_only_links_lead_to(world: dict[str, Any]) -> None:
     store = world["store"]
     nameless = entity(store, "Nameless")  # without a vector: no vector hit
     mention(store, world[PUMP], nameless)
@@ -210,7 +210,7 @@ def test_x_g10_a_node_that_only_links_lead_to(world: dict[str, Any]) -> None:
     assert by_id[world[PUMP]].source == "vector"
 
 
-def test_x_g11_fetch_sizes(world: dict[str, Any]) -> None:
+def test_fetch_sizes(world: dict[str, Any]) -> None:
     for top_k, wanted in ((3, 20), (15, 30)):
         found = world["store"].search(QUERY, top_k=top_k, trace=True)
         (score,) = [span for span in found.trace if span.name == "score"]
@@ -219,7 +219,7 @@ def test_x_g11_fetch_sizes(world: dict[str, Any]) -> None:
     assert [span.name for span in found.trace] == ["embed", "score", "walk", "rank"]
 
 
-def test_x_g11_given_seeds_have_the_graph_score_of_their_own(chain: dict[str, Any]) -> None:
+def test_given_seeds_have_the_graph_score_of_their_own(chain: dict[str, Any]) -> None:
     store = chain["store"]
     nameless = entity(store, "Nameless")
     found = store.search(QUERY, top_k=2, seed_node_ids=[nameless, chain[CANOE]], graph_depth=0)
@@ -229,7 +229,7 @@ def test_x_g11_given_seeds_have_the_graph_score_of_their_own(chain: dict[str, An
     assert (by_id[chain[CANOE]].score, by_id[chain[CANOE]].source) == (1.0, "hybrid")
 
 
-def test_x_g12_depth_0_does_not_expand(chain: dict[str, Any]) -> None:
+def test_depth_0_does_not_expand(chain: dict[str, Any]) -> None:
     store = chain["store"]
     found = store.search(QUERY, graph_depth=0, trace=True)
     assert {hit.source for hit in found} == {"vector"}
@@ -262,12 +262,12 @@ def test_x_g12_depth_0_does_not_expand(chain: dict[str, Any]) -> None:
     ],
     ids=repr,
 )
-def test_x_g12_arguments_out_of_range(world: dict[str, Any], fields: dict[str, Any]) -> None:
+def test_arguments_out_of_range(world: dict[str, Any], fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=next(iter(fields))):
         world["store"].search(QUERY, **fields)
 
 
-def test_g20_min_similarity_needs_a_query(world: dict[str, Any]) -> None:
+def test_min_similarity_needs_a_query(world: dict[str, Any]) -> None:
     store = world["store"]
     found = store.search(QUERY, "vector", min_similarity=0.5)
     assert [hit.node_id for hit in found] == [world[PUMP], world[GASKET], world["Ada"]]

@@ -1,4 +1,4 @@
-"""Kinds, filters, times, decay, provenance and access of unified search (G-20, G-24 … G-26)."""
+"""Kinds, filters, times, decay, provenance and access of unified search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vestig.testing import FrozenClock, vector_at
 # --- options ---------------------------------------------------------------------------------
 
 
-def test_x_g13_kinds_are_returned_and_walked_through(world: dict[str, Any]) -> None:
+def test_kinds_are_returned_and_walked_through(world: dict[str, Any]) -> None:
     store, ada = world["store"], world["Ada"]
     mention(store, world[PUMP], ada)
     mention(store, world[CANOE], ada)
@@ -50,7 +50,7 @@ def test_x_g13_kinds_are_returned_and_walked_through(world: dict[str, Any]) -> N
     assert {hit.node_id for hit in near} == {whole, world[PUMP]}
 
 
-def test_g20_filters_come_before_the_cut_and_stop_the_walk(chain: dict[str, Any]) -> None:
+def test_filters_come_before_the_cut_and_stop_the_walk(chain: dict[str, Any]) -> None:
     store = chain["store"]
     store.update(chain[PUMP], tags=["boiler"])
     store.update(chain[LEDGER], tags=["boiler"])
@@ -65,7 +65,7 @@ def test_g20_filters_come_before_the_cut_and_stop_the_walk(chain: dict[str, Any]
     assert [hit.node_id for hit in only] == [chain["Ada"], chain[CANOE]]
 
 
-def test_g20_entities_are_a_filter_of_memories(world: dict[str, Any]) -> None:
+def test_entities_are_a_filter_of_memories(world: dict[str, Any]) -> None:
     store, ada = world["store"], world["Ada"]
     mention(store, world[LEDGER], ada)
     for named in (ada, ada[:16], "ada", ["Ada", "nobody"]):
@@ -74,14 +74,14 @@ def test_g20_entities_are_a_filter_of_memories(world: dict[str, Any]) -> None:
     assert [hit.kind for hit in store.search(QUERY, "vector", entities="nobody")] == ["entity"]
 
 
-def test_g20_metadata_is_asked_of_memories_only(world: dict[str, Any]) -> None:
+def test_metadata_is_asked_of_memories_only(world: dict[str, Any]) -> None:
     store = world["store"]
     store.update(world[LEDGER], metadata={"team": "blue"})
     found = store.search(QUERY, "vector", metadata={"team": "blue"})
     assert [hit.node_id for hit in found] == [world["Ada"], world[LEDGER]]
 
 
-def test_g20_time_travel(chain: dict[str, Any], clock: FrozenClock) -> None:
+def test_time_travel(chain: dict[str, Any], clock: FrozenClock) -> None:
     store = chain["store"]
     before = clock()
     clock.move(days=1)
@@ -94,7 +94,7 @@ def test_g20_time_travel(chain: dict[str, Any], clock: FrozenClock) -> None:
     assert len(expired) == 3
 
 
-def test_g20_the_configuration_gives_the_defaults(
+def test_the_configuration_gives_the_defaults(
     chain: dict[str, Any], reopened: Callable[..., Any]
 ) -> None:
     assert len(reopened(**{"search.top_k": 2}).search(QUERY, "vector")) == 2
@@ -109,7 +109,7 @@ def test_g20_the_configuration_gives_the_defaults(
 
 
 @pytest.mark.parametrize("kind", ["vector", "hybrid"])
-def test_x_g14_decay_reorders_and_replaces(
+def test_decay_reorders_and_replaces(
     world: dict[str, Any], clock: FrozenClock, kind: str, reopened: Callable[..., Any]
 ) -> None:
     store = world["store"]
@@ -137,7 +137,7 @@ def test_x_g14_decay_reorders_and_replaces(
     }
 
 
-def test_g24_entities_follow_their_memories(world: dict[str, Any], clock: FrozenClock) -> None:
+def test_entities_follow_their_memories(world: dict[str, Any], clock: FrozenClock) -> None:
     store, ada = world["store"], world["Ada"]
     mention(store, world[PUMP], ada)
     store.update(world[PUMP], retention_policy="permanent")
@@ -151,7 +151,7 @@ def test_g24_entities_follow_their_memories(world: dict[str, Any], clock: Frozen
 # --- provenance and access ---------------------------------------------------------------------
 
 
-def test_x_g16_memories_behind_a_hit(
+def test_memories_behind_a_hit(
     world: dict[str, Any], monkeypatch: pytest.MonkeyPatch, clock: FrozenClock
 ) -> None:
     store, ada = world["store"], world["Ada"]
@@ -180,7 +180,7 @@ def test_x_g16_memories_behind_a_hit(
     assert calls == [[ada, nobody]]
 
 
-def test_g26_reads_change_nothing_unless_touched(world: dict[str, Any], clock: FrozenClock) -> None:
+def test_reads_change_nothing_unless_touched(world: dict[str, Any], clock: FrozenClock) -> None:
     store, ada = world["store"], world["Ada"]
     before = store.stats()
     store.search(QUERY)
@@ -194,7 +194,7 @@ def test_g26_reads_change_nothing_unless_touched(world: dict[str, Any], clock: F
     assert (one.access_count, one.last_accessed_at) == (1, clock())
 
 
-def test_g20_results_are_plain_json(world: dict[str, Any]) -> None:
+def test_results_are_plain_json(world: dict[str, Any]) -> None:
     document = world["store"].search(QUERY, "vector").to_dict()
     hit = document["results"][2]
     assert hit["node"]["canonical_name"] == "Ada"

@@ -1,4 +1,4 @@
-"""Hits of meaning and of links made one list, against lists computed by hand (G-20 … G-24)."""
+"""Hits of meaning and of links made one list, against lists computed by hand."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Shelf:
         }
 
 
-def test_x_g07_vector_hits_keep_the_order_of_the_index() -> None:
+def test_vector_hits_keep_the_order_of_the_index() -> None:
     found = by_meaning(HITS)
     assert listed(found) == [
         ("m1", 0.9, "vector", 0),
@@ -99,7 +99,7 @@ def test_x_g07_vector_hits_keep_the_order_of_the_index() -> None:
     assert [one.similarity for one in found] == [0.9, 0.6, 0.2]
 
 
-def test_x_g07_a_stale_row_is_skipped_and_replaced() -> None:
+def test_a_stale_row_is_skipped_and_replaced() -> None:
     shelf = Shelf({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, gone=["b"])
     taken, gone = take(shelf.fetch, shelf.load, 3)
     assert [(item.candidate.id, item.node, item.score) for item in taken] == [
@@ -111,12 +111,12 @@ def test_x_g07_a_stale_row_is_skipped_and_replaced() -> None:
     assert len(shelf.loaded) == len(set(shelf.loaded)), "no node is loaded twice"
 
 
-def test_x_g07_nothing_to_find() -> None:
+def test_nothing_to_find() -> None:
     shelf = Shelf({})
     assert take(shelf.fetch, shelf.load, 3) == ([], 0)
 
 
-def test_x_g08_graph_scores_by_shortest_depth() -> None:
+def test_graph_scores_by_shortest_depth() -> None:
     reached = [("s", "memory", 0), ("b", "memory", 1), ("e", "entity", 1), ("a", "memory", 2)]
     assert listed(by_links(reached)) == [
         ("s", 1.0, "graph", 0),
@@ -127,7 +127,7 @@ def test_x_g08_graph_scores_by_shortest_depth() -> None:
     assert all(one.similarity is None for one in by_links(reached))
 
 
-def test_x_g10_hybrid_adds_both_scores_and_names_its_source() -> None:
+def test_hybrid_adds_both_scores_and_names_its_source() -> None:
     reached = [("e1", "entity", 1), ("m3", "memory", 1), ("m4", "memory", 2)]
     assert listed(merged(HITS, reached)) == [
         ("e1", 1.1, "hybrid", 0),
@@ -138,27 +138,27 @@ def test_x_g10_hybrid_adds_both_scores_and_names_its_source() -> None:
     ]
 
 
-def test_x_g10_a_vector_hit_that_is_reached_keeps_depth_0_and_its_cosine() -> None:
+def test_a_vector_hit_that_is_reached_keeps_depth_0_and_its_cosine() -> None:
     (one,) = merged([("m", "memory", -0.1)], [("m", "memory", 2)])
     assert (one.depth, one.similarity, one.source) == (0, -0.1, "hybrid")
     assert one.score == pytest.approx(-0.1 + 1 / 3, abs=1e-12)
 
 
-def test_x_g11_fetch_sizes_and_given_seeds() -> None:
+def test_fetch_sizes_and_given_seeds() -> None:
     assert [fetch_size(k) for k in (1, 3, 10, 15)] == [20, 20, 20, 30]
     seeds = [("s", "memory"), ("m1", "memory")]
     found = merged(HITS, [("s", "memory", 2), ("m1", "memory", 1)], seeds)
     assert listed(found)[:2] == [("m1", 1.9, "hybrid", 0), ("s", 1.0, "graph", 0)]
 
 
-def test_x_g11_never_more_than_top_k() -> None:
+def test_never_more_than_top_k() -> None:
     shelf = Shelf({f"m{n:02}": 1 - n / 100 for n in range(50)})
     taken, _ = take(shelf.fetch, shelf.load, 7)
     assert [item.candidate.id for item in taken] == [f"m{n:02}" for n in range(7)]
     assert shelf.fetched == [7]
 
 
-def test_x_g14_decay_changes_the_order_and_what_drops_out_is_replaced() -> None:
+def test_decay_changes_the_order_and_what_drops_out_is_replaced() -> None:
     shelf = Shelf({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, factors={"a": 0.0005, "b": 0.5})
     taken, gone = take(shelf.fetch, shelf.load, 3, floor=0.001)
     assert [(item.candidate.id, item.score, item.raw) for item in taken] == [
@@ -174,7 +174,7 @@ def test_x_g14_decay_changes_the_order_and_what_drops_out_is_replaced() -> None:
     seed=st.randoms(use_true_random=False),
     top_k=st.integers(1, 12),
 )
-def test_g24_decay_before_the_cut_equals_decay_of_all(
+def test_decay_before_the_cut_equals_decay_of_all(
     scores: list[float], seed: Any, top_k: int
 ) -> None:
     named = {f"m{n:03}": score for n, score in enumerate(scores)}
@@ -187,7 +187,7 @@ def test_g24_decay_before_the_cut_equals_decay_of_all(
     assert [(-item.score, item.candidate.id) for item in taken] == wanted
 
 
-def test_t12_golden_decay_and_heat() -> None:
+def test_golden_decay_and_heat() -> None:
     ages = [half_life_decay(days, 30, math.pow) for days in (-5, 0, 15, 30, 60, 90)]
     assert ages == pytest.approx([1, 1, 0.707107, 0.5, 0.25, 0.125], abs=5e-7)
     assert half_life_decay(1e6, None, math.pow) == 1.0
@@ -195,7 +195,7 @@ def test_t12_golden_decay_and_heat() -> None:
     assert heats == pytest.approx([0, 0, 0.289065, 0.578130, 0.747222, 1, 1], abs=5e-7)
 
 
-def test_t12_memories_fade_by_policy_access_and_use() -> None:
+def test_memories_fade_by_policy_access_and_use() -> None:
     now = to_us(NOW)
     assert memory_factor(memory(days=90), now, RULES) == pytest.approx(0.5 * 0.5)
     used = memory(days=90, access_count=10, last_accessed_at=NOW)
@@ -209,7 +209,7 @@ def test_t12_memories_fade_by_policy_access_and_use() -> None:
     assert memory_factor(session, now, plain) == pytest.approx(0.5)
 
 
-def test_g24_entities_last_as_long_as_their_memories() -> None:
+def test_entities_last_as_long_as_their_memories() -> None:
     now = to_us(NOW)
     named = entity(days=365)
     short = memory(retention_policy=RetentionPolicy.SESSION)

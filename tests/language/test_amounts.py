@@ -1,4 +1,4 @@
-"""Numbers and units in canonical form (C-08)."""
+"""Numbers and units in canonical form."""
 
 from __future__ import annotations
 

@@ -26,34 +26,34 @@ from vestig.language.questions import answered, sentences
         ("It rained. Maria left yesterday.", "When did Maria leave?"),
     ],
 )
-def test_q15_statements_become_questions(text: str, question: str) -> None:
+def test_statements_become_questions(text: str, question: str) -> None:
     assert question in answered(text)
 
 
-def test_q15_the_author_stands_for_the_first_person() -> None:
+def test_the_author_stands_for_the_first_person() -> None:
     found = answered("I met my brother in Oslo.", "Ada")
     assert "Where did Ada meet Ada's brother?" in found
     assert "Where did I meet my brother?" in answered("I met my brother in Oslo.")
 
 
 @pytest.mark.parametrize("text", ["", "Really?", "Oh no!", "Did Maria call?", "1234", "  \n "])
-def test_q15_what_states_nothing_answers_nothing(text: str) -> None:
+def test_what_states_nothing_answers_nothing(text: str) -> None:
     assert answered(text) == []
 
 
-def test_q15_only_the_beginning_of_a_long_text_is_asked() -> None:
+def test_only_the_beginning_of_a_long_text_is_asked() -> None:
     text = "Maria left. " * 200
     late = text[:1188] + "Otto won the prize. Eve read a book."
     assert any("Otto" in question or "won" in question for question in answered(late))
     assert not any("Eve" in question or "book" in question for question in answered(late))
 
 
-def test_q15_each_question_once() -> None:
+def test_each_question_once() -> None:
     found = answered("Maria won the prize. Maria won the prize.")
     assert len(found) == len(set(found)) == 2
 
 
-def test_q15_time_grows_with_the_text_alone() -> None:
+def test_time_grows_with_the_text_alone() -> None:
     """No pattern looks again and again at the same words."""
     for text in ("a " * 600, "The " * 300, "A-" * 600, "Aa " * 400 + "was", "very " * 240 + "!"):
         assert isinstance(answered(text), list)

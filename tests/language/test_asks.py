@@ -31,7 +31,7 @@ NOW_US = 1_773_835_200_000_000
         ("", 0),
     ],
 )
-def test_q18_q26_what_a_question_asks_for(question: str, expected: int) -> None:
+def test_q26_what_a_question_asks_for(question: str, expected: int) -> None:
     assert asks(question) == expected
 
 
@@ -47,6 +47,6 @@ def test_q18_q26_what_a_question_asks_for(question: str, expected: int) -> None:
         ("in 2024", [False]),
     ],
 )
-def test_q17_months_and_days_without_a_year(query: str, expected: list[bool]) -> None:
+def test_months_and_days_without_a_year(query: str, expected: list[bool]) -> None:
     found = [one for one in find_windows(query, NOW_US, zone="UTC") if one.resolved]
     assert [is_yearless(one.text) for one in found] == expected

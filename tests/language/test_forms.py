@@ -1,4 +1,4 @@
-"""What a text is like: bits for signals, and titles as names (Q-17 … Q-29)."""
+"""What a text is like: bits for signals, and titles as names."""
 
 from __future__ import annotations
 

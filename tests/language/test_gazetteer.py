@@ -1,4 +1,4 @@
-"""Names that the store knows, joined with those of the rules (G-02, G-03)."""
+"""Names that the store knows, joined with those of the rules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def brief(mentioned: list[Mentioned]) -> list[tuple[str, str, float]]:
     return [(name.name, name.type, name.confidence) for name in mentioned]
 
 
-def test_x_g03_a_known_alias_in_its_stored_capitals() -> None:
+def test_a_known_alias_in_its_stored_capitals() -> None:
     [found] = names_in("we asked Ada's brother", ADA)
     assert (found.name, found.type, found.confidence) == ("Ada Lovelace", "PERSON", 1.0)
     assert (found.entity, found.evidence) == ("ent_ada", "Ada")
@@ -50,18 +50,18 @@ def test_x_g03_a_known_alias_in_its_stored_capitals() -> None:
     assert names_in("we asked ada about it", ADA) == []
 
 
-def test_x_g03_a_known_name_of_several_words_keeps_its_capitals_in_a_memory() -> None:
+def test_a_known_name_of_several_words_keeps_its_capitals_in_a_memory() -> None:
     assert [name.entity for name in names_in("we met Ada Lovelace there", ADA)] == ["ent_ada"]
     assert names_in("we met ada lovelace there", ADA) == []
 
 
-def test_x_g03_several_words_ignore_case_in_a_query() -> None:
+def test_several_words_ignore_case_in_a_query() -> None:
     assert [n.entity for n in names_in("where was ada LOVELACE born?", ADA, query=True)] == [
         "ent_ada"
     ]
 
 
-def test_x_g03_one_word_of_a_query_in_any_case_unless_it_is_a_common_word() -> None:
+def test_one_word_of_a_query_in_any_case_unless_it_is_a_common_word() -> None:
     mark = ("ent_mark", "PERSON", "Mark")
     reading = read("what did mark say?")
     table = NameTable()

@@ -1,4 +1,4 @@
-"""Keywords of a text (C-09)."""
+"""Keywords of a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names by rule (G-03) and their normal form (D-02)."""
+"""Names by rule and their normal form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def names(text: str) -> list[str]:
         ("#release", "CONCEPT", "CONCEPT:release"),
     ],
 )
-def test_x_d08_norm_key(name: str, type: str, key: str) -> None:
+def test_norm_key(name: str, type: str, key: str) -> None:
     assert norm_key(name, type) == key
 
 
@@ -39,7 +39,7 @@ def test_d_02_empty_name() -> None:
         norm_key(" \t", "PERSON")
 
 
-def test_x_g03_patterns_without_a_store() -> None:
+def test_patterns_without_a_store() -> None:
     text = "Ticket ABC-123 touched src/main.rs, said Ada Lovelace with NATO on Monday in March"
     assert names(text) == ["ABC-123", "src/main.rs", "Ada Lovelace", "NATO"]
     assert names("Deploys fail often") == []

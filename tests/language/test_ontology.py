@@ -1,4 +1,4 @@
-"""The types of entities (G-01)."""
+"""The types of entities."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INSIGHTS = {
 }
 
 
-def test_x_g01_built_in_types_and_their_tiers() -> None:
+def test_built_in_types_and_their_tiers() -> None:
     types = read_ontology(None)
     assert {type.name: type.tier for type in types.types} == TIERS
     assert UNTYPED not in types.names
@@ -42,12 +42,12 @@ def test_x_g01_built_in_types_and_their_tiers() -> None:
     assert untyped.tier == 3
 
 
-def test_x_g01_insight_adds_eight() -> None:
+def test_insight_adds_eight() -> None:
     types = read_ontology({"ontology": "insight"})
     assert {type.name: type.tier for type in types.types} == TIERS | INSIGHTS
 
 
-def test_x_g01_names_case_synonyms_and_defaults() -> None:
+def test_names_case_synonyms_and_defaults() -> None:
     section = {
         "ontology": [
             {
@@ -73,7 +73,7 @@ def test_x_g01_names_case_synonyms_and_defaults() -> None:
     assert (recipe.tier, recipe.examples) == (2, ("Apple pie",))
 
 
-def test_x_g01_a_name_goes_before_another_types_synonym() -> None:
+def test_a_name_goes_before_another_types_synonym() -> None:
     section = {
         "ontology": [
             {"name": "A", "description": "first", "synonyms": ["B"]},
@@ -83,7 +83,7 @@ def test_x_g01_a_name_goes_before_another_types_synonym() -> None:
     assert read_ontology(section).resolve("b") == "B"
 
 
-def test_x_g01_allowed_types_keep_what_is_built_in() -> None:
+def test_allowed_types_keep_what_is_built_in() -> None:
     types = read_ontology({"allowed_types": ["person", " Recipe "]})
     assert types.names == ("PERSON", "RECIPE")
     person, recipe = types.types
@@ -91,7 +91,7 @@ def test_x_g01_allowed_types_keep_what_is_built_in() -> None:
     assert (recipe.tier, recipe.description) == (2, "Entity type: RECIPE")
 
 
-def test_x_g01_ontology_wins_over_allowed_types() -> None:
+def test_ontology_wins_over_allowed_types() -> None:
     section = {"ontology": [{"name": "A", "description": "a"}], "allowed_types": ["B"]}
     assert read_ontology(section).names == ("A",)
 
@@ -129,7 +129,7 @@ def test_x_g01_ontology_wins_over_allowed_types() -> None:
         ({"ontology": [{"name": "UNTYPED", "description": "a"}]}, "ontology[0]: UNTYPED is"),
     ],
 )
-def test_x_g01_every_error_names_its_place(section: dict[str, Any], said: str) -> None:
+def test_every_error_names_its_place(section: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError) as caught:
         read_ontology(section)
     assert said in str(caught.value)

@@ -39,7 +39,7 @@ def windows(text: str, *, ref: int = NOW, zone: str = "UTC", is_memory: bool = F
         ("Q1 2026", "2026-01-01..2026-04-01"),
     ],
 )
-def test_x_t05_windows(text: str, window: str) -> None:
+def test_windows(text: str, window: str) -> None:
     assert windows(text) == [window]
 
 
@@ -51,11 +51,11 @@ def test_x_t05_windows(text: str, window: str) -> None:
         ("between 2026-01-05 and 2026-01-08", "2026-01-05..2026-01-09"),
     ],
 )
-def test_x_t06_rolling_and_open(text: str, window: str) -> None:
+def test_rolling_and_open(text: str, window: str) -> None:
     assert windows(text) == [window]
 
 
-def test_x_t07_clamps_and_refuses() -> None:
+def test_clamps_and_refuses() -> None:
     (found,) = find_windows("a month ago", parse_time("2026-03-31", "t_ref"))
     assert short(found.instant_us) == "2026-02-28"
     assert (short(found.window_start_us), short(found.window_end_us)) == (

@@ -1,4 +1,4 @@
-"""Forgetting for good (L-10, L-11): what goes, what stays, and the proof."""
+"""Forgetting for good: what goes, what stays, and the proof."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vestig.testing import FrozenClock
 # --- what goes -------------------------------------------------------------------------------
 
 
-def test_x_l09_nothing_is_left_in_any_file(opener: Opener, clock: FrozenClock) -> None:
+def test_nothing_is_left_in_any_file(opener: Opener, clock: FrozenClock) -> None:
     variant = f"{SECRET} !"
     store = opener()
     id = commit(store, SECRET, source="hook", tags=["secret-tag-of-ximena"])
@@ -64,7 +64,7 @@ def test_x_l09_nothing_is_left_in_any_file(opener: Opener, clock: FrozenClock) -
     clean(store)
 
 
-def test_x_l09_a_long_text_over_many_pages(opener: Opener) -> None:
+def test_a_long_text_over_many_pages(opener: Opener) -> None:
     store = opener()
     text = " ".join(f"word{number:04d}" for number in range(400))
     id = commit(store, text)
@@ -139,7 +139,7 @@ def test_pointers_of_others_become_null(opener: Opener) -> None:
     clean(store)
 
 
-def test_x_l11_forgotten_at_every_time(opener: Opener, clock: FrozenClock) -> None:
+def test_forgotten_at_every_time(opener: Opener, clock: FrozenClock) -> None:
     store = opener()
     before = clock.move(hours=1)
     id = commit(store, SECRET)
@@ -185,7 +185,7 @@ def test_unknown_ids_and_other_namespaces_change_nothing(opener: Opener) -> None
     assert store.forget(foreign, namespace="elsewhere").memory_ids == (foreign,)
 
 
-def test_l06_pinned_only_by_force(opener: Opener) -> None:
+def test_pinned_only_by_force(opener: Opener) -> None:
     store = opener()
     id, other = commit(store, SECRET), commit(store, OTHER)
     store.pin(id)
@@ -270,7 +270,7 @@ def test_a_read_only_store_forgets_nothing(opener: Opener) -> None:
 # --- garbage collection ----------------------------------------------------------------------
 
 
-def test_x_l16_gc_twice(opener: Opener) -> None:
+def test_gc_twice(opener: Opener) -> None:
     store = opener()
     id = commit(store, SECRET)
     lost = NewSource(

@@ -1,4 +1,4 @@
-"""Whatever happened before: what is forgotten is in no file, and nothing else changed (L-10)."""
+"""Whatever happened before: what is forgotten is in no file, and nothing else changed."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class World:
 
 @settings(max_examples=25)
 @given(acts)
-def test_x_l09_whatever_happened_before(steps: list[tuple[str, int]]) -> None:
+def test_whatever_happened_before(steps: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as place:
         world = World(Path(place))
         try:

@@ -1,4 +1,4 @@
-"""Forgetting beside readers of older states, other writers, and kills (L-10, L-17)."""
+"""Forgetting beside readers of older states, other writers, and kills."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ sys.stdin.readline()
 
 
 @pytest.mark.parametrize("how", ["maps", "reads"])
-def test_x_l10_a_reader_of_an_older_state_is_waited_for(opener: Opener, how: str) -> None:
+def test_a_reader_of_an_older_state_is_waited_for(opener: Opener, how: str) -> None:
     store = opener(config=QUICK)
     id = commit(store, SECRET)
     commit(store, OTHER)
@@ -82,7 +82,7 @@ store.forget(sys.argv[2])
 
 
 @pytest.mark.parametrize("step", ["committed", "segments", "copies", "flushed", "searched"])
-def test_l17_a_forgetting_that_was_killed_is_finished_later(opener: Opener, step: str) -> None:
+def test_a_forgetting_that_was_killed_is_finished_later(opener: Opener, step: str) -> None:
     store = opener()
     id = commit(store, SECRET)
     commit(store, OTHER)

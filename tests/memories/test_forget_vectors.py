@@ -1,4 +1,4 @@
-"""What other memories' vectors hold where they meet in a segment is no residue (L-10)."""
+"""What other memories' vectors hold where they meet in a segment is no residue."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ def placed(dimensions: int, **at: int) -> list[float]:
 
 
 @pytest.mark.parametrize("dimensions", [32, 64])
-def test_l10_a_run_over_the_border_of_two_vectors_is_shared(
-    tmp_path: Path, dimensions: int
-) -> None:
+def test_a_run_over_the_border_of_two_vectors_is_shared(tmp_path: Path, dimensions: int) -> None:
     """The forgotten vector begins with a pair and four zeros. So does what lies behind the end of
     another one: the zeros that fill its lanes, or the beginning of the next vector."""
     off = {"m4": {"entity_extraction": {"enabled": False}}}

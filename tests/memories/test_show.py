@@ -1,4 +1,4 @@
-"""`show(expand=1)`: what a memory is linked with, now and earlier (S-03, T-13)."""
+"""`show(expand=1)`: what a memory is linked with, now and earlier."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def kinds(store: vestig.Vestig, id: str) -> list[str]:
     return [event.event_type.value for event in store.events(id)]
 
 
-def test_x_l01_deprecate_twice(store: vestig.Vestig) -> None:
+def test_deprecate_twice(store: vestig.Vestig) -> None:
     id = three(store)[0]
     done = store.deprecate(id, "wrong")
     assert (done.changed, done.status) == (True, "deprecated")
@@ -33,7 +33,7 @@ def test_x_l01_deprecate_twice(store: vestig.Vestig) -> None:
     assert store.events(id)[1].payload["reason"] == "wrong"
 
 
-def test_x_l02_chain_of_three(store: vestig.Vestig) -> None:
+def test_chain_of_three(store: vestig.Vestig) -> None:
     a, b, c = three(store)
     first = store.supersede(a, b, "newer")
     store.supersede(b, c)
@@ -50,7 +50,7 @@ def test_x_l02_chain_of_three(store: vestig.Vestig) -> None:
     assert store.supersession_chain(alone) == []
 
 
-def test_x_l03_refused_pairs_change_nothing(store: vestig.Vestig) -> None:
+def test_refused_pairs_change_nothing(store: vestig.Vestig) -> None:
     a, b, c = three(store)
     store.supersede(a, b)
     store.deprecate(c)
@@ -65,7 +65,7 @@ def test_x_l03_refused_pairs_change_nothing(store: vestig.Vestig) -> None:
     assert store.stats() == before
 
 
-def test_x_l04_pins(store: vestig.Vestig) -> None:
+def test_pins(store: vestig.Vestig) -> None:
     a, b, _ = three(store)
     store.supersede(a, b)
     with pytest.raises(vestig.ConflictError, match="superseded"):
@@ -78,7 +78,7 @@ def test_x_l04_pins(store: vestig.Vestig) -> None:
     assert store.show(a).memory.status.value == "superseded"
 
 
-def test_l05_archive_and_restore(store: vestig.Vestig) -> None:
+def test_archive_and_restore(store: vestig.Vestig) -> None:
     a = three(store)[0]
     assert store.archive(a).status == "archived"
     assert not store.archive(a).changed
@@ -92,7 +92,7 @@ def test_l05_archive_and_restore(store: vestig.Vestig) -> None:
         store.archive(a)
 
 
-def test_x_l12_touch_and_access(store: vestig.Vestig) -> None:
+def test_touch_and_access(store: vestig.Vestig) -> None:
     a, b, _ = three(store)
     for _ in range(20):
         store.recall("harbour crane")
@@ -105,7 +105,7 @@ def test_x_l12_touch_and_access(store: vestig.Vestig) -> None:
     assert store.record_access([]) == 0
 
 
-def test_x_l13_update_to_a_b_a(opener: Opener) -> None:
+def test_update_to_a_b_a(opener: Opener) -> None:
     store = opener()
     a, b = "The launch is planned for spring", "Nothing is known about the weather"
     first = store.commit(a, tags=["plan"], author="Ada").memory_id
@@ -124,7 +124,7 @@ def test_x_l13_update_to_a_b_a(opener: Opener) -> None:
     assert (same.changed, same.memory_id) == (False, third.memory_id)
 
 
-def test_x_l13_update_of_fields(store: vestig.Vestig) -> None:
+def test_update_of_fields(store: vestig.Vestig) -> None:
     id = three(store)[0]
     done = store.update(id, tags=["x"], metadata={"k": 0}, trigger="learning-success")
     assert (done.changed, done.version) == (True, 2)
@@ -144,7 +144,7 @@ def test_x_l13_update_of_fields(store: vestig.Vestig) -> None:
         store.update(id, t_invalid="1999-01-01")
 
 
-def test_l13_scope_that_holds_the_text(store: vestig.Vestig) -> None:
+def test_scope_that_holds_the_text(store: vestig.Vestig) -> None:
     text = "The same sentence in two scopes"
     a = store.commit(text, scope="one").memory_id
     b = store.commit(text, scope="two").memory_id
@@ -155,7 +155,7 @@ def test_l13_scope_that_holds_the_text(store: vestig.Vestig) -> None:
     assert store.show(a).memory.scope is None
 
 
-def test_x_l15_paging_and_count(store: vestig.Vestig) -> None:
+def test_paging_and_count(store: vestig.Vestig) -> None:
     outcomes = store.commit_many([f"Listed statement number {n} here" for n in range(57)])
     ids = {o.memory_id for o in outcomes}
     assert len(ids) == 57
@@ -183,7 +183,7 @@ def test_x_l15_paging_and_count(store: vestig.Vestig) -> None:
             store.list(**bad)  # type: ignore[arg-type]
 
 
-def test_x_d10_namespaces_are_walls(opener: Opener) -> None:
+def test_namespaces_are_walls(opener: Opener) -> None:
     store = opener()
     text = "A sentence that two tenants share"
     mine = store.commit(text).memory_id
@@ -211,7 +211,7 @@ def test_ids_may_be_shortened(store: vestig.Vestig) -> None:
         store.show("mem_ffffffff")
 
 
-def test_s01_close_is_idempotent(store: vestig.Vestig) -> None:
+def test_close_is_idempotent(store: vestig.Vestig) -> None:
     store.close()
     store.close()
     with pytest.raises(vestig.ConflictError, match="closed"):

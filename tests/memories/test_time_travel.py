@@ -31,7 +31,7 @@ def came(store: vestig.Vestig, **at: str) -> list[str]:
     return [hit.id for hit in store.recall(QUERY, **at)]  # type: ignore[arg-type]
 
 
-def test_x_t10_known_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) -> None:
+def test_known_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) -> None:
     store, a, b, _ = history
     assert came(store) == [b]
     assert came(store, known_at="2026-01-15") == [a]
@@ -41,7 +41,7 @@ def test_x_t10_known_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) ->
     assert store.count(known_at="2026-01-05") == 0
 
 
-def test_x_t11_valid_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) -> None:
+def test_valid_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) -> None:
     store, a, b, _ = history
     assert came(store, valid_at="2025-12-01") == [a]
     assert came(store, valid_at="2026-02-10") == [b]
@@ -50,7 +50,7 @@ def test_x_t11_valid_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) ->
     assert [m.id for m in store.list(valid_at="2025-12-01")] == [a]
 
 
-def test_x_t12_withdrawn_without_an_end(opener: Opener) -> None:
+def test_withdrawn_without_an_end(opener: Opener) -> None:
     clock = FrozenClock("2026-01-10")
     store = opener(clock=clock)
     id = store.commit(OLD, t_valid="2025-06-01").memory_id
@@ -63,7 +63,7 @@ def test_x_t12_withdrawn_without_an_end(opener: Opener) -> None:
     assert came(store, known_at="2026-01-20", valid_at="2025-07-01") == [id]
 
 
-def test_l02_ended_fact_stays_true_history(opener: Opener) -> None:
+def test_ended_fact_stays_true_history(opener: Opener) -> None:
     clock = FrozenClock("2026-01-10")
     store = opener(clock=clock)
     id = store.commit(OLD, t_valid="2025-06-01").memory_id
@@ -76,7 +76,7 @@ def test_l02_ended_fact_stays_true_history(opener: Opener) -> None:
     assert came(store, known_at="2026-01-25", valid_at="2026-01-22") == [id]
 
 
-def test_x_t13_reinforcements_after_k_do_not_boost(opener: Opener) -> None:
+def test_reinforcements_after_k_do_not_boost(opener: Opener) -> None:
     clock = FrozenClock("2026-01-10")
     store = opener(clock=clock)
     id = store.commit(OLD).memory_id
@@ -96,7 +96,7 @@ def test_x_t13_reinforcements_after_k_do_not_boost(opener: Opener) -> None:
     assert between.memory.reinforce_count == 1
 
 
-def test_x_t14_arguments_and_flags(opener: Opener, clock: FrozenClock) -> None:
+def test_arguments_and_flags(opener: Opener, clock: FrozenClock) -> None:
     store = opener()
     store.commit(OLD, t_valid="2025-01-01", t_invalid="2026-01-01")
     store.commit("Dana starts at the mill next spring", t_valid="2027-01-01")
@@ -111,7 +111,7 @@ def test_x_t14_arguments_and_flags(opener: Opener, clock: FrozenClock) -> None:
     assert explained[OLD].endswith("No longer valid since 2026-01-01.")
 
 
-def test_x_t15_clock_steps_back(opener: Opener, clock: FrozenClock) -> None:
+def test_clock_steps_back(opener: Opener, clock: FrozenClock) -> None:
     store = opener()
     first = store.commit(OLD)
     clock.move(hours=-1)
@@ -122,7 +122,7 @@ def test_x_t15_clock_steps_back(opener: Opener, clock: FrozenClock) -> None:
     assert store.metrics()['vestig_degradations_total{code="clock_stepped_back"}'] == 1
 
 
-def test_x_t02_future_event_counts_as_now(opener: Opener, clock: FrozenClock) -> None:
+def test_future_event_counts_as_now(opener: Opener, clock: FrozenClock) -> None:
     store = opener()
     id = store.commit(OLD).memory_id
     assert store.recall(QUERY).results[0].reason.tracerank_boost.multiplier == 1.0
@@ -132,7 +132,7 @@ def test_x_t02_future_event_counts_as_now(opener: Opener, clock: FrozenClock) ->
     assert store.show(id).memory.last_seen_at.year == 2031
 
 
-def test_x_t03_stability_orders_equal_age(opener: Opener, clock: FrozenClock) -> None:
+def test_stability_orders_equal_age(opener: Opener, clock: FrozenClock) -> None:
     store = opener()
     for stability in ("static", "dynamic", "ephemeral", "unknown"):
         store.commit(
@@ -147,7 +147,7 @@ def test_x_t03_stability_orders_equal_age(opener: Opener, clock: FrozenClock) ->
     assert {hit.reason.tracerank_boost.multiplier for hit in off} == {1.0}
 
 
-def test_t13_update_after_k_is_reported(opener: Opener) -> None:
+def test_update_after_k_is_reported(opener: Opener) -> None:
     clock = FrozenClock("2026-01-10")
     store = opener(clock=clock)
     id = store.commit(OLD, t_valid="2025-06-01").memory_id
@@ -161,7 +161,7 @@ def test_t13_update_after_k_is_reported(opener: Opener) -> None:
     assert any("UPDATE" in warning for warning in shown.warnings)
 
 
-def test_t13_memories_stand_as_they_were_known(
+def test_memories_stand_as_they_were_known(
     history: tuple[vestig.Vestig, str, str, FrozenClock],
 ) -> None:
     """What was superseded, withdrawn or linked after K was not so at K."""
@@ -187,7 +187,7 @@ def test_t13_memories_stand_as_they_were_known(
     assert {s.agent for s in store.show(b).sources} == {None, "tool"}
 
 
-def test_d04_payloads_name_both_ends(opener: Opener) -> None:
+def test_payloads_name_both_ends(opener: Opener) -> None:
     """DEPRECATE and SUPERSEDE hold `t_invalid` and `previous_t_invalid`, null included."""
     store = opener()
     first, second, third = (store.commit(text).memory_id for text in (OLD, NEW, QUERY))

@@ -1,4 +1,4 @@
-"""Recall that says how sure it is, and abstains (R-13, R-24)."""
+"""Recall that says how sure it is, and abstains."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def garden(opener: Opener) -> vestig.Vestig:
     return store
 
 
-def test_r24_what_is_known_is_surer_than_what_is_not(garden: vestig.Vestig) -> None:
+def test_what_is_known_is_surer_than_what_is_not(garden: vestig.Vestig) -> None:
     sure, unsure = garden.recall(KNOWN).confidence, garden.recall(STRANGE).confidence
     assert sure is not None
     assert unsure is not None
     assert 0 <= unsure < sure <= 1
 
 
-def test_r13_below_min_confidence_there_are_only_nearest_misses(garden: vestig.Vestig) -> None:
+def test_below_min_confidence_there_are_only_nearest_misses(garden: vestig.Vestig) -> None:
     plain = garden.recall(STRANGE)
     assert (plain.abstained, plain.nearest_misses, len(plain)) == (False, (), 5)
     held = garden.recall(STRANGE, min_confidence=1.0)
@@ -54,7 +54,7 @@ def test_r13_below_min_confidence_there_are_only_nearest_misses(garden: vestig.V
     assert held.confidence == plain.confidence
 
 
-def test_r13_at_min_confidence_results_are_given(garden: vestig.Vestig) -> None:
+def test_at_min_confidence_results_are_given(garden: vestig.Vestig) -> None:
     plain = garden.recall(KNOWN)
     assert plain.confidence is not None
     same = garden.recall(KNOWN, min_confidence=plain.confidence)
@@ -64,7 +64,7 @@ def test_r13_at_min_confidence_results_are_given(garden: vestig.Vestig) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2, 4, 7, 50])
-def test_r24_confidence_does_not_depend_on_the_limit(garden: vestig.Vestig, limit: int) -> None:
+def test_confidence_does_not_depend_on_the_limit(garden: vestig.Vestig, limit: int) -> None:
     five = garden.recall(KNOWN, limit=5)
     other = garden.recall(KNOWN, limit=limit)
     assert other.confidence == five.confidence
@@ -74,21 +74,19 @@ def test_r24_confidence_does_not_depend_on_the_limit(garden: vestig.Vestig, limi
 
 
 @pytest.mark.parametrize("profile", ["reference", "baseline"])
-def test_r24_profiles_without_confidence_cannot_abstain(
-    garden: vestig.Vestig, profile: str
-) -> None:
+def test_profiles_without_confidence_cannot_abstain(garden: vestig.Vestig, profile: str) -> None:
     assert garden.recall(KNOWN, profile=profile).confidence is None
     with pytest.raises(ValidationError, match=r"min_confidence.*no confidence"):
         garden.recall(KNOWN, profile=profile, min_confidence=0.5)
 
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), True, "0.5"])
-def test_r13_min_confidence_is_a_probability(garden: vestig.Vestig, value: Any) -> None:
+def test_min_confidence_is_a_probability(garden: vestig.Vestig, value: Any) -> None:
     with pytest.raises(ValidationError, match="min_confidence"):
         garden.recall(KNOWN, min_confidence=value)
 
 
-def test_r24_an_empty_store_answers_nothing(opener: Opener) -> None:
+def test_an_empty_store_answers_nothing(opener: Opener) -> None:
     store = opener()
     found = store.recall(KNOWN)
     assert (found.confidence, found.abstained, len(found)) == (0.0, False, 0)
@@ -96,13 +94,13 @@ def test_r24_an_empty_store_answers_nothing(opener: Opener) -> None:
     assert (held.abstained, held.nearest_misses) == (True, ())
 
 
-def test_l12_what_is_held_back_is_not_touched(garden: vestig.Vestig) -> None:
+def test_what_is_held_back_is_not_touched(garden: vestig.Vestig) -> None:
     found = garden.recall(STRANGE, min_confidence=1.0, touch=True)
     counts = [garden.show(hit.id).memory.access_count for hit in found.nearest_misses]
     assert counts == [0] * 5
 
 
-def test_r22_why_not_names_abstention(garden: vestig.Vestig) -> None:
+def test_why_not_names_abstention(garden: vestig.Vestig) -> None:
     came = [hit.id for hit in garden.recall(STRANGE)]
     (away,) = {hit.id for hit in garden.recall(STRANGE, limit=6)} - set(came)
     found = garden.recall(STRANGE, min_confidence=1.0, expect=[came[1], away])
@@ -115,20 +113,20 @@ def test_r22_why_not_names_abstention(garden: vestig.Vestig) -> None:
     assert garden.recall(STRANGE, expect=[came[1]]).why_not == ()
 
 
-def test_r23_receipts_are_of_the_ranking_whether_it_is_held_back(garden: vestig.Vestig) -> None:
+def test_receipts_are_of_the_ranking_whether_it_is_held_back(garden: vestig.Vestig) -> None:
     plain = garden.recall(STRANGE, receipt=True, seed=1)
     held = garden.recall(STRANGE, receipt=True, seed=1, min_confidence=1.0)
     assert held.receipt == plain.receipt
     assert garden.replay_receipt(held.receipt).equal
 
 
-def test_r01_a_context_that_is_held_back_holds_nothing(garden: vestig.Vestig) -> None:
+def test_a_context_that_is_held_back_holds_nothing(garden: vestig.Vestig) -> None:
     held = garden.recall(STRANGE, min_confidence=1.0, context=True)
     assert held.context.ids == ()
     assert not any(text in held.context.text for text in TEXTS)
 
 
-def test_r24_without_a_vector_nothing_is_held_back(opener: Opener) -> None:
+def test_without_a_vector_nothing_is_held_back(opener: Opener) -> None:
     class Silent(HashingEmbedder):
         silent = False
 
@@ -149,7 +147,7 @@ def test_r24_without_a_vector_nothing_is_held_back(opener: Opener) -> None:
     assert any("min_confidence" in line for line in found.warnings)
 
 
-def test_r24_foreign_questions_of_the_shipped_benchmark_are_less_sure(opener: Opener) -> None:
+def test_foreign_questions_of_the_shipped_benchmark_are_less_sure(opener: Opener) -> None:
     benchmark = read_benchmark(SHIPPED)
     store = opener(":memory:", embedder=BuiltinEmbedder())
     store.import_(benchmark.corpus, format="messages")

@@ -1,4 +1,4 @@
-"""Recall over an index of candidates: what it proposes is scored exactly, and it says so (R-20)."""
+"""Recall over an index of candidates: what it proposes is scored exactly, and it says so."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ranked(store: vestig.Vestig, query: str, **fields: Any) -> list[str]:
     return [hit.id for hit in store.recall(query, **fields).results]
 
 
-def test_r20_commits_make_no_index_and_compaction_does(opener: Opener, folder: Path) -> None:
+def test_commits_make_no_index_and_compaction_does(opener: Opener, folder: Path) -> None:
     store = filled(opener, CONFIG)
     assert not (folder / FILE).exists()
     assert not store.recall("word1 word2").counts.approximate
@@ -70,7 +70,7 @@ def test_r20_commits_make_no_index_and_compaction_does(opener: Opener, folder: P
     assert not (folder / FILE).exists()
 
 
-def test_r20_the_best_are_found(opener: Opener) -> None:
+def test_the_best_are_found(opener: Opener) -> None:
     store = filled(opener, CONFIG)
     store.rebuild()
     queries = [" ".join(text.split()[:3]) for text in texts(NUMBER)[::60]]
@@ -82,7 +82,7 @@ def test_r20_the_best_are_found(opener: Opener) -> None:
         assert ids == ranked(exact, query, profile="baseline")
 
 
-def test_r20_new_memories_are_candidates_at_once(opener: Opener) -> None:
+def test_new_memories_are_candidates_at_once(opener: Opener) -> None:
     store = filled(opener, CONFIG)
     store.compact()
     fresh = str(store.commit("an entirely different remark about herons").memory_id)
@@ -96,7 +96,7 @@ def test_r20_new_memories_are_candidates_at_once(opener: Opener) -> None:
     assert store.recall("remark about herons").counts.approximate
 
 
-def test_r20_filters_come_before_the_cut(opener: Opener) -> None:
+def test_filters_come_before_the_cut(opener: Opener) -> None:
     store = filled(opener, CONFIG)
     store.compact()
     listed = store.list(limit=1000).memories
@@ -110,7 +110,7 @@ def test_r20_filters_come_before_the_cut(opener: Opener) -> None:
     assert len(store.recall("word1 word2", limit=NUMBER).results) == NUMBER
 
 
-def test_r20_forgetting_drops_the_index(opener: Opener, folder: Path) -> None:
+def test_forgetting_drops_the_index(opener: Opener, folder: Path) -> None:
     store = filled(opener, CONFIG)
     store.compact()
     victim = store.recall(texts(1)[0], limit=1).results[0].id
@@ -125,9 +125,7 @@ def test_r20_forgetting_drops_the_index(opener: Opener, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [3, 60, 5_000, -1])
-def test_r20_a_damaged_index_is_dropped_and_said_so(
-    opener: Opener, folder: Path, place: int
-) -> None:
+def test_a_damaged_index_is_dropped_and_said_so(opener: Opener, folder: Path, place: int) -> None:
     store = filled(opener, CONFIG)
     store.compact()
     store.close()
@@ -144,7 +142,7 @@ def test_r20_a_damaged_index_is_dropped_and_said_so(
     assert opened.recall("word1 word2").degraded == ()
 
 
-def test_r20_an_index_of_another_store_is_dropped(opener: Opener, folder: Path) -> None:
+def test_an_index_of_another_store_is_dropped(opener: Opener, folder: Path) -> None:
     filled(opener, CONFIG, "other").compact()
     store = filled(opener, CONFIG)
     other = folder.parent.parent / "other" / "projection" / FILE
@@ -154,7 +152,7 @@ def test_r20_an_index_of_another_store_is_dropped(opener: Opener, folder: Path) 
     assert [one.code for one in result.degraded] == ["projection_stale"]
 
 
-def test_r20_a_store_in_memory_has_none(opener: Opener) -> None:
+def test_a_store_in_memory_has_none(opener: Opener) -> None:
     store = filled(opener, CONFIG, ":memory:")
     store.rebuild()
     assert not store.recall("word1 word2").counts.approximate

@@ -1,4 +1,4 @@
-"""The numbers that confidence is made of, from scans written by hand (R-24)."""
+"""The numbers that confidence is made of, from scans written by hand."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def scan(rows: list[Any], **maxima: float) -> Any:
     )
 
 
-def test_r24_numbers_of_the_best_rows() -> None:
+def test_numbers_of_the_best_rows() -> None:
     found = seen(scan([row(0.2, -3.0, [0]), row(0.6, -4.0, [0, 2]), row(0.1, -7.5, [1])]))
     assert found is not None
     assert found.origin == "chat_peer"
@@ -60,12 +60,12 @@ def test_r24_numbers_of_the_best_rows() -> None:
     )
 
 
-def test_r24_rows_behind_the_best_change_nothing() -> None:
+def test_rows_behind_the_best_change_nothing() -> None:
     best = [row(0.2, -3.0 - n, [0]) for n in range(LOOKED_AT)]
     assert seen(scan(best)) == seen(scan([*best, row(0.9, -20.0, [0, 1, 2])]))
 
 
-def test_r24_signals_count_where_they_are_computed() -> None:
+def test_signals_count_where_they_are_computed() -> None:
     first = row(0.2, -3.0, [0], date=0.4, **{"neighbours.lexical.-1": 0.0})
     found = seen(scan([first], **{"context.wide": 6.0, "late.window": 0.7}))
     assert found is not None
@@ -77,20 +77,20 @@ def test_r24_signals_count_where_they_are_computed() -> None:
     assert "first.neighbours.lexical.+1" not in found.numbers
 
 
-def test_r24_what_a_walk_brought_in_does_not_count() -> None:
+def test_what_a_walk_brought_in_does_not_count() -> None:
     walked = row(0.9, -20.0, [1, 2])
     walked.direct = False
     best = [row(0.2, -3.0, [0]), row(0.1, -4.0, [])]
     assert seen(scan([best[0], walked, best[1]])) == seen(scan(best))
 
 
-def test_r24_one_row_has_no_lead() -> None:
+def test_one_row_has_no_lead() -> None:
     found = seen(scan([row(0.2, -3.0, [])]))
     assert found is not None
     assert (found.numbers["lead"], found.numbers["margin"], found.numbers["cover"]) == (0, 0, 0)
 
 
-def test_r24_a_query_without_words_has_no_cover() -> None:
+def test_a_query_without_words_has_no_cover() -> None:
     asked = scan([row(0.2, -3.0, [])])
     asked.idfs = []
     found = seen(asked)
@@ -98,11 +98,11 @@ def test_r24_a_query_without_words_has_no_cover() -> None:
     assert (found.numbers["words"], found.numbers["cover"]) == (0.0, 0.0)
 
 
-def test_r24_nothing_eligible_answers_nothing() -> None:
+def test_nothing_eligible_answers_nothing() -> None:
     assert confidence(scan([])) == 0.0
 
 
-def test_r24_without_words_or_meaning_there_is_no_confidence() -> None:
+def test_without_words_or_meaning_there_is_no_confidence() -> None:
     asked = scan([row(0.2, -3.0, [0])])
     asked.maxima[SIGNALS.index("lexical")] = None
     assert confidence(asked) is None
@@ -111,7 +111,7 @@ def test_r24_without_words_or_meaning_there_is_no_confidence() -> None:
     assert confidence(scan([unembedded])) is None
 
 
-def test_r24_the_first_table_whose_numbers_are_there_counts() -> None:
+def test_the_first_table_whose_numbers_are_there_counts() -> None:
     rich = Table(belongs={BIAS: 0.0, "most.late.window": 1.0}, answered={BIAS: 0.0})
     poor = Table(belongs={BIAS: math.log(3)}, answered={BIAS: 0.0, "meaning": 0.0})
     made = Fit(tables={"note": [rich, poor]})
@@ -121,11 +121,11 @@ def test_r24_the_first_table_whose_numbers_are_there_counts() -> None:
 
 
 @pytest.mark.parametrize("base", [0.0, 1.0, 5e-324, 1 - 2**-53])
-def test_r24_levels_are_finite(base: float) -> None:
+def test_levels_are_finite(base: float) -> None:
     assert math.isfinite(level(base))
 
 
-def test_r24_confidence_stays_a_probability() -> None:
+def test_confidence_stays_a_probability() -> None:
     wild = Table(belongs={BIAS: 1e9}, answered={BIAS: -1e9, "meaning": 1e12})
     for meaning in (-1.0, 0.0, 1.0):
         value = told(
@@ -134,7 +134,7 @@ def test_r24_confidence_stays_a_probability() -> None:
         assert 0 <= value <= 1
 
 
-def test_r24_the_shipped_fit_has_a_table_for_every_store() -> None:
+def test_the_shipped_fit_has_a_table_for_every_store() -> None:
     assert set(fit().tables) == set(ORIGINS)
     for tables in fit().tables.values():
         for table in tables:

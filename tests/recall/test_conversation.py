@@ -40,7 +40,7 @@ def planned(**fields: Any) -> RecallPlan:
     )
 
 
-def test_x_r26_the_end_of_a_long_conversation_is_the_query() -> None:
+def test_the_end_of_a_long_conversation_is_the_query() -> None:
     long = [{"author": "Ada", "content": f"Sentence number {n} of the talk."} for n in range(200)]
     whole = "\n\n".join(f"Ada: Sentence number {n} of the talk." for n in range(200))
     for query in (
@@ -53,13 +53,13 @@ def test_x_r26_the_end_of_a_long_conversation_is_the_query() -> None:
         assert len(query) == 2003
 
 
-def test_x_r26_a_short_conversation_is_whole() -> None:
+def test_a_short_conversation_is_whole() -> None:
     expected = "Ada: We moved the build to the new cluster.\n\nBen: Which day was that?"
     assert planned(messages=TALK).query == expected
     assert planned(query=json.dumps(TALK)).query == expected
 
 
-def test_r19_lines_of_a_session_log() -> None:
+def test_lines_of_a_session_log() -> None:
     """Roles, blocks and lines without a message as I-03 has them."""
     lines = [
         {"type": "summary", "summary": "what went before"},
@@ -99,7 +99,7 @@ def test_r19_lines_of_a_session_log() -> None:
         "[" * 100_000,
     ],
 )
-def test_r19_other_texts_are_queries_as_they_are(query: str) -> None:
+def test_other_texts_are_queries_as_they_are(query: str) -> None:
     assert conversation_query(query) is None
     assert planned(query=query).query == query[:4000]
 
@@ -115,25 +115,25 @@ def test_r19_other_texts_are_queries_as_they_are(query: str) -> None:
         ([{"author": 3, "content": "Hello"}], r"messages\[0\]"),
     ],
 )
-def test_r19_what_is_no_conversation(messages: Any, field: str) -> None:
+def test_what_is_no_conversation(messages: Any, field: str) -> None:
     with pytest.raises(ValidationError, match=field):
         messages_query(messages)
 
 
-def test_r19_exactly_one_of_query_and_messages() -> None:
+def test_exactly_one_of_query_and_messages() -> None:
     with pytest.raises(ValidationError, match="exactly one of query and messages"):
         planned(query="which day?", messages=TALK)
     with pytest.raises(ValidationError, match="exactly one of query and messages"):
         planned()
 
 
-def test_x_r10_derived_seeds() -> None:
+def test_derived_seeds() -> None:
     query = "when did we move the build?"
     assert derived_seed(query, 42) == 4550294274369451
     assert derived_seed(query, 43) == 406159912574530
 
 
-def test_x_r11_seed_precedence() -> None:
+def test_seed_precedence() -> None:
     query = "when did we move the build?"
     assert chosen_seed(1, 2, query, 42) == (1, "call")
     assert chosen_seed(None, 2, query, 42) == (2, "config")
@@ -146,7 +146,7 @@ def test_x_r11_seed_precedence() -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, SEED_MAX + 1, 1.0, True, "dice", "-1", "", [1]])
-def test_r11_seeds_out_of_range(seed: Any) -> None:
+def test_seeds_out_of_range(seed: Any) -> None:
     with pytest.raises(ValidationError, match="seed"):
         seed_argument(seed)
 
@@ -167,7 +167,7 @@ def test_arguments_of_the_walk_are_checked(fields: dict[str, Any], word: str) ->
 
 
 def test_a_plan_can_be_made_again_from_its_request() -> None:
-    """Iterables are read once; a second run must see the same (R-22, R-23)."""
+    """Iterables are read once; a second run must see the same."""
     first = planned(
         messages=iter(TALK),
         ids=(f"mem_{n:08d}" for n in range(2)),

@@ -16,7 +16,7 @@ TALK = [
 ]
 
 
-def test_x_r26_a_conversation_asks_by_its_end(opener: Opener) -> None:
+def test_a_conversation_asks_by_its_end(opener: Opener) -> None:
     texts: list[str] = []
 
     class Listening(HashingEmbedder):
@@ -39,7 +39,7 @@ def test_x_r26_a_conversation_asks_by_its_end(opener: Opener) -> None:
     assert [hit.id for hit in as_text] == [hit.id for hit in found]
 
 
-def test_r19_exactly_one_of_query_and_messages(store: vestig.Vestig) -> None:
+def test_exactly_one_of_query_and_messages(store: vestig.Vestig) -> None:
     with pytest.raises(vestig.ValidationError, match="exactly one"):
         store.recall("which day?", messages=TALK)
     with pytest.raises(vestig.ValidationError, match="exactly one"):

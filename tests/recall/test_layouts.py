@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, memory, question, terms
-
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult
 from vestig.ids import id_text
 from vestig.recall.layouts import render
@@ -58,7 +57,7 @@ WALKED = MadeRow(
 AT = "created=2026-03-18 12:00:00 UTC"
 
 
-def test_x_r18_hops_only_where_the_walk_went() -> None:
+def test_hops_only_where_the_walk_went() -> None:
     found = result(hit(DIRECT, content="One line"), hit(WALKED, content="a\n---\nb"))
     assert render(found, "text") == (
         f"[{S}] (score=0.8700, method=direct_match, {AT})\n"
@@ -72,7 +71,7 @@ def test_x_r18_hops_only_where_the_walk_went() -> None:
     assert with_reason[7] == f"Reason: Reached via 2-hop traversal (signal 0.9000) from {S}."
 
 
-def test_x_r18_explain_has_a_line_for_each_group() -> None:
+def test_explain_has_a_line_for_each_group() -> None:
     edge = id_text("edge", bytes.fromhex(EDGE))
     assert render(result(hit(WALKED, content="One line", pinned=True)), "explain") == (
         f"[{B}] (score=0.5000, method=graph_traversal, hops=2, {AT})\n"
@@ -89,7 +88,7 @@ def test_x_r18_explain_has_a_line_for_each_group() -> None:
     )
 
 
-def test_x_r18_explain_tells_of_the_terms_that_add_something() -> None:
+def test_explain_tells_of_the_terms_that_add_something() -> None:
     """The bias, then signals by what they add, their parts side by side."""
     found = {
         "cosine": (0.4, 0.8),
@@ -113,7 +112,7 @@ def test_x_r18_explain_tells_of_the_terms_that_add_something() -> None:
     )
 
 
-def test_x_r18_groups_that_are_left_out() -> None:
+def test_groups_that_are_left_out() -> None:
     shown = Explained(include_path=False, include_scores=False)
     assert render(result(hit(DIRECT, shown, content="One line")), "explain") == (
         f"[{S}] (score=0.8700, method=direct_match, {AT})\n"
@@ -122,7 +121,7 @@ def test_x_r18_groups_that_are_left_out() -> None:
     )
 
 
-def test_x_r18_compact_and_list() -> None:
+def test_compact_and_list() -> None:
     found = result(hit(DIRECT, content="x" * 101), hit(WALKED, content="One line"))
     assert render(found, "compact").startswith("(score=0.8700, age=just now, stability=unknown)\n")
     assert render(found, "list") == (
@@ -131,5 +130,5 @@ def test_x_r18_compact_and_list() -> None:
     )
 
 
-def test_x_r18_nothing_found() -> None:
+def test_nothing_found() -> None:
     assert render(result(), "text") == "No memories found."

@@ -1,4 +1,4 @@
-"""The entities that a query means (G-27, G-03)."""
+"""The entities that a query means."""
 
 from __future__ import annotations
 

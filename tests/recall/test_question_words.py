@@ -51,7 +51,7 @@ def defined(found: Any, query: str) -> dict[str, float]:
     return {hit.content: value for hit, value in zip(hits, values, strict=True)}
 
 
-def test_q15_is_bm25_over_the_words_of_questions(store: vestig.Vestig) -> None:
+def test_is_bm25_over_the_words_of_questions(store: vestig.Vestig) -> None:
     found = store.recall(QUESTION, limit=EVERY, config=ON)
     values = raw(found)
     assert any(values.values())
@@ -62,13 +62,13 @@ def test_q15_is_bm25_over_the_words_of_questions(store: vestig.Vestig) -> None:
     assert found.timings_ms["questions"] > 0.0
 
 
-def test_q15_statistics_are_those_of_the_eligible(store: vestig.Vestig) -> None:
+def test_statistics_are_those_of_the_eligible(store: vestig.Vestig) -> None:
     for given in ({"session_ids": ["chat"]}, {"origin_types": ["document"]}, {"authors": ["Ann"]}):
         found = store.recall(QUESTION, limit=EVERY, config=ON, **given)
         assert raw(found) == pytest.approx(defined(found, QUESTION), abs=1e-9)
 
 
-def test_q15_is_added_and_never_the_largest_of_two(store: vestig.Vestig) -> None:
+def test_is_added_and_never_the_largest_of_two(store: vestig.Vestig) -> None:
     hits = store.recall(QUESTION, limit=EVERY, config=ON)
     for hit in hits:
         one = hit.reason.signals
@@ -76,7 +76,7 @@ def test_q15_is_added_and_never_the_largest_of_two(store: vestig.Vestig) -> None
         assert hit.reason.start_score == pytest.approx(both, abs=1e-12)
 
 
-def test_q15_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Off by default, by its switch, by its weights, and where terms are not summed."""
 
     def never(*_: Any) -> Any:
@@ -95,7 +95,7 @@ def test_q15_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyP
     assert [(h.id, h.score) for h in quiet] == [(h.id, h.score) for h in without]
 
 
-def test_q15_what_came_and_what_went_since(store: vestig.Vestig) -> None:
+def test_what_came_and_what_went_since(store: vestig.Vestig) -> None:
     store.recall(QUESTION, config=ON)
     gone = store.commit("Ann met Grace Hopper on a boat in March.", author="Ann").memory_id
     found = store.recall(QUESTION, limit=EVERY, config=ON)
@@ -109,7 +109,7 @@ def test_q15_what_came_and_what_went_since(store: vestig.Vestig) -> None:
     assert len(held._lengths) == before - 1, "no words of a forgotten memory are kept"
 
 
-def test_q15_texts_are_read_once(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_are_read_once(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
 
     def counted(text: str, author: str | None = None) -> list[str]:
@@ -124,7 +124,7 @@ def test_q15_texts_are_read_once(store: vestig.Vestig, monkeypatch: pytest.Monke
     assert len(read) == len(set(read)) == store.count()
 
 
-def test_q15_namespaces_know_nothing_of_each_other(store: vestig.Vestig) -> None:
+def test_namespaces_know_nothing_of_each_other(store: vestig.Vestig) -> None:
     store.commit("Ann met many friends of Grace Hopper in February.", namespace="other")
     found = store.recall(QUESTION, limit=EVERY, config=ON)
     assert raw(found) == pytest.approx(defined(found, QUESTION), abs=1e-9)
@@ -132,7 +132,7 @@ def test_q15_namespaces_know_nothing_of_each_other(store: vestig.Vestig) -> None
     assert hit.reason.signals["questions"].normalised == 1.0
 
 
-def test_q15_why_not_and_receipts_count_it(
+def test_why_not_and_receipts_count_it(
     store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     best = store.recall(QUESTION, limit=EVERY, config=ON)
@@ -149,7 +149,7 @@ def test_q15_why_not_and_receipts_count_it(
     assert "questions" not in plain.analyser
 
 
-def test_q15_without_a_single_question_it_is_nothing(opener: Opener) -> None:
+def test_without_a_single_question_it_is_nothing(opener: Opener) -> None:
     store = opener(config={**PLAIN, **ON})
     store.commit("Boats and colours, boats and colours")
     (hit,) = store.recall("which boats?")
@@ -157,7 +157,7 @@ def test_q15_without_a_single_question_it_is_nothing(opener: Opener) -> None:
     assert math.isfinite(hit.score)
 
 
-def test_q15_a_forgetting_leaves_no_words_behind(store: vestig.Vestig) -> None:
+def test_a_forgetting_leaves_no_words_behind(store: vestig.Vestig) -> None:
     first = next(iter(store.recall(QUESTION, config=ON)))
     held = store._context.cache(QuestionWordsByNamespace).words["default"]
     assert held._ids

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from scan_rows import (
     EDGE,
     EDGE_2,
@@ -18,7 +19,6 @@ from scan_rows import (
     question,
     terms,
 )
-
 from vestig.answers import Reason
 from vestig.config.signals import SIGNALS
 from vestig.ids import id_text
@@ -63,18 +63,18 @@ def walked(**fields: Any) -> MadeRow:
         ((), {}),
     ],
 )
-def test_x_r01_weights_over_what_the_query_has(
+def test_weights_over_what_the_query_has(
     available: tuple[str, ...], expected: dict[str, float]
 ) -> None:
     weights = {"keyword": 0.5, "temporal": 0.3, "entity": 0.2, "recency": 0.0}
     assert shares(weights, available) == pytest.approx(expected, abs=5e-7)
 
 
-def test_x_r01_weights_of_zero_have_no_share() -> None:
+def test_weights_of_zero_have_no_share() -> None:
     assert shares({"keyword": 0.0, "temporal": 0.3, "entity": 0, "recency": 0}, ["keyword"]) == {}
 
 
-def test_x_r15_sentences_in_order_with_the_numbers_of_the_fields() -> None:
+def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
     window = TemporalWindow(
         text="last week",
         start=from_us(NOW_US - 7 * DAY_US),
@@ -115,7 +115,7 @@ def test_x_r15_sentences_in_order_with_the_numbers_of_the_fields() -> None:
     assert "no_longer_valid" in plain["flags"]
 
 
-def test_x_r15_only_what_is_true_is_said() -> None:
+def test_only_what_is_true_is_said() -> None:
     row = MadeRow(similarity=0.95, hypothetical=(0, 0.9))
     found = reason(row, questions=("What is it?",))
     assert found.explanation == "Direct semantic match (similarity 0.9500)."
@@ -127,7 +127,7 @@ def test_x_r15_only_what_is_true_is_said() -> None:
     assert blind.similarity is None
 
 
-def test_x_r07_a_walked_path_with_its_steps() -> None:
+def test_a_walked_path_with_its_steps() -> None:
     row = walked(
         path=[(1, OTHER), (1, THIRD)],
         steps=[(EDGE, 0.9, 1.0, None), (EDGE_2, 0.3, 0.54, 0.1)],
@@ -145,7 +145,7 @@ def test_x_r07_a_walked_path_with_its_steps() -> None:
     assert found["explanation"] == f"Reached via 2-hop traversal (signal 0.2700) from {S}."
 
 
-def test_r10_a_step_over_an_entity_counts_two_hops() -> None:
+def test_a_step_over_an_entity_counts_two_hops() -> None:
     row = walked(path=[(0, ENTITY), (0, OTHER)], steps=[(f"{EDGE}|{EDGE_2}", 0.81, 0.7, 0.6)])
     found = reason(row).to_dict()
     assert found["path"] == ["START", f"MENTIONS:{id_text('ent', ENTITY)}", f"MENTIONS:{B}"]
@@ -155,13 +155,13 @@ def test_r10_a_step_over_an_entity_counts_two_hops() -> None:
 
 
 @pytest.mark.parametrize("filled", [False, True])
-def test_r12_a_direct_candidate_that_was_walked_to_counts_as_direct(filled: bool) -> None:
+def test_a_direct_candidate_that_was_walked_to_counts_as_direct(filled: bool) -> None:
     found = reason(walked(direct=not filled, filled=filled, path_score=1.0))
     assert found.retrieval_method == "direct_match"
     assert (found.hops, len(found.path), len(found.steps)) == (1, 2, 1)  # type: ignore[arg-type]
 
 
-def test_x_t09_a_query_without_time_has_no_temporal_signal() -> None:
+def test_a_query_without_time_has_no_temporal_signal() -> None:
     signals = terms({"cosine": (0.5, 0.5), "keyword": (0.25, 0.25)})
     asked = question(meta_shares={"keyword": 1.0})
     found = reason(MadeRow(signals=signals), asked).to_dict()["signals"]
@@ -172,7 +172,7 @@ def test_x_t09_a_query_without_time_has_no_temporal_signal() -> None:
     assert found["cosine"] == {"raw": 0.5, "normalised": 0.5, "weight": None}
 
 
-def test_r14_terms_of_the_linear_score() -> None:
+def test_terms_of_the_linear_score() -> None:
     signals = terms(
         {
             "cosine": (0.5, 0.8),
@@ -206,7 +206,7 @@ def test_r14_terms_of_the_linear_score() -> None:
     assert found["late.window_idf"] == found["temporal"] == found["recency"] == empty
 
 
-def test_x_r16_explainability_switches() -> None:
+def test_explainability_switches() -> None:
     row = walked()
     short = reason(row, shown=Explained(enabled=False)).to_dict()
     assert short == {
@@ -223,6 +223,6 @@ def test_x_r16_explainability_switches() -> None:
     assert whole - set(reason(row, shown=Explained(include_path=False)).to_dict()) == paths
 
 
-def test_x_r27_a_replacement_is_flagged() -> None:
+def test_a_replacement_is_flagged() -> None:
     found = reason(MadeRow(), replaced=(S,), pinned=True)
     assert found.flags == ("pinned", f"supersedes: {S}")

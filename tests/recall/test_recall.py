@@ -34,7 +34,7 @@ def ids_by_text(store: vestig.Vestig) -> dict[str, str]:
     return {m.content: m.id for m in store.list(limit=1000, include_expired=True)}
 
 
-def test_x_r02_expired_neighbours_do_not_use_up_the_cut(opener: Opener) -> None:
+def test_expired_neighbours_do_not_use_up_the_cut(opener: Opener) -> None:
     near = {f"Expired statement number {n}": 0.99 - n / 1000 for n in range(50)}
     far = {f"Active statement number {n}": 0.5 - n / 100 for n in range(5)}
     store = scripted(opener, near | far)
@@ -47,7 +47,7 @@ def test_x_r02_expired_neighbours_do_not_use_up_the_cut(opener: Opener) -> None:
         assert (found.counts.eligible, found.counts.stored) == (5, 55)
 
 
-def test_x_r03_limit_means_limit(opener: Opener) -> None:
+def test_limit_means_limit(opener: Opener) -> None:
     store = opener()
     store.commit_many([f"Plain statement with number {n} in it" for n in range(100)])
     assert store.count() == 100
@@ -60,7 +60,7 @@ def test_x_r03_limit_means_limit(opener: Opener) -> None:
             store.recall("statement", limit=bad)  # type: ignore[arg-type]
 
 
-def test_r13_small_pool_is_filled(opener: Opener) -> None:
+def test_small_pool_is_filled(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 20 for n in range(10)})
     config = {"m5.start_node.direct_pool": 2, "m5.traversal.enabled": False}
     found = store.recall(QUERY, limit=6, config=config)
@@ -71,7 +71,7 @@ def test_r13_small_pool_is_filled(opener: Opener) -> None:
     ] * 4
 
 
-def test_r13_min_score_counts_what_it_drops(opener: Opener) -> None:
+def test_min_score_counts_what_it_drops(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 10 for n in range(5)})
     config = {"recall": {"min_score": 0.65}}
     found = store.recall(QUERY, profile="baseline", config=config)
@@ -79,7 +79,7 @@ def test_r13_min_score_counts_what_it_drops(opener: Opener) -> None:
     assert found.counts.below_min_score == 2
 
 
-def test_x_r13_negative_cosine_is_below_all(opener: Opener, clock: FrozenClock) -> None:
+def test_negative_cosine_is_below_all(opener: Opener, clock: FrozenClock) -> None:
     store = scripted(opener, {"An opposite statement": -0.5, "A close statement": 0.3})
     store.commit("An opposite statement")  # reinforced
     found = store.recall(QUERY, config={"m5.enabled": False})
@@ -92,7 +92,7 @@ def test_x_r13_negative_cosine_is_below_all(opener: Opener, clock: FrozenClock) 
 @pytest.mark.parametrize(
     ("low", "first"), [(0.41, "A weak statement"), (0.39, "A strong statement")]
 )
-def test_x_r14_boost_of_two(opener: Opener, clock: FrozenClock, low: float, first: str) -> None:
+def test_boost_of_two(opener: Opener, clock: FrozenClock, low: float, first: str) -> None:
     store = scripted(opener, {"A weak statement": low, "A strong statement": 0.80})
     weak = ids_by_text(store)["A weak statement"]
     for _ in range(40):
@@ -110,7 +110,7 @@ def logistic(x: float) -> float:
 
 
 def recomputed(result: dict, hit: dict) -> float:
-    """The final score from the JSON alone (R-12)."""
+    """The final score from the JSON alone."""
     reason, formula = hit["reason"], result["formula"]
     if formula["base"] == "linear":
         terms = [
@@ -127,7 +127,7 @@ def recomputed(result: dict, hit: dict) -> float:
     return base * reason["path_score"] * boost
 
 
-def test_x_r15_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) -> None:
+def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) -> None:
     store = opener()
     store.commit_many([f"The deploy of service {n} runs on port {8000 + n}" for n in range(30)])
     clock.move(days=3)
@@ -157,7 +157,7 @@ def test_x_r15_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClo
     assert "Keywords:" in top.reason.explanation
 
 
-def test_x_r16_switches_of_this_stage(opener: Opener) -> None:
+def test_switches_of_this_stage(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 7 for n in range(10)})
     baseline = [hit.id for hit in store.recall(QUERY, profile="baseline", limit=10)]
     off = {"m5.enabled": False, "m3.tracerank.enabled": False}
@@ -172,7 +172,7 @@ def test_x_r16_switches_of_this_stage(opener: Opener) -> None:
         assert "explanation" in reason["results"][0]["reason"]
 
 
-def test_x_r17_baseline_is_a_plain_cosine_sort(opener: Opener) -> None:
+def test_baseline_is_a_plain_cosine_sort(opener: Opener) -> None:
     import numpy as np
 
     rng = np.random.default_rng(7)
@@ -191,7 +191,7 @@ def test_x_r17_baseline_is_a_plain_cosine_sort(opener: Opener) -> None:
         assert hit.score == hit.similarity == pytest.approx(cosines[place], abs=1e-6)
 
 
-def test_x_r18_layouts_byte_for_byte(opener: Opener) -> None:
+def test_layouts_byte_for_byte(opener: Opener) -> None:
     off = {"hygiene": {"normalize_whitespace": False}}
     text = "First line of it\n---\nlast line of it"
     vectors = {
@@ -235,7 +235,7 @@ def files_of(path: Path) -> dict[str, bytes]:
     }
 
 
-def test_x_r19_reads_are_pure(opener: Opener, tmp_path: Path) -> None:
+def test_reads_are_pure(opener: Opener, tmp_path: Path) -> None:
     store = opener()
     first = store.commit("The pump station stands by the river").memory_id
     store.commit("The water tower stands on the hill")
@@ -252,7 +252,7 @@ def test_x_r19_reads_are_pure(opener: Opener, tmp_path: Path) -> None:
     assert store.stats()["seq"] == counts["seq"]
 
 
-def test_x_r20_zero_vector_scores_zero(opener: Opener) -> None:
+def test_zero_vector_scores_zero(opener: Opener) -> None:
     vectors = {
         QUERY: vector_at(1.0),
         "A statement without meaning": [0.0] * 8,
@@ -267,7 +267,7 @@ def test_x_r20_zero_vector_scores_zero(opener: Opener) -> None:
     assert len(store.recall(QUERY, kinds="SUMMARY")) == 0
 
 
-def test_x_r22_filters(opener: Opener) -> None:
+def test_filters(opener: Opener) -> None:
     store = opener()
     a = store.commit("Fact one about the engine", tags=["x", "y"], scope="lab", role="user",
                      t_valid="2026-01-10", metadata={"level": 1, "ok": True}, author="Ada",
@@ -314,21 +314,21 @@ def test_x_r22_filters(opener: Opener) -> None:
         found(roles="boss")
 
 
-def test_r02_a_pin_is_no_source(store: vestig.Vestig) -> None:
+def test_a_pin_is_no_source(store: vestig.Vestig) -> None:
     id = store.commit("A fact that came by import", source="import").memory_id
     store.pin(id)
     assert [hit.id for hit in store.recall("imported fact", sources="import")] == [id]
     assert len(store.recall("imported fact", sources="manual")) == 0
 
 
-def test_x_r22_min_similarity(opener: Opener) -> None:
+def test_min_similarity(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 10 for n in range(5)})
     found = store.recall(QUERY, min_similarity=0.7)
     assert sorted(round(hit.similarity, 4) for hit in found) == [0.7, 0.8, 0.9]
     assert found.counts.eligible == 3
 
 
-def test_x_r27_superseded_is_hidden(store: vestig.Vestig) -> None:
+def test_superseded_is_hidden(store: vestig.Vestig) -> None:
     old = store.commit("The office is in Oslo, by the harbour").memory_id
     new = store.commit("The office is in Bergen, by the harbour").memory_id
     store.supersede(old, new)
@@ -340,14 +340,14 @@ def test_x_r27_superseded_is_hidden(store: vestig.Vestig) -> None:
     assert "expired" in next(hit for hit in both if hit.id == old).reason.flags
 
 
-def test_r17_unknown_fields_name_the_nearest(store: vestig.Vestig) -> None:
+def test_unknown_fields_name_the_nearest(store: vestig.Vestig) -> None:
     with pytest.raises(vestig.ValidationError, match="did you mean limit"):
         store.recall("anything", limmit=3)  # type: ignore[call-arg]
     with pytest.raises(vestig.ConfigError, match="default"):
         store.recall("anything", profile="fast")
 
 
-def test_b09_same_arguments_same_numbers(opener: Opener) -> None:
+def test_same_arguments_same_numbers(opener: Opener) -> None:
     rng = random.Random(3)
     words = ["red", "green", "blue", "table", "chair", "lamp", "river", "stone", "cloud"]
     texts = {" ".join(rng.choices(words, k=6)) for _ in range(300)}

@@ -51,7 +51,7 @@ def services(opener: Opener, clock: FrozenClock) -> vestig.Vestig:
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("switch", SWITCHES, ids=lambda s: ",".join(s) or "as it is")
-def test_x_r15_final_scores_recompute_from_json(
+def test_final_scores_recompute_from_json(
     services: vestig.Vestig, profile: str, switch: dict[str, Any]
 ) -> None:
     for query in (QUERY, "what did Ada Lovelace say last week about the deploy?"):
@@ -81,7 +81,7 @@ def test_x_r15_final_scores_recompute_from_json(
                 assert f"(similarity {hit['similarity']:.4f})" in reason["explanation"]
 
 
-def test_x_r25_reference_echoes_its_values(services: vestig.Vestig) -> None:
+def test_reference_echoes_its_values(services: vestig.Vestig) -> None:
     found = services.recall("deploy by Ada Lovelace last week", profile="reference")
     assert found.profile == "reference"
     assert found.analysis.available == ("keyword", "temporal", "entity")
@@ -97,7 +97,7 @@ def test_x_r25_reference_echoes_its_values(services: vestig.Vestig) -> None:
         services.recall(QUERY, profile="nope")
 
 
-def test_x_r25_config_explain_echoes_the_profile() -> None:
+def test_config_explain_echoes_the_profile() -> None:
     from vestig.config import explain, load
 
     config = load(environ={}, profile="reference")
@@ -132,7 +132,7 @@ def plain(opener: Opener, cosines: dict[str, float], **options: Any) -> vestig.V
     return store
 
 
-def test_x_r01_a_query_with_keywords_only(opener: Opener) -> None:
+def test_a_query_with_keywords_only(opener: Opener) -> None:
     """S_meta is the keyword's alone, and S takes its share of it."""
     store = plain(opener, {"The service has a port": 0.8})
     (hit,) = store.recall(QUERY, profile="reference", limit=1)
@@ -147,7 +147,7 @@ def test_x_r01_a_query_with_keywords_only(opener: Opener) -> None:
     assert hit.score == pytest.approx(0.8, abs=1e-7), "the final score is of the meaning"
 
 
-def test_x_r01_without_any_signal_alpha_is_zero(opener: Opener) -> None:
+def test_without_any_signal_alpha_is_zero(opener: Opener) -> None:
     store = opener(vectors={"the of and": vector_at(1.0), "Some plain text": vector_at(0.8)})
     store.commit("Some plain text")
     (hit,) = store.recall("the of and", profile="reference", limit=1)
@@ -155,7 +155,7 @@ def test_x_r01_without_any_signal_alpha_is_zero(opener: Opener) -> None:
     assert hit.reason.start_score == pytest.approx(0.8, abs=1e-7)
 
 
-def test_x_r05_keyword_only_and_meaning_only_both_start(opener: Opener) -> None:
+def test_keyword_only_and_meaning_only_both_start(opener: Opener) -> None:
     cosines = {"port deploy service": 0.0, "A text that means it": 0.9} | {
         f"Another of the rest, {n}": 0.1 for n in range(8)
     }
@@ -168,7 +168,7 @@ def test_x_r05_keyword_only_and_meaning_only_both_start(opener: Opener) -> None:
         assert not str(hit.reason.explanation).startswith("Filled")
 
 
-def test_x_t09_a_query_without_time_ranks_as_if_there_were_no_such_signal(
+def test_a_query_without_time_ranks_as_if_there_were_no_such_signal(
     services: vestig.Vestig,
 ) -> None:
     query = "Ada Lovelace and the deploy"
@@ -190,7 +190,7 @@ def test_x_t09_a_query_without_time_ranks_as_if_there_were_no_such_signal(
     assert [(h.id, h.score) for h in with_it] == [(h.id, h.score) for h in without]
 
 
-def test_x_r16_each_switch_alone(opener: Opener) -> None:
+def test_each_switch_alone(opener: Opener) -> None:
     graph = fixed_graph(opener)
 
     def found(**config: Any) -> list[tuple[str, float]]:
@@ -209,7 +209,7 @@ def test_x_r16_each_switch_alone(opener: Opener) -> None:
     assert [(h.id, h.score) for h in both] == [(h.id, h.score) for h in baseline]
 
 
-def test_x_r16_m5_off_is_cosine_times_tracerank(services: vestig.Vestig) -> None:
+def test_m5_off_is_cosine_times_tracerank(services: vestig.Vestig) -> None:
     found = services.recall(QUERY, config={"m5.enabled": False}, limit=30)
     for hit in found:
         boost = hit.reason.tracerank_boost.multiplier
@@ -218,7 +218,7 @@ def test_x_r16_m5_off_is_cosine_times_tracerank(services: vestig.Vestig) -> None
     assert found.counts.walked == 0
 
 
-def test_x_r16_start_nodes_off_starts_from_the_nearest(opener: Opener) -> None:
+def test_start_nodes_off_starts_from_the_nearest(opener: Opener) -> None:
     cosines = {"port deploy service": 0.0, "A text that means it": 0.3, "A third text here": 0.2}
     store = plain(opener, cosines)
     shape = {"profile": "reference", "limit": 1}
@@ -230,7 +230,7 @@ def test_x_r16_start_nodes_off_starts_from_the_nearest(opener: Opener) -> None:
     assert off.reason.start_score == off.similarity
 
 
-def test_x_t03_connectivity_is_a_factor_when_switched_on(opener: Opener) -> None:
+def test_connectivity_is_a_factor_when_switched_on(opener: Opener) -> None:
     graph = fixed_graph(opener)
     on = {"m3.tracerank.graph_connectivity_enabled": True}
     before, after = graph.recall(limit=5), graph.recall(limit=5, config=on)
@@ -242,13 +242,13 @@ def test_x_t03_connectivity_is_a_factor_when_switched_on(opener: Opener) -> None
     assert boosts["B"].multiplier == pytest.approx(boosts["B"].unclipped)
 
 
-def test_r12_an_unknown_query_vector_needs_words(opener: Opener) -> None:
+def test_an_unknown_query_vector_needs_words(opener: Opener) -> None:
     store = plain(opener, {"The service has a port": 0.8})
     found = store.recall(QUERY, query_vector=ELSEWHERE, profile="baseline")
     assert found.results[0].similarity == pytest.approx(0.0, abs=1e-7)
 
 
-def test_x_r21_a_stored_question_nearer_than_the_text(opener: Opener) -> None:
+def test_a_stored_question_nearer_than_the_text(opener: Opener) -> None:
     text, question = "The pump was fixed by a new gasket", "How does one mend the pump?"
     vectors = {QUERY: vector_at(1.0), text: vector_at(0.5), question: vector_at(0.9, 8, 2)}
     store = opener(vectors=vectors, config=PLAIN)

@@ -15,7 +15,7 @@ def near(value: float) -> object:
     return pytest.approx(value, abs=1e-9)
 
 
-def test_x_r06_best_first_takes_the_strongest_offer(opener: Opener) -> None:
+def test_best_first_takes_the_strongest_offer(opener: Opener) -> None:
     graph = fixed_graph(opener)
     found = graph.recall()
     assert graph.names(found) == ["S", "B", "E"]
@@ -27,7 +27,7 @@ def test_x_r06_best_first_takes_the_strongest_offer(opener: Opener) -> None:
     assert (found.mode, found.order) == ("deterministic", "best")
 
 
-def test_x_r07_best_first_and_depth_first(opener: Opener) -> None:
+def test_best_first_and_depth_first(opener: Opener) -> None:
     graph = fixed_graph(opener, "SBCD")
     best = graph.recall()
     assert set(graph.names(best)) == {"S", "B", "D"}
@@ -46,7 +46,7 @@ def test_x_r07_best_first_and_depth_first(opener: Opener) -> None:
     assert reason.final_score == pytest.approx(0.4 * 0.27, abs=1e-7)
 
 
-def test_x_r08_cycles_end_and_no_node_comes_twice(opener: Opener) -> None:
+def test_cycles_end_and_no_node_comes_twice(opener: Opener) -> None:
     ring = (("S", "B", 0.9), ("B", "C", 0.9), ("C", "S", 0.9), ("C", "D", 0.9), ("D", "B", 0.9))
     graph = fixed_graph(opener, "SBCD", ring)
     for order in ("best", "dfs"):
@@ -54,7 +54,7 @@ def test_x_r08_cycles_end_and_no_node_comes_twice(opener: Opener) -> None:
         assert sorted(graph.names(found)) == ["B", "C", "D", "S"]
 
 
-def test_x_r08_what_is_filtered_is_not_crossed(opener: Opener) -> None:
+def test_what_is_filtered_is_not_crossed(opener: Opener) -> None:
     chain = (("S", "B", 0.9), ("B", "C", 0.9))
     graph = fixed_graph(opener, "SBC", chain)
     everything = {"m5.traversal.max_nodes": 100}
@@ -70,7 +70,7 @@ def test_x_r08_what_is_filtered_is_not_crossed(opener: Opener) -> None:
 
 
 @pytest.mark.parametrize("max_nodes", [3, 1])
-def test_x_r09_all_starts_are_present(opener: Opener, max_nodes: int) -> None:
+def test_all_starts_are_present(opener: Opener, max_nodes: int) -> None:
     graph = fixed_graph(opener)
     config = {"m5.start_node.top_k": 3, "m5.traversal.max_nodes": max_nodes}
     found = graph.recall(limit=3, config=config)
@@ -80,14 +80,14 @@ def test_x_r09_all_starts_are_present(opener: Opener, max_nodes: int) -> None:
     assert found.counts.walked == 0
 
 
-def test_x_r04_always_as_many_as_asked_for(opener: Opener) -> None:
+def test_always_as_many_as_asked_for(opener: Opener) -> None:
     graph = fixed_graph(opener, "S")
     graph.store.commit_many([f"An unlinked memory with the number {n}" for n in range(49)])
     assert len(graph.recall(limit=10)) == 10
     assert len(graph.store.recall("unlinked memory", profile="reference", limit=10)) == 10
 
 
-def test_x_r11_seeds(opener: Opener) -> None:
+def test_seeds(opener: Opener) -> None:
     graph = fixed_graph(opener)
     query = "what lies nearest?"
     loose = {"m5.traversal.exploration_factor": 1.0}
@@ -112,7 +112,7 @@ def test_x_r11_seeds(opener: Opener) -> None:
         graph.recall(seed=SEED_MAX + 1)
 
 
-def test_x_r10_any_seed_gives_one_walk_after_a_rebuild_too(opener: Opener) -> None:
+def test_any_seed_gives_one_walk_after_a_rebuild_too(opener: Opener) -> None:
     graph = fixed_graph(opener)
     loose = {"m5.traversal.exploration_factor": 1.0, "m5.traversal.max_nodes": 5}
 
@@ -126,7 +126,7 @@ def test_x_r10_any_seed_gives_one_walk_after_a_rebuild_too(opener: Opener) -> No
     assert walks() == before
 
 
-def test_x_r12_a_drawn_number_is_told_and_decides(opener: Opener) -> None:
+def test_a_drawn_number_is_told_and_decides(opener: Opener) -> None:
     graph = fixed_graph(opener, "SB", (("S", "B", 0.5),))
     loose = {"m5.traversal.exploration_factor": 1.0}
     outcomes = set()
@@ -141,7 +141,7 @@ def test_x_r12_a_drawn_number_is_told_and_decides(opener: Opener) -> None:
     assert outcomes == {0, 1}
 
 
-def test_x_r12_weight_zero_is_never_walked(opener: Opener) -> None:
+def test_weight_zero_is_never_walked(opener: Opener) -> None:
     graph = fixed_graph(opener, "SB", (("S", "B", 0.0),))
     for mode in ("deterministic", "probabilistic"):
         for seed in range(20):
@@ -150,7 +150,7 @@ def test_x_r12_weight_zero_is_never_walked(opener: Opener) -> None:
             assert found.counts.walked == 0
 
 
-def test_x_t13_what_is_newer_than_k_neither_boosts_nor_conducts(
+def test_what_is_newer_than_k_neither_boosts_nor_conducts(
     opener: Opener, clock: FrozenClock
 ) -> None:
     graph = fixed_graph(opener, "SB", ())
@@ -166,7 +166,7 @@ def test_x_t13_what_is_newer_than_k_neither_boosts_nor_conducts(
     assert then.counts.walked == 0
 
 
-def test_x_t13_an_edge_that_ended_after_k_conducts_then(opener: Opener, clock: FrozenClock) -> None:
+def test_an_edge_that_ended_after_k_conducts_then(opener: Opener, clock: FrozenClock) -> None:
     graph = fixed_graph(opener, "SB", ())
     edge = graph.store.link(graph.ids["S"], graph.ids["B"], "RELATED", weight=0.9)
     known = clock.move(hours=1)
@@ -176,12 +176,12 @@ def test_x_t13_an_edge_that_ended_after_k_conducts_then(opener: Opener, clock: F
     assert graph.recall(known_at=known).counts.walked == 1
 
 
-def test_r10_edges_are_walked_in_both_directions(opener: Opener) -> None:
+def test_edges_are_walked_in_both_directions(opener: Opener) -> None:
     graph = fixed_graph(opener, "SB", (("B", "S", 0.9),))
     assert graph.recall().counts.walked == 1
 
 
-def test_r12_default_returns_a_linked_memory_from_outside_the_pool(opener: Opener) -> None:
+def test_default_returns_a_linked_memory_from_outside_the_pool(opener: Opener) -> None:
     """The bar of the graph: `default` brings in what is linked, however unlike the query."""
     graph = fixed_graph(opener, "SE", (("S", "E", 1.0),))
     near_ones = [f"what lies nearest? Number {n} of sixty" for n in range(60)]

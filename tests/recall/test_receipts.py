@@ -1,4 +1,4 @@
-"""Receipts: the same ranking again, from a later state of the same store (R-23)."""
+"""Receipts: the same ranking again, from a later state of the same store."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def changed(store: vestig.Vestig, ids: list[str], clock: FrozenClock) -> None:
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
-def test_r23_replays_from_a_later_state(
+def test_replays_from_a_later_state(
     opener: Opener, clock: FrozenClock, call: dict[str, Any]
 ) -> None:
     store, ids = filled(opener)
@@ -79,7 +79,7 @@ def test_r23_replays_from_a_later_state(
     assert report.returned == len(found)
 
 
-def test_r23_no_embedder_is_asked_and_no_configuration_of_now_counts(
+def test_no_embedder_is_asked_and_no_configuration_of_now_counts(
     opener: Opener, clock: FrozenClock
 ) -> None:
     store, _ = filled(opener)
@@ -94,7 +94,7 @@ def test_r23_no_embedder_is_asked_and_no_configuration_of_now_counts(
     assert other.replay_receipt(receipt).equal
 
 
-def test_r23_as_json_and_from_the_whole_answer(opener: Opener) -> None:
+def test_as_json_and_from_the_whole_answer(opener: Opener) -> None:
     store, _ = filled(opener)
     found = store.recall(QUERY, receipt=True)
     plain = json.loads(json.dumps(found.to_dict()))
@@ -105,7 +105,7 @@ def test_r23_as_json_and_from_the_whole_answer(opener: Opener) -> None:
     assert "receipt" not in store.recall(QUERY).to_dict()
 
 
-def test_r23_what_a_receipt_holds(opener: Opener) -> None:
+def test_what_a_receipt_holds(opener: Opener) -> None:
     store, _ = filled(opener)
     found = store.recall(
         QUERY, profile="reference", config={"m5.start_node.top_k": 4}, receipt=True
@@ -122,7 +122,7 @@ def test_r23_what_a_receipt_holds(opener: Opener) -> None:
     assert (receipt.arguments["mode"], receipt.arguments["order"]) == ("probabilistic", "best")
 
 
-def test_r23_what_cannot_be_taken_back_is_named(opener: Opener, clock: FrozenClock) -> None:
+def test_what_cannot_be_taken_back_is_named(opener: Opener, clock: FrozenClock) -> None:
     store, ids = filled(opener)
     receipt = store.recall(QUERY, tags=["x"], limit=20, receipt=True).receipt
     store.update(ids[3], tags=["y"])
@@ -130,7 +130,7 @@ def test_r23_what_cannot_be_taken_back_is_named(opener: Opener, clock: FrozenClo
         store.replay_receipt(receipt)
 
 
-def test_r23_forgotten_since(opener: Opener) -> None:
+def test_forgotten_since(opener: Opener) -> None:
     store, ids = filled(opener)
     receipt = store.recall(QUERY, limit=20, receipt=True).receipt
     store.forget(ids[3])
@@ -138,14 +138,14 @@ def test_r23_forgotten_since(opener: Opener) -> None:
         store.replay_receipt(receipt)
 
 
-def test_r23_a_change_that_does_not_matter_is_no_hindrance(opener: Opener) -> None:
+def test_a_change_that_does_not_matter_is_no_hindrance(opener: Opener) -> None:
     store, ids = filled(opener)
     receipt = store.recall(QUERY, profile="baseline", receipt=True).receipt
     store.update(ids[3], tags=["y"], metadata={"seen": True})
     assert store.replay_receipt(receipt).equal
 
 
-def test_r23_other_stores_versions_and_states(opener: Opener) -> None:
+def test_other_stores_versions_and_states(opener: Opener) -> None:
     store, _ = filled(opener)
     receipt = store.recall(QUERY, receipt=True).receipt
     assert isinstance(receipt, Receipt)
@@ -165,7 +165,7 @@ def test_r23_other_stores_versions_and_states(opener: Opener) -> None:
             store.replay_receipt(bad)  # type: ignore[arg-type]
 
 
-def test_r23_two_hundred_walks_replay(opener: Opener, clock: FrozenClock) -> None:
+def test_two_hundred_walks_replay(opener: Opener, clock: FrozenClock) -> None:
     graph = fixed_graph(opener)
     loose = {"m5.traversal.exploration_factor": 1.0, "m5.traversal.max_nodes": 5}
     receipts = [

@@ -1,4 +1,4 @@
-"""The signal `rerank`: a cross-encoder reads the best, and its score is added (Q-23)."""
+"""The signal `rerank`: a cross-encoder reads the best, and its score is added."""
 
 from __future__ import annotations
 
@@ -51,9 +51,7 @@ def scores(found: Any) -> list[tuple[str, float]]:
     return [(hit.id, hit.score) for hit in found]
 
 
-def test_q23_the_best_are_read_once_and_the_score_is_added(
-    opener: Opener, clock: FrozenClock
-) -> None:
+def test_the_best_are_read_once_and_the_score_is_added(opener: Opener, clock: FrozenClock) -> None:
     reranker = Reading()
     store = filled(opener, clock, reranker)
     keys = {**ON, "m5.signals.rerank.pool": 3}
@@ -81,7 +79,7 @@ def test_q23_the_best_are_read_once_and_the_score_is_added(
 
 
 @pytest.mark.parametrize("limit", [1, 3, EVERY])
-def test_q23_the_limit_does_not_choose_who_is_read(
+def test_the_limit_does_not_choose_who_is_read(
     opener: Opener, clock: FrozenClock, limit: int
 ) -> None:
     reranker = Reading()
@@ -92,7 +90,7 @@ def test_q23_the_limit_does_not_choose_who_is_read(
     assert scores(found) == scores(whole)[:limit]
 
 
-def test_q23_off_asks_nobody(opener: Opener, clock: FrozenClock) -> None:
+def test_off_asks_nobody(opener: Opener, clock: FrozenClock) -> None:
     def never(_: Any) -> Any:
         raise AssertionError("nobody is asked")
 
@@ -122,7 +120,7 @@ def test_q23_off_asks_nobody(opener: Opener, clock: FrozenClock) -> None:
     ],
     ids=["more", "fewer", "a list", "NaN", "infinity", "negative", "raises"],
 )
-def test_q23_a_reranker_that_fails_is_told_and_left_out(
+def test_a_reranker_that_fails_is_told_and_left_out(
     opener: Opener, clock: FrozenClock, answer: Any
 ) -> None:
     reranker = Reading(answer)
@@ -143,7 +141,7 @@ def test_q23_a_reranker_that_fails_is_told_and_left_out(
     assert len(reranker.read) == 1, "who failed is not asked again in a call"
 
 
-def test_q23_receipts_hold_what_was_said(opener: Opener, clock: FrozenClock) -> None:
+def test_receipts_hold_what_was_said(opener: Opener, clock: FrozenClock) -> None:
     reranker = Reading()
     store = filled(opener, clock, reranker)
     found = store.recall(QUESTION, limit=4, config=ON, receipt=True)
@@ -163,7 +161,7 @@ def test_q23_receipts_hold_what_was_said(opener: Opener, clock: FrozenClock) -> 
         store.replay_receipt(receipt)
 
 
-def test_q23_why_not_reads_each_memory_once(opener: Opener, clock: FrozenClock) -> None:
+def test_why_not_reads_each_memory_once(opener: Opener, clock: FrozenClock) -> None:
     reranker = Reading()
     store = filled(opener, clock, reranker)
     last = list(store.recall(QUESTION, limit=EVERY, config=ON))[-1].id
@@ -176,7 +174,7 @@ def test_q23_why_not_reads_each_memory_once(opener: Opener, clock: FrozenClock) 
     assert entry.signals["rerank"].weight == 2.0
 
 
-def test_q23_on_without_a_reranker_is_an_error(opener: Opener, clock: FrozenClock) -> None:
+def test_on_without_a_reranker_is_an_error(opener: Opener, clock: FrozenClock) -> None:
     with pytest.raises(ConfigError, match=r"m5\.signals\.rerank\.enabled"):
         opener(config={**PLAIN, **ON})
     store = filled(opener, clock, None)
@@ -190,7 +188,7 @@ def test_q23_on_without_a_reranker_is_an_error(opener: Opener, clock: FrozenCloc
         opener("wrong", reranker=object())
 
 
-def test_q23_a_provider_by_name(opener: Opener, clock: FrozenClock) -> None:
+def test_a_provider_by_name(opener: Opener, clock: FrozenClock) -> None:
     named = {"reranker.provider": "vestig.testing:WordReranker", "reranker.model": "mine"}
     store = filled(opener, clock, None, **named)
     receipt = store.recall(QUESTION, config=ON, receipt=True).receipt
@@ -205,7 +203,7 @@ def test_q23_a_provider_by_name(opener: Opener, clock: FrozenClock) -> None:
             opener("other", config={"reranker.provider": provider})
 
 
-def test_q23_a_query_without_words_has_nothing_to_read(opener: Opener, clock: FrozenClock) -> None:
+def test_a_query_without_words_has_nothing_to_read(opener: Opener, clock: FrozenClock) -> None:
     reranker = Reading()
     store = filled(opener, clock, reranker, **ON)
     found = store.recall(QUESTION, scope="nowhere")
@@ -213,7 +211,7 @@ def test_q23_a_query_without_words_has_nothing_to_read(opener: Opener, clock: Fr
     assert reranker.read == []
 
 
-def test_q23_a_failure_of_what_is_compared_later_does_not_deny_the_ranking(
+def test_a_failure_of_what_is_compared_later_does_not_deny_the_ranking(
     opener: Opener, clock: FrozenClock
 ) -> None:
     class Once(Reading):

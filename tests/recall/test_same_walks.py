@@ -1,4 +1,4 @@
-"""Walk, trace and receipt are the same bytes whatever happened to the files (R-10, R-23)."""
+"""Walk, trace and receipt are the same bytes whatever happened to the files."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def killed_writer(path: Path, after: int) -> None:
         os.kill(writer.pid, signal.SIGKILL)
 
 
-def test_r10_walks_are_the_same_after_kill_rebuild_merge_and_elsewhere(tmp_path: Path) -> None:
+def test_walks_are_the_same_after_kill_rebuild_merge_and_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "store"
     with opened(path) as store:
         fill(store)
@@ -126,7 +126,7 @@ def test_r10_walks_are_the_same_after_kill_rebuild_merge_and_elsewhere(tmp_path:
             assert store.replay_receipt(one.receipt).equal
 
 
-def test_r11_seeds_walk_differently(tmp_path: Path) -> None:
+def test_seeds_walk_differently(tmp_path: Path) -> None:
     """The digests above could not be equal by drawing nothing."""
     with opened(tmp_path / "store") as store:
         fill(store)

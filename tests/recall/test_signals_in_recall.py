@@ -19,7 +19,7 @@ from vestig.surfaces import render
 from vestig.testing import FrozenClock, TokenHashingEmbedder, WordReranker
 
 EVERY = len(CHAT) + len(AGENT) + len(DOCUMENTS) + 1
-# Terms that are made from what others come to, or only for the best of it (Q-03).
+# Terms that are made from what others come to, or only for the best of it.
 LATER = {"entity_walk", "pair", "title", "late", "reply", "rerank"}
 
 
@@ -52,7 +52,7 @@ def by_id(found: Any) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("signal", SWITCHES)
-def test_q03_a_signal_that_is_off_is_as_if_it_weighed_nothing(
+def test_a_signal_that_is_off_is_as_if_it_weighed_nothing(
     store: vestig.Vestig, signal: str
 ) -> None:
     on = store.recall(QUESTION, limit=EVERY, seed=1)
@@ -78,7 +78,7 @@ def test_q03_a_signal_that_is_off_is_as_if_it_weighed_nothing(
 
 
 @pytest.mark.parametrize("query", [QUESTION, "boats", "how lovely is the old boat?"])
-def test_r14_scores_recompute_from_every_term(store: vestig.Vestig, query: str) -> None:
+def test_scores_recompute_from_every_term(store: vestig.Vestig, query: str) -> None:
     found = store.recall(query, limit=EVERY)
     result = json.loads(json.dumps(found.to_dict()))
     most = result["formula"]["normalisers"]
@@ -99,7 +99,7 @@ def test_r14_scores_recompute_from_every_term(store: vestig.Vestig, query: str) 
         assert final(hit, result["formula"]) == pytest.approx(hit["score"], abs=1e-9)
 
 
-def test_r14_what_weighs_nothing_is_null(store: vestig.Vestig) -> None:
+def test_what_weighs_nothing_is_null(store: vestig.Vestig) -> None:
     """Null where no memory at hand has a weight; 0 where only others have one."""
     keys = {**weighed(0.0), "m5.signals.weights.chat_peer.form.length": 1.0}
     found = store.recall(QUESTION, limit=EVERY, config=keys)
@@ -121,7 +121,7 @@ def ranked(store: vestig.Vestig, query: str, *names: str, **fields: Any) -> list
     return contents(store.recall(query, limit=EVERY, config=keys, **fields))
 
 
-def test_q12_an_answer_comes_with_its_question(store: vestig.Vestig) -> None:
+def test_an_answer_comes_with_its_question(store: vestig.Vestig) -> None:
     query, answer = "which colour did the old boat take?", CHAT[1][1]
     alone = ranked(store, query, "lexical")
     assert alone[0] == CHAT[0][1]
@@ -132,7 +132,7 @@ def test_q12_an_answer_comes_with_its_question(store: vestig.Vestig) -> None:
     assert set(replied[:2]) == {CHAT[0][1], answer}
 
 
-def test_q13_a_question_to_an_agent_comes_with_its_answer(store: vestig.Vestig) -> None:
+def test_a_question_to_an_agent_comes_with_its_answer(store: vestig.Vestig) -> None:
     found = store.recall(
         "a chart with a legend", limit=EVERY, config=weighed(1.0, "answer.lexical")
     )
@@ -140,7 +140,7 @@ def test_q13_a_question_to_an_agent_comes_with_its_answer(store: vestig.Vestig) 
     assert found.results[0].reason.signals["answer.lexical"].raw > 0
 
 
-def test_q16_the_person_that_the_query_names(store: vestig.Vestig) -> None:
+def test_the_person_that_the_query_names(store: vestig.Vestig) -> None:
     keys = weighed(1.0, "person")
     found = store.recall("what did BOB say?", limit=EVERY, config=keys)
     values = {hit.memory.author: hit.reason.signals["person"].raw for hit in found}
@@ -150,7 +150,7 @@ def test_q16_the_person_that_the_query_names(store: vestig.Vestig) -> None:
     assert values == {"Bob": 1.0, "Ann": 1.0, "Cid": 0.0, None: 0.0}
 
 
-def test_q17_a_day_without_a_year_stands_for_every_year(store: vestig.Vestig) -> None:
+def test_a_day_without_a_year_stands_for_every_year(store: vestig.Vestig) -> None:
     keys = weighed(1.0, "date")
 
     def hit_by(query: str) -> set[str]:
@@ -163,14 +163,14 @@ def test_q17_a_day_without_a_year_stands_for_every_year(store: vestig.Vestig) ->
     assert CHAT[2][1] in hit_by("what was on 3 Feb?")
 
 
-def test_q29_a_title_that_is_the_name_asked_for(store: vestig.Vestig) -> None:
+def test_a_title_that_is_the_name_asked_for(store: vestig.Vestig) -> None:
     query = "who was Grace Hopper?"
     titled, keys = DOCUMENTS[0][1], {"origin_types": ["document"]}
     assert ranked(store, query, "lexical", **keys).index(titled) > 0
     assert ranked(store, query, "title", **keys)[0] == titled
 
 
-def test_q20_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -> None:
+def test_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -> None:
     keys = weighed(1.0, *TOKEN_TERMS)
     found: Any = store.recall(CHAT[2][1], limit=EVERY, config=keys)
     assert found.results[0].content == CHAT[2][1]
@@ -185,14 +185,14 @@ def test_q20_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opene
     assert all(hit.reason.signals[name].raw is None for name in TOKEN_TERMS)
 
 
-def test_q20_only_the_best_are_compared_token_by_token(store: vestig.Vestig) -> None:
+def test_only_the_best_are_compared_token_by_token(store: vestig.Vestig) -> None:
     keys = {**weighed(1.0, "lexical", "late.mean"), "m5.signals.late.pool": 2}
     found = store.recall(QUESTION, limit=EVERY, config=keys)
     values = [hit.reason.signals["late.mean"].raw for hit in found]
     assert sum(value not in (None, 0.0) for value in values) == 2
 
 
-def test_r22_the_weight_of_a_part_that_brings_a_memory_in(store: vestig.Vestig) -> None:
+def test_the_weight_of_a_part_that_brings_a_memory_in(store: vestig.Vestig) -> None:
     """The question stands above its answer by two signals, so that no switch alone is enough."""
     answer = next(m for m in store.list(limit=100) if m.content == CHAT[1][1])
     key = "m5.signals.weights.chat_peer.neighbours.lexical.-1"
@@ -215,9 +215,7 @@ def test_r22_the_weight_of_a_part_that_brings_a_memory_in(store: vestig.Vestig) 
     assert "neighbours.lexical.-1 1.0000 / 0.0000" in shown
 
 
-def test_r23_a_receipt_keeps_the_vectors_of_the_query(
-    store: vestig.Vestig, clock: FrozenClock
-) -> None:
+def test_a_receipt_keeps_the_vectors_of_the_query(store: vestig.Vestig, clock: FrozenClock) -> None:
     found = store.recall(QUESTION, limit=4, receipt=True)
     receipt = found.receipt
     assert isinstance(receipt, Receipt)
@@ -235,7 +233,7 @@ def test_r23_a_receipt_keeps_the_vectors_of_the_query(
     assert plain.query_pieces is None, "nothing compared them"
 
 
-def test_q03_the_sum_is_that_of_the_terms(store: vestig.Vestig) -> None:
+def test_the_sum_is_that_of_the_terms(store: vestig.Vestig) -> None:
     for hit in store.recall(QUESTION, limit=EVERY):
         terms = hit.reason.signals.values()
         total = math.fsum(one.weight * one.normalised for one in terms if one.raw is not None)

@@ -18,11 +18,11 @@ from vestig.recall.request import SEED_MAX
         (0, "edge_1", 0.545385399329),
     ],
 )
-def test_x_r10_golden_numbers(seed: int, edge: str, expected: float) -> None:
+def test_golden_numbers(seed: int, edge: str, expected: float) -> None:
     assert _core.walk_uniform(seed, "mem_s", edge) == pytest.approx(expected, abs=5e-13)
 
 
-def test_x_r10_ten_thousand_seeds() -> None:
+def test_ten_thousand_seeds() -> None:
     drawn = [_core.walk_uniform(seed, "mem_s", "edge_1") for seed in range(10_000)]
     assert sum(u < 0.3 for u in drawn) == 3052
     for p in (0.05, 0.3, 0.5, 0.8):
@@ -30,12 +30,12 @@ def test_x_r10_ten_thousand_seeds() -> None:
         assert abs(taken - 10_000 * p) <= 3 * math.sqrt(10_000 * p * (1 - p))
 
 
-def test_x_r12_the_number_decides() -> None:
+def test_the_number_decides() -> None:
     u = _core.walk_uniform(7, "mem_s", "edge_1")
     assert 0.25 <= u < 0.26
 
 
-def test_r11_a_step_over_two_edges_and_the_ends_of_the_range() -> None:
+def test_a_step_over_two_edges_and_the_ends_of_the_range() -> None:
     joined = _core.walk_uniform(7, "mem_s", "edge_1|edge_2")
     assert joined not in (
         _core.walk_uniform(7, "mem_s", "edge_1"),

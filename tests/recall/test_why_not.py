@@ -1,4 +1,4 @@
-"""Why an expected memory did not come: a case for every stage and every kind of change (R-22)."""
+"""Why an expected memory did not come: a case for every stage and every kind of change."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ LAST = "Statement number 11 of the row"
 BASELINE: dict[str, Any] = {"profile": "baseline", "limit": 5}
 
 
-def test_r22_what_came_has_no_entry(opener: Opener) -> None:
+def test_what_came_has_no_entry(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     best = id_of(store, "Statement number 0 of the row")
     assert store.recall(QUERY, expect=best, **BASELINE).why_not == ()
     assert "why_not" not in store.recall(QUERY, **BASELINE).to_dict()
 
 
-def test_r22_unknown_and_other_namespaces_tell_nothing(opener: Opener) -> None:
+def test_unknown_and_other_namespaces_tell_nothing(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     elsewhere = store.commit("A statement behind the wall", namespace="other").memory_id
     found = store.recall(QUERY, expect=[NOBODY, elsewhere], **BASELINE)
@@ -79,14 +79,14 @@ def test_r22_unknown_and_other_namespaces_tell_nothing(opener: Opener) -> None:
         assert entry.no_change
 
 
-def test_r22_forgotten_is_unknown(opener: Opener) -> None:
+def test_forgotten_is_unknown(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     gone = id_of(store, LAST)
     store.forget(gone)
     assert the_only(store.recall(QUERY, expect=gone, **BASELINE)).stage == "unknown"
 
 
-def test_r22_a_beginning_of_an_id_must_fit_one(opener: Opener) -> None:
+def test_a_beginning_of_an_id_must_fit_one(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     full = id_of(store, LAST)
     assert the_only(store.recall(QUERY, expect=full[:16], **BASELINE)).id == full
@@ -119,7 +119,7 @@ def test_r22_a_beginning_of_an_id_must_fit_one(opener: Opener) -> None:
         ({"as_of": "2020-01-01"}, "as_of"),
     ],
 )
-def test_r22_each_filter_is_named_and_its_removal_proved(
+def test_each_filter_is_named_and_its_removal_proved(
     opener: Opener, fields: dict[str, Any], name: str
 ) -> None:
     store = stored(opener, {"The only statement": 0.9})
@@ -132,7 +132,7 @@ def test_r22_each_filter_is_named_and_its_removal_proved(
     assert repeated(store, entry, given) == [id]
 
 
-def test_r22_excluded_expired_and_archived(opener: Opener) -> None:
+def test_excluded_expired_and_archived(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     first, second, third = (id_of(store, f"Statement number {n} of the row") for n in range(3))
     store.deprecate(first)
@@ -145,7 +145,7 @@ def test_r22_excluded_expired_and_archived(opener: Opener) -> None:
         repeated(store, entry, given)
 
 
-def test_r22_two_filters_and_no_single_change(opener: Opener) -> None:
+def test_two_filters_and_no_single_change(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     given = {**BASELINE, "tags": ["x"], "scope": "lab", "expect": id_of(store, LAST)}
     entry = the_only(store.recall(QUERY, **given))
@@ -154,7 +154,7 @@ def test_r22_two_filters_and_no_single_change(opener: Opener) -> None:
     assert entry.no_change == "2 filters exclude it, each by itself"
 
 
-def test_r22_a_filter_whose_removal_is_not_enough(opener: Opener) -> None:
+def test_a_filter_whose_removal_is_not_enough(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     given = {**BASELINE, "exclude_ids": [id_of(store, LAST)], "expect": id_of(store, LAST)}
     entry = the_only(store.recall(QUERY, **given))
@@ -162,7 +162,7 @@ def test_r22_a_filter_whose_removal_is_not_enough(opener: Opener) -> None:
     assert entry.no_change == "without exclude_ids it is still not among the results"
 
 
-def test_r22_ranked_below_and_the_limit(opener: Opener) -> None:
+def test_ranked_below_and_the_limit(opener: Opener) -> None:
     """Nothing but the limit helps where plain cosines are sorted."""
     store = stored(opener, TEXTS)
     given = {**BASELINE, "expect": id_of(store, LAST)}
@@ -180,7 +180,7 @@ def test_r22_ranked_below_and_the_limit(opener: Opener) -> None:
     assert entry.runs <= 64
 
 
-def test_r22_below_min_score(opener: Opener) -> None:
+def test_below_min_score(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     given = {"profile": "baseline", "limit": 12, "config": {"recall.min_score": 0.5}}
     entry = the_only(store.recall(QUERY, expect=id_of(store, LAST), **given))
@@ -190,7 +190,7 @@ def test_r22_below_min_score(opener: Opener) -> None:
     repeated(store, entry, given)
 
 
-def test_r22_not_in_the_pool(opener: Opener) -> None:
+def test_not_in_the_pool(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     given = {"profile": "reference", "limit": 3, "expect": id_of(store, LAST)}
     entry = the_only(store.recall(QUERY, **given))
@@ -212,7 +212,7 @@ TWO_TERMS = {
 }
 
 
-def test_r22_a_switch(opener: Opener) -> None:
+def test_a_switch(opener: Opener) -> None:
     store = stored(opener, {SPOKEN: 0.0, MEANT: 0.9})
     given: dict[str, Any] = {"limit": 1, "config": TWO_TERMS, "expect": id_of(store, SPOKEN)}
     result = store.recall(QUERY, **given)
@@ -228,7 +228,7 @@ def test_r22_a_switch(opener: Opener) -> None:
     repeated(store, entry, given)
 
 
-def test_r22_a_weight(opener: Opener) -> None:
+def test_a_weight(opener: Opener) -> None:
     """Neither meaning nor words alone bring in what is second in both; less meaning does."""
     store = stored(opener, {MEANT: 1.0, SPOKEN: 0.0, BETWEEN: 0.7})
     given: dict[str, Any] = {"limit": 1, "config": TWO_TERMS, "expect": id_of(store, BETWEEN)}
@@ -247,7 +247,7 @@ def test_r22_a_weight(opener: Opener) -> None:
     assert entry.runs <= 64
 
 
-def test_r22_on_the_command_line(opener: Opener) -> None:
+def test_on_the_command_line(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     id = id_of(store, LAST)
     shown = render.recall(store.recall(QUERY, expect=id, **BASELINE), {"format": "compact"})

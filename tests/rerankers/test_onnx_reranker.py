@@ -102,27 +102,27 @@ def encoder(tmp_path: Path) -> OnnxReranker:
     return OnnxReranker(settings(folder(tmp_path / "my-encoder")))
 
 
-def test_q23_a_score_is_the_logistic_of_the_logit(encoder: OnnxReranker) -> None:
+def test_a_score_is_the_logistic_of_the_logit(encoder: OnnxReranker) -> None:
     """The mean type of [CLS] a b [SEP] x [SEP] is 2/6, of more words of the text more."""
     found = checked_scores(encoder, "a b", ["x", "x y z", ""])
     wanted = [1 / (1 + math.exp(-share)) for share in (2 / 6, 4 / 8, 1 / 5)]
     assert found == pytest.approx(wanted, abs=1e-6)
 
 
-def test_q23_the_folder_tells_what_it_is(encoder: OnnxReranker, tmp_path: Path) -> None:
+def test_the_folder_tells_what_it_is(encoder: OnnxReranker, tmp_path: Path) -> None:
     assert encoder.model == "my-encoder"
     raw = (tmp_path / "my-encoder" / "model.onnx").read_bytes()
     assert encoder.fingerprint == hashlib.sha256(raw).hexdigest()
     assert encoder.score("a", []) == b""
 
 
-def test_q23_what_is_no_logit_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_logit_is_refused(tmp_path: Path) -> None:
     made = OnnxReranker(settings(folder(tmp_path / "other", whole=False)))
     with pytest.raises(ProviderError, match="one logit or two"):
         checked_scores(made, "a b", ["x"])
 
 
-def test_q23_two_classes_are_the_share_of_the_last(encoder: OnnxReranker) -> None:
+def test_two_classes_are_the_share_of_the_last(encoder: OnnxReranker) -> None:
     class Two:
         def run(self, *_: Any) -> list[list[list[float]]]:
             return [[[0.5, 2.0]]]
@@ -134,7 +134,7 @@ def test_q23_two_classes_are_the_share_of_the_last(encoder: OnnxReranker) -> Non
 
 
 @pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
-def test_q23_a_folder_without_its_files_is_an_error(tmp_path: Path, missing: str) -> None:
+def test_a_folder_without_its_files_is_an_error(tmp_path: Path, missing: str) -> None:
     path = folder(tmp_path / "half")
     (path / missing).unlink()
     with pytest.raises(ConfigError, match=missing):
@@ -143,7 +143,7 @@ def test_q23_a_folder_without_its_files_is_an_error(tmp_path: Path, missing: str
         registry.make_reranker(settings(None))
 
 
-def test_q23_a_damaged_model_fails_when_it_is_asked(tmp_path: Path) -> None:
+def test_a_damaged_model_fails_when_it_is_asked(tmp_path: Path) -> None:
     path = folder(tmp_path / "damaged")
     (path / "model.onnx").write_bytes(b"no model")
     made = registry.make_reranker(settings(path))

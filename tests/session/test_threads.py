@@ -1,4 +1,4 @@
-"""One store used by several threads at once (D-12)."""
+"""One store used by several threads at once."""
 
 from __future__ import annotations
 

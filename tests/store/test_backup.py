@@ -1,4 +1,4 @@
-"""Copies made while the store is in use (D-14)."""
+"""Copies made while the store is in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of an index: whole or not at all, checked before it is used (R-20)."""
+"""The file of an index: whole or not at all, checked before it is used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IDS = b"".join(bytes([n]) * 16 for n in range(3))
 HEADER = Header(store_uuid=bytes(16), seq=7, head=bytes(32), model="m", dimensions=8, rows=3)
 
 
-def test_r20_what_was_written_is_read(tmp_path: Path) -> None:
+def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert candidate_file.stamp(tmp_path) is None
     size = candidate_file.write(tmp_path, HEADER, IDS, b"index bytes")
     found = candidate_file.read(tmp_path)
@@ -38,7 +38,7 @@ def test_r20_what_was_written_is_read(tmp_path: Path) -> None:
         candidate_file.read(tmp_path)
 
 
-def test_r20_every_damage_is_found(tmp_path: Path) -> None:
+def test_every_damage_is_found(tmp_path: Path) -> None:
     candidate_file.write(tmp_path, HEADER, IDS, b"index bytes")
     file = tmp_path / FILE
     good = file.read_bytes()

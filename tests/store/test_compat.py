@@ -1,4 +1,4 @@
-"""Stores of earlier schema versions: opened, migrated, read, written to (D-09, X-D16)."""
+"""Stores of earlier schema versions: opened, migrated, read, written to."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_there_is_a_store_of_every_version_before_this_one() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_x_d16_an_older_store_opens_and_says_what_it_said(version: int, tmp_path: Path) -> None:
+def test_an_older_store_opens_and_says_what_it_said(version: int, tmp_path: Path) -> None:
     path, facts = unpacked(version, tmp_path)
     with open_ledger(path) as ledger:
         for name, wanted in facts["shown"].items():
@@ -83,9 +83,7 @@ def test_x_d16_an_older_store_opens_and_says_what_it_said(version: int, tmp_path
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_x_d16_an_older_store_takes_what_only_the_new_schema_holds(
-    version: int, tmp_path: Path
-) -> None:
+def test_an_older_store_takes_what_only_the_new_schema_holds(version: int, tmp_path: Path) -> None:
     path, facts = unpacked(version, tmp_path)
     memory = facts["ids"]["moved"]
     entity = NewEntity(
@@ -104,7 +102,7 @@ def test_x_d16_an_older_store_takes_what_only_the_new_schema_holds(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_x_d16_an_older_store_is_recalled_from(version: int, tmp_path: Path) -> None:
+def test_an_older_store_is_recalled_from(version: int, tmp_path: Path) -> None:
     path, facts = unpacked(version, tmp_path)
     with vestig.open(path, embedder=HashingEmbedder(16)) as store:
         found = store.recall("the API gateway and its port")

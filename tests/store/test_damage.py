@@ -105,7 +105,7 @@ FLIPS = [
 
 
 @pytest.mark.parametrize(("table", "change_"), FLIPS, ids=[f"{t}-{c[:12]}" for t, c in FLIPS])
-def test_x_d05_a_changed_row_is_found(store: Path, table: str, change_: str) -> None:
+def test_a_changed_row_is_found(store: Path, table: str, change_: str) -> None:
     fill(store)
     where = "name = 'embedding'" if table == "meta" else "seq = (SELECT MAX(seq) FROM {0})"
     assert change(store, f"UPDATE {table} SET {change_} WHERE {where.format(table)}") > 0
@@ -119,7 +119,7 @@ def test_x_d05_a_changed_row_is_found(store: Path, table: str, change_: str) -> 
                 list(view.projection_rows(0))
 
 
-def test_x_d05_an_edge_to_an_entity_that_is_gone_is_not_served(store: Path) -> None:
+def test_an_edge_to_an_entity_that_is_gone_is_not_served(store: Path) -> None:
     fill(store)
     assert change(store, "DELETE FROM entities") == 1
     with open_ledger(store) as ledger, ledger.read() as view:
@@ -129,7 +129,7 @@ def test_x_d05_an_edge_to_an_entity_that_is_gone_is_not_served(store: Path) -> N
 
 
 @pytest.mark.parametrize("table", [t for t in COLUMNS if t not in ("memories", "sources")])
-def test_x_d05_a_removed_row_is_found(store: Path, table: str) -> None:
+def test_a_removed_row_is_found(store: Path, table: str) -> None:
     fill(store)
     where = "name = 'embedding'" if table == "meta" else "seq = (SELECT MAX(seq) FROM {0})"
     removed = change(store, f"DELETE FROM {table} WHERE {where.format(table)}")
@@ -139,7 +139,7 @@ def test_x_d05_a_removed_row_is_found(store: Path, table: str) -> None:
     assert {("digest", table), ("counts", table)} <= checks
 
 
-def test_x_d05_an_older_version_of_a_row_is_found(store: Path) -> None:
+def test_an_older_version_of_a_row_is_found(store: Path) -> None:
     """Its digest is in the chain, but a later transaction retired it."""
     with open_ledger(store) as ledger:
         id = add(ledger, "one")
@@ -188,7 +188,7 @@ def raw(id: str) -> str:
         "DELETE FROM chain WHERE seq = 3",
     ],
 )
-def test_x_d05_a_changed_link_is_found(store: Path, sql: str) -> None:
+def test_a_changed_link_is_found(store: Path, sql: str) -> None:
     fill(store)
     assert change(store, sql) == 1
     with open_ledger(store) as ledger:
@@ -238,7 +238,7 @@ def answers(ledger: SqliteLedger) -> tuple[object, ...]:
         )
 
 
-def test_x_d05_no_flipped_byte_is_silent(store: Path, tmp_path: Path) -> None:
+def test_no_flipped_byte_is_silent(store: Path, tmp_path: Path) -> None:
     """Whatever a flipped byte hits: an error, a finding, or the very same answers."""
     fill(store, count=4)
     with open_ledger(store) as ledger:

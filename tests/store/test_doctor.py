@@ -1,4 +1,4 @@
-"""The checks of a store (S-08, X-D05, X-S09)."""
+"""The checks of a store."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_an_empty_store_is_sound(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["none", "segment", "ledger"])
-def test_x_s09_it_changes_nothing(folder: Path, damage: str) -> None:
+def test_it_changes_nothing(folder: Path, damage: str) -> None:
     with open_ledger(folder) as ledger:
         if damage == "ledger":
             tampered(ledger, 'UPDATE memories SET title = "x"'.replace('"', "'"))
@@ -104,9 +104,7 @@ def flip(path: Path, part: float) -> None:
 
 
 @pytest.mark.parametrize("part", [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
-def test_x_d05_a_flipped_byte_in_an_array_is_found_and_made_again(
-    folder: Path, part: float
-) -> None:
+def test_a_flipped_byte_in_an_array_is_found_and_made_again(folder: Path, part: float) -> None:
     flip(segment(folder), part)
     with open_ledger(folder) as ledger:
         findings = doctor(ledger)
@@ -156,7 +154,7 @@ LEDGER_DAMAGE: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("case", LEDGER_DAMAGE)
-def test_x_d05_a_changed_ledger_is_damage(folder: Path, case: str) -> None:
+def test_a_changed_ledger_is_damage(folder: Path, case: str) -> None:
     statement, check = LEDGER_DAMAGE[case]
     with open_ledger(folder) as ledger:
         tampered(ledger, statement)

@@ -132,7 +132,7 @@ class GraphMachine(RuleBasedStateMachine):
         self.drop_orphans(mentioned)
 
     def quoting(self, ids: set[str]) -> set[str]:
-        """These memories and whatever sums them up, or such a summary (L-10)."""
+        """These memories and whatever sums them up, or such a summary."""
         found = {e[0] for e in self.edges.values() if e[2] == "SUMMARIZES" and e[1] in ids}
         return ids if found <= ids else self.quoting(ids | found)
 

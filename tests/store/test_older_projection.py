@@ -1,4 +1,4 @@
-"""Projections of an earlier format: moved aside and made again from the ledger (D-10)."""
+"""Projections of an earlier format: moved aside and made again from the ledger."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def version(path: Path) -> int:
 
 
 @pytest.mark.parametrize("files", ["manifest", "all"])
-def test_d10_a_projection_of_an_older_format_is_made_again(files: str, tmp_path: Path) -> None:
+def test_a_projection_of_an_older_format_is_made_again(files: str, tmp_path: Path) -> None:
     texts = ["The harbor opens at nine", "Ada Lovelace owns two boats?", "A river runs by it"]
     with vestig.open(tmp_path / "s", embedder=HashingEmbedder(16)) as store:
         store.commit(texts[0], title="Harbor plan (draft)")

@@ -55,7 +55,7 @@ def store(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o277])
-def test_d09_files_are_private_whatever_the_umask(store: Path, mask: int) -> None:
+def test_files_are_private_whatever_the_umask(store: Path, mask: int) -> None:
     old = os.umask(mask)
     try:
         with open_ledger(store, state_dir=store.parent / "state") as ledger:
@@ -71,14 +71,14 @@ def test_d09_files_are_private_whatever_the_umask(store: Path, mask: int) -> Non
     assert state == [0o600]
 
 
-def test_d09_an_open_folder_is_tightened(store: Path) -> None:
+def test_an_open_folder_is_tightened(store: Path) -> None:
     store.mkdir(parents=True)
     store.chmod(0o755)
     open_ledger(store).close()
     assert stat.S_IMODE(store.stat().st_mode) == 0o700
 
 
-def test_d09_pragmas(store: Path) -> None:
+def test_pragmas(store: Path) -> None:
     for durability, level in (("full", 2), ("normal", 1)):
         with open_ledger(store, durability=durability) as ledger, ledger.write(NOW) as txn:
             values = {
@@ -157,7 +157,7 @@ def unwritable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: mode & os.W_OK == 0 and real(path, mode))
 
 
-def test_d12_an_unwritable_folder_is_read_without_a_file(
+def test_an_unwritable_folder_is_read_without_a_file(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_ledger(store) as ledger:
@@ -173,7 +173,7 @@ def test_d12_an_unwritable_folder_is_read_without_a_file(
     assert contents(store) == before
 
 
-def test_d12_a_wal_in_an_unwritable_folder_is_not_ignored(
+def test_a_wal_in_an_unwritable_folder_is_not_ignored(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`immutable=1` would show the store without the commits that are still in the WAL."""
@@ -251,7 +251,7 @@ NOW_AT = newest_version(MIGRATIONS)
 NEXT = (*MIGRATIONS, Migration(NOW_AT + 1, add_table))
 
 
-def test_x_d16_an_older_store_is_migrated_after_a_copy(store: Path) -> None:
+def test_an_older_store_is_migrated_after_a_copy(store: Path) -> None:
     with open_ledger(store) as ledger:
         id = add(ledger, "one")
     with open_ledger(store, schema=NEXT) as ledger:
@@ -268,14 +268,14 @@ def test_x_d16_an_older_store_is_migrated_after_a_copy(store: Path) -> None:
     old.close()
 
 
-def test_x_d16_a_new_store_has_the_newest_schema_and_no_copy(store: Path) -> None:
+def test_a_new_store_has_the_newest_schema_and_no_copy(store: Path) -> None:
     with open_ledger(store, schema=NEXT) as ledger, ledger.read() as view:
         assert view.connection.execute("PRAGMA user_version").fetchall() == [(NOW_AT + 1,)]
     assert not list(store.glob("ledger.bak-*"))
 
 
 @pytest.mark.parametrize("with_wal", [False, True])
-def test_x_d16_a_newer_store_is_refused_and_untouched(
+def test_a_newer_store_is_refused_and_untouched(
     store: Path, tmp_path: Path, with_wal: bool
 ) -> None:
     ledger = open_ledger(store, schema=NEXT)
@@ -293,7 +293,7 @@ def test_x_d16_a_newer_store_is_refused_and_untouched(
     assert after == before
 
 
-def test_x_d16_a_failed_migration_changes_nothing(store: Path) -> None:
+def test_a_failed_migration_changes_nothing(store: Path) -> None:
     with open_ledger(store) as ledger:
         add(ledger, "one")
     with pytest.raises(RuntimeError):
@@ -305,7 +305,7 @@ def test_x_d16_a_failed_migration_changes_nothing(store: Path) -> None:
     assert ("half",) not in names
 
 
-def test_x_d16_an_older_store_is_not_migrated_read_only(store: Path) -> None:
+def test_an_older_store_is_not_migrated_read_only(store: Path) -> None:
     open_ledger(store).close()
     with pytest.raises(
         StoreLockedError, match=f"expected schema version {NOW_AT + 1}, found {NOW_AT}"

@@ -1,4 +1,4 @@
-"""Export and restore (D-14, X-D13)."""
+"""Export and restore."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def store() -> SqliteLedger:
     return filled(None)
 
 
-def test_x_d13_export_import_export_gives_equal_bytes(store: SqliteLedger, tmp_path: Path) -> None:
+def test_export_import_export_gives_equal_bytes(store: SqliteLedger, tmp_path: Path) -> None:
     first = exported(store)
     with open_ledger(tmp_path / "copy") as copy:
         report = restore(copy, first.splitlines())
@@ -56,7 +56,7 @@ def test_x_d13_export_import_export_gives_equal_bytes(store: SqliteLedger, tmp_p
         assert exported(third) == first
 
 
-def test_x_d13_same_id_with_changed_content_writes_nothing(store: SqliteLedger) -> None:
+def test_same_id_with_changed_content_writes_nothing(store: SqliteLedger) -> None:
     copy = open_ledger(None)
     restore(copy, exported(store).splitlines())
     before = exported(copy)

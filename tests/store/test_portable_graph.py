@@ -1,4 +1,4 @@
-"""Entities, questions and edges in exports (D-14, X-D13)."""
+"""Entities, questions and edges in exports."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_merging_joins_entities_by_key_and_keeps_what_was_there() -> None:
     assert exported(mine) == before
 
 
-def test_x_d13_an_entity_with_another_name_under_its_id_writes_nothing() -> None:
+def test_an_entity_with_another_name_under_its_id_writes_nothing() -> None:
     store, copy = filled(None, jobs=False), open_ledger(None)
     restore(copy, exported(store).splitlines())
     before = exported(copy)

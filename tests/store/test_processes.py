@@ -1,4 +1,4 @@
-"""Several processes, kills and forks (D-12)."""
+"""Several processes, kills and forks."""
 
 from __future__ import annotations
 
@@ -127,17 +127,17 @@ def kill_cycles(store: Path, cycles: int, writers: int, seed: int) -> None:
     assert len(acknowledged) >= cycles * writers
 
 
-def test_x_d02_kill_at_random_points(tmp_path: Path) -> None:
+def test_kill_at_random_points(tmp_path: Path) -> None:
     """Each memory is whole or does not exist; every acknowledged one is there."""
     kill_cycles(tmp_path / "store", cycles=20, writers=1, seed=1)
 
 
 @pytest.mark.torture
-def test_x_d02_kill_at_many_random_points(tmp_path: Path) -> None:
+def test_kill_at_many_random_points(tmp_path: Path) -> None:
     kill_cycles(tmp_path / "store", cycles=200, writers=3, seed=2)
 
 
-def test_x_d03_two_processes_write_one_text(tmp_path: Path) -> None:
+def test_two_processes_write_one_text(tmp_path: Path) -> None:
     """One memory; of 2 × 20 commits all but the first are told that they are second."""
     store = tmp_path / "store"
     open_ledger(store).close()
@@ -183,7 +183,7 @@ with open_ledger(Path(sys.argv[2])) as ledger, ledger.write(0) as txn:
 """
 
 
-def test_x_d17_a_lock_held_elsewhere(tmp_path: Path) -> None:
+def test_a_lock_held_elsewhere(tmp_path: Path) -> None:
     """StoreLockedError after the time limit, naming store, holder and wait; reads go on."""
     store = tmp_path / "store"
     with open_ledger(store, lock_timeout_s=0.5) as ledger:
@@ -207,7 +207,7 @@ def test_x_d17_a_lock_held_elsewhere(tmp_path: Path) -> None:
         assert f"process {holder.pid}" in message
 
 
-def test_x_d17_a_lock_held_by_a_thread(tmp_path: Path) -> None:
+def test_a_lock_held_by_a_thread(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "store", lock_timeout_s=0.05) as ledger:
         id = add(ledger, "one")
         caught: list[BaseException] = []
@@ -227,7 +227,7 @@ def test_x_d17_a_lock_held_by_a_thread(tmp_path: Path) -> None:
     assert "another thread of this process" in str(caught[0])
 
 
-def test_x_d17_two_ledgers_of_one_process(tmp_path: Path) -> None:
+def test_two_ledgers_of_one_process(tmp_path: Path) -> None:
     store = tmp_path / "store"
     with open_ledger(store) as first, open_ledger(store, lock_timeout_s=0.05) as second:
         add(first, "one")

@@ -1,4 +1,4 @@
-"""Another model for a whole store (D-13, X-D12)."""
+"""Another model for a whole store."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_all_vectors_are_made_again_and_ids_stay(tmp_path: Path) -> None:
         assert doctor(ledger)["projection"].level == "ok"
 
 
-def test_x_d12_killed_half_way_the_old_generation_answers_and_the_rest_resumes(
+def test_killed_half_way_the_old_generation_answers_and_the_rest_resumes(
     tmp_path: Path,
 ) -> None:
     first = Recorder(batches=2)

@@ -1,4 +1,4 @@
-"""Forgetting, collecting and purging in the graph (L-10, L-11, X-L08, X-L09, X-L16)."""
+"""Forgetting, collecting and purging in the graph."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def names(ledger: SqliteLedger) -> set[str]:
         return {entity.canonical_name for entity, _n in view.list_entities("default", EVERY)}
 
 
-def test_x_l08_forget_removes_an_orphan_entity_and_keeps_a_shared_one(
+def test_forget_removes_an_orphan_entity_and_keeps_a_shared_one(
     ledger: SqliteLedger,
 ) -> None:
     shared, alone = made.entity("Ada Lovelace"), made.entity("Zaphod Beeblebrox")
@@ -100,7 +100,7 @@ def test_x_l08_forget_removes_an_orphan_entity_and_keeps_a_shared_one(
     assert levels(doctor(ledger)).get("projection") is None
 
 
-def test_x_l08_forget_removes_the_summaries_that_quoted_it(ledger: SqliteLedger) -> None:
+def test_forget_removes_the_summaries_that_quoted_it(ledger: SqliteLedger) -> None:
     gone, stays = remember(ledger, "first"), remember(ledger, "second")
     sums = [remember(ledger, f"summary {n}") for n in range(3)]
     links = [
@@ -124,9 +124,7 @@ def test_x_l08_forget_removes_the_summaries_that_quoted_it(ledger: SqliteLedger)
     assert ledger.verify_all() == []
 
 
-def test_x_l09_names_questions_and_evidence_are_in_no_file(
-    ledger: SqliteLedger, tmp_path: Path
-) -> None:
+def test_names_questions_and_evidence_are_in_no_file(ledger: SqliteLedger, tmp_path: Path) -> None:
     entity = made.entity(
         "Zaphod Beeblebrox", aliases=("President of the Galaxy",), description="two heads, one hat"
     )
@@ -184,7 +182,7 @@ def test_what_was_merged_into_a_removed_entity_stands_alone(ledger: SqliteLedger
     assert ledger.verify_all() == []
 
 
-def test_x_l16_gc_takes_what_nothing_supports_and_then_finds_nothing(
+def test_gc_takes_what_nothing_supports_and_then_finds_nothing(
     ledger: SqliteLedger,
 ) -> None:
     mentioned, byhand = made.entity("Mentioned"), made.entity("By hand", origin="manual")

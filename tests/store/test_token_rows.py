@@ -1,4 +1,4 @@
-"""Token vectors in the ledger: written, replaced, made later, dropped with the model (Q-05)."""
+"""Token vectors in the ledger: written, replaced, made later, dropped with the model."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def chats(ledger: SqliteLedger, count: int = 7) -> list[str]:
     return ids
 
 
-def test_q05_written_with_the_memory_and_replaced_later(tmp_path: Path) -> None:
+def test_written_with_the_memory_and_replaced_later(tmp_path: Path) -> None:
     new = made.memory("The lighthouse keeper writes letters")
     first, later = made.tokens(new.id, 3), made.tokens(new.id, 160, seed=1)
     with open_ledger(tmp_path / "s") as ledger:
@@ -83,7 +83,7 @@ def test_q05_written_with_the_memory_and_replaced_later(tmp_path: Path) -> None:
         assert ledger.verify_all() == []
 
 
-def test_q05_made_for_the_memories_that_have_none(tmp_path: Path) -> None:
+def test_made_for_the_memories_that_have_none(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         with ledger.read() as view:
@@ -103,7 +103,7 @@ def test_q05_made_for_the_memories_that_have_none(tmp_path: Path) -> None:
         assert ledger.verify_all() == []
 
 
-def test_q05_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
+def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         with pytest.raises(Killed):
@@ -116,7 +116,7 @@ def test_q05_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
         assert ledger.verify_all() == []
 
 
-def test_q05_what_was_forgotten_while_the_model_ran_is_left_out(tmp_path: Path) -> None:
+def test_what_was_forgotten_while_the_model_ran_is_left_out(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         ids = chats(ledger)
 
@@ -131,7 +131,7 @@ def test_q05_what_was_forgotten_while_the_model_ran_is_left_out(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("wrong", ["count", "shape"])
-def test_q05_nothing_of_a_bad_batch_is_stored(tmp_path: Path, wrong: str) -> None:
+def test_nothing_of_a_bad_batch_is_stored(tmp_path: Path, wrong: str) -> None:
     def model(texts: list[str]) -> list[tuple[bytes, Pieces]]:
         answers = Model()(texts)
         if wrong == "count":
@@ -146,7 +146,7 @@ def test_q05_nothing_of_a_bad_batch_is_stored(tmp_path: Path, wrong: str) -> Non
         assert stored(ledger) == {}
 
 
-def test_q05_a_text_that_was_altered_is_not_embedded(tmp_path: Path) -> None:
+def test_a_text_that_was_altered_is_not_embedded(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         with ledger._writing() as conn:
@@ -156,7 +156,7 @@ def test_q05_a_text_that_was_altered_is_not_embedded(tmp_path: Path) -> None:
             fill_tokens(ledger, Model(), PEER)
 
 
-def test_q05_doctor_names_those_that_lack_them_only_where_they_count(tmp_path: Path) -> None:
+def test_doctor_names_those_that_lack_them_only_where_they_count(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         assert doctor(ledger)["token_vectors"].level == "ok"
@@ -169,7 +169,7 @@ def test_q05_doctor_names_those_that_lack_them_only_where_they_count(tmp_path: P
         assert (found.level, found.detail) == ("ok", "5 memories have them")
 
 
-def test_q05_a_memory_that_waits_for_its_vector_lacks_nothing(tmp_path: Path) -> None:
+def test_a_memory_that_waits_for_its_vector_lacks_nothing(tmp_path: Path) -> None:
     new = made.memory("It waits", origin_type=OriginType.CHAT_PEER)
     with open_ledger(tmp_path / "s") as ledger:
         with ledger.write(made.NOW) as txn:
@@ -179,7 +179,7 @@ def test_q05_a_memory_that_waits_for_its_vector_lacks_nothing(tmp_path: Path) ->
         assert fill_tokens(ledger, Model(), PEER) == 0
 
 
-def test_q05_those_of_an_old_model_go_with_its_vectors(tmp_path: Path) -> None:
+def test_those_of_an_old_model_go_with_its_vectors(tmp_path: Path) -> None:
     with filled(tmp_path / "s", jobs=False) as ledger:
         assert len(stored(ledger)) == 6
         embedder = TokenHashingEmbedder(16)
@@ -195,7 +195,7 @@ def test_q05_those_of_an_old_model_go_with_its_vectors(tmp_path: Path) -> None:
 # --- exports ---------------------------------------------------------------------------------
 
 
-def test_d14_exports_carry_them_to_the_byte(tmp_path: Path) -> None:
+def test_exports_carry_them_to_the_byte(tmp_path: Path) -> None:
     with filled(tmp_path / "s") as ledger:
         copy = open_ledger(None)
         report = restore(copy, exported(ledger).splitlines())
@@ -208,7 +208,7 @@ def test_d14_exports_carry_them_to_the_byte(tmp_path: Path) -> None:
         assert stored(copy) == stored(ledger)
 
 
-def test_d14_an_export_of_version_2_is_read(tmp_path: Path) -> None:
+def test_an_export_of_version_2_is_read(tmp_path: Path) -> None:
     with filled(tmp_path / "s") as ledger:
         lines = exported(ledger).splitlines()
     header = lines[0].replace(b'"format_version":4', b'"format_version":2')
@@ -229,7 +229,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_d14_token_vectors_of_another_shape_or_model_are_refused(tmp_path: Path, how: str) -> None:
+def test_token_vectors_of_another_shape_or_model_are_refused(tmp_path: Path, how: str) -> None:
     with filled(tmp_path / "s") as ledger:
         lines = exported(ledger).decode().splitlines()
     place = next(n for n, line in enumerate(lines) if '"record":"token_vectors"' in line)

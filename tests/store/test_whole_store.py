@@ -1,4 +1,4 @@
-"""A store as a whole, through the engine: losing, moving and changing its parts (D-10, D-13)."""
+"""A store as a whole, through the engine: losing, moving and changing its parts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def test_x_d01_a_deleted_projection_is_made_again_without_a_model(folder: Path) -> None:
+def test_a_deleted_projection_is_made_again_without_a_model(folder: Path) -> None:
     with opened(folder) as store:
         before = answers(store)
     shutil.rmtree(folder / "projection")
@@ -73,7 +73,7 @@ def test_x_d01_a_deleted_projection_is_made_again_without_a_model(folder: Path) 
         assert store.recall(QUERIES[0]).degraded == ()
 
 
-def test_x_d05_a_damaged_segment_changes_no_answer(folder: Path) -> None:
+def test_a_damaged_segment_changes_no_answer(folder: Path) -> None:
     with opened(folder) as store:
         before = answers(store)
     segment = next((folder / "projection").glob("seg-*"))
@@ -87,7 +87,7 @@ def test_x_d05_a_damaged_segment_changes_no_answer(folder: Path) -> None:
         assert answers(store) == before
 
 
-def test_x_d04_an_older_ledger_put_back_is_refused_until_accepted(folder: Path) -> None:
+def test_an_older_ledger_put_back_is_refused_until_accepted(folder: Path) -> None:
     old = (folder / "ledger.sqlite").read_bytes()
     with opened(folder) as store:
         before = answers(store)
@@ -104,7 +104,7 @@ def test_x_d04_an_older_ledger_put_back_is_refused_until_accepted(folder: Path) 
 
 
 @pytest.mark.parametrize("dimensions", [32, 64])
-def test_x_d11_another_model_is_refused_by_name(folder: Path, dimensions: int) -> None:
+def test_another_model_is_refused_by_name(folder: Path, dimensions: int) -> None:
     other = HashingEmbedder(dimensions, seed=7)
     with pytest.raises(EmbeddingMismatchError) as caught:
         opened(folder, embedder=other).recall(QUERIES[0])
@@ -129,7 +129,7 @@ class Breaking(HashingEmbedder):
         return super().embed(texts)
 
 
-def test_x_d12_rebuilding_embeddings_stopped_half_way(
+def test_rebuilding_embeddings_stopped_half_way(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(folder) as store:
@@ -161,7 +161,7 @@ def test_x_d12_rebuilding_embeddings_stopped_half_way(
         assert {f.check for f in store.doctor().findings if f.level == "damage"} == set()
 
 
-def test_x_d13_an_export_moves_a_store_with_all_its_answers(folder: Path, tmp_path: Path) -> None:
+def test_an_export_moves_a_store_with_all_its_answers(folder: Path, tmp_path: Path) -> None:
     with opened(folder) as store:
         store.export(tmp_path / "one.jsonl")
         before = answers(store)
@@ -200,7 +200,7 @@ class Away(HashingEmbedder):
 DEFER = {"embedding.on_failure": "defer"}
 
 
-def test_x_s09_doctor_clean_pending_and_damaged(folder: Path) -> None:
+def test_doctor_clean_pending_and_damaged(folder: Path) -> None:
     with opened(folder) as store:
         before = file_bytes(folder)
         assert store.doctor().exit_code == 0

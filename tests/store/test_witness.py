@@ -61,7 +61,7 @@ def put_back_older(store: Path) -> bytes:
     return older
 
 
-def test_x_d04_an_older_ledger_under_a_newer_witness(store: Path) -> None:
+def test_an_older_ledger_under_a_newer_witness(store: Path) -> None:
     """StoreDamagedError with the number of missing rows, until it is accepted as it stands."""
     older = put_back_older(store)
     with pytest.raises(StoreDamagedError, match=r"2 are missing.*--accept-ledger"):
@@ -77,7 +77,7 @@ def test_x_d04_an_older_ledger_under_a_newer_witness(store: Path) -> None:
         add(ledger, "after that")
 
 
-def test_x_d04_the_second_copy_finds_a_whole_folder_put_back(store: Path) -> None:
+def test_the_second_copy_finds_a_whole_folder_put_back(store: Path) -> None:
     """Ledger and witness are both old; the copy in the user's folder knows better."""
     put_back_older(store)
     (store / "witness").unlink()
@@ -89,7 +89,7 @@ def test_x_d04_the_second_copy_finds_a_whole_folder_put_back(store: Path) -> Non
     open_ledger(moved, state_dir=state).close()
 
 
-def test_x_d04_another_history_of_the_same_length(store: Path) -> None:
+def test_another_history_of_the_same_length(store: Path) -> None:
     fill(store)
     older = (store / "ledger.sqlite").read_bytes()
     with open_ledger(store) as ledger:
@@ -172,7 +172,7 @@ ledger.close()
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="this system has no file size limit")
-def test_d12_a_full_disk_gives_an_error_and_changes_nothing(store: Path) -> None:
+def test_a_full_disk_gives_an_error_and_changes_nothing(store: Path) -> None:
     subprocess.run([sys.executable, "-c", FULL_DISK, str(TESTS), str(store)], check=True)
     with open_ledger(store) as ledger, ledger.read() as view:
         assert view.seq == 2

@@ -1,4 +1,4 @@
-"""The command line: documents, problems, exit codes, streams (S-02 to S-06; X-S01, X-S03)."""
+"""The command line: documents, problems, exit codes, streams."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from vestig.surfaces import cli, wire
         (("import", "gone.jsonl"), 2, "validation"),
     ],
 )
-def test_x_s01_problems_and_exit_codes(
+def test_problems_and_exit_codes(
     vestig: Vestig, words: tuple[str, ...], code: int, problem: str
 ) -> None:
     answer = vestig(*words, "--json")
@@ -141,7 +141,7 @@ def test_interruption_is_130(vestig: Vestig, monkeypatch: pytest.MonkeyPatch) ->
     assert vestig("memory", "list").code == 130
 
 
-def test_x_s03_group_alone_prints_help_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+def test_group_alone_prints_help_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     for words in (["memory"], ["config"], ["housekeeping"], ["--namespace", "a", "memory"]):
         assert cli.run(words) == 2
         out, err = capfd.readouterr()
@@ -150,7 +150,7 @@ def test_x_s03_group_alone_prints_help_on_stderr(capfd: pytest.CaptureFixture[st
         assert "Commands:" in err
 
 
-def test_x_s03_show_has_no_expansion_yet(vestig: Vestig, ids: list[str]) -> None:
+def test_show_has_no_expansion_yet(vestig: Vestig, ids: list[str]) -> None:
     assert vestig("memory", "show", ids[0], "--expand", "2").code == 2
 
 

@@ -13,7 +13,7 @@ from vestig.testing import HashingEmbedder
 CALL = "import sys; from vestig.surfaces.cli import run; sys.exit(run(sys.argv[1:]))"
 
 
-def test_x_r23_cold_process_recalls_from_a_thousand(tmp_path: Path) -> None:
+def test_cold_process_recalls_from_a_thousand(tmp_path: Path) -> None:
     path = tmp_path / "store"
     texts = [f"Crate number {number} holds part {number * 7919 % 1000}" for number in range(1_000)]
     with vestig.open(path, embedder=HashingEmbedder(64)) as store:

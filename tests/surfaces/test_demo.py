@@ -1,4 +1,4 @@
-"""The tour runs offline on a temporary store and says what happens (X-S10)."""
+"""The tour runs offline on a temporary store and says what happens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from vestig.surfaces.cli import run
 
 
-def test_x_s10_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> None:
+def test_demo_is_offline_and_ends_well(capfd: pytest.CaptureFixture[str]) -> None:
     """The suite refuses every connection that would leave the machine."""
     assert run(["demo"]) == 0
     out, err = capfd.readouterr()

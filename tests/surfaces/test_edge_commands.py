@@ -1,4 +1,4 @@
-"""`edge …` and `search` on the command line, alike with Python (S-03, S-04, X-G13)."""
+"""`edge …` and `search` on the command line, alike with Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def edge(vestig: Vestig, ids: list[str]) -> str:
     return match.group(1)
 
 
-def test_g10_link_says_what_it_did(vestig: Vestig, ids: list[str], edge: str) -> None:
+def test_link_says_what_it_did(vestig: Vestig, ids: list[str], edge: str) -> None:
     again = vestig("edge", "link", ids[0], ids[1], "--type", "RELATED")
     assert again.out == f"Edge stored: {edge} (was there already)\n"
     document = vestig("edge", "link", ids[1], ids[2], "--json").document
@@ -31,7 +31,7 @@ def test_g10_link_says_what_it_did(vestig: Vestig, ids: list[str], edge: str) ->
     assert (document["changed"], document["weight"], document["origin"]) == (True, 1.0, "caller")
 
 
-def test_x_d07_wrong_links_exit_2(vestig: Vestig, ids: list[str]) -> None:
+def test_wrong_links_exit_2(vestig: Vestig, ids: list[str]) -> None:
     foo = vestig("edge", "link", ids[0], ids[1], "--type", "FOO")
     assert foo.code == 2
     for name in ("MENTIONS", "RELATED", "AFFECTS", "RELATION"):
@@ -45,7 +45,7 @@ def test_x_d07_wrong_links_exit_2(vestig: Vestig, ids: list[str]) -> None:
     assert vestig("edge", "link", ids[0], UNKNOWN).code == 1
 
 
-def test_s03_edges_are_listed_with_both_labels(vestig: Vestig, ids: list[str], edge: str) -> None:
+def test_edges_are_listed_with_both_labels(vestig: Vestig, ids: list[str], edge: str) -> None:
     listed = vestig("edge", "list", "--type", "RELATED", "--snippet-len", "11")
     assert listed.out == (f"{edge} | RELATED | 0.2500 | {FACTS[0][:11]}... → {FACTS[1][:11]}...\n")
     every = vestig("edge", "list", "--json").document
@@ -58,7 +58,7 @@ def test_s03_edges_are_listed_with_both_labels(vestig: Vestig, ids: list[str], e
     assert vestig("edge", "list", "--type", "MENTIONS", "--node", ids[2]).code == 0
 
 
-def test_s03_an_edge_is_shown_whole(vestig: Vestig, ids: list[str], edge: str) -> None:
+def test_an_edge_is_shown_whole(vestig: Vestig, ids: list[str], edge: str) -> None:
     shown = vestig("edge", "show", edge[:15])
     for word in (edge, ids[0], ids[1], "0.25", "seen twice", "caller", FACTS[0]):
         assert word in shown.out
@@ -66,7 +66,7 @@ def test_s03_an_edge_is_shown_whole(vestig: Vestig, ids: list[str], edge: str) -
     assert vestig("edge", "show", "nothing").code == 2
 
 
-def test_g10_unlink_ends_an_edge(vestig: Vestig, edge: str) -> None:
+def test_unlink_ends_an_edge(vestig: Vestig, edge: str) -> None:
     assert vestig("edge", "unlink", edge).out == f"Edge {edge} ended\n"
     assert vestig("edge", "unlink", edge).out == f"Edge {edge} had ended already\n"
     assert vestig("edge", "list", "--type", "RELATED").out == "No edges found.\n"
@@ -74,7 +74,7 @@ def test_g10_unlink_ends_an_edge(vestig: Vestig, edge: str) -> None:
     assert gone.out.endswith("(ended)\n")
 
 
-def test_g07_edges_are_computed_again(vestig: Vestig, edge: str) -> None:
+def test_edges_are_computed_again(vestig: Vestig, edge: str) -> None:
     answer = vestig("edge", "rebuild", "--type", "RELATED")
     assert answer.code == 0
     assert answer.out.startswith("3 memories compared: ")
@@ -84,7 +84,7 @@ def test_g07_edges_are_computed_again(vestig: Vestig, edge: str) -> None:
     assert vestig("edge", "rebuild", "--type", "MENTIONS").code == 2
 
 
-def test_x_g13_search_is_the_same_in_python(
+def test_search_is_the_same_in_python(
     vestig: Vestig, ids: list[str], edge: str, tmp_path: Path
 ) -> None:
     asked: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
@@ -125,7 +125,7 @@ def test_x_g13_search_is_the_same_in_python(
         assert document["results"]
 
 
-def test_s03_search_prints_a_line_for_each_hit(vestig: Vestig, ids: list[str], edge: str) -> None:
+def test_search_prints_a_line_for_each_hit(vestig: Vestig, ids: list[str], edge: str) -> None:
     answer = vestig("search", "--type", "graph", "--seed-node", f"{ids[0]},{UNKNOWN}")
     assert answer.out == (
         "score: 1/(1+depth)\n"
@@ -137,7 +137,7 @@ def test_s03_search_prints_a_line_for_each_hit(vestig: Vestig, ids: list[str], e
     assert (nothing.code, nothing.out) == (0, "Nothing found.\n")
 
 
-def test_x_g09_a_graph_search_without_seeds_exits_2(vestig: Vestig, ids: list[str]) -> None:
+def test_a_graph_search_without_seeds_exits_2(vestig: Vestig, ids: list[str]) -> None:
     answer = vestig("search", "anything", "--type", "graph")
     assert answer.code == 2
     assert "graph search requires seed node IDs" in answer.err

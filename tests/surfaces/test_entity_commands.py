@@ -1,4 +1,4 @@
-"""The commands on entities: output, plans, consent, exit codes (S-03, G-05, L-16)."""
+"""The commands on entities: output, plans, consent, exit codes."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_s_02_exit_codes(vestig: Vestig, words: tuple[str, ...], code: int) -> N
     assert vestig("entity", *words).code == code
 
 
-def test_x_c24_questions_on_the_command_line(vestig: Vestig) -> None:
+def test_questions_on_the_command_line(vestig: Vestig) -> None:
     words = ("memory", "add", "The login loop was fixed by clearing cookies")
     asked = ("--question", "What ends a login loop?", "--question", "Why clear cookies?")
     answer = vestig(*words, "--trigger", "problem-solution", *asked, "--json")

@@ -1,4 +1,4 @@
-"""`vestig eval`: formats, files, exit codes (S-02, S-10, X-R24)."""
+"""`vestig eval`: formats, files, exit codes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _eval(vestig: Vestig, *words: str) -> Any:
     return vestig("eval", *words, "--profile", "baseline,default")
 
 
-def test_s10_one_document_of_the_schema(vestig: Vestig, folder: str) -> None:
+def test_one_document_of_the_schema(vestig: Vestig, folder: str) -> None:
     for flag in (("--json",), ("--format", "json")):
         found = _eval(vestig, folder, *flag)
         assert found.code == 0
@@ -61,7 +61,7 @@ def test_s10_one_document_of_the_schema(vestig: Vestig, folder: str) -> None:
         assert benchmark["rows"][4]["settings"]["m5.final.base"] == "linear"
 
 
-def test_s10_a_table_on_the_terminal_and_files_in_the_form_of_their_names(
+def test_a_table_on_the_terminal_and_files_in_the_form_of_their_names(
     vestig: Vestig, folder: str, tmp_path: Path
 ) -> None:
     files = [str(tmp_path / f"report.{end}") for end in ("html", "md", "json", "txt")]
@@ -126,7 +126,7 @@ def test_wrong_words_are_exit_2(vestig: Vestig, folder: str, words: tuple[str, .
     assert vestig("eval", folder, *words).code == 2
 
 
-def test_x_r24_no_queries_and_unknown_labels_are_exit_2(vestig: Vestig, tmp_path: Path) -> None:
+def test_no_queries_and_unknown_labels_are_exit_2(vestig: Vestig, tmp_path: Path) -> None:
     empty = _write(tmp_path / "empty", list(UNITS), [])
     assert "nothing to ask" in vestig("eval", empty).err
     assert vestig("eval", empty).code == 2
@@ -135,7 +135,7 @@ def test_x_r24_no_queries_and_unknown_labels_are_exit_2(vestig: Vestig, tmp_path
     assert vestig("eval", str(tmp_path / "nowhere")).code == 2
 
 
-def test_x_r24_the_gate_is_exit_1_when_default_is_worse(
+def test_the_gate_is_exit_1_when_default_is_worse(
     vestig: Vestig, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passed = _eval(vestig, folder, "--gate")

@@ -1,4 +1,4 @@
-"""Every operation once on the command line: one JSON document, or text (S-02, X-S01)."""
+"""Every operation once on the command line: one JSON document, or text."""
 
 from __future__ import annotations
 
@@ -114,9 +114,7 @@ DOCUMENTS = {
 }
 
 
-def test_x_s01_every_command_gives_one_document(
-    vestig: Vestig, ids: list[str], tmp_path: Path
-) -> None:
+def test_every_command_gives_one_document(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     a_receipt(vestig, tmp_path)
     lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
     assert set(lines) == {op.name for op in operations()}
@@ -127,7 +125,7 @@ def test_x_s01_every_command_gives_one_document(
         assert answer.document["schema"] == f"vestig/{type_name}/1", name
 
 
-def test_x_s01_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+def test_every_command_speaks_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     a_receipt(vestig, tmp_path)
     lines = commands(tmp_path, ids, an_edge(vestig), two_entities(vestig))
     for name, words in lines.items():

@@ -1,4 +1,4 @@
-"""`memory forget` and `housekeeping gc`: plans, consent, exit codes (L-10, L-11, S-02, X-S03)."""
+"""`memory forget` and `housekeeping gc`: plans, consent, exit codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from command_answers import FACTS, UNKNOWN, Vestig
 from vestig.surfaces.terminal import Terminal
 
 
-def test_x_s03_without_yes_and_terminal_nothing_goes(vestig: Vestig, ids: list[str]) -> None:
+def test_without_yes_and_terminal_nothing_goes(vestig: Vestig, ids: list[str]) -> None:
     answer = vestig("memory", "forget", ids[0])
     assert answer.code == 2
     assert ids[0] in answer.err, "the plan is shown"
@@ -91,7 +91,7 @@ def test_a_terminal_is_asked(
     assert vestig("memory", "list", "--json").document["total"] == left
 
 
-def test_x_l16_gc_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
+def test_gc_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     assert ids
     report = vestig("housekeeping", "gc", "--dry-run", "--json").document
     assert (report["sources_removed"], report["edges_removed"]) == (0, 0)

@@ -1,4 +1,4 @@
-"""The table of operations: complete, reachable, named in help, accepted by the engine (B-03)."""
+"""The table of operations: complete, reachable, named in help, accepted by the engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flags of `memory recall`, and `replay-receipt`, on the command line (S-03, R-11, R-22, R-23)."""
+"""Flags of `memory recall`, and `replay-receipt`, on the command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from command_answers import UNKNOWN, Vestig
 QUERY = "which port has the staging database?"
 
 
-def test_r11_seed_mode_and_order(vestig: Vestig, ids: list[str]) -> None:
+def test_seed_mode_and_order(vestig: Vestig, ids: list[str]) -> None:
     words = ("--seed", "7", "--mode", "deterministic", "--order", "dfs")
     document = vestig("memory", "recall", QUERY, *words, "--json").document
     assert (document["seed"], document["seed_origin"]) == (7, "call")
@@ -26,7 +26,7 @@ def test_r11_seed_mode_and_order(vestig: Vestig, ids: list[str]) -> None:
     assert vestig("memory", "recall", QUERY, "--mode", "quick").code == 2
 
 
-def test_x_r25_profiles_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
+def test_profiles_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     document = vestig("memory", "recall", QUERY, "--profile", "reference", "--json").document
     assert document["profile"] == "reference"
     assert document["formula"]["base"] == "semantic"
@@ -37,7 +37,7 @@ def test_x_r25_profiles_on_the_command_line(vestig: Vestig, ids: list[str]) -> N
     assert "baseline, default, reference" in answer.err
 
 
-def test_r22_why_not(vestig: Vestig, ids: list[str]) -> None:
+def test_why_not(vestig: Vestig, ids: list[str]) -> None:
     words = ("memory", "recall", QUERY, "--limit", "1", "--profile", "baseline")
     answer = vestig(*words, "--expect", f"{ids[2]},{UNKNOWN}")
     assert answer.code == 0
@@ -55,7 +55,7 @@ def test_r22_why_not(vestig: Vestig, ids: list[str]) -> None:
     assert vestig(*words, "--expect", "x").code == 2
 
 
-def test_r23_a_receipt_from_file_and_stream(
+def test_a_receipt_from_file_and_stream(
     vestig: Vestig, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_text = vestig("memory", "recall", QUERY, "--receipt").out
@@ -72,9 +72,7 @@ def test_r23_a_receipt_from_file_and_stream(
         assert vestig("replay-receipt", "-", "--json").document["equal"] is True
 
 
-def test_r23_what_cannot_be_replayed_exits_1(
-    vestig: Vestig, ids: list[str], tmp_path: Path
-) -> None:
+def test_what_cannot_be_replayed_exits_1(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     file = tmp_path / "receipt.json"
     file.write_text(vestig("memory", "recall", QUERY, "--receipt", "--json").out, encoding="utf-8")
     assert vestig("memory", "forget", ids[0], "--yes").code == 0
@@ -86,7 +84,7 @@ def test_r23_what_cannot_be_replayed_exits_1(
     assert vestig("replay-receipt", str(tmp_path / "absent")).code == 2
 
 
-def test_r02_entities_by_name(vestig: Vestig) -> None:
+def test_entities_by_name(vestig: Vestig) -> None:
     vestig("memory", "add", "The keys are kept by Ada Lovelace in the cellar")
     vestig("memory", "add", "The keys of the boat are kept on the pier")
     words = ("memory", "search", "keys", "--entities")

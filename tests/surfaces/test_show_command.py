@@ -1,4 +1,4 @@
-"""`memory show --expand` (S-03)."""
+"""`memory show --expand`."""
 
 from __future__ import annotations
 

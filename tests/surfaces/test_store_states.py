@@ -1,4 +1,4 @@
-"""Stores that are busy, damaged or absent, seen from the command line (S-02, X-S09)."""
+"""Stores that are busy, damaged or absent, seen from the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_busy_store_is_exit_3(vestig: Vestig, ids: list[str], tmp_path: Path) 
     assert vestig("memory", "pin", ids[0]).code == 0
 
 
-def test_x_s09_doctor_sees_a_changed_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
+def test_doctor_sees_a_changed_text(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     assert vestig("doctor").code == 0
     ledger = tmp_path / "store" / "ledger.sqlite"
     data = bytearray(ledger.read_bytes())
@@ -41,7 +41,7 @@ def test_x_s09_doctor_sees_a_changed_text(vestig: Vestig, ids: list[str], tmp_pa
     assert FACTS[0][5:] not in shown.err
 
 
-def test_x_s09_doctor_finds_a_pending_job(vestig: Vestig, tmp_path: Path) -> None:
+def test_doctor_finds_a_pending_job(vestig: Vestig, tmp_path: Path) -> None:
     broken = ("--store", str(tmp_path / "deferred"))
     config = tmp_path / "vestig.yaml"
     config.write_text(

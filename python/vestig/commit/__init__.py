@@ -1,1 +1,1 @@
-"""The commit room: pure decisions of the write path (spec C); only the store writes."""
+"""The commit room: pure decisions of the write path; only the store writes."""

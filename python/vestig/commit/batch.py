@@ -1,4 +1,4 @@
-"""What a group of commits comes to, seen against one state of the store (C-05 … C-10).
+"""What a group of commits comes to, seen against one state of the store.
 
 Earlier items of a group exist for later ones: `_known` holds every memory that the group has
 inserted or changed, as it will be. Deciding is repeatable: each call starts from its view.
@@ -93,7 +93,7 @@ class Hygiene(Protocol):
 def outcome_of(
     case: Case, hygiene: Hygiene, seq: int | None, degraded: Sequence[Degradation]
 ) -> CommitOutcome:
-    """How an item ended (C-11); `seq` None = nothing was written (dry run)."""
+    """How an item ended; `seq` None = nothing was written (dry run)."""
     item, draft, request = case.item, case.draft, case.item.request
     assert draft is not None, "a decided case has a draft"
     written = seq is not None
@@ -198,7 +198,7 @@ class Batch:
         return fresh, self._naming.to_embed(view, places)
 
     def _look_up(self, view: LedgerView) -> None:
-        """Memories with the same text, per item (C-05); asked once for each state of the store."""
+        """Memories with the same text, per item; asked once for each state of the store."""
         if self._seq == view.seq:
             return
         space = self.items[0].request.namespace
@@ -258,7 +258,7 @@ class Batch:
             if nearest.match is not None:
                 self._reinforce(case, nearest.match, nearest.score)
             elif self._restored and not self.dry:
-                # A restored memory is a neighbour again when its return is written (G-07).
+                # A restored memory is a neighbour again when its return is written.
                 raise GroupEnds(place)
             else:
                 self._insert(view, case, near, nearest.update)
@@ -304,7 +304,7 @@ class Batch:
     # --- near-duplicates -------------------------------------------------------------------
 
     def _nearest(self, view: LedgerView, case: Case, near: Neighbours) -> Nearest:
-        """The first candidate that states the same fact, else a hint at the best (C-07)."""
+        """The first candidate that states the same fact, else a hint at the best."""
         chosen, request = self.settings.hygiene.near_duplicate, case.item.request
         skipped = chosen.skip_manual_source and request.source == "manual"
         how = request.on_near_dup
@@ -410,7 +410,7 @@ class Batch:
         self._supersede(case, memory.id, memory.t_valid_us)
 
     def _related(self, case: Case, near: Neighbours) -> tuple[tuple[str, float], ...]:
-        """RELATED edges of a new memory: the best of the store and of the group (G-07)."""
+        """RELATED edges of a new memory: the best of the store and of the group."""
         chosen = self.settings.m4.edge_creation.related
         if not chosen.enabled:
             return ()
@@ -432,12 +432,12 @@ class Batch:
         return tuple(scored[: chosen.max_edges_per_memory])
 
     def _supersede(self, case: Case, successor_id: str, t_valid_us: int) -> None:
-        """Supersession rows of `supersedes`, in the commit's own transaction (C-10)."""
+        """Supersession rows of `supersedes`, in the commit's own transaction."""
         successor = states.Successor(id=successor_id, t_valid_us=t_valid_us)
         for old in case.replaced:
             known = self._successors.setdefault(old.id, set())
             if successor_id in known:
-                continue  # repeating a pair writes nothing (L-03)
+                continue  # repeating a pair writes nothing
             known.add(successor_id)
             parts = states.replace(old, successor, reason="", t_invalid_us=None, now_us=self.now_us)
             self._rows.patches.append(parts.patch)

@@ -1,4 +1,4 @@
-"""Working the job queue: today the vectors that could not be made at commit (C-06, C-12)."""
+"""Working the job queue: today the vectors that could not be made at commit."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _neighbours(context: Context, view: LedgerView, memory: Memory, vector: byte
 def _possible_update(
     context: Context, memory: Memory, close: list[tuple[bytes, float]], known: dict[str, Memory]
 ) -> PossibleUpdate | None:
-    """The best candidate: a late match never removes a memory (C-06)."""
+    """The best candidate: a late match never removes a memory."""
     settings = context.config.settings
     zone, classes = settings.time.zone, settings.hygiene.near_duplicate.guard
     own = prepare(memory.content, to_us(memory.t_valid), zone)

@@ -1,4 +1,4 @@
-"""The fact guard: whether two texts state the same fact (C-08).
+"""The fact guard: whether two texts state the same fact.
 
 A token is claimed once, in the order dates, units, entities, numbers, negation; `words` sees a
 claimed token only as its class. The verdict depends on the two texts alone, never on the store.

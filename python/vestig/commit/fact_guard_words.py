@@ -1,4 +1,4 @@
-"""Word lists of the fact guard: asides, contractions, negation cues, ignorable words (C-08)."""
+"""Word lists of the fact guard: asides, contractions, negation cues, ignorable words."""
 
 from __future__ import annotations
 

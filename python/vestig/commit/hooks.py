@@ -1,4 +1,4 @@
-"""Hooks: called once per attempt, after the transaction, outside the lock (C-11)."""
+"""Hooks: called once per attempt, after the transaction, outside the lock."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _call(context: Context, hook: Callable[[Any], None], item: Item) -> Exceptio
     context.hook_depth.value = depth + 1
     try:
         hook(item.outcome)
-    except Exception as error:  # the caller's code: whatever it raises, the data stays (C-11)
+    except Exception as error:  # the caller's code: whatever it raises, the data stays
         return error
     finally:
         context.hook_depth.value = depth

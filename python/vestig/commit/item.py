@@ -1,4 +1,4 @@
-"""One commit on its way through the write path, and what its text holds (C-02, C-09)."""
+"""One commit on its way through the write path, and what its text holds."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Item(msgspec.Struct, kw_only=True):
 
 
 def text_key(item: Item) -> tuple[Any, ...]:
-    """Within one of these a text is stored once (D-01)."""
+    """Within one of these a text is stored once."""
     request = item.request
     return (request.namespace, request.scope, request.author, item.content_hash)
 
@@ -96,7 +96,7 @@ def extract(context: Context, item: Item) -> None:
 
 
 def _ask(item: Item, hyde: HydeSettings) -> None:
-    """Questions that the text answers: the caller's, else made by rules (C-13)."""
+    """Questions that the text answers: the caller's, else made by rules."""
     given, trigger = item.request.hypothetical_queries, item.request.trigger
     if not questions.is_allowed(trigger, hyde):
         if given is not None:

@@ -1,4 +1,4 @@
-"""The names in a group of commits, seen against one state of the store (G-03, C-09).
+"""The names in a group of commits, seen against one state of the store.
 
 Earlier items of a group count as stored for later ones, once they are known to be inserted. A
 survey asks the store about all items at once; `uses` then decides item by item.

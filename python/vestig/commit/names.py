@@ -1,4 +1,4 @@
-"""Entities and mentions of a memory: the caller's names, the gates, the rows (C-09, G-02)."""
+"""Entities and mentions of a memory: the caller's names, the gates, the rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FIELDS: Final = ("name", "type", "confidence", "evidence")
 
 
 class GivenEntity(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity that the caller named (C-01); `type` as written until `typed` has seen it."""
+    """An entity that the caller named; `type` as written until `typed` has seen it."""
 
     name: str
     type: str = UNTYPED
@@ -95,7 +95,7 @@ def _share(field: str, value: object) -> float:
 
 
 def typed(given: Sequence[GivenEntity], types: Ontology) -> tuple[GivenEntity, ...]:
-    """The same with types of the ontology; synonyms name their type (G-01).
+    """The same with types of the ontology; synonyms name their type.
 
     Raises:
         ValidationError: a type that the store does not have.
@@ -123,7 +123,7 @@ class Gates(Protocol):
 
 
 def kept(names: Sequence[Mentioned], gates: Gates) -> list[Mentioned]:
-    """Those that are certain enough; with `store_low_confidence` all of them (G-04)."""
+    """Those that are certain enough; with `store_low_confidence` all of them."""
     if gates.store_low_confidence:
         return list(names)
     return [name for name in names if name.confidence >= gates.min_confidence]
@@ -139,7 +139,7 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spoken_name(name: str, description: str = "") -> str:
-    """What is embedded of an entity (D-02).
+    """What is embedded of an entity.
 
     Example:
         >>> spoken_name("Ada Lovelace", "wrote notes")
@@ -152,7 +152,7 @@ def spoken_name(name: str, description: str = "") -> str:
 def new_entity(
     namespace: str, name: str, type: str, *, origin: str, model: str, embedding: bytes | None
 ) -> NewEntity:
-    """The row of a name that the store does not know (D-02)."""
+    """The row of a name that the store does not know."""
     return NewEntity(
         id=new_id("ent"),
         namespace=namespace,
@@ -177,7 +177,7 @@ class NameSettings(Protocol):
 
 
 def link(rows: Rows, memory_id: str, uses: Sequence[Use], settings: NameSettings) -> None:
-    """Entities that the memory names, new ones stored with it, and its MENTIONS (C-10)."""
+    """Entities that the memory names, new ones stored with it, and its MENTIONS."""
     rows.entities.extend(use.new for use in uses if use.new is not None)
     if settings.edge_creation.mentions.enabled:
         most = settings.entity_extraction.max_evidence_length
@@ -185,7 +185,7 @@ def link(rows: Rows, memory_id: str, uses: Sequence[Use], settings: NameSettings
 
 
 def mention(memory_id: str, use: Use, evidence_length_max: int) -> NewEdge:
-    """The MENTIONS edge of one use (D-03)."""
+    """The MENTIONS edge of one use."""
     return NewEdge(
         id=new_id("edge"),
         from_id=memory_id,

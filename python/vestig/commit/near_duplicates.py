@@ -43,7 +43,7 @@ def neighbours(context: Context, view: LedgerView, items: Sequence[Item]) -> dic
 
 
 def _excluded(view: LedgerView, item: Item) -> bytes:
-    """Memories that the item replaces are no near-duplicates of it (C-07)."""
+    """Memories that the item replaces are no near-duplicates of it."""
     request = item.request
     if not request.supersedes:
         return b""

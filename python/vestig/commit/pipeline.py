@@ -1,4 +1,4 @@
-"""The write path: cheap gates, one embedding call, a decision, one transaction (C-01, C-02).
+"""The write path: cheap gates, one embedding call, a decision, one transaction.
 
 Invariant: no embedder, hook or model is called while the write lock is held. A decision made
 outside the lock is made again inside it when another writer was faster.
@@ -37,7 +37,7 @@ from vestig.types import (
 
 __all__ = ["BatchOptions", "commit", "commit_batch", "commit_many"]
 
-# Items of one transaction (C-01).
+# Items of one transaction.
 GROUP_ITEMS: Final = 1_000
 _COLLISION_RETRIES: Final = 3
 # So many items are decided faster than another look at the store takes.
@@ -46,7 +46,7 @@ _FEW: Final = 4
 
 class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     """`transcript`: kept whole, so near-duplicates are inserted and hygiene refuses only empty
-    text and NUL (I-02)."""
+    text and NUL."""
 
     transcript: bool = False
 
@@ -94,7 +94,7 @@ def commit_many(
 
 
 def _raise_strictly(context: Context, failures: list[Exception]) -> None:
-    """`hooks.strict`: the first failure of a hook, once everything is finished (C-11)."""
+    """`hooks.strict`: the first failure of a hook, once everything is finished."""
     if failures and context.config.settings.hooks.strict:
         raise failures[0]
 
@@ -131,7 +131,7 @@ def _group(
 
 
 def _refusal(item: Item) -> HygieneError | None:
-    """What `strict` makes of a refused text (C-04)."""
+    """What `strict` makes of a refused text."""
     outcome = item.outcome
     if outcome is None or not item.request.strict:
         return None
@@ -140,7 +140,7 @@ def _refusal(item: Item) -> HygieneError | None:
 
 
 def _by_namespace(items: list[Item]) -> list[list[Item]]:
-    """A transaction acts in one namespace (B-14); items keep their order inside each."""
+    """A transaction acts in one namespace; items keep their order inside each."""
     parts: dict[str, list[Item]] = {}
     for item in items:
         parts.setdefault(item.request.namespace, []).append(item)

@@ -1,4 +1,4 @@
-"""Questions that a memory answers: the caller's, cleaned, or made by rules (C-13). Pure.
+"""Questions that a memory answers: the caller's, cleaned, or made by rules. Pure.
 
 The rules know English. Each is a pattern over one of the first two sentences and the question
 that it makes of its groups; the first that fits a sentence decides for it.

@@ -1,4 +1,4 @@
-"""The arguments of `commit` and of `update`, checked once for every surface (C-01, B-21)."""
+"""The arguments of `commit` and of `update`, checked once for every surface."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _AGENT_ROLES: Final = frozenset(("user", "assistant", "tool"))
 def derive_origin(
     *, role: str | None, author: str | None, session_id: str | None, from_chunk: bool = False
 ) -> OriginType:
-    """The origin type of a memory, from the memory alone (Q-01).
+    """The origin type of a memory, from the memory alone.
 
     Example:
         >>> derive_origin(role="tool", author=None, session_id=None).value
@@ -137,7 +137,7 @@ def _plain(value: object, path: str, depth: int) -> Any:
 
 
 class OnNearDup(StrEnum):
-    """What happens when a text restates a known fact (C-07)."""
+    """What happens when a text restates a known fact."""
 
     REINFORCE = "reinforce"
     LINK = "link"
@@ -145,7 +145,7 @@ class OnNearDup(StrEnum):
 
 
 class CommitRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of `commit` as the caller gave them (C-01); None = absent.
+    """The arguments of `commit` as the caller gave them; None = absent.
 
     Surfaces, batches and import build this one struct; `validate` makes it plain.
     """
@@ -286,7 +286,7 @@ def from_fields(fields: Mapping[str, Any]) -> CommitRequest:
 def validate(
     request: CommitRequest, settings: RequestSettings, namespace: str = "default"
 ) -> ValidRequest:
-    """Every check of the arguments that needs no store (B-21). `content` is checked by
+    """Every check of the arguments that needs no store. `content` is checked by
     `normalise`.
 
     Args:
@@ -380,7 +380,7 @@ _UPDATES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 
 
 def validate_update(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The checked fields of `update` (L-13): absent or UNSET = keep, None = clear.
+    """The checked fields of `update`: absent or UNSET = keep, None = clear.
 
     Names of times carry the suffix `_us` and hold microseconds since the epoch.
 

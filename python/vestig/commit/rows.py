@@ -1,4 +1,4 @@
-"""The rows that a decided commit writes (C-05, C-07, C-10, D-04). Pure."""
+"""The rows that a decided commit writes. Pure."""
 
 from __future__ import annotations
 
@@ -114,12 +114,12 @@ class Rows(msgspec.Struct, kw_only=True):
 
 
 def token_vectors(memory_id: str, model: str, pieces: Pieces) -> NewTokenVectors:
-    """The vectors of a memory's word pieces as the store writes them (Q-05)."""
+    """The vectors of a memory's word pieces as the store writes them."""
     return NewTokenVectors(memory_id=memory_id, model=model, **pieces._asdict())
 
 
 def related_edge(from_id: str, to_id: str, score: float, origin: str = "computed") -> NewEdge:
-    """A RELATED edge, new → old, weight = confidence = cosine (G-07)."""
+    """A RELATED edge, new → old, weight = confidence = cosine."""
     return NewEdge(
         id=new_id("edge"),
         from_id=from_id,
@@ -133,7 +133,7 @@ def related_edge(from_id: str, to_id: str, score: float, origin: str = "computed
 
 
 def _produced(rows: Rows, came: Arrival, memory_id: str) -> None:
-    """The agentic source, shared by (agent, session_id), and its PRODUCED edge (D-05)."""
+    """The agentic source, shared by (agent, session_id), and its PRODUCED edge."""
     request = came.request
     key = (request.namespace, request.agent, request.session_id)
     source_id = rows.agents.get(key)
@@ -174,7 +174,7 @@ def _event(came: Arrival, memory_id: str, kind: EventType, payload: Mapping[str,
 
 
 def insert(rows: Rows, came: Arrival, found: Found) -> NewMemory:
-    """INSERTED_NEW (C-10)."""
+    """INSERTED_NEW."""
     request = came.request
     metadata: dict[str, Any] = {"source": request.source}
     if request.tags_given:
@@ -230,7 +230,7 @@ def insert(rows: Rows, came: Arrival, found: Found) -> NewMemory:
 
 def ask(rows: Rows, memory_id: str, came: Arrival) -> None:
     """Hypothetical questions with their vectors; none usable is told apart from none tried
-    (C-13). A question without a vector is not stored."""
+    . A question without a vector is not stored."""
     if came.questions is None:
         return
     made = [
@@ -245,7 +245,7 @@ def ask(rows: Rows, memory_id: str, came: Arrival) -> None:
 
 
 def link_possible_update(rows: Rows, memory_id: str, hint: PossibleUpdate) -> None:
-    """The RELATED edge to the best candidate, even when G-07 is off or full (C-07)."""
+    """The RELATED edge to the best candidate, even when G-07 is off or full."""
     linked = any(edge.from_id == memory_id and edge.to_id == hint.memory_id for edge in rows.edges)
     if not linked:
         rows.edges.append(related_edge(memory_id, hint.memory_id, hint.score, "guard"))
@@ -254,7 +254,7 @@ def link_possible_update(rows: Rows, memory_id: str, hint: PossibleUpdate) -> No
 def united_windows(
     known: Sequence[TemporalWindow], new: Sequence[StoredWindow]
 ) -> tuple[StoredWindow, ...] | None:
-    """Windows of this occurrence joined to those known; None when nothing is added (C-05)."""
+    """Windows of this occurrence joined to those known; None when nothing is added."""
     have = {(window.start, window.end) for window in known}
     fresh = [window for window in new if _ends(window) not in have]
     return tuple(_stored(window) for window in known) + tuple(fresh) if fresh else None
@@ -279,7 +279,7 @@ def _stored(window: TemporalWindow) -> StoredWindow:
 def reinforce(
     rows: Rows, came: Arrival, known: Memory, *, near_score: float | None
 ) -> tuple[NewEvent, dict[str, Any]]:
-    """EXACT_DUPE, or NEAR_DUPE with its score: event, counters, tags, provenance (C-05, C-07).
+    """EXACT_DUPE, or NEAR_DUPE with its score: event, counters, tags, provenance.
 
     Returns the event and the columns that change, for later items of the same batch.
     """

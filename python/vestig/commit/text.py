@@ -1,4 +1,4 @@
-"""Normalisation of a memory's text (C-03)."""
+"""Normalisation of a memory's text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class HygieneSettings(Protocol):
 
 
 def normalise(text: object, settings: HygieneSettings) -> str:
-    """The text as it is stored: trimmed, and by default with single spaces (C-03).
+    """The text as it is stored: trimmed, and by default with single spaces.
 
     Case, punctuation and Unicode form stay; zero-width characters are not whitespace.
 
@@ -67,7 +67,7 @@ def normalise(text: object, settings: HygieneSettings) -> str:
 
 
 def content_hash(normalised: str) -> str:
-    """Lower-case hex SHA-256 of the UTF-8 bytes of a normalised text (C-05).
+    """Lower-case hex SHA-256 of the UTF-8 bytes of a normalised text.
 
     Example:
         >>> content_hash("Vestig keeps the ledger as its single source of truth.")[:16]
@@ -86,7 +86,7 @@ _FILLERS: Final = frozenset(
 
 
 def check(text: str, settings: HygieneSettings) -> str | None:
-    """Why a normalised text is refused, or None when it may pass (C-04).
+    """Why a normalised text is refused, or None when it may pass.
 
     Lengths are code points; both bounds are inclusive. The first failing check decides.
 
@@ -133,7 +133,7 @@ def derive(
     given: Stability | None = None,
 ) -> Stability:
     """The caller's value, else `ephemeral` when the text's only time is within two days of its
-    reference and it speaks of the present or the future; else `unknown` (T-04).
+    reference and it speaks of the present or the future; else `unknown`.
 
     Args:
         text: the memory's text.

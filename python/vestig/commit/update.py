@@ -1,4 +1,4 @@
-"""Update: fields in place, another text as a successor (L-13)."""
+"""Update: fields in place, another text as a successor."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
 
 
 def field_changes(given: dict[str, Any]) -> FieldChanges:
-    """The checked values of `update` (L-13): absent = keep, None = clear."""
+    """The checked values of `update`: absent = keep, None = clear."""
     checked = validate_update(given)
     return FieldChanges(**{name: value for name, value in checked.items() if value is not UNSET})
 
@@ -184,7 +184,7 @@ def update(
 
 
 def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> None:
-    """One text once per scope and author (D-01)."""
+    """One text once per scope and author."""
     if changes.scope is UNSET or changes.scope == memory.scope:
         return
     space, author = memory.namespace, memory.author
@@ -247,7 +247,7 @@ def _successor_fields(memory: Memory) -> dict[str, Any]:
         fields["retention_until"] = memory.retention_until
     if not memory.origin_derived:
         fields["origin_type"] = memory.origin_type
-    # "ephemeral" comes from the wording, which is another one now (T-04).
+    # "ephemeral" comes from the wording, which is another one now.
     if memory.temporal_stability in (Stability.STATIC, Stability.DYNAMIC):
         fields["temporal_stability"] = memory.temporal_stability
     return fields

@@ -1,4 +1,4 @@
-"""`${VAR}` in files, `.env`, and settings by environment variable (K-04)."""
+"""`${VAR}` in files, `.env`, and settings by environment variable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in effect and why, for `config show` and `config explain` (K-06)."""
+"""What is in effect and why, for `config show` and `config explain`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configuration files: where they are, how they are read, what they include (K-02, K-03)."""
+"""Configuration files: where they are, how they are read, what they include."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ def flatten(
     file: str | None = None,
     lines: Mapping[str, int] | None = None,
 ) -> list[Item]:
-    """Dotted keys of a nested mapping. A section set to null resets each of its keys (K-01).
+    """Dotted keys of a nested mapping. A section set to null resets each of its keys.
 
     Example:
         >>> [(i.key, i.value) for i in flatten({"hygiene": {"min_chars": 0}}, Problems())]

@@ -1,4 +1,4 @@
-"""Keys of events, TraceRank, entities, edges and expansion: `m3` and `m4` (K-07)."""
+"""Keys of events, TraceRank, entities, edges and expansion: `m3` and `m4`."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class M3Settings(Section, frozen=True, kw_only=True):
 
 
 class EntityTypeEntry(Section, frozen=True, kw_only=True):
-    """One own type of `m4.entity_types.ontology` (G-01)."""
+    """One own type of `m4.entity_types.ontology`."""
 
     name: Text
     description: Text
@@ -97,7 +97,7 @@ class EntityTypeEntry(Section, frozen=True, kw_only=True):
 
 
 class EntityTypeSettings(Section, frozen=True, kw_only=True):
-    """`ontology` wins where both are present; null: `allowed_types` decides (G-01)."""
+    """`ontology` wins where both are present; null: `allowed_types` decides."""
 
     ontology: Literal["insight"] | tuple[EntityTypeEntry, ...] | None = None
     allowed_types: tuple[Text, ...] = BUILT_IN_ENTITY_TYPES

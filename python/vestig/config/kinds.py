@@ -1,4 +1,4 @@
-"""Types that the keys of the configuration share, with their ranges (K-07)."""
+"""Types that the keys of the configuration share, with their ranges."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Wait = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
 Span = Annotated[float, msgspec.Meta(gt=0, le=1_000_000_000)]
 Pause = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
 Dimension = Annotated[int, msgspec.Meta(ge=1, le=8192)]
-# What a double holds exactly: seeds travel through JSON (R-11).
+# What a double holds exactly: seeds travel through JSON.
 Seed = Annotated[int, msgspec.Meta(ge=0, le=9_007_199_254_740_991)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 VariableName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]

@@ -34,7 +34,7 @@ MEMORY_PATH: Final = ":memory:"
 
 
 class Config:
-    """An immutable effective configuration (K-01, K-06).
+    """An immutable effective configuration.
 
     Example:
         >>> config = load(environ={}, overrides={"hygiene.min_chars": 3})
@@ -99,10 +99,10 @@ class Config:
     def with_overrides(
         self, overrides: Mapping[str, Any] | None = None, profile: str | None = None
     ) -> Config:
-        """This configuration for one call: keys of m3, m4.graph_expansion, m5, recall (R-01).
+        """This configuration for one call: keys of m3, m4.graph_expansion, m5, recall.
 
         A profile named here replaces any other and stands above files; keys of the same call
-        win over it (K-01).
+        win over it.
 
         Raises:
             ConfigError: unknown key, a key that one call cannot set, wrong value, unknown profile.
@@ -136,7 +136,7 @@ def load(
     environ: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
 ) -> Config:
-    """Reads and merges every layer (K-01 to K-05). All faults are reported together.
+    """Reads and merges every layer. All faults are reported together.
 
     Args:
         path: the project file; default `VESTIG_CONFIG`, else the nearest `vestig.yaml` upward.
@@ -294,14 +294,14 @@ def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: 
     _check_entity_types(settings, entries, problems)
 
 
-# The type of names whose type the rules cannot tell (G-01).
+# The type of names whose type the rules cannot tell.
 _UNTYPED: Final = "UNTYPED"
 
 
 def _check_entity_types(
     settings: Settings, entries: Mapping[str, Entry], problems: Problems
 ) -> None:
-    """Names are not blank, appear once whatever their case, and leave UNTYPED alone (G-01)."""
+    """Names are not blank, appear once whatever their case, and leave UNTYPED alone."""
     types = settings.m4.entity_types
     own = types.ontology
     if own == "insight":

@@ -1,4 +1,4 @@
-"""What each key means, and the specification IDs that use it (K-06)."""
+"""What each key means, and the specification IDs that use it."""
 
 from __future__ import annotations
 

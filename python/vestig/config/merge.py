@@ -1,4 +1,4 @@
-"""Layers checked and merged: which value wins, and who set it (K-01, K-05)."""
+"""Layers checked and merged: which value wins, and who set it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configuration errors, collected and reported together (K-05)."""
+"""Configuration errors, collected and reported together."""
 
 from __future__ import annotations
 

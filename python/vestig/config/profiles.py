@@ -1,4 +1,4 @@
-"""The shipped recall profiles: plain data over one pipeline (R-15)."""
+"""The shipped recall profiles: plain data over one pipeline."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vestig.config.signals import ORIGINS, SWITCHES, SignalSettings, all_weights
 
 __all__ = ["PROFILES", "PROFILE_PREFIXES"]
 
-# Keys that a profile, or one call of recall, may set (R-01).
+# Keys that a profile, or one call of recall, may set.
 PROFILE_PREFIXES: Final = ("m3.", "m4.graph_expansion.", "m5.", "recall.")
 
 _HYDE: Final = {

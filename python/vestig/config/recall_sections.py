@@ -1,4 +1,4 @@
-"""Keys of recall and search: `m5`, `index`, `recall`, `search`, `decay` (K-07).
+"""Keys of recall and search: `m5`, `index`, `recall`, `search`, `decay`.
 
 The built-in values of what a profile may set are those of the profile `default`.
 """

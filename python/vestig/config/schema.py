@@ -1,4 +1,4 @@
-"""Every configuration key that acts: its place, type, range and default (K-07).
+"""Every configuration key that acts: its place, type, range and default.
 
 A key is the dotted path of a leaf of `Settings`. Types carry the ranges, so
 one table (`KEYS`) drives validation, `config show` and `config explain`.
@@ -109,7 +109,7 @@ class HookSettings(Section, frozen=True, kw_only=True):
 
 
 class RetentionSettings(Section, frozen=True, kw_only=True):
-    """Half-lives in days; `permanent` has none (L-07)."""
+    """Half-lives in days; `permanent` has none."""
 
     decision_half_life_days: Positive = 365.0
     standard_half_life_days: Positive = 90.0

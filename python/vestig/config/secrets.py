@@ -1,4 +1,4 @@
-"""Secrets are named by environment variable and read here only (K-05)."""
+"""Secrets are named by environment variable and read here only."""
 
 from __future__ import annotations
 

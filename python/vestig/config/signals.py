@@ -1,4 +1,4 @@
-"""The signals: their names, the weights they have built in, and the keys of both (Q-02, K-07)."""
+"""The signals: their names, the weights they have built in, and the keys of both."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class LateWeights(Section, frozen=True, kw_only=True):
 
 
 class SignalWeights(Section, frozen=True, kw_only=True):
-    """Weights of one origin, in the order in which L sums them (Q-03)."""
+    """Weights of one origin, in the order in which L sums them."""
 
     bias: float = 0.0
     cosine: float = 0.0
@@ -252,9 +252,9 @@ def _places(section: Section, name: str = "") -> Iterator[tuple[str, tuple[str, 
 
 _PLACES: Final = dict(_places(SignalWeights()))
 ORIGINS: Final = OriginWeights.__struct_fields__
-# Terms of the linear score beside its bias, in the order in which it sums them (Q-03).
+# Terms of the linear score beside its bias, in the order in which it sums them.
 SIGNALS: Final = tuple(_PLACES)[1:]
-# Terms that are made of vectors of word pieces (Q-05).
+# Terms that are made of vectors of word pieces.
 TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "reply.late")
 # Signals that can be switched off; a term belongs to the one before its first dot.
 SWITCHES: Final = tuple(name for name in SignalSettings.__struct_fields__ if name != "weights")

@@ -1,1 +1,1 @@
-"""Embedders: texts to vectors, one vendor per file (D-13). `vestig.registry` makes them."""
+"""Embedders: texts to vectors, one vendor per file. `vestig.registry` makes them."""

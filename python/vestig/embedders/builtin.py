@@ -1,4 +1,4 @@
-"""The built-in embedder: all-MiniLM-L6-v2 as 8-bit ONNX, offline (D-13).
+"""The built-in embedder: all-MiniLM-L6-v2 as 8-bit ONNX, offline.
 
 The weights come from an installed data package, the vocabulary from this one; both are
 checked against pinned hashes before they are used. Nothing heavy is imported, and neither
@@ -114,7 +114,7 @@ class BuiltinEmbedder:
 
     def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """The vector of each text, as `embed` gives it, with the vectors of its first 160 word
-        pieces, both from one run of the model; [] for [] (Q-05).
+        pieces, both from one run of the model; [] for [].
 
         Raises:
             ConfigError, ProviderError: as `embed`.

@@ -1,4 +1,4 @@
-"""What every provider is held to: count, length, finite numbers (D-13, X-D15)."""
+"""What every provider is held to: count, length, finite numbers."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class CheckedEmbedder:
 
 
 class CheckedTokenEmbedder(CheckedEmbedder):
-    """A `CheckedEmbedder` for a provider that gives vectors of word pieces too (Q-05)."""
+    """A `CheckedEmbedder` for a provider that gives vectors of word pieces too."""
 
     def __init__(self, inner: TokenEmbedder, **limits: int | None) -> None:
         super().__init__(inner, **limits)

@@ -60,7 +60,7 @@ class EmbedderContract:
         assert self.embedder().embed([]) == []
 
     def test_batch_and_single_agree(self) -> None:
-        """To 1e-6 in every value, whatever stands beside a text (D-13)."""
+        """To 1e-6 in every value, whatever stands beside a text."""
         embedder = self.embedder()
         batch = embedder.embed(self.TEXTS)
         for text, together in zip(self.TEXTS, batch, strict=True):
@@ -83,7 +83,7 @@ class EmbedderContract:
 
     def test_word_pieces_have_vectors_of_their_own(self) -> None:
         """Where the embedder gives them: beside the vector of `embed`, the same ones alone and in
-        a batch to the last bits of the scales (Q-05)."""
+        a batch to the last bits of the scales."""
         embedder = self.embedder()
         if not gives_tokens(embedder):
             return

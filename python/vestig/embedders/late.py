@@ -1,4 +1,4 @@
-"""Token vectors of late interaction: last hidden states made small (Q-05)."""
+"""Token vectors of late interaction: last hidden states made small."""
 
 from __future__ import annotations
 

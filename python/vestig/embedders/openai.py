@@ -1,4 +1,4 @@
-"""Embeddings from any server that speaks the OpenAI form: OpenAI, Ollama, vLLM, … (D-13).
+"""Embeddings from any server that speaks the OpenAI form: OpenAI, Ollama, vLLM, ….
 
 One POST to `<base_url>/embeddings` per batch, one attempt, and one deadline over the whole
 call: name look-up, connection, headers and every byte of the answer.

@@ -1,4 +1,4 @@
-"""The part of the `embedding` section (K-07) that embedders read."""
+"""The part of the `embedding` section that embedders read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EmbeddingSettings(Protocol):
 
 
 def missing_package(provider: str, package: str, requirement: str) -> ConfigError:
-    """The error of a provider whose package is not installed (B-25).
+    """The error of a provider whose package is not installed.
 
     Example:
         >>> print(missing_package("fastembed", "fastembed", "vestig[fastembed]"))

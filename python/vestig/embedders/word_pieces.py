@@ -1,4 +1,4 @@
-"""Token vectors without a model: each word draws its own, for tests of late interaction (Q-05)."""
+"""Token vectors without a model: each word draws its own, for tests of late interaction."""
 
 from __future__ import annotations
 

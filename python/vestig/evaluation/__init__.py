@@ -1,1 +1,1 @@
-"""Labelled benchmarks: reading them, metrics, peers to compare with, reports. Pure (S-10, R-21)."""
+"""Labelled benchmarks: reading them, metrics, peers to compare with, reports. Pure."""

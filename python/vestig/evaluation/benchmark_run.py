@@ -1,4 +1,4 @@
-"""A benchmark's questions asked of a store: which units a recall finds, and how fast (S-10).
+"""A benchmark's questions asked of a store: which units a recall finds, and how fast.
 
 A unit ranks where the best memory that holds it does, units on one memory in the order of the
 corpus. A cut k is answered by a recall that asks for k memories, and for more until k distinct

@@ -1,6 +1,6 @@
-"""Benchmarks: folders of labelled questions over a corpus (S-10).
+"""Benchmarks: folders of labelled questions over a corpus.
 
-A folder holds `corpus.jsonl` (one unit a line, with the keys of an imported transcript, I-02) and
+A folder holds `corpus.jsonl` (one unit a line, with the keys of an imported transcript) and
 `queries.jsonl` (`id`, `text`, `relevant`, and where known `date`, `category`, `conversation`), or
 both with `.gz`. A question is asked of the units of its own conversation; ids of units are those
 of their conversation alone.

@@ -1,4 +1,4 @@
-"""How well confidence tells questions that the memories answer from those that they do not (R-24).
+"""How well confidence tells questions that the memories answer from those that they do not.
 
 Questions have weights: those that can be answered weigh half of everything, the others the other
 half, in equal shares of the populations they come from. All figures are of these weights, so that

@@ -111,7 +111,7 @@ def named_difference(row: str, against: str) -> str:
 
 
 def gate_breaches(benchmark: str, rows: Sequence[Row]) -> list[str]:
-    """Where `default` is worse than `baseline`; [] when nowhere (R-21)."""
+    """Where `default` is worse than `baseline`; [] when nowhere."""
     by_name = {row.name: row for row in rows}
     ours, theirs = by_name[DEFAULT].metrics, by_name[BASELINE].metrics
     found = []

@@ -1,6 +1,6 @@
-"""Evaluation: benchmarks imported into temporary stores, every question asked of every row (S-10).
+"""Evaluation: benchmarks imported into temporary stores, every question asked of every row.
 
-Each conversation is imported as a scope (I-02), once for all rows: only recall differs.
+Each conversation is imported as a scope, once for all rows: only recall differs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def evaluate(
     embedder: Embedder | None = None,
     progress: Progress | None = None,
 ) -> EvaluationReport:
-    """Measures recall on labelled benchmarks (S-10, R-21).
+    """Measures recall on labelled benchmarks.
 
     Args:
         benchmarks: folders with `corpus.jsonl` and `queries.jsonl` (`.gz` too); None = the
@@ -73,11 +73,11 @@ def evaluate(
         profiles: names of recall profiles; None = all shipped ones.
         switches: keys of recall that each make a row beside their profile.
         ablate: a row for each signal and switch of the profile off, one by one.
-        gate: judge `default` against `baseline` (R-21); both are measured then.
+        gate: judge `default` against `baseline`; both are measured then.
         peers: plain cosine, BM25 and their hybrid as rows.
         questions: every row also tells where the relevant units of each question stood.
         confidence: every profile and switch also tells how well its confidence knows questions
-            that the memories do not answer (R-24); asks three times as many questions.
+            that the memories do not answer; asks three times as many questions.
         leave_out: categories that are not asked.
         cache: folder that keeps vectors between runs.
         config: as in `vestig.open`; the store it names is not touched.
@@ -281,7 +281,7 @@ def _with_confidence(
 
 
 def _warnings(measured: MeasuredStore, noticed: Mapping[str, set[str]]) -> Iterator[str]:
-    """What keeps figures from telling all: units that are not there, weaker paths (B-40)."""
+    """What keeps figures from telling all: units that are not there, weaker paths."""
     if measured.units_missing:
         yield (
             f"{measured.units_missing} units are on no memory ({measured.rejected} refused,"

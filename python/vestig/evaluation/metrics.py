@@ -1,4 +1,4 @@
-"""Metrics of one question over ranked distinct units (S-10).
+"""Metrics of one question over ranked distinct units.
 
 Gains are binary. For a cut k: `recall@k` is the share of the relevant units among the best k,
 `precision@k` the share of the k places that hold a relevant one, `hit@k` whether any is there,

@@ -82,7 +82,7 @@ class Coverage(_Value, frozen=True, kw_only=True):
 
 
 class Calibration(_Value, frozen=True, kw_only=True):
-    """How well confidence tells questions that the memories answer from others (R-24). The two
+    """How well confidence tells questions that the memories answer from others. The two
     kinds weigh half each."""
 
     questions: int
@@ -97,7 +97,7 @@ class Row(_Value, frozen=True, kw_only=True):
 
     `kind` is `peer` (parameters of its own), `profile`, `switch` (a profile under overrides) or
     `ablation` (a profile with one signal or switch off). `settings`: every effective value.
-    `seed`: of the walk; null = derived from the query and the store's seq (R-11). `questions` and
+    `seed`: of the walk; null = derived from the query and the store's seq. `questions` and
     `confidence` (population → figures): only when asked for; no `confidence` where it is null.
     """
 
@@ -203,5 +203,5 @@ class EvaluationReport(_Value, frozen=True, kw_only=True):
 
     @property
     def gate_failures(self) -> tuple[str, ...]:
-        """Every breach of the gate (R-21): () when `default` is nowhere below `baseline`."""
+        """Every breach of the gate: () when `default` is nowhere below `baseline`."""
         return tuple(fact for benchmark in self.benchmarks for fact in benchmark.gate)

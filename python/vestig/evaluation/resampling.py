@@ -1,4 +1,4 @@
-"""Bootstrap intervals and the paired bootstrap test, repeatable to the bit (S-10)."""
+"""Bootstrap intervals and the paired bootstrap test, repeatable to the bit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _means(columns: Sequence[NDArray[np.float64]], draws: int) -> NDArray[np.flo
 
 
 def estimates(values: Mapping[str, Sequence[float]]) -> dict[str, Estimate]:
-    """Macro means with 95 % bootstrap intervals; null over no questions at all (S-10).
+    """Macro means with 95 % bootstrap intervals; null over no questions at all.
 
     Args:
         values: metric → one value per question, the same questions for every metric.

@@ -1,4 +1,4 @@
-"""Questions that a benchmark's memories do not answer, asked for their confidence (R-24).
+"""Questions that a benchmark's memories do not answer, asked for their confidence.
 
 Of every conversation: the questions of the next one (`foreign`), and its own without their
 evidence and whatever says nearly the same (`removed`).

@@ -143,7 +143,7 @@ class RememberingEmbedder:
 
 
 class RememberingTokenEmbedder(RememberingEmbedder):
-    """A `RememberingEmbedder` for a model that gives vectors of word pieces too (Q-05). They are
+    """A `RememberingEmbedder` for a model that gives vectors of word pieces too. They are
     kept in a file of their own, records of the text's hash, the number of pieces and these."""
 
     def __init__(self, inner: TokenEmbedder, folder: Path | None = None, variant: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Long texts into chunks at blank lines, lines or words (I-05)."""
+"""Long texts into chunks at blank lines, lines or words."""
 
 from __future__ import annotations
 

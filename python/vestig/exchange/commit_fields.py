@@ -1,4 +1,4 @@
-"""Files of `vestig import` to the arguments of `commit` (I-02). Pure: nothing is stored here."""
+"""Files of `vestig import` to the arguments of `commit`. Pure: nothing is stored here."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
 class ImportFile:
     """A file of `messages`, `memories` or an `export`; read item by item.
 
-    For an export only `format` is of use: it is restored, not committed (D-14).
+    For an export only `format` is of use: it is restored, not committed.
 
     Raises:
         FileNotFoundError: no such file.

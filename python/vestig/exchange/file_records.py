@@ -28,7 +28,7 @@ _EXPORT_SCHEMA: Final = "vestig/export/"
 
 
 class Format(StrEnum):
-    """What `vestig import` reads (I-02)."""
+    """What `vestig import` reads."""
 
     AUTO = "auto"
     EXPORT = "export"

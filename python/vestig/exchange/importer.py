@@ -1,4 +1,4 @@
-"""`import`: exports restored, transcripts and memories committed; resumable (D-14, I-02)."""
+"""`import`: exports restored, transcripts and memories committed; resumable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemErro
 
 __all__ = ["import_file"]
 
-# Commits of one transaction; the parts of one record are never separated (I-02).
+# Commits of one transaction; the parts of one record are never separated.
 _GROUP_COMMITS: Final = 1_000
 _ERRORS_SHOWN: Final = 100
 
@@ -108,7 +108,7 @@ def import_file(
 
 
 def _one_namespace(context: Context, file: ImportFile) -> str | None:
-    """An export of one namespace goes into the store's (B-14); one of all goes where it was."""
+    """An export of one namespace goes into the store's; one of all goes where it was."""
     first = next(iter(file.raw_lines()), b"")
     try:
         header = msgspec.json.decode(first)
@@ -210,7 +210,7 @@ def _commit(context: Context, file: ImportFile, progress: Progress | None) -> Im
 
 
 def _unrecorded(context: Context, group: list[ImportItem], tally: _Tally) -> list[ImportItem]:
-    """Records whose reference this namespace and scope do not hold yet (D-07)."""
+    """Records whose reference this namespace and scope do not hold yet."""
     by_scope: dict[str | None, list[str]] = {}
     for item in group:
         by_scope.setdefault(item.scope, []).append(item.artifact_ref)

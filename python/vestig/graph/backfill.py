@@ -1,4 +1,4 @@
-"""Entities of memories that were stored without them: two passes, names then links (G-03, L-16).
+"""Entities of memories that were stored without them: two passes, names then links.
 
 Both passes only add, in transactions of one batch each, so an interrupted run is finished by the
 next one, and a run after a finished one changes nothing.

@@ -1,4 +1,4 @@
-"""Edges as callers see them: link, unlink, list, show (D-03, G-10)."""
+"""Edges as callers see them: link, unlink, list, show."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def link_request(
     evidence: object,
     evidence_max: int,
 ) -> LinkRequest:
-    """The arguments of `link`, checked (D-03).
+    """The arguments of `link`, checked.
 
     Raises:
         ValidationError: names the field, what came and what is allowed.
@@ -282,7 +282,7 @@ def _end(
 
 
 def _same(view: LedgerView, space: str, new: Any) -> Edge | None:
-    """The unexpired edge of this type and label between these ends (D-03)."""
+    """The unexpired edge of this type and label between these ends."""
     for edge in view.edges(space, new.from_id, new.edge_type):
         if (edge.from_id, edge.to_id, edge.relation) == (new.from_id, new.to_id, new.relation):
             return edge

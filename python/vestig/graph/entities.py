@@ -1,4 +1,4 @@
-"""Entities as callers see them: list, show, merge, expire, purge (D-02, G-05)."""
+"""Entities as callers see them: list, show, merge, expire, purge."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _moved(edge: Edge, old: str, new: str) -> Edge:
 
 
 def _certainty(edge: Edge) -> float:
-    """No confidence counts as full confidence, as in recall (R-07)."""
+    """No confidence counts as full confidence, as in recall."""
     return 1.0 if edge.confidence is None else edge.confidence
 
 

@@ -1,4 +1,4 @@
-"""One hop from memories: by the entities they share, and by RELATED edges (G-09)."""
+"""One hop from memories: by the entities they share, and by RELATED edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RELATED edges of a whole namespace computed again, as commits would have made them (G-07)."""
+"""RELATED edges of a whole namespace computed again, as commits would have made them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 def difference(wanted: Wanted, stored: Mapping[str, Sequence[Edge]]) -> Difference:
     """Compares what commits would make with what is stored. Only computed edges end: what a
-    guard or a caller made stays, and stands for the computed one of the same ends (D-03)."""
+    guard or a caller made stays, and stands for the computed one of the same ends."""
     added: list[tuple[str, str, float]] = []
     patches: list[EdgePatch] = []
     kept = expired = 0
@@ -191,7 +191,7 @@ def rebuild_edges(
 
 
 def rebuild_all(context: Context, progress: Progress | None) -> dict[str, int]:
-    """The RELATED edges of every namespace, after other vectors came (D-13); counts of all."""
+    """The RELATED edges of every namespace, after other vectors came; counts of all."""
     total: dict[str, int] = {}
     with context.ledger.read() as view:
         spaces = view.namespaces()

@@ -1,4 +1,4 @@
-"""Unified search over memories and entities (G-20 … G-26)."""
+"""Unified search over memories and entities."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class _Search:
         rows = self.nodes.near(self.vector, self.plan.memories, self.plan.entities, count)
         least = self.plan.filters.min_similarity
         if least is not None:
-            (least,) = struct.unpack("f", struct.pack("f", least))  # as cosines are (B-16)
+            (least,) = struct.unpack("f", struct.pack("f", least))  # as cosines are
             rows = [row for row in rows if row[2] >= least]
         self.span("score", started, wanted=count, found=len(rows))
         return rows
@@ -188,7 +188,7 @@ class _Search:
         return reached
 
     def both(self, seeds: Sequence[tuple[str, str]]) -> list[scores.Candidate]:
-        """Vector hits with what lies around them (G-23)."""
+        """Vector hits with what lies around them."""
         hits = [] if self.vector is None else self.near(scores.fetch_size(self.plan.top_k))
         origins = dict.fromkeys([*(id for id, _, _ in hits), *(id for id, _ in seeds)])
         reached = self.reach([*origins], others=True) if self.plan.depth and origins else []
@@ -212,7 +212,7 @@ class _Search:
         return {id: scores.Loaded(node=node, factor=factors[id]) for id, node in found.items()}
 
     def factors(self, found: Mapping[str, Memory | Entity]) -> dict[str, float]:
-        """What decay leaves of each node's score (G-24)."""
+        """What decay leaves of each node's score."""
         space, now = self.plan.namespace, self.plan.moments.query_time_us
         names = [id for id, node in found.items() if isinstance(node, Entity)]
         mentioning = self.view.mentioning(space, names) if names else {}
@@ -228,7 +228,7 @@ class _Search:
         return factors
 
     def memory_ids(self, taken: Sequence[scores.Taken]) -> dict[str, tuple[str, ...]]:
-        """Hit → the memories behind it, newest first; one look-up per kind for all (G-25)."""
+        """Hit → the memories behind it, newest first; one look-up per kind for all."""
         if not self.plan.memory_ids:
             return {}
         space = self.plan.namespace
@@ -257,7 +257,7 @@ class _Search:
         )
 
     def touched(self, result: SearchResult) -> SearchResult:
-        """Counts the access of what is returned (L-12); a busy store drops it with a warning."""
+        """Counts the access of what is returned; a busy store drops it with a warning."""
         touch = AccessTouch(
             memory_ids=tuple(hit.id for hit in result if hit.kind == scores.MEMORY),
             entity_ids=tuple(hit.id for hit in result if hit.kind == scores.ENTITY),

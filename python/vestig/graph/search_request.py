@@ -1,4 +1,4 @@
-"""The arguments of `search`, checked and made plain (G-20, R-02)."""
+"""The arguments of `search`, checked and made plain."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def check_fields(given: Mapping[str, Any]) -> tuple[SearchRequest, dict[str, Any
     """The arguments of a call, and its filters.
 
     Raises:
-        ValidationError: an unknown field; names the nearest valid one (B-13).
+        ValidationError: an unknown field; names the nearest valid one.
     """
     own = SearchRequest.__struct_fields__
     check_names(given, (*own, *SearchFields.__annotations__), "a field of search")

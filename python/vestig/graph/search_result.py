@@ -1,4 +1,4 @@
-"""What `search` returns (G-20). Immutable values."""
+"""What `search` returns. Immutable values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Span(_Value, frozen=True, kw_only=True):
 
 class SearchHit(_Value, frozen=True, kw_only=True):
     """One node. `similarity` is its plain cosine, null where none was compared. `raw_score` is
-    there when scores were decayed, `memory_ids` unless they were left out (G-25)."""
+    there when scores were decayed, `memory_ids` unless they were left out."""
 
     node_id: str
     kind: str
@@ -40,7 +40,7 @@ class SearchHit(_Value, frozen=True, kw_only=True):
 
 
 class SearchResult(_Value, frozen=True, kw_only=True):
-    """Nodes, best first; `score_scale` names what their scores are (G-20)."""
+    """Nodes, best first; `score_scale` names what their scores are."""
 
     results: tuple[SearchHit, ...]
     query: str | None

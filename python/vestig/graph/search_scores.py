@@ -1,4 +1,4 @@
-"""Unified search: how hits of meaning and of links become one list (G-20 … G-24).
+"""Unified search: how hits of meaning and of links become one list.
 
 Pure: the engine brings hits of the core and loads nodes; nothing here knows where from.
 """
@@ -81,7 +81,7 @@ def link_score(depth: int) -> float:
 
 
 def fetch_size(top_k: int) -> int:
-    """How many vector hits a hybrid search begins with (G-23).
+    """How many vector hits a hybrid search begins with.
 
     Example:
         >>> fetch_size(3), fetch_size(15)
@@ -95,7 +95,7 @@ def _best_first(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def by_meaning(hits: Sequence[Hit]) -> list[Candidate]:
-    """Vector hits as candidates, in the order of the index (G-21)."""
+    """Vector hits as candidates, in the order of the index."""
     return [
         Candidate(id=id, kind=kind, score=cosine, source="vector", depth=0, similarity=cosine)
         for id, kind, cosine in hits
@@ -103,7 +103,7 @@ def by_meaning(hits: Sequence[Hit]) -> list[Candidate]:
 
 
 def by_links(reached: Sequence[Reached]) -> list[Candidate]:
-    """Nodes at their shortest depth from the seeds (G-22).
+    """Nodes at their shortest depth from the seeds.
 
     Example:
         >>> [(one.id, one.score) for one in by_links([("b", "memory", 1), ("a", "memory", 0)])]
@@ -120,7 +120,7 @@ def by_links(reached: Sequence[Reached]) -> list[Candidate]:
 def merged(
     hits: Sequence[Hit], reached: Sequence[Reached], seeds: Collection[tuple[str, str]] = ()
 ) -> list[Candidate]:
-    """Vector and link scores added (G-23).
+    """Vector and link scores added.
 
     Args:
         hits: vector hits, best first.

@@ -1,1 +1,1 @@
-"""Indexes of candidates, one vendor per file (R-20)."""
+"""Indexes of candidates, one vendor per file."""

@@ -1,4 +1,4 @@
-"""Candidates by usearch: a graph over 8-bit vectors (R-20).
+"""Candidates by usearch: a graph over 8-bit vectors.
 
 Its files are not checked by usearch itself: a damaged one may be read as if it were whole. Only
 bytes that a checksum of ours vouches for may come to `load`.

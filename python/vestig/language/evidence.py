@@ -11,7 +11,7 @@ _CUT: Final = "..."
 
 def evidence_text(text: str, length_max: int) -> str:
     """Evidence as an edge stores it: at most `m4.entity_extraction.max_evidence_length` code
-    points; what is longer ends in `...` (D-03).
+    points; what is longer ends in `...`.
 
     Example:
         >>> evidence_text("abcdefgh", 6), evidence_text("abcdef", 6)

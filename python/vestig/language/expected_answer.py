@@ -1,4 +1,4 @@
-"""What a question asks for, by its words: when, how many, who or which (Q-17, Q-18, Q-26)."""
+"""What a question asks for, by its words: when, how many, who or which."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def asks(query: str) -> int:
 
 
 def is_yearless(words: str) -> bool:
-    """Whether an expression of time names a month, or a day of one, and no year (Q-17).
+    """Whether an expression of time names a month, or a day of one, and no year.
 
     Example:
         >>> is_yearless("on 3 May"), is_yearless("in May 2024"), is_yearless("last week")

@@ -1,4 +1,4 @@
-"""Questions that a text answers, made by rules from its statements (Q-15).
+"""Questions that a text answers, made by rules from its statements.
 
 The rules know the grammar of English statements: a subject, its verb, and what follows. A statement
 is asked for its subject (who, what), and for those of its other parts that it has: the object

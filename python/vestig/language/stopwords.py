@@ -1,4 +1,4 @@
-"""Function words (C-09) and words that are never part of a name (G-03)."""
+"""Function words and words that are never part of a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text is like, in bits that the projection keeps beside its words (Q-17 … Q-29)."""
+"""What a text is like, in bits that the projection keeps beside its words."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _has_number_word(content: str) -> bool:
 
 
 def title_key(title: str | None) -> str | None:
-    """The name that a title is, as the keys of entities hold names (D-02); None when it is none.
+    """The name that a title is, as the keys of entities hold names; None when it is none.
 
     Example:
         >>> title_key("Harbor Plan (draft)"), title_key("42"), title_key(None)

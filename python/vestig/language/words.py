@@ -1,4 +1,4 @@
-"""Keywords of a text (C-09): the tokens of the core without function words."""
+"""Keywords of a text: the tokens of the core without function words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHARS_MIN: Final = 2
 
 
 def keywords(text: str, *, limit: int = 64, extra_stopwords: Iterable[str] = ()) -> list[str]:
-    """Lower-cased keywords, most frequent first, then by first position (C-09).
+    """Lower-cased keywords, most frequent first, then by first position.
 
     Identifiers (`jira-9988`, `src/main.rs`) stay whole. Runs of Han, Hiragana, Katakana and Thai
     give overlapping bigrams.

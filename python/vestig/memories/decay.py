@@ -1,4 +1,4 @@
-"""Half-life decay and heat of stored items (T-12, G-24)."""
+"""Half-life decay and heat of stored items."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["DecayRules", "entity_factor", "half_life_decay", "heat", "memory_fac
 
 class DecayRules(msgspec.Struct, frozen=True, kw_only=True):
     """How items fade. `half_lives`: days by policy, None = never. `power` and `ln` are those of
-    the core, the one implementation that ranks (B-16)."""
+    the core, the one implementation that ranks."""
 
     half_lives: Mapping[str, float | None]
     default_policy: str
@@ -63,7 +63,7 @@ def _age_days(item: Memory | Entity, now_us: int, rules: DecayRules) -> float:
 
 
 def memory_factor(memory: Memory, now_us: int, rules: DecayRules) -> float:
-    """Decay times frequency of a memory; the decay of a pinned one is 1 (L-06)."""
+    """Decay times frequency of a memory; the decay of a pinned one is 1."""
     half_life = None if memory.pinned else rules.half_lives[memory.retention_policy.value]
     faded = half_life_decay(_age_days(memory, now_us, rules), half_life, rules.power)
     return faded * _frequency(memory.access_count, rules)
@@ -73,7 +73,7 @@ def entity_factor(
     entity: Entity, memories: Iterable[Memory], now_us: int, rules: DecayRules
 ) -> float:
     """An entity lasts as long as the most lasting of its memories: a permanent or pinned one
-    keeps it from fading. Without memories its own dates alone count (G-24)."""
+    keeps it from fading. Without memories its own dates alone count."""
     age = _age_days(entity, now_us, rules)
     mentioned = list(memories)
     if not mentioned:

@@ -1,4 +1,4 @@
-"""Forget and garbage collection: one transaction, then an erase that is proved (L-10, L-11)."""
+"""Forget and garbage collection: one transaction, then an erase that is proved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Show, events, list, count, chains: reads of the ledger alone (L-04, L-15, S-01)."""
+"""Show, events, list, count, chains: reads of the ledger alone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _edges(view: LedgerView, memory: Memory, edge_type: EdgeType, at: Moments) -
 
 
 def _holds(one: Memory | Edge, at: Moments) -> bool:
-    """Whether it was current at K (T-13)."""
+    """Whether it was current at K."""
     known = from_us(at.known_at_us)
     return one.t_created <= known and (one.t_expired is None or one.t_expired > known)
 
@@ -92,7 +92,7 @@ def at_known_time(
     reinforced: Mapping[str, tuple[int, int | None]],
     known_at: datetime,
 ) -> Memory:
-    """The memory with its end, counters and withdrawal as they were known at K (T-13)."""
+    """The memory with its end, counters and withdrawal as they were known at K."""
     changed: dict[str, object] = {}
     if memory.t_expired is not None and memory.t_expired > known_at:
         changed = {"status": Status.ACTIVE, "t_expired": None, "superseded_by": None}
@@ -107,7 +107,7 @@ def at_known_time(
 
 
 def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
-    """State worth a caller's eye (T-03, R-14)."""
+    """State worth a caller's eye."""
     flags = []
     expired = memory.t_expired is not None and memory.t_expired <= known_at
     if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
@@ -126,7 +126,7 @@ def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[s
 def as_known(
     view: LedgerView, namespace: str, memories: Sequence[Memory], at: Moments
 ) -> list[Memory]:
-    """The memories with their ends and counters as they stood at K (T-13)."""
+    """The memories with their ends and counters as they stood at K."""
     if not at.past or not memories:
         return list(memories)
     ends = view.ends_before(namespace, at.known_at_us)
@@ -169,7 +169,7 @@ def _sources(view: LedgerView, namespace: str, id: str, at: Moments) -> list[Sou
 
 
 def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> tuple[str, ...]:
-    """Warnings of a past read: fields shown as of today that an UPDATE changed after K (T-13)."""
+    """Warnings of a past read: fields shown as of today that an UPDATE changed after K."""
     if not at.past:
         return ()
     changed = [
@@ -203,7 +203,7 @@ def show(
     expand: object = 0,
     touch: bool = False,
 ) -> MemoryDetail:
-    """One memory with its evidence; an access that finds the store locked is dropped (L-12).
+    """One memory with its evidence; an access that finds the store locked is dropped.
 
     Args:
         expand: 1 = with the entities that it mentions and the memories related to it.
@@ -258,7 +258,7 @@ def _depth(value: object) -> int:
 
 
 def access_velocity(memory: Memory, now_us: int) -> float:
-    """Accesses per day since creation, the first day counted whole (L-12)."""
+    """Accesses per day since creation, the first day counted whole."""
     days = (now_us - to_us(memory.t_created)) / DAY_US
     return memory.access_count / max(1.0, days)
 
@@ -308,7 +308,7 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def listing_of(at: Moments, **asked: Any) -> Listing:
-    """The checked arguments of `list` and `count` (L-15)."""
+    """The checked arguments of `list` and `count`."""
     limit, offset = asked.get("limit"), asked.get("offset", 0)
     if limit is None:
         limit = LIST_LIMIT_DEFAULT

@@ -1,4 +1,4 @@
-"""Deprecate, supersede, pin, archive, update: one decision, one transaction (L-02 … L-13)."""
+"""Deprecate, supersede, pin, archive, update: one decision, one transaction."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ EXPIRED: Final = (Status.SUPERSEDED, Status.DEPRECATED)
 
 
 def check_unexpired(memory: Memory, action: str) -> None:
-    """Final states stay final (L-01); the message names id, state and since when (B-24)."""
+    """Final states stay final; the message names id, state and since when."""
     if memory.status in EXPIRED:
         since = "unknown" if memory.t_expired is None else format_us(to_us(memory.t_expired))
         raise ConflictError(
@@ -156,7 +156,7 @@ def check_unexpired(memory: Memory, action: str) -> None:
 
 
 def event(memory: Memory, kind: EventType, now_us: int, payload: dict[str, Any]) -> NewEvent:
-    """An event of the lifecycle, with what every payload holds (D-04)."""
+    """An event of the lifecycle, with what every payload holds."""
     base: dict[str, Any] = {
         "content_hash": memory.content_hash,
         "tags": list(memory.tags),
@@ -173,7 +173,7 @@ def event(memory: Memory, kind: EventType, now_us: int, payload: dict[str, Any])
 
 
 def ended(memory: Memory, t_invalid_us: int | None) -> dict[str, Any]:
-    """The part of a payload from which time travel restores the earlier end (T-13)."""
+    """The part of a payload from which time travel restores the earlier end."""
     previous = memory.t_invalid
     return {
         "t_invalid": None if t_invalid_us is None else format_us(t_invalid_us),
@@ -184,7 +184,7 @@ def ended(memory: Memory, t_invalid_us: int | None) -> dict[str, Any]:
 def deprecate_changes(
     memory: Memory, reason: str, t_invalid_us: int | None, now_us: int
 ) -> ChangeSet:
-    """Withdraws a memory; with `t_invalid` the fact ended, without it was never so (T-13)."""
+    """Withdraws a memory; with `t_invalid` the fact ended, without it was never so."""
     check_unexpired(memory, "deprecate")
     columns: dict[str, Any] = {"status": Status.DEPRECATED.value}
     payload: dict[str, Any] = {"reason": reason} | ended(memory, t_invalid_us)
@@ -347,7 +347,7 @@ def simple(
 def deprecate(
     context: Context, id: object, *, reason: object, t_invalid: object, namespace: object
 ) -> StateChange:
-    """Withdraws a memory, or ends its fact at `t_invalid` (L-02)."""
+    """Withdraws a memory, or ends its fact at `t_invalid`."""
     why = reason_argument(reason, required=True) or ""
     end = None if t_invalid is None else parse_time(t_invalid, "t_invalid")
 
@@ -361,7 +361,7 @@ def deprecate(
 
 
 def check_end(memory: Memory, end_us: int | None) -> None:
-    """A fact cannot end before it began (D-01)."""
+    """A fact cannot end before it began."""
     if end_us is not None and end_us < to_us(memory.t_valid):
         begin = format_us(to_us(memory.t_valid))
         raise ValidationError(
@@ -378,7 +378,7 @@ def supersede(
     t_invalid: object,
     namespace: object,
 ) -> SupersessionRecord:
-    """Marks `new` as the successor of `old`; repeating a pair returns its record (L-03)."""
+    """Marks `new` as the successor of `old`; repeating a pair returns its record."""
     why = reason_argument(reason, required=True) or ""
     end = None if t_invalid is None else parse_time(t_invalid, "t_invalid")
     space = context.in_namespace(namespace)
@@ -408,7 +408,7 @@ def supersede(
 
 
 def record_access(context: Context, ids: object, namespace: object) -> int:
-    """One access of each of these memories (L-12); unknown id: nothing is written."""
+    """One access of each of these memories; unknown id: nothing is written."""
     if isinstance(ids, str) or not isinstance(ids, (list, tuple, set)):
         raise ValidationError("ids", ids, "a list of ids")
     space = context.in_namespace(namespace)

@@ -1,4 +1,4 @@
-"""Recall over an index of candidates in large stores (R-20). Exact is the definition: everything
+"""Recall over an index of candidates in large stores. Exact is the definition: everything
 that stops the index from being used, or from being enough, leads back to it."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vestig.store.projection import candidate_file as files
 
 __all__ = ["CandidateSet", "build", "scanner"]
 
-# Candidates of each kind: more than enough for what is returned (R-20).
+# Candidates of each kind: more than enough for what is returned.
 _CANDIDATES_MIN: Final = 200
 _PER_RESULT: Final = 20
 # With fewer eligible memories than this part of all, comparing all of them costs less.

@@ -1,4 +1,4 @@
-"""Whether the eligible memories answer a query at all (R-24): plain numbers of one scan, and two
+"""Whether the eligible memories answer a query at all: plain numbers of one scan, and two
 logistics of them that were fitted together offline.
 
 The first tells whether the question belongs to these memories, the second whether what it asks for
@@ -112,7 +112,7 @@ def fit() -> Fit:
 
 
 def level(base: float) -> float:
-    """L from its logistic (R-12).
+    """L from its logistic.
 
     Example:
         >>> level(0.5), round(level(1 / (1 + math.exp(7))), 9)
@@ -184,7 +184,7 @@ def _logistic(weights: Mapping[str, float], known: Mapping[str, float]) -> float
 
 
 def confidence(scan: ScanLike) -> float | None:
-    """The probability that the eligible memories answer the query (R-24): 0 where there are none,
+    """The probability that the eligible memories answer the query: 0 where there are none,
     None where words or meaning were not compared."""
     if not scan.rows:
         return 0.0

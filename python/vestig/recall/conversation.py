@@ -1,4 +1,4 @@
-"""A conversation in the place of a query (R-19)."""
+"""A conversation in the place of a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layouts of results, byte for byte (R-18). JSON is made by the surfaces."""
+"""The layouts of results, byte for byte. JSON is made by the surfaces."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def analysed(
     pieces: Pieces | None,
     said: Reranked | None = None,
 ) -> Asked:
-    """Keywords, windows and vectors of names of the query (R-03, C-09, T-05, G-27); `said`: what a
+    """Keywords, windows and vectors of names of the query; `said`: what a
     cross-encoder said of memories, where nobody is to be asked."""
     settings = config.settings
     found = expressions.find_windows(
@@ -144,12 +144,12 @@ class Asking:
 
     @property
     def has_confidence(self) -> bool:
-        """Whether the numbers that confidence is made of are there (R-24)."""
+        """Whether the numbers that confidence is made of are there."""
         return self.recipe.has_confidence and self.asked.vector is not None
 
     @property
     def available(self) -> list[str]:
-        """Metadata signals that the query has something for (R-03, R-06)."""
+        """Metadata signals that the query has something for."""
         asked = self.asked
         has = {
             "keyword": bool(asked.keywords),
@@ -160,7 +160,7 @@ class Asking:
         return [name for name in META_SIGNALS if has[name]]
 
     def shares(self) -> dict[str, float]:
-        """Shares of the available signals in the metadata; {} where it has no part (R-07)."""
+        """Shares of the available signals in the metadata; {} where it has no part."""
         ranking = self.recipe.ranking
         if self.recipe.base not in ("semantic", "blend") or not ranking["start_enabled"]:
             return {}
@@ -273,7 +273,7 @@ def _us(moment: Any) -> int | None:
 
 
 def _entities(context: Context, view: LedgerView, asked: Asked) -> tuple[QueryEntity, ...]:
-    """The entities that the query names, the surest first (G-27)."""
+    """The entities that the query names, the surest first."""
     checked = asked.plan
     return query_entities.meant_entities(
         context,

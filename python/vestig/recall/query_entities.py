@@ -1,4 +1,4 @@
-"""The entities of a query (G-27): asked of the store, by name and on request by likeness."""
+"""The entities of a query: asked of the store, by name and on request by likeness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of the questions that memories answer: made when they are first looked for (Q-15).
+"""The words of the questions that memories answer: made when they are first looked for.
 
 Nothing of them is stored. The first recall that weighs them reads the texts of all memories that
 its filters let through; later ones read those that came since.

@@ -1,4 +1,4 @@
-"""From settings to what the core ranks by; made once per configuration (R-12, R-15, R-16)."""
+"""From settings to what the core ranks by; made once per configuration."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def base(self) -> str:
-        """Where the final score starts from (R-12)."""
+        """Where the final score starts from."""
         return str(self.ranking["base"])
 
     @property
     def meta_weights(self) -> dict[str, float]:
-        """Weights of the metadata before unavailable signals are left out (R-07)."""
+        """Weights of the metadata before unavailable signals are left out."""
         return dict(zip(META_SIGNALS, self.ranking["meta_weights"], strict=True))
 
     @property
@@ -57,22 +57,22 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether vectors of word pieces are compared (Q-20, Q-25)."""
+        """Whether vectors of word pieces are compared."""
         return self.base == "linear" and any(map(self.counts, TOKEN_TERMS))
 
     @property
     def counts_questions(self) -> bool:
-        """Whether words of the questions that memories answer count (Q-15)."""
+        """Whether words of the questions that memories answer count."""
         return self.base == "linear" and self.counts("questions")
 
     @property
     def counts_rerank(self) -> bool:
-        """Whether a cross-encoder reads the best (Q-23)."""
+        """Whether a cross-encoder reads the best."""
         return self.base == "linear" and self.counts("rerank")
 
     @property
     def has_confidence(self) -> bool:
-        """Whether a result under this recipe is given a confidence (R-24)."""
+        """Whether a result under this recipe is given a confidence."""
         return self.counts_words
 
     def looked_at(self, limit: int) -> int:
@@ -91,7 +91,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         return self.base != "linear" or term in self.weighed
 
     def pool(self, limit: int) -> int | str | None:
-        """How many direct candidates; None = all (R-12)."""
+        """How many direct candidates; None = all."""
         if self.direct_pool == "all":
             return None
         if self.direct_pool == "auto":

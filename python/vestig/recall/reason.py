@@ -1,4 +1,4 @@
-"""Why a memory came: its reason, recomputable from its own numbers (R-14, R-18)."""
+"""Why a memory came: its reason, recomputable from its own numbers."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ScanRow(Protocol):
     def stability(self) -> int: ...
 
 
-# Terms of the metadata (R-06).
+# Terms of the metadata.
 META_SIGNALS: Final = ("keyword", "temporal", "entity", "recency")
 START: Final = "START"
 _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 8: "RELATION"}
@@ -102,7 +102,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """What of the query and the formula the reasons refer to.
 
     `weights`: per code of `OriginType`, names of `SIGNALS` and `bias`, absent = 0; read where
-    `base` is linear. `meta_shares`: shares of the metadata (R-07), read everywhere else.
+    `base` is linear. `meta_shares`: shares of the metadata, read everywhere else.
     """
 
     terms: Sequence[str]
@@ -117,7 +117,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
-    """Which parts of a reason to give (R-16)."""
+    """Which parts of a reason to give."""
 
     enabled: bool = True
     include_path: bool = True
@@ -125,7 +125,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shares(weights: Mapping[str, float], available: Sequence[str]) -> dict[str, float]:
-    """Weights of the available signals, together 1; {} when none has any (R-07).
+    """Weights of the available signals, together 1; {} when none has any.
 
     Example:
         >>> shares({"keyword": 0.5, "temporal": 0.3, "entity": 0.2}, ["temporal", "entity"])
@@ -176,7 +176,7 @@ def _labels(row: ScanRow, question: Question) -> list[str]:
 
 def signals_of(row: ScanRow, memory: Memory | None, question: Question) -> dict[str, SignalTrace]:
     """Every term with its weight; the sum of weight · normalised is L where the base is linear,
-    that of the metadata's terms S_meta elsewhere (Q-02, R-07)."""
+    that of the metadata's terms S_meta elsewhere."""
     return _signals(row, _matched(row, memory, question), question)
 
 
@@ -275,7 +275,7 @@ def _step(edges: str, weight: float, p: float, u: float | None) -> Step:
 
 def _walked_to(row: ScanRow) -> bool:
     """Whether the walk brought the memory in; one that is a direct candidate too counts as
-    direct, and its path stays in the trace (R-12)."""
+    direct, and its path stays in the trace."""
     return bool(row.path) and not row.direct and not row.filled
 
 

@@ -1,4 +1,4 @@
-"""Recall: one embedding, one crossing into the core, one read of the ledger (R-01 … R-19)."""
+"""Recall: one embedding, one crossing into the core, one read of the ledger."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ class _Recall:
         return None if stored is None else tuple(memoryview(stored[1]).cast("f"))
 
     def touch(self, hits: list[RecallHit], warnings: list[str]) -> None:
-        """Counts the access of what is returned (L-12); a busy store drops it with a warning."""
+        """Counts the access of what is returned; a busy store drops it with a warning."""
         if not self.plan.touch or not hits:
             return
         touch = AccessTouch(
@@ -260,7 +260,7 @@ class _Recall:
         self.context.metrics.degraded(self.degraded)
 
     def result(self, found: _Scored, hits: list[RecallHit], warnings: list[str]) -> RecallResult:
-        """The answer (R-17)."""
+        """The answer."""
         at, scan, asking = self.plan.moments, found.scan, found.asking
         results = () if found.abstained else tuple(hits)
         return RecallResult(

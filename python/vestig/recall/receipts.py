@@ -1,4 +1,4 @@
-"""Receipts: all that makes a recall repeatable, and repeating it later (R-23)."""
+"""Receipts: all that makes a recall repeatable, and repeating it later."""
 
 from __future__ import annotations
 

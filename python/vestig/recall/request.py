@@ -1,4 +1,4 @@
-"""The arguments of `recall`, checked and made plain (R-01, R-11, R-19, T-13)."""
+"""The arguments of `recall`, checked and made plain."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def query_argument(value: object, chars_max: int) -> tuple[str, tuple[str, ...]]
 
 
 def _asked(request: RecallRequest, chars_max: int) -> tuple[str, tuple[str, ...]]:
-    """The query of a text, or of a conversation (R-19)."""
+    """The query of a text, or of a conversation."""
     if request.messages is not None:
         if request.query is not None:
             raise ValidationError("messages", "both", "exactly one of query and messages")

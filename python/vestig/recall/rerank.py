@@ -1,4 +1,4 @@
-"""What a cross-encoder says of the best memories, as a term of the score (Q-23)."""
+"""What a cross-encoder says of the best memories, as a term of the score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why not: what kept an expected memory away, and the one change that brings it in (R-22)."""
+"""Why not: what kept an expected memory away, and the one change that brings it in."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ RUNS_PER_SIGNAL: Final = 8
 RUNS_OF_LIMITS: Final = 8
 FACTOR_MAX: Final = 4.0
 DIGITS: Final = 2
-# What excludes memories, with the value at which it excludes none (R-02).
+# What excludes memories, with the value at which it excludes none.
 _OPEN: Final[dict[str, Any]] = {
     "scope": msgspec.UNSET,
     "kinds": None,
@@ -82,7 +82,7 @@ _OPEN: Final[dict[str, Any]] = {
     "known_at": None,
     "valid_at": None,
 }
-# Without these the query time is another one (T-13).
+# Without these the query time is another one.
 _TIMES: Final = frozenset(("as_of", "known_at"))
 # Switches beside those of the signals, in the order in which they are tried: what changes least
 # comes first.

@@ -1,1 +1,1 @@
-"""What scores a query and a text together, one vendor per file (Q-23)."""
+"""What scores a query and a text together, one vendor per file."""

@@ -1,4 +1,4 @@
-"""What every reranker is held to: one finite number of at least 0 for each text (Q-23)."""
+"""What every reranker is held to: one finite number of at least 0 for each text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cross-encoder from a folder of one's own: `model.onnx` and `tokenizer.json` (Q-23).
+"""A cross-encoder from a folder of one's own: `model.onnx` and `tokenizer.json`.
 
 No such model comes with this package. Nothing heavy is imported, and the model is not read, before
 the first texts are scored.

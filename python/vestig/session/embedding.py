@@ -1,4 +1,4 @@
-"""What is embedded, and whose vectors a store holds (C-06, B-26)."""
+"""What is embedded, and whose vectors a store holds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
     "wants_tokens",
 ]
 
-# Sentences whose vectors stand for a model that has no fingerprint (STORE 2).
+# Sentences whose vectors stand for a model that has no fingerprint.
 PROBES: Final = (
     "The harbour froze in the second week of January.",
     "Keys for the archive are kept in the lower drawer.",
@@ -52,7 +52,7 @@ def embedded_text(memory: Memory) -> str:
 
 def wants_tokens(signals: SignalSettings, origin: str) -> bool:
     """Whether memories of this origin need vectors of their word pieces: only where late
-    interaction, or the part of `reply` made of it, counts (Q-05).
+    interaction, or the part of `reply` made of it, counts.
 
     Example:
         >>> from vestig.config.signals import LateSwitch

@@ -1,4 +1,4 @@
-"""The filters of recall that only the ledger or the names can resolve, as ids (R-02, T-13)."""
+"""The filters of recall that only the ledger or the names can resolve, as ids."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def entity_ids(
     view: LedgerView, core: Any, namespace: str, named: tuple[str, ...], known_at_us: int
 ) -> bytes:
     """Ids of the entities with these ids, beginnings of ids, or names; a merged one stands for
-    what it was merged into. What nobody knows matches nothing (R-02)."""
+    what it was merged into. What nobody knows matches nothing."""
     found: set[str] = set()
     for text in named:
         if text.startswith("ent_"):

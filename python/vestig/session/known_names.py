@@ -1,4 +1,4 @@
-"""What a store knows of the words of texts: the gazetteer's questions to it (G-03)."""
+"""What a store knows of the words of texts: the gazetteer's questions to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OF_RULES: Final = ("ORG", "PERSON", "FILE", "PLACE", "SYSTEM", "CONCEPT")
 
 @cache
 def types_of(section: Any) -> Ontology:
-    """The types that `m4.entity_types` configures (G-01)."""
+    """The types that `m4.entity_types` configures."""
     return read_ontology(msgspec.to_builtins(section))
 
 
@@ -69,7 +69,7 @@ def known_names(
 
 
 def _before_merges(hits: list[Hit], merged: Mapping[str, str]) -> list[Hit]:
-    """A name that an entity had before it was merged is not yet that of the other (G-05)."""
+    """A name that an entity had before it was merged is not yet that of the other."""
     if not merged:
         return hits
     later = {(first, count, merged[id]) for first, count, id, _ in hits if id in merged}

@@ -1,4 +1,4 @@
-"""In-process counters (S-08): names, labels and numbers, never content."""
+"""In-process counters: names, labels and numbers, never content."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Metrics:
             buckets[-1] += seconds
 
     def degraded(self, entries: Iterable[Degradation]) -> None:
-        """Every degradation in a result moves its counter (B-08)."""
+        """Every degradation in a result moves its counter."""
         for entry in entries:
             self.add("vestig_degradations_total", entry.count, code=entry.code)
 

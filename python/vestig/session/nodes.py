@@ -1,4 +1,4 @@
-"""Nodes of the graph by id or prefix, and what they are called (D-02, D-03, G-05)."""
+"""Nodes of the graph by id or prefix, and what they are called."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def full_edge_id(view: LedgerView, namespace: str, id: object, field: str = "id"
 def following_merges(
     view: LedgerView, namespace: str, ids: Sequence[str]
 ) -> dict[str, Entity | None]:
-    """id → the entity it stands for: a merged one through any chain (G-05); None = unknown."""
+    """id → the entity it stands for: a merged one through any chain; None = unknown."""
     known: dict[str, Entity] = {}
     wanted = list(dict.fromkeys(ids))
     while wanted:

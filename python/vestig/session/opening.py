@@ -61,7 +61,7 @@ def identity_of(embedder: Embedder, config: Config) -> EmbeddingIdentity:
 
 
 def mismatch_of(stored: EmbeddingIdentity, embedder: Embedder) -> EmbeddingMismatchError | None:
-    """A store holds vectors of one model only (B-26)."""
+    """A store holds vectors of one model only."""
     same = stored.model == embedder.model and stored.dimensions == embedder.dimensions
     unknown = not stored.fingerprint or not embedder.fingerprint
     if same and (unknown or stored.fingerprint == embedder.fingerprint):
@@ -107,7 +107,7 @@ class OpenRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_request(request: OpenRequest) -> None:
-    """Arguments that need no configuration (B-21)."""
+    """Arguments that need no configuration."""
     for name in ("on_commit", "clock"):
         value = getattr(request, name)
         if value is not None and not callable(value):
@@ -138,7 +138,7 @@ def check_reranker(reranker: Reranker | None, settings: Any) -> None:
 
 
 def job_rules(enrichment: Any) -> JobRules:
-    """How the queue of this store repeats failures (C-12)."""
+    """How the queue of this store repeats failures."""
     return JobRules(
         lease_s=enrichment.lease_s,
         backoff_base_s=enrichment.backoff_base_s,

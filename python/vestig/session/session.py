@@ -105,7 +105,7 @@ class Context:
             cache.drop(seq)
 
     def check_open(self) -> None:
-        """Use after close is a mistake of the caller (S-01)."""
+        """Use after close is a mistake of the caller."""
         if self.closed:
             raise ConflictError("this store is closed: open it again with vestig.open(…)")
 
@@ -128,7 +128,7 @@ class Context:
         return self.namespace if namespace is None else check_namespace(namespace)
 
     def effective(self, overrides: Mapping[str, Any] | None, profile: str | None) -> Config:
-        """Configuration of one call (K-01); equal overrides are resolved once."""
+        """Configuration of one call; equal overrides are resolved once."""
         if overrides is None and profile is None:
             return self.config
         if overrides is not None and not isinstance(overrides, Mapping):

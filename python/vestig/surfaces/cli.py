@@ -1,4 +1,4 @@
-"""The command line: commands, help and exit codes made from the table of operations (S-02)."""
+"""The command line: commands, help and exit codes made from the table of operations."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _global_options() -> list[click.Parameter]:
 
 
 class _Group(click.Group):
-    """A group that names the nearest command when one is unknown (B-13)."""
+    """A group that names the nearest command when one is unknown."""
 
     def resolve_command(
         self, context: click.Context, args: list[str]
@@ -152,7 +152,7 @@ def _words(param: Param, texts: Sequence[str]) -> list[str]:
 def _given(
     params: Sequence[Param], values: Mapping[str, Any], terminal: Terminal
 ) -> dict[str, Any]:
-    """Arguments as the engine takes them: what was not named is absent (B-07)."""
+    """Arguments as the engine takes them: what was not named is absent."""
     args: dict[str, Any] = {}
     for param in params:
         value = values.get(param.name)
@@ -278,7 +278,7 @@ cli: Final = _build()
 
 
 def run(args: Sequence[str]) -> int:
-    """Runs one command line and returns its exit code (S-02).
+    """Runs one command line and returns its exit code.
 
     Example:
         >>> run(["--version"])  # doctest: +ELLIPSIS
@@ -332,7 +332,7 @@ def _bad_file(error: OSError, terminal: Terminal) -> int:
 
 
 def _defect(error: Exception, terminal: Terminal) -> int:
-    """Type and place only: the message of a foreign exception may hold stored text (B-11)."""
+    """Type and place only: the message of a foreign exception may hold stored text."""
     problem = wire.problem(error)
     step = error.__traceback__
     while step is not None and step.tb_next is not None:

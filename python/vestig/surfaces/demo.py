@@ -1,4 +1,4 @@
-"""The tour: what Vestig does, on a temporary store, with the built-in embedder (S-03)."""
+"""The tour: what Vestig does, on a temporary store, with the built-in embedder."""
 
 from __future__ import annotations
 

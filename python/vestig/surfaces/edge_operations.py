@@ -1,4 +1,4 @@
-"""The operations on edges (D-03, G-07, G-10)."""
+"""The operations on edges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations on entities (D-02, G-05, L-16)."""
+"""The operations on entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eval`: recall measured on labelled benchmarks (S-10)."""
+"""`eval`: recall measured on labelled benchmarks."""
 
 from __future__ import annotations
 

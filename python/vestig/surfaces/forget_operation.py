@@ -1,4 +1,4 @@
-"""`memory forget`: a plan, a confirmation, and the report of an erase that was proved (L-10)."""
+"""`memory forget`: a plan, a confirmation, and the report of an erase that was proved."""
 
 from __future__ import annotations
 

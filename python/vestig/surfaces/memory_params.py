@@ -1,4 +1,4 @@
-"""Arguments that several operations on memories share (S-03, R-02)."""
+"""Arguments that several operations on memories share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Tri
 
 
 def scoped(args: dict[str, Any]) -> dict[str, Any]:
-    """`--unscoped` is the scope null, alone or beside named scopes (D-11)."""
+    """`--unscoped` is the scope null, alone or beside named scopes."""
     given = dict(args)
     if given.pop("unscoped", False):
         named = given.get("scope")

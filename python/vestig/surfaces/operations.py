@@ -1,4 +1,4 @@
-"""What an operation is, and the table of all of them (B-03).
+"""What an operation is, and the table of all of them.
 
 Every surface reads this table: the command line makes its commands, help and
 JSON from it, and servers their routes and tools.
@@ -33,7 +33,7 @@ class Param(msgspec.Struct, frozen=True, kw_only=True):
     """One argument. `flag` is its option on the command line, "" for a positional one.
 
     `default` is what this surface gives when the caller names nothing; None leaves the
-    argument out, so that the engine's own default holds (B-07).
+    argument out, so that the engine's own default holds.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The ranking of a receipt, derived again (R-23)."""
+"""The ranking of a receipt, derived again."""
 
 from __future__ import annotations
 

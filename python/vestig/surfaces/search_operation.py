@@ -1,4 +1,4 @@
-"""Unified search on the command line (G-20)."""
+"""Unified search on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operations on whole stores and on the configuration (S-03)."""
+"""The operations on whole stores and on the configuration."""
 
 from __future__ import annotations
 

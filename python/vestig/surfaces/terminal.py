@@ -1,4 +1,4 @@
-"""The streams of one command: results to stdout, everything else to stderr (S-02)."""
+"""The streams of one command: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Terminal:
         """Shows what would be destroyed and asks.
 
         Raises:
-            ValidationError: nobody is there to ask; `--yes` is the answer then (S-02).
+            ValidationError: nobody is there to ask; `--yes` is the answer then.
         """
         if not self.as_json:
             click.echo(_harmless(plan), err=True)

@@ -1,4 +1,4 @@
-"""Why a memory did not come, and receipts, as text for humans (R-22, R-23)."""
+"""Why a memory did not come, and receipts, as text for humans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only JSON: documents (S-04) and problems (S-06)."""
+"""The only JSON: documents and problems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vestig.times import to_plain
 
 __all__ = ["EXIT_CODES", "STATUS", "document", "encode", "exit_code", "problem", "usage_problem"]
 
-# problem code → (CLI exit, HTTP status, title) (spec README 4)
+# problem code → (CLI exit, HTTP status, title)
 _CODES: Final[dict[str, tuple[int, int, str]]] = {
     "validation": (2, 422, "Invalid argument"),
     "hygiene-rejected": (1, 422, "Text refused"),
@@ -55,7 +55,7 @@ def document(type_name: str, value: Any) -> dict[str, Any]:
 
 
 def exit_code(error: BaseException) -> int:
-    """The exit code that an error stands for (S-02).
+    """The exit code that an error stands for.
 
     Example:
         >>> exit_code(ValidationError("limit", 0, "an integer >= 1"))

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scan_rows import NOW_US, memory
 
+from scan_rows import NOW_US, memory
 from vestig.answers import ContextBlock
 from vestig.recall.context.block import Entry, Measure, block, estimate
 from vestig.times import DAY_US, from_us

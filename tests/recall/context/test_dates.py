@@ -16,7 +16,7 @@ SAID = "2026-03-18T12:00:00Z"
 
 
 def windows(text: str, said: str = SAID, zone: str = "UTC") -> tuple[TemporalWindow, ...]:
-    """As commit finds and keeps them (C-09)."""
+    """As commit finds and keeps them."""
     return tuple(
         TemporalWindow(
             text=one.text,

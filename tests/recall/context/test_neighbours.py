@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from scan_rows import memory
-
 from vestig.answers import SignalTrace
 from vestig.recall.context.neighbours import Found, Sessions, beside
 from vestig.types import Memory

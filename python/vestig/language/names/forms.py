@@ -1,4 +1,4 @@
-"""The forms of a name: its key (D-02), its words as they are looked up, its aliases (G-02)."""
+"""The forms of a name: its key, its words as they are looked up, its aliases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OUTER: Final = frozenset(string.punctuation + " ")
 
 
 def norm_name(name: str) -> str:
-    """The part of a `norm_key` behind the type (D-02).
+    """The part of a `norm_key` behind the type.
 
     Raises:
         ValidationError: no text but whitespace.
@@ -69,7 +69,7 @@ _NORM: Final = Remembered(lambda name: _cased(name.lower()))
 
 def trimmed(text: str) -> tuple[int, int]:
     """Where a text without its outer ASCII punctuation begins and ends; a first `.` before a
-    letter and a final run of `+` or `#` after one stay (D-02).
+    letter and a final run of `+` or `#` after one stay.
 
     Example:
         >>> trimmed('"C++",')
@@ -92,7 +92,7 @@ def trimmed(text: str) -> tuple[int, int]:
 
 
 def without_possessive(word: str) -> str:
-    """A word without a final `'s`, which is not part of a name (G-03).
+    """A word without a final `'s`, which is not part of a name.
 
     Example:
         >>> without_possessive("Ada's"), without_possessive("Jonas'"), without_possessive("dogs")
@@ -106,7 +106,7 @@ def without_possessive(word: str) -> str:
 
 
 def norm_key(name: str, type: str) -> str:
-    """What makes two entities one (D-02).
+    """What makes two entities one.
 
     Raises:
         ValidationError: an empty name.
@@ -119,7 +119,7 @@ def norm_key(name: str, type: str) -> str:
 
 
 def aliases_of(name: str, type: str) -> tuple[str, ...]:
-    """The name without the titles of a person or the legal form of an organisation (G-02).
+    """The name without the titles of a person or the legal form of an organisation.
 
     Example:
         >>> aliases_of("Prof. Dr. Ada Lovelace", "PERSON"), aliases_of("Acme Ltd.", "ORG")

@@ -131,7 +131,7 @@ def whole(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) -> 
 
 def named(entities: Iterable[Known], name: str, type: str) -> Known | None:
     """Whom a name of this type means among those that have it: one of its type, rather by its
-    first name than by an alias; an untyped name takes the type of the only typed one (G-03).
+    first name than by an alias; an untyped name takes the type of the only typed one.
 
     Example:
         >>> ada = Known(id="ent_1", type="PERSON", name="Ada")
@@ -162,7 +162,7 @@ def resolve(
     query: bool = False,
     rules_only: bool = False,
 ) -> list[Mentioned]:
-    """Names in order of position, without overlaps; that of the title last (G-03).
+    """Names in order of position, without overlaps; that of the title last.
 
     Args:
         hits: known names among `reading.words`, any overlap.
@@ -271,7 +271,7 @@ def _by_name(name: Name, by_norm: Mapping[str, list[_Match]]) -> Known | None:
 
 
 def best(names: Iterable[Mentioned], most: int) -> list[Mentioned]:
-    """One of each name, then the best by confidence, then by position (G-03).
+    """One of each name, then the best by confidence, then by position.
 
     Example:
         >>> from vestig.language.names.readings import read

@@ -1,4 +1,4 @@
-"""Which types an entity may have (G-01)."""
+"""Which types an entity may have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vestig.errors import ConfigError
 
 __all__ = ["UNTYPED", "EntityType", "Ontology", "read_ontology"]
 
-# The type of a name that the rules cannot tell; matches every other in comparisons (G-03).
+# The type of a name that the rules cannot tell; matches every other in comparisons.
 UNTYPED: Final = "UNTYPED"
 _TIER: Final = 2
 _TIERS: Final = (1, 2, 3)

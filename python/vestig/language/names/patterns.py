@@ -1,4 +1,4 @@
-"""Names that their characters give away: addresses, paths, files, identifiers (G-03)."""
+"""Names that their characters give away: addresses, paths, files, identifiers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["UPPER", "Name", "addresses", "identifiers", "name_at"]
 
 
 class Name(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A name as written (G-03).
+    """A name as written.
 
     Attributes:
         name: the words, without a final `'s`.

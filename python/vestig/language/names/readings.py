@@ -60,7 +60,7 @@ def read(
     """Takes a text apart.
 
     Args:
-        title: the note's or document's title (Q-01).
+        title: the note's or document's title.
         rules: whether the patterns of G-03 are tried too, or only known names are looked for.
         types: what the types of the patterns are called here; None = as they are.
 
@@ -191,7 +191,7 @@ def first_word(name: Name) -> str:
 
 def is_generic(name: str) -> bool:
     """Whether a quoted stretch is no name: mere function words, one ordinary word, or what stands
-    between two quotations (G-02).
+    between two quotations.
 
     Example:
         >>> [is_generic(name) for name in ("after", "and the", " or ", "eventual consistency")]

@@ -1,4 +1,4 @@
-"""Names in a text, found by rules that need no store (G-03)."""
+"""Names in a text, found by rules that need no store."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _word_before(text: str, start: int) -> str:
 
 
 def without_first(text: str, name: Name) -> list[Name]:
-    """What is left of a run when its first word is an ordinary one (G-03); the name itself when
+    """What is left of a run when its first word is an ordinary one; the name itself when
     nothing specific is left.
 
     Example:
@@ -232,7 +232,7 @@ def without_first(text: str, name: Name) -> list[Name]:
 
 
 def chosen(found: list[Name]) -> list[Name]:
-    """Overlaps: the longer span, then the higher confidence, then the earlier one (G-03)."""
+    """Overlaps: the longer span, then the higher confidence, then the earlier one."""
     if len(found) < 2:
         return found
     found.sort(key=lambda name: (name.start - name.end, -name.confidence, name.start))
@@ -257,7 +257,7 @@ def candidates(text: str) -> list[Name]:
 
 
 def title_name(title: str | None) -> Name | None:
-    """The title of a note or document as a name, without a final parenthesis (G-03, Q-01).
+    """The title of a note or document as a name, without a final parenthesis.
 
     Example:
         >>> title_name("Harbor plan (draft)").name
@@ -276,7 +276,7 @@ def find_names(text: str, *, title: str | None = None) -> list[Name]:
 
     Args:
         text: any text.
-        title: the note's or document's title (Q-01); it is a name too, without a final
+        title: the note's or document's title; it is a name too, without a final
             parenthesis.
 
     Example:
@@ -289,7 +289,7 @@ def find_names(text: str, *, title: str | None = None) -> list[Name]:
 
 
 def is_specific(name: str) -> bool:
-    """Names under two characters, all punctuation or all digits are dropped (G-02)."""
+    """Names under two characters, all punctuation or all digits are dropped."""
     return (len(name) >= 2 and any(map(str.isalpha, name))) or (
         any(char == "." for char in name[1:-1]) and any(map(str.isdigit, name))
     )

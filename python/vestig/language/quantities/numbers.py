@@ -1,4 +1,4 @@
-"""Numbers, quantifiers and quantities of a token sequence, in canonical form (C-08)."""
+"""Numbers, quantifiers and quantities of a token sequence, in canonical form."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _scaled(lower: str, tokens: Sequence[Token], index: int, value: str) -> tupl
 
 
 def find_amounts(lower: str, tokens: Sequence[Token]) -> list[Amount]:
-    """All numbers, ordinals and quantifiers in order, digits and words alike (C-08).
+    """All numbers, ordinals and quantifiers in order, digits and words alike.
 
     Example:
         >>> text = "two hundred of 1,000 users, 3rd try, all fine"
@@ -260,7 +260,7 @@ def _currency_before(text: str, tokens: Sequence[Token], amount: Amount) -> tupl
 def find_quantities(
     text: str, lower: str, tokens: Sequence[Token], amounts: Sequence[Amount]
 ) -> list[Quantity]:
-    """Numbers with a unit or currency, and currencies that stand alone, in order (C-08).
+    """Numbers with a unit or currency, and currencies that stand alone, in order.
 
     Example:
         >>> text = "limit 500.00 EUR or 2 hours"

@@ -1,4 +1,4 @@
-"""The closed list of units and currencies (C-08)."""
+"""The closed list of units and currencies."""
 
 from __future__ import annotations
 

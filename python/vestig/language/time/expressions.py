@@ -1,4 +1,4 @@
-"""Temporal expressions of a text and the windows they name (T-05)."""
+"""Temporal expressions of a text and the windows they name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MONTHED: Final = frozenset(("dmy", "mdy", "my", "month"))
 
 
 class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True):
-    """One temporal expression of a text (T-05).
+    """One temporal expression of a text.
 
     Attributes:
         text: the words as written.
@@ -249,7 +249,7 @@ class _Scan:
 def find_expressions(
     text: str, t_ref_us: int, *, zone: str = "UTC", is_memory: bool = False
 ) -> list[TemporalExpression]:
-    """All temporal expressions in order, clock times and unresolved ones included (C-08).
+    """All temporal expressions in order, clock times and unresolved ones included.
 
     Arguments: see `find_windows`.
 
@@ -293,7 +293,7 @@ def _expression(found: _Found, text: str, frame: Frame) -> TemporalExpression:
 def find_windows(
     text: str, t_ref_us: int, *, zone: str = "UTC", is_memory: bool = False
 ) -> list[TemporalExpression]:
-    """The windows that a text names, in order (T-05).
+    """The windows that a text names, in order.
 
     Args:
         text: any text.

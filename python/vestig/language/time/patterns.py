@@ -1,4 +1,4 @@
-"""The pattern table of temporal expressions (T-05). Everything here matches lower-cased text."""
+"""The pattern table of temporal expressions. Everything here matches lower-cased text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calendar windows: what a family of temporal expressions names (T-05).
+"""Calendar windows: what a family of temporal expressions names.
 
 Local times are naive datetimes of one zone. OverflowError and ValueError mean: beyond the
 years 1-9999.

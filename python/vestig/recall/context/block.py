@@ -1,4 +1,4 @@
-"""A block for an agent's prompt: what was found, as a reader would want it told (R-01).
+"""A block for an agent's prompt: what was found, as a reader would want it told.
 
 The order is that of sessions and of time, never that of scores, and nothing in the text depends on
 the hour at which it is asked: the same arguments on the same state give the same bytes. Stored text

@@ -1,4 +1,4 @@
-"""Expressions of time in a text, with the dates that they mean beside them (T-05)."""
+"""Expressions of time in a text, with the dates that they mean beside them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """The context of a recall: what stands beside the results, what says the same, and how many tokens
-it takes (C-07, C-08, R-01)."""
+it takes."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _similar_enough(asking: Asking, near: list[tuple[str, int]]) -> list[tuple[s
 
 def _twins(asking: Asking, memories: Sequence[Memory]) -> frozenset[frozenset[str]]:
     """Pairs of one scope and author: of one text, or near-duplicates that the fact guard lets
-    pass (C-07)."""
+    pass."""
     groups: dict[tuple[str | None, str | None], list[Memory]] = {}
     for memory in memories:
         if memory.kind is Kind.MEMORY:

@@ -1,4 +1,4 @@
-"""Which neighbours of a found memory carry its evidence (Q-12, Q-25).
+"""Which neighbours of a found memory carry its evidence.
 
 A turn of a conversation is often found for what stands beside it: the question has the words, the
 answer has the fact. Three rules, from what stands in the session and in the reason trace:
@@ -79,7 +79,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _asks(memory: Memory) -> bool:
-    """Whether a turn holds a question, as the signals see it (Q-12)."""
+    """Whether a turn holds a question, as the signals see it."""
     return "?" in memory.content
 
 
@@ -90,7 +90,7 @@ def _by_others(one: Memory, other: Memory) -> bool:
 
 def _share(found: Found, offset: int) -> tuple[float, float]:
     """How much of the query's words the turn there has, and the result itself; 0 where the trace
-    does not tell. What a neighbour brings is its own normalised value (Q-12)."""
+    does not tell. What a neighbour brings is its own normalised value."""
     own = found.signals.get("lexical")
     mine = 0.0 if own is None or own.normalised is None else own.normalised
     near = found.signals.get(f"neighbours.lexical.{offset:+d}")

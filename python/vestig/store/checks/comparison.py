@@ -1,4 +1,4 @@
-"""The projection against the ledger, row by row (D-10)."""
+"""The projection against the ledger, row by row."""
 
 from __future__ import annotations
 

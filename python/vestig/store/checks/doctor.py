@@ -1,4 +1,4 @@
-"""Every check of a store; nothing is changed by any of them (S-08)."""
+"""Every check of a store; nothing is changed by any of them."""
 
 from __future__ import annotations
 

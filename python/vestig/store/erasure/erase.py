@@ -1,4 +1,4 @@
-"""Erasing forgotten bytes from every file of a store, and proving that they are gone (L-10).
+"""Erasing forgotten bytes from every file of a store, and proving that they are gone.
 
 The rows are deleted already. What remains are freed pages, the WAL, segments, copies. Nothing
 here is believed: success is that a search of every file finds none of the bytes.

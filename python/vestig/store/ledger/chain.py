@@ -1,4 +1,4 @@
-"""The chain: every row has a digest, every write transaction one link (design of the store, 3).
+"""The chain: every row has a digest, every write transaction one link.
 
 A link holds the digests a transaction wrote and those of the row versions it replaced or
 removed, the memories it touched and the row counts after it, all under

@@ -65,7 +65,7 @@ _QUESTIONS: Final = f"SELECT {columns_sql('questions')} FROM questions WHERE mem
 _keywords: Final = msgspec.json.Decoder(list[str]).decode
 _windows: Final = msgspec.json.Decoder(list[StoredWindow]).decode
 
-# Events by which a text came in (D-04); the filters `sources` and `actors` ask for these.
+# Events by which a text came in; the filters `sources` and `actors` ask for these.
 STORING: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
 
 

@@ -32,7 +32,7 @@ def _code_of(edge_type: str) -> int:
     """The code of an edge type.
 
     Raises:
-        ValidationError: an unknown one; lists the ten (D-03).
+        ValidationError: an unknown one; lists the ten.
     """
     if edge_type not in EDGE_CODES:
         raise ValidationError("edge_type", edge_type, f"one of {', '.join(EDGE_TYPES)}, AFFECTS")
@@ -176,7 +176,7 @@ class GraphReads:
 
     def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
         """entity id → ids of unexpired (active or archived) memories that mention it, newest
-        first (seq, then id descending); one batched read (G-25)."""
+        first (seq, then id descending); one batched read."""
         keys = known_ids(entity_ids, "ent")
         sql = (
             "SELECT n.id, m.id FROM entities n"

@@ -28,7 +28,7 @@ __all__ = [
 
 
 class StoredAlias(msgspec.Struct, frozen=True, kw_only=True):
-    """Another name of an entity and when it was added (G-05)."""
+    """Another name of an entity and when it was added."""
 
     name: str
     added_us: int

@@ -1,4 +1,4 @@
-"""Entities, hypothetical questions and edges of one write transaction (D-02, D-03, C-13).
+"""Entities, hypothetical questions and edges of one write transaction.
 
 Invariant: whatever changes what starts at a node touches that node in the chain, so that the
 projection is given it again.
@@ -147,7 +147,7 @@ class GraphWriter:
         self._link.touched.update([-row[_N["row"]] for row in rows])
 
     def _learn(self, row: int, new: NewEntity) -> None:
-        """What a second finding of an entity adds: other names, a longer description (G-05)."""
+        """What a second finding of an entity adds: other names, a longer description."""
         old = self._entity(row)
         names = [alias.name for alias in aliases_of(old[_N["aliases"]])]
         more = [name for name in new.aliases if name not in names]

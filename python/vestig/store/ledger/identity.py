@@ -1,4 +1,4 @@
-"""Whether two descriptions of an embedder mean the same model (design of the store, 2)."""
+"""Whether two descriptions of an embedder mean the same model."""
 
 from __future__ import annotations
 

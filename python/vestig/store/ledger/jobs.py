@@ -1,4 +1,4 @@
-"""The queue of enrichment jobs (C-12): bookkeeping beside the chain."""
+"""The queue of enrichment jobs: bookkeeping beside the chain."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def retry_failed(conn: apsw.Connection, namespace: str, kinds: Sequence[str], no
 
 
 def touch(conn: apsw.Connection, namespace: str, touched: AccessTouch) -> None:
-    """One access of each memory and entity, however often it is named (L-12).
+    """One access of each memory and entity, however often it is named.
 
     Raises:
         NotFoundError: an unknown id; before anything was written.

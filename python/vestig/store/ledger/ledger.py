@@ -44,7 +44,7 @@ class LedgerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SqliteLedger:
-    """The truth (D-09). Made by `open_ledger`. Thread-safe; survives a fork."""
+    """The truth. Made by `open_ledger`. Thread-safe; survives a fork."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class SqliteLedger:
             return verify(view.connection, self._uuid)
 
     def copy_to(self, target: Path) -> None:
-        """A consistent, private, synced copy of the ledger while in use (D-14).
+        """A consistent, private, synced copy of the ledger while in use.
 
         Raises:
             VestigError: the target cannot be written.
@@ -281,7 +281,7 @@ class SqliteLedger:
         conn.execute("COMMIT")
 
     def touch(self, namespace: str, touch: AccessTouch) -> None:
-        """Access counters in one write without a seq (L-12).
+        """Access counters in one write without a seq.
 
         Raises:
             NotFoundError: an unknown id; nothing was written.
@@ -306,7 +306,7 @@ class SqliteLedger:
     def finish_job(
         self, job_id: str, now_us: int, *, changes: ChangeSet | None, error: str | None
     ) -> None:
-        """Done (results and state in one transaction), or one failed attempt (C-12).
+        """Done (results and state in one transaction), or one failed attempt.
 
         A job that is gone or already done changes nothing, so a second worker's result is
         dropped.

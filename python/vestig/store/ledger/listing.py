@@ -1,4 +1,4 @@
-"""`list` and `count` as SQL (L-15, T-13)."""
+"""`list` and `count` as SQL."""
 
 from __future__ import annotations
 

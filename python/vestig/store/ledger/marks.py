@@ -1,4 +1,4 @@
-"""What to search the files for after a forgetting, kept without the text (L-10).
+"""What to search the files for after a forgetting, kept without the text.
 
 Runs of the forgotten bytes are remembered by their marks under a random key (`_core.mark`), in
 the transaction that removes the rows, so that an erase that was cut off can be finished and

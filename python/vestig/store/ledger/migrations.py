@@ -1,4 +1,4 @@
-"""Creating a ledger, and bringing an older one up to date (D-09)."""
+"""Creating a ledger, and bringing an older one up to date."""
 
 from __future__ import annotations
 

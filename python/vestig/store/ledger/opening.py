@@ -78,7 +78,7 @@ def open_ledger(
 
 
 def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
-    """Takes the ledger as it stands: lowers the witness to it (D-10).
+    """Takes the ledger as it stands: lowers the witness to it.
 
     Raises:
         StoreDamagedError: there is no ledger, or its newest link does not close.

@@ -223,7 +223,7 @@ class SqliteView(GraphReads):
         return rows[0][0] if rows else None
 
     def list_memories(self, namespace: str, listing_: Listing) -> list[Memory]:
-        """One page (L-15). Ties by id ascending."""
+        """One page. Ties by id ascending."""
         with store_faults(self._where):
             sql, values = listing.page_sql(namespace, listing_, self._ends(namespace, listing_))
             rows = fetch(self._conn, sql, values)
@@ -272,7 +272,7 @@ class SqliteView(GraphReads):
     def recorded_refs(
         self, namespace: str, scope: str | None, refs: Sequence[str]
     ) -> dict[str, str]:
-        """artifact_ref → id of the oldest memory that recorded it in that scope (D-07)."""
+        """artifact_ref → id of the oldest memory that recorded it in that scope."""
         with store_faults(self._where):
             rows = select_in(
                 self._conn,
@@ -319,7 +319,7 @@ class SqliteView(GraphReads):
         )
 
     def recorded_by(self, namespace: str, refs: Sequence[str]) -> list[str]:
-        """Ids of the memories of which an event carries one of these references (D-07)."""
+        """Ids of the memories of which an event carries one of these references."""
         return self._ids(
             'SELECT m.id FROM events e JOIN memories m ON m."row" = e.memory'
             " WHERE m.namespace = ? AND e.artifact_ref IN (?*)",

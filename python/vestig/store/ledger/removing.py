@@ -1,4 +1,4 @@
-"""Taking memories out of the ledger, and what nothing supports any more (L-10, L-11).
+"""Taking memories out of the ledger, and what nothing supports any more.
 
 Each removed row is retired in the chain, whose counts go on; salt and columns are gone, so no
 guess of a text can be tested against a digest.
@@ -177,7 +177,7 @@ def _bury(removal: Removal, rows: Mapping[str, int], act: Act) -> None:
 
 def collect(conn: apsw.Connection, link: chain.Link, act: Act) -> dict[str, int]:
     """Removes sources and entities of the namespace that support nothing, and edges that lost an
-    end (L-11)."""
+    end."""
     conn.execute("PRAGMA defer_foreign_keys = ON")
     removal = Removal(conn, link)
     loose_edges(removal)

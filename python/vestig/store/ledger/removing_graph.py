@@ -1,4 +1,4 @@
-"""Taking nodes out of the graph: edges that lose an end, entities that nothing supports (L-10)."""
+"""Taking nodes out of the graph: edges that lose an end, entities that nothing supports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KEY: Final = {
 }  # fmt: skip
 _MENTIONS: Final = f"({EDGE_CODES['MENTIONS']}, {EDGE_CODES['LINKED']})"
 _RELATION: Final = EDGE_CODES["RELATION"]
-# What a memory, or an entity that somebody made by hand, needs is no orphan (L-11).
+# What a memory, or an entity that somebody made by hand, needs is no orphan.
 _ORPHAN: Final = (
     "e.origin <> 'manual'"
     f' AND NOT EXISTS (SELECT 1 FROM edges WHERE to_row = e."row" AND edge_type IN {_MENTIONS})'

@@ -101,7 +101,7 @@ EDGE_TYPES: Final = (
     "HAS_CHUNK", "RELATION",
 )  # fmt: skip
 EDGE_CODES: Final = {name: code for code, name in enumerate(EDGE_TYPES)}
-# Id prefixes of both ends (D-03). `from_row` and `to_row` count rows of these ends' tables.
+# Id prefixes of both ends. `from_row` and `to_row` count rows of these ends' tables.
 EDGE_ENDS: Final[tuple[tuple[str, str], ...]] = (
     ("mem", "ent"), ("mem", "mem"), ("mem", "mem"), ("chunk", "mem"), ("chunk", "mem"),
     ("chunk", "ent"), ("source", "mem"), ("source", "chunk"), ("ent", "ent"),

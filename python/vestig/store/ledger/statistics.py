@@ -1,4 +1,4 @@
-"""Counts of one namespace (S-01)."""
+"""Counts of one namespace."""
 
 from __future__ import annotations
 

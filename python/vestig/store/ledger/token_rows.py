@@ -1,4 +1,4 @@
-"""Rows of `token_vectors`: the vectors of a memory's word pieces under the chain (Q-05)."""
+"""Rows of `token_vectors`: the vectors of a memory's word pieces under the chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that can be checked about a ledger, for `doctor` (design of the store, 3)."""
+"""Everything that can be checked about a ledger, for `doctor`."""
 
 from __future__ import annotations
 

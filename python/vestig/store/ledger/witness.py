@@ -1,4 +1,4 @@
-"""The witness: how long the chain was when somebody last saw it (design of the store, 4).
+"""The witness: how long the chain was when somebody last saw it.
 
 52 bytes written in one piece after each commit and not synced: an older state after a power
 cut is fine, a torn one counts as absent. A ledger that is shorter, or whose chain says

@@ -67,7 +67,7 @@ class SqliteTransaction(SqliteView):
         Raises:
             UniquenessCollision: another unexpired memory holds the same text.
             NotFoundError: an id that the namespace does not hold.
-            ValidationError: an edge that cannot be (D-03).
+            ValidationError: an edge that cannot be.
         """
         assert self.applied is None, "apply may be called once"
         self._namespace = changes.namespace
@@ -103,7 +103,7 @@ class SqliteTransaction(SqliteView):
         return fresh_rows(link.fresh, link.touched, self._rows, self._new_seq)
 
     def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removing.Removed:
-        """Removes these memories and all that hangs on them (L-10). Instead of `apply`, once.
+        """Removes these memories and all that hangs on them. Instead of `apply`, once.
 
         Raises:
             NotFoundError: an id that the namespace does not hold; nothing is removed.
@@ -122,7 +122,7 @@ class SqliteTransaction(SqliteView):
         return removed
 
     def collect(self, namespace: str) -> dict[str, int]:
-        """Removes sources, entities and edges that support nothing (L-11); how many. Instead of
+        """Removes sources, entities and edges that support nothing; how many. Instead of
         `apply`."""
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):

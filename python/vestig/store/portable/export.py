@@ -1,4 +1,4 @@
-"""Export and restore: the whole truth of a store as lines of JSON (D-14)."""
+"""Export and restore: the whole truth of a store as lines of JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an import leaves out because it was forgotten (L-10).
+"""What an import leaves out because it was forgotten.
 
 An export made before a forgetting holds the memory still, and the names that it alone mentions.
 Neither comes back: the memory is told by its tombstone, and what only such memories support is

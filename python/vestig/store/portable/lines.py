@@ -1,4 +1,4 @@
-"""The lines of an export, and their fields as columns of the ledger (D-14)."""
+"""The lines of an export, and their fields as columns of the ledger."""
 
 from __future__ import annotations
 

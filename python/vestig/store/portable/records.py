@@ -1,4 +1,4 @@
-"""The records of an export, one struct for each kind of line (D-14).
+"""The records of an export, one struct for each kind of line.
 
 A line carries a row of the ledger with ids in place of row numbers and times as text. Values
 that the ledger keeps as JSON text (metadata, payload, keywords, times, aliases, counts) go through
@@ -70,7 +70,7 @@ class Header(_Line, frozen=True, kw_only=True, tag="header"):
 
 
 class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
-    """A source (D-05)."""
+    """A source."""
 
     id: str
     namespace: _Namespace
@@ -86,7 +86,7 @@ class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
 
 
 class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
-    """A memory (D-01) with its access counters; the vector is a line of its own."""
+    """A memory with its access counters; the vector is a line of its own."""
 
     id: str
     namespace: _Namespace
@@ -138,7 +138,7 @@ class VectorRecord(_Line, frozen=True, kw_only=True, tag="vector"):
 
 
 class TokenVectorsRecord(_Line, frozen=True, kw_only=True, tag="token_vectors"):
-    """Vectors of a memory's word pieces (Q-05): numbers u32, codes i8 and scales float32, all
+    """Vectors of a memory's word pieces: numbers u32, codes i8 and scales float32, all
     little-endian, base64."""
 
     memory: str
@@ -150,7 +150,7 @@ class TokenVectorsRecord(_Line, frozen=True, kw_only=True, tag="token_vectors"):
 
 
 class EventRecord(_Line, frozen=True, kw_only=True, tag="event"):
-    """An entry of the event log (D-04)."""
+    """An entry of the event log."""
 
     id: str
     memory: str
@@ -165,7 +165,7 @@ class EventRecord(_Line, frozen=True, kw_only=True, tag="event"):
 
 
 class EdgeRecord(_Line, frozen=True, kw_only=True, tag="edge"):
-    """An edge (D-03). `expired_seq` is 0 while it is unexpired."""
+    """An edge. `expired_seq` is 0 while it is unexpired."""
 
     id: str
     from_id: str
@@ -185,7 +185,7 @@ class EdgeRecord(_Line, frozen=True, kw_only=True, tag="edge"):
 
 
 class EntityRecord(_Line, frozen=True, kw_only=True, tag="entity"):
-    """An entity (D-02) with its access counters; the vector is a line of its own."""
+    """An entity with its access counters; the vector is a line of its own."""
 
     id: str
     namespace: _Namespace
@@ -226,7 +226,7 @@ class QuestionRecord(_Line, frozen=True, kw_only=True, tag="question"):
 
 
 class SupersessionRecord(_Line, frozen=True, kw_only=True, tag="supersession"):
-    """`superseding` replaced `superseded` (L-03)."""
+    """`superseding` replaced `superseded`."""
 
     superseding: str
     superseded: str
@@ -236,7 +236,7 @@ class SupersessionRecord(_Line, frozen=True, kw_only=True, tag="supersession"):
 
 
 class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
-    """An enrichment job (D-08). A running one is written as pending: leases do not travel."""
+    """An enrichment job. A running one is written as pending: leases do not travel."""
 
     id: str
     memory: str
@@ -250,7 +250,7 @@ class JobRecord(_Line, frozen=True, kw_only=True, tag="job"):
 
 
 class TombstoneRecord(_Line, frozen=True, kw_only=True, tag="tombstone"):
-    """A memory that was forgotten (L-10): nothing of its text, and no hash."""
+    """A memory that was forgotten: nothing of its text, and no hash."""
 
     id: str
     namespace: _Namespace

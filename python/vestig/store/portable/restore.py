@@ -1,4 +1,4 @@
-"""Taking the records of an export into a ledger, inside one write transaction (D-14).
+"""Taking the records of an export into a ledger, inside one write transaction.
 
 Every restored row goes under the chain like any other. Into an empty store the original seqs
 are kept: one link for each of them. Into any other store everything belongs to the one
@@ -51,7 +51,7 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     `present` are records that the store held already, or that belong to such a memory;
     `kept` of them are memories whose state in the store differs from the file and was kept;
     `duplicates` are memories whose text the store holds under another id; `forgotten` are
-    memories that were forgotten here, and stay so (L-10); what belongs to one, or is supported by
+    memories that were forgotten here, and stay so; what belongs to one, or is supported by
     none but such, counts as `present`. `held`: by namespace, memories of this store that the file
     says were forgotten elsewhere. `erasing`: bytes of what was left out may be in the files until
     an erase is done.

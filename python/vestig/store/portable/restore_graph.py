@@ -1,4 +1,4 @@
-"""Entities, hypothetical questions and edges of an export on their way into a ledger (D-14)."""
+"""Entities, hypothetical questions and edges of an export on their way into a ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of an index of candidates, under a checksum of ours (R-20).
+"""The file of an index of candidates, under a checksum of ours.
 
 It says which memories the index's numbers stand for and which state of the ledger it was made
 from. It is made by rebuild and compaction, never changed, and dropped when it is damaged, when it

@@ -1,4 +1,4 @@
-"""Throwing the projection away: it is derived, so nothing is lost (B-01)."""
+"""Throwing the projection away: it is derived, so nothing is lost."""
 
 from __future__ import annotations
 

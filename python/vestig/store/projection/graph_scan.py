@@ -1,4 +1,4 @@
-"""Nodes of the projection by meaning and by links, of one seq (G-21, G-22)."""
+"""Nodes of the projection by meaning and by links, of one seq."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEMORY: Final = "memory"
 ENTITY: Final = "entity"
 # By the code of a node's kind, as `NODE_PREFIXES`.
 _KINDS: Final = (MEMORY, MEMORY, ENTITY)
-# An entity with more neighbours is returned, not expanded (G-22).
+# An entity with more neighbours is returned, not expanded.
 DEGREE_MAX: Final = 1_000
 
 

@@ -1,4 +1,4 @@
-"""Keeps the projection at the ledger's state: catch-up, rebuild, publishing (D-10).
+"""Keeps the projection at the ledger's state: catch-up, rebuild, publishing.
 
 Invariant: a callback given to `run` sees a ledger view and a projection of one and the same
 `seq`. The projection only ever moves forward inside one process, under `_lock`.
@@ -26,7 +26,7 @@ __all__ = ["ProjectionKeeper", "chunks_of", "scan_of", "similar_within"]
 
 T = TypeVar("T")
 
-# A cold process reads the tail from the ledger, so it must stay short (STORE 8).
+# A cold process reads the tail from the ledger, so it must stay short.
 TAIL_ROWS_MAX: Final = 2_048
 # A process that ends leaves at most this many rows for the next one to read from the ledger.
 CLOSING_ROWS_MIN: Final = 256
@@ -146,7 +146,7 @@ class ProjectionKeeper:
             return True
 
     def _check_model(self) -> None:
-        """Another process may have given the store vectors of another model (D-13)."""
+        """Another process may have given the store vectors of another model."""
         identity = self._ledger.embedding_identity()
         if identity is not None and identity.model != self._model:
             raise EmbeddingMismatchError(
@@ -156,7 +156,7 @@ class ProjectionKeeper:
             )
 
     def check_history(self) -> None:
-        """At open: the projection must not be ahead of, or beside, the ledger (X-D04)."""
+        """At open: the projection must not be ahead of, or beside, the ledger."""
         with self._newest() as view:
             if self.core.applied_seq > view.seq:
                 raise self._ahead(view)

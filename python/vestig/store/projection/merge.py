@@ -1,4 +1,4 @@
-"""A thread that merges segments in processes that live long (STORE 8).
+"""A thread that merges segments in processes that live long.
 
 Invariant: the thread takes no lock of the store while it works, is over before its interpreter
 ends, and what fails in it is told by the next call.

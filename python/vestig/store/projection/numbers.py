@@ -1,4 +1,4 @@
-"""The functions that rank, in their one implementation, for rooms that compute with them (B-16)."""
+"""The functions that rank, in their one implementation, for rooms that compute with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The projection as it stood at an earlier seq, in memory, from what the ledger holds now (R-23).
+"""The projection as it stood at an earlier seq, in memory, from what the ledger holds now.
 
 Every row tells by its seq, or by the events behind it, what it was then: a memory's end, status
 and reinforcements, edges, questions, entities. What no event undoes stays as it is now and is

@@ -1,4 +1,4 @@
-"""A copy of a whole store while it is in use (D-14)."""
+"""A copy of a whole store while it is in use."""
 
 from __future__ import annotations
 

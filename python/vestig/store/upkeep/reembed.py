@@ -1,4 +1,4 @@
-"""Another model for a whole store: every text embedded again, then one switch (D-13).
+"""Another model for a whole store: every text embedded again, then one switch.
 
 New vectors collect in a table of their own, batch by batch, each batch durable. Until the
 switch nothing else is touched: the old vectors answer, and a run that was killed goes on where
@@ -170,7 +170,7 @@ def _missing(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], i
 
 
 def _text(kind: _Kind, row: Sequence[Any], where: str) -> str:
-    """As commit embeds it (C-06, D-02)."""
+    """As commit embeds it."""
     number, id, content_hash, beside, text = row
     if number is not None:
         check_text(where, id, content_hash, text)
@@ -182,7 +182,7 @@ def _text(kind: _Kind, row: Sequence[Any], where: str) -> str:
 def _check(
     embedder: Embedder, identity: EmbeddingIdentity, vectors: Sequence[bytes], wanted: int
 ) -> None:
-    """Only whole, finite vectors are stored (D-13)."""
+    """Only whole, finite vectors are stored."""
     good = len(vectors) == wanted and all(
         len(vector) == 4 * identity.dimensions and math.isfinite(sum(array("f", vector)))
         for vector in vectors

@@ -1,4 +1,4 @@
-"""Token vectors for memories that have none: of an older store, or of another configuration (Q-05).
+"""Token vectors for memories that have none: of an older store, or of another configuration.
 
 Page by page, each page one transaction, so a run that was killed goes on where it stopped.
 """
@@ -98,7 +98,7 @@ def _in(sql: str, values: Sequence[str]) -> str:
 
 
 def _text(row: Sequence[Any], where: str) -> str:
-    """As commit embeds it (C-06)."""
+    """As commit embeds it."""
     _row, id, content_hash, author, text, _model = row
     check_text(where, id, content_hash, text)
     return text if author is None else f"{author}: {text}"
