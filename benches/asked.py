@@ -17,8 +17,8 @@ from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.recall.query import Asking, analysed, planned
 from vestig.session.embedding import query_vectors
-from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_context
-from vestig.session.session import Context
+from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
+from vestig.session.session import Session
 
 PAGE = 1_000
 
@@ -59,10 +59,10 @@ class AskedStore:
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         config = load_config(None, None).with_overrides(dict(settings or {}))
-        self.context: Context = open_context(
+        self.session: Session = open_session(
             MEMORY_PATH, OpenRequest(config=config, embedder=vectors)
         )
-        self.store = Vestig(self.context)
+        self.store = Vestig(self.session)
         self.held: dict[str, Holdings] = {}
         self._vectors = vectors
         for benchmark in benchmarks:
@@ -102,11 +102,11 @@ class AskedStore:
 
     def config(self, settings: Mapping[str, Any]) -> Config:
         """The store's configuration with other values."""
-        return self.context.config.with_overrides(dict(settings))
+        return self.session.config.with_overrides(dict(settings))
 
     def scan(self, text: str, config: Config, watch: Sequence[str] = (), **fields: Any) -> Any:
         """What the core tells of a question; `fields` as of `recall`."""
-        context = self.context
+        context = self.session
         checked = planned(context, config, RecallRequest(query=text, **fields))
         vector, pieces = query_vectors(context, checked.query, late=True)
         asked = analysed(context, config, checked, vector, pieces)

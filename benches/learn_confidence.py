@@ -77,7 +77,7 @@ def examples(
     conversation."""
     with AskedStore([benchmark], vectors, settings) as asked:
         held = asked.held[benchmark.name]
-        found = list(cases(asked.context, benchmark, held))
+        found = list(cases(asked.session, benchmark, held))
         names = list(dict.fromkeys(case.conversation for case in found))
         if len(names) == 1:
             found += [
@@ -85,7 +85,7 @@ def examples(
                 for other in others
                 for query in other.queries
             ]
-        config = asked.context.config
+        config = asked.session.config
         numbers = Counter[str]()
         for case in found:
             scan = asked.scan(case.query.text, config, limit=LOOKED_AT, **case.fields(held))

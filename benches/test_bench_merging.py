@@ -32,7 +32,7 @@ class Merging:
     """Merges everything to one segment as long as it is open."""
 
     def __init__(self, store: Any, fresh: Iterator[dict[str, Any]]) -> None:
-        self._core = store._context.keeper.core
+        self._core = store._session.keeper.core
         self._store, self._fresh = store, fresh
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work)

@@ -13,13 +13,13 @@ QUICK = {"store.lock_timeout_s": 0.2}
 
 
 def folder_of(store: vestig.Vestig) -> Path:
-    directory = store._context.directory
+    directory = store._session.directory
     assert directory is not None
     return directory
 
 
 def raw_vector(store: vestig.Vestig, id: str) -> bytes:
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         return view.vectors("default", [id])[id][1]
 
 
@@ -31,5 +31,5 @@ def commit(store: vestig.Vestig, text: str, **fields: Any) -> str:
 
 def clean(store: vestig.Vestig) -> None:
     """The chain closes over what is left, and no check finds anything."""
-    assert store._context.ledger.verify_all() == []
+    assert store._session.ledger.verify_all() == []
     assert [f for f in store.doctor().findings if f.level != "ok"] == []

@@ -52,7 +52,7 @@ def related(
     store: vestig.Vestig, namespace: str, first: int, count: int, threshold: float, top: int
 ) -> list[tuple[bytes, list[tuple[bytes, float]]]]:
     """What `Projection.related` gives."""
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         memories = [one for one in every_memory(view, namespace) if one.kind is Kind.MEMORY]
         vectors = view.vectors(namespace, [memory.id for memory in memories])
         least = _float32(threshold)
@@ -89,7 +89,7 @@ class OracleScan:
         ids = {id_text("mem", raw[at : at + 16]) for at in range(0, len(raw), 16)}
         self.namespace = chosen["namespace"]
         self.known = chosen["known_at_us"]
-        with self.store._context.ledger.read() as view:
+        with self.store._session.ledger.read() as view:
             self.nodes = dict.fromkeys(ids, "memory")
             self.nodes.update(dict.fromkeys(self._entities(view), "entity"))
             self.links = self._links(view)

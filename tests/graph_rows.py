@@ -18,7 +18,7 @@ __all__ = ["entity", "mention", "summary", "write"]
 
 def write(store: vestig.Vestig, **parts: Any) -> None:
     """One transaction with these parts of a change set."""
-    context = store._context
+    context = store._session
     namespace = parts.pop("namespace", "default")
     with context.ledger.write(context.now_us()) as txn:
         txn.apply(ChangeSet(namespace=namespace, **parts))
@@ -41,7 +41,7 @@ def entity(
         entity_type=kind,
         canonical_name=name,
         norm_key=f"{kind}:{name.lower()}",
-        model="" if vector is None else store._context.embedder.model,
+        model="" if vector is None else store._session.embedder.model,
         embedding=vector,
     )
     write(store, entities=(new,), namespace=namespace)
@@ -68,7 +68,7 @@ def mention(
 def summary(store: vestig.Vestig, text: str, covered: Sequence[str]) -> str:
     """A summary with its SUMMARIZES edges; its id."""
     id = new_id("mem")
-    now = store._context.now_us()
+    now = store._session.now_us()
     values: dict[str, Any] = dict.fromkeys(NewMemory.__struct_fields__)
     values.update(
         id=id,

@@ -57,7 +57,7 @@ def reopened(world: dict[str, Any], opener: Opener) -> Callable[..., Any]:
     """The store of `world`, opened again with these keys."""
 
     def again(**config: Any) -> vestig.Vestig:
-        embedder = world["store"]._context.embedder
+        embedder = world["store"]._session.embedder
         return opener(embedder=embedder, config={**NO_ENTITIES, **config})
 
     return again

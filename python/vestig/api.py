@@ -30,8 +30,8 @@ from vestig.results import (
     MemoryDetail,
     MemoryPage,
 )
-from vestig.session.opening import OpenRequest, open_context
-from vestig.session.session import Context
+from vestig.session.opening import OpenRequest, open_session
+from vestig.session.session import Session
 from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
 
 if TYPE_CHECKING:
@@ -100,14 +100,14 @@ def open_store(
         accept_ledger=accept_ledger,
         change_embedder=change_embedder,
     )
-    return Vestig(open_context(path, request))
+    return Vestig(open_session(path, request))
 
 
 class Vestig:
     """One open store; thread-safe. Made by `vestig.open`."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     def __enter__(self) -> Vestig:
         return self
@@ -117,7 +117,7 @@ class Vestig:
 
     def close(self) -> None:
         """Releases the store; idempotent. Calls after it raise `ConflictError`."""
-        context = self._context
+        context = self._session
         if not context.closed:
             context.closed = True
             context.keeper.close()
@@ -134,7 +134,7 @@ class Vestig:
         """
         from vestig.commit import pipeline
 
-        return pipeline.commit(self._context, content, dict(fields))
+        return pipeline.commit(self._session, content, dict(fields))
 
     def commit_many(
         self, items: Iterable[str | Mapping[str, Any]]
@@ -143,7 +143,7 @@ class Vestig:
         items. An item is a text or an object of `commit`'s fields."""
         from vestig.commit import pipeline
 
-        return pipeline.commit_many(self._context, items)
+        return pipeline.commit_many(self._session, items)
 
     def deprecate(
         self,
@@ -157,7 +157,7 @@ class Vestig:
         from vestig.memories import states
 
         return states.deprecate(
-            self._context, id, reason=reason, t_invalid=t_invalid, namespace=namespace
+            self._session, id, reason=reason, t_invalid=t_invalid, namespace=namespace
         )
 
     def supersede(
@@ -173,7 +173,7 @@ class Vestig:
         from vestig.memories import states
 
         return states.supersede(
-            self._context, old, new, reason=reason, t_invalid=t_invalid, namespace=namespace
+            self._session, old, new, reason=reason, t_invalid=t_invalid, namespace=namespace
         )
 
     def pin(
@@ -182,7 +182,7 @@ class Vestig:
         """Marks a memory as never to be lost."""
         from vestig.memories import states
 
-        return states.simple(self._context, id, "pin", reason=reason, namespace=namespace)
+        return states.simple(self._session, id, "pin", reason=reason, namespace=namespace)
 
     def unpin(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
@@ -190,7 +190,7 @@ class Vestig:
         """Takes the pin away."""
         from vestig.memories import states
 
-        return states.simple(self._context, id, "unpin", reason=reason, namespace=namespace)
+        return states.simple(self._session, id, "unpin", reason=reason, namespace=namespace)
 
     def archive(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
@@ -198,7 +198,7 @@ class Vestig:
         """Hides a memory from ordinary reads."""
         from vestig.memories import states
 
-        return states.simple(self._context, id, "archive", reason=reason, namespace=namespace)
+        return states.simple(self._session, id, "archive", reason=reason, namespace=namespace)
 
     def restore(
         self, id: str, reason: str | None = None, *, namespace: str | None = None
@@ -206,7 +206,7 @@ class Vestig:
         """Brings an archived memory back."""
         from vestig.memories import states
 
-        return states.simple(self._context, id, "restore", reason=reason, namespace=namespace)
+        return states.simple(self._session, id, "restore", reason=reason, namespace=namespace)
 
     def update(
         self, id: str, *, namespace: str | None = None, **fields: Unpack[UpdateFields]
@@ -214,7 +214,7 @@ class Vestig:
         """Changes fields of a memory; another content is a new memory that supersedes it."""
         from vestig.commit import update as updating
 
-        return updating.update(self._context, id, dict(fields), namespace=namespace)
+        return updating.update(self._session, id, dict(fields), namespace=namespace)
 
     def forget(
         self,
@@ -253,7 +253,7 @@ class Vestig:
         from vestig.memories import forget as forgetting
 
         return forgetting.forget(
-            self._context,
+            self._session,
             ids,
             dict(filter),
             force=force,
@@ -266,13 +266,13 @@ class Vestig:
         """Erases and proves again what was forgotten but not proved to be gone."""
         from vestig.memories import forget as forgetting
 
-        return forgetting.forget_finish(self._context)
+        return forgetting.forget_finish(self._session)
 
     def record_access(self, ids: Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories; how many."""
         from vestig.memories import states
 
-        return states.record_access(self._context, ids, namespace)
+        return states.record_access(self._session, ids, namespace)
 
     # --- reading ---------------------------------------------------------------------------
 
@@ -292,9 +292,9 @@ class Vestig:
         entities that it mentions and the memories related to it."""
         from vestig.memories import read
 
-        at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
+        at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
         return read.show(
-            self._context,
+            self._session,
             id,
             at,
             namespace=namespace,
@@ -309,7 +309,7 @@ class Vestig:
         """The log of one memory, oldest first."""
         from vestig.memories import read
 
-        return read.events(self._context, id, namespace=namespace, limit=limit)
+        return read.events(self._session, id, namespace=namespace, limit=limit)
 
     def supersession_chain(
         self, id: str, *, namespace: str | None = None
@@ -317,7 +317,7 @@ class Vestig:
         """Records of the chain that a memory belongs to, oldest to newest."""
         from vestig.memories import read
 
-        return read.chain(self._context, id, namespace=namespace)
+        return read.chain(self._session, id, namespace=namespace)
 
     def list(
         self,
@@ -341,7 +341,7 @@ class Vestig:
         """One page of memories and how many there are in all."""
         from vestig.memories import read
 
-        at = moments(self._context.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
+        at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
         listing = read.listing_of(
             at,
             offset=offset,
@@ -356,7 +356,7 @@ class Vestig:
             order_by=order_by,
             descending=descending,
         )
-        return read.page(self._context, namespace, at, listing)
+        return read.page(self._session, namespace, at, listing)
 
     def count(self, **filters: Any) -> int:
         """How many memories a full listing with these filters gives."""
@@ -370,31 +370,31 @@ class Vestig:
         """Works due jobs of this namespace."""
         from vestig.commit import enrich as enriching
 
-        return enriching.enrich(self._context, limit, retry_failed=retry_failed)
+        return enriching.enrich(self._session, limit, retry_failed=retry_failed)
 
     def gc(self, dry_run: bool = False) -> GcReport:
         """Removes sources that produced nothing and edges without ends."""
         from vestig.memories import forget as forgetting
 
-        return forgetting.gc(self._context, dry_run=dry_run)
+        return forgetting.gc(self._session, dry_run=dry_run)
 
     def stats(self, *, namespace: str | None = None) -> dict[str, Any]:
         """Counts, seq and bytes of the store."""
         from vestig.admin import upkeep
 
-        return upkeep.stats(self._context, namespace)
+        return upkeep.stats(self._session, namespace)
 
     def metrics(self) -> dict[str, float]:
         """Counters since open."""
         from vestig.admin import upkeep
 
-        return upkeep.metrics(self._context)
+        return upkeep.metrics(self._session)
 
     def doctor(self) -> DoctorReport:
         """Every check of the store; changes nothing."""
         from vestig.admin import upkeep
 
-        return upkeep.doctor(self._context)
+        return upkeep.doctor(self._session)
 
     def rebuild(
         self,
@@ -410,14 +410,14 @@ class Vestig:
         from vestig.admin import upkeep
 
         return upkeep.rebuild(
-            self._context, embeddings=embeddings, tokens=tokens, progress=progress
+            self._session, embeddings=embeddings, tokens=tokens, progress=progress
         )
 
     def compact(self) -> dict[str, Any]:
         """Merges all segments of the projection into one, while others read and write."""
         from vestig.admin import upkeep
 
-        return upkeep.compact(self._context)
+        return upkeep.compact(self._session)
 
     def export(
         self, target: str | os.PathLike[str] | IO[str], *, all_namespaces: bool = False
@@ -425,7 +425,7 @@ class Vestig:
         """Every record as JSON lines, vectors included."""
         from vestig.admin import upkeep
 
-        return upkeep.export(self._context, target, all_namespaces=all_namespaces)
+        return upkeep.export(self._session, target, all_namespaces=all_namespaces)
 
     def import_(
         self,
@@ -440,14 +440,14 @@ class Vestig:
         from vestig.exchange import importer
 
         return importer.import_file(
-            self._context, source, format=format, scope=scope, merge=merge, progress=progress
+            self._session, source, format=format, scope=scope, merge=merge, progress=progress
         )
 
     def backup(self, dest: str | os.PathLike[str]) -> dict[str, Any]:
         """A consistent copy of the store while it is in use."""
         from vestig.admin import upkeep
 
-        return upkeep.backup(self._context, dest)
+        return upkeep.backup(self._session, dest)
 
     # --- recall ----------------------------------------------------------------------
 
@@ -478,7 +478,7 @@ class Vestig:
         """
         from vestig.recall import recall as recalling
 
-        found: RecallResult = recalling.recall(self._context, query, dict(fields))
+        found: RecallResult = recalling.recall(self._session, query, dict(fields))
         return found
 
     def replay_receipt(self, receipt: Receipt | Mapping[str, Any] | str) -> ReplayReport:
@@ -503,7 +503,7 @@ class Vestig:
         """
         from vestig.recall import receipts
 
-        report: ReplayReport = receipts.replay(self._context, receipt)
+        report: ReplayReport = receipts.replay(self._session, receipt)
         return report
 
     # --- entities --------------------------------------------------------------------
@@ -534,7 +534,7 @@ class Vestig:
         from vestig.graph import entities
 
         return entities.list_entities(
-            self._context,
+            self._session,
             entity_type=entity_type,
             offset=offset,
             limit=limit,
@@ -564,7 +564,7 @@ class Vestig:
         from vestig.graph import entities
 
         return entities.show_entity(
-            self._context, id, expand=expand, include_expired=include_expired, namespace=namespace
+            self._session, id, expand=expand, include_expired=include_expired, namespace=namespace
         )
 
     def merge_entities(self, a: str, b: str, *, namespace: str | None = None) -> EntityChange:
@@ -587,7 +587,7 @@ class Vestig:
         """
         from vestig.graph import entities
 
-        return entities.merge_entities(self._context, a, b, namespace=namespace)
+        return entities.merge_entities(self._session, a, b, namespace=namespace)
 
     def expire_entity(self, id: str, *, namespace: str | None = None) -> EntityChange:
         """Hides an entity and its edges. A memory that names it again makes a new one.
@@ -597,7 +597,7 @@ class Vestig:
         """
         from vestig.graph import entities
 
-        return entities.expire_entity(self._context, id, namespace=namespace)
+        return entities.expire_entity(self._session, id, namespace=namespace)
 
     def purge_entities(
         self,
@@ -619,7 +619,7 @@ class Vestig:
         """
         from vestig.graph import entities
 
-        return entities.purge_entities(self._context, ids, dry_run=dry_run, namespace=namespace)
+        return entities.purge_entities(self._session, ids, dry_run=dry_run, namespace=namespace)
 
     # --- names in texts ----------------------------------------------------------------------
 
@@ -640,7 +640,7 @@ class Vestig:
         from vestig.graph import backfill
 
         return backfill.backfill(
-            self._context,
+            self._session,
             reprocess=reprocess,
             batch_size=batch_size,
             dry_run=False,
@@ -671,7 +671,7 @@ class Vestig:
         from vestig.graph import backfill
 
         return backfill.backfill(
-            self._context,
+            self._session,
             reprocess=True,
             batch_size=batch_size,
             dry_run=dry_run,
@@ -719,7 +719,7 @@ class Vestig:
         from vestig.graph import edges as linking
 
         return linking.link(
-            self._context,
+            self._session,
             from_id,
             to_id,
             edge_type,
@@ -739,13 +739,13 @@ class Vestig:
         """
         from vestig.graph import edges as linking
 
-        return linking.unlink(self._context, edge_id, namespace=namespace)
+        return linking.unlink(self._session, edge_id, namespace=namespace)
 
     def edge(self, id: str, *, snippet_len: int = 60, namespace: str | None = None) -> EdgeDetail:
         """One edge, ended or not, with what its ends are called."""
         from vestig.graph import edges as linking
 
-        return linking.edge(self._context, id, snippet_len=snippet_len, namespace=namespace)
+        return linking.edge(self._session, id, snippet_len=snippet_len, namespace=namespace)
 
     def edges(
         self,
@@ -761,7 +761,7 @@ class Vestig:
         from vestig.graph import edges as linking
 
         return linking.edges(
-            self._context,
+            self._session,
             node_id,
             edge_type=edge_type,
             limit=limit,
@@ -783,7 +783,7 @@ class Vestig:
         from vestig.graph import related
 
         return related.rebuild_edges(
-            self._context, edge_type, progress=progress, namespace=namespace
+            self._session, edge_type, progress=progress, namespace=namespace
         )
 
     # --- expansion ---------------------------------------------------------------------------
@@ -805,7 +805,7 @@ class Vestig:
         from vestig.graph import expand as expanding
 
         return expanding.via_entities(
-            self._context,
+            self._session,
             ids,
             limit=limit,
             include_expired=include_expired,
@@ -826,7 +826,7 @@ class Vestig:
         from vestig.graph import expand as expanding
 
         return expanding.via_related(
-            self._context,
+            self._session,
             ids,
             limit=limit,
             include_expired=include_expired,
@@ -846,7 +846,7 @@ class Vestig:
         from vestig.graph import expand as expanding
 
         return expanding.via_both(
-            self._context,
+            self._session,
             ids,
             entity_limit=entity_limit,
             related_limit=related_limit,
@@ -897,4 +897,4 @@ class Vestig:
             "seed_node_ids": seed_node_ids,
             **fields,
         }
-        return searching.search(self._context, given)
+        return searching.search(self._session, given)

@@ -78,5 +78,5 @@ def test_names_of_a_deferred_memory_are_linked_and_its_questions_missed(opener: 
     assert "hypothetical questions were left out" in outcome.warnings[0]
     [entity] = store.entities()
     assert (entity.id, entity.mentions) == (outcome.entities[0], 1)
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         assert view.questions("default", [str(outcome.memory_id)]) == {}

@@ -131,7 +131,7 @@ def test_a_backfilled_store_names_what_commits_name(texts: list[str], size: int)
             committed.commit(**item)
             filled.commit(**item)
         assert names(filled) == set()
-        filled._context.config = committed._context.config
+        filled._session.config = committed._session.config
         planned = filled.entity_backfill(dry_run=True, batch_size=size)
         assert names(filled) == set()
         report = filled.entity_backfill(batch_size=size)
@@ -249,7 +249,7 @@ def test_lines_of_an_import_name_entities_and_questions(opener: Opener, tmp_path
     assert store.import_(tmp_path / "lines.jsonl").imported == 1
     assert names(store) == {("PERSON", "Ada Lovelace", 1), ("UNTYPED", "NATO", 1)}
     id = store.list().memories[0].id
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         assert view.questions("default", [id]) == {id: ["Who spoke?"]}
 
 

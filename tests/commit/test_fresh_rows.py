@@ -65,7 +65,7 @@ def test_new_rows_are_handed_over_as_they_would_be_read(
     counted = {f"m5.signals.weights.chat_{who}.late.window": 0.1 for who in ("peer", "agent")}
     store = opener(embedder=TokenHashingEmbedder(64), config=counted)
     commit(store, ITEMS)
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         assert any(row[-1] is not None for row in view.projection_rows(0)), "token vectors too"
     assert None not in handed
     assert sum(rows or 0 for rows in handed) > len(ITEMS)

@@ -39,7 +39,7 @@ def held(store: vestig.Vestig) -> dict[str, Pieces]:
         "SELECT 'mem', m.id, t.ids, t.codes, t.scales FROM token_vectors t"
         ' JOIN memories m ON m."row" = t.memory'
     )
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         rows = view.connection.execute(sql).fetchall()
     known = {id_bytes(memory.id): memory.id for memory in every(store)}
     return {known[id]: Pieces(*parts) for _kind, id, *parts in rows}
@@ -52,7 +52,7 @@ def every(store: vestig.Vestig) -> Sequence[Any]:
 def projected(store: vestig.Vestig) -> dict[str, Any]:
     """Memory id → token vectors in the projection."""
     ids = [memory.id for memory in every(store)]
-    found: dict[str, Any] = store._context.keeper.run(
+    found: dict[str, Any] = store._session.keeper.run(
         lambda _, core: {id: core.row(id_bytes(id)) for id in ids}
     )
     return {id: row["pieces"] for id, row in found.items() if row["pieces"] is not None}
@@ -100,10 +100,10 @@ def test_any_part_made_of_them_counts(
     zero = {f"m5.signals.weights.{o}.{part}": 0.0 for o in origins for part in parts}
     own = {f"m5.signals.weights.chat_peer.{name}": weight for name, weight in keys.items()}
     store = opener(config=zero | own)
-    signals = store._context.config.settings.m5.signals
+    signals = store._session.config.settings.m5.signals
     assert tuple(o for o in origins if wants_tokens(signals, o)) == wanted
     for switch in ("late", "reply"):
-        off = store._context.effective({f"m5.signals.{switch}.enabled": False}, None)
+        off = store._session.effective({f"m5.signals.{switch}.enabled": False}, None)
         left = wants_tokens(off.settings.m5.signals, "chat_peer")
         assert left == (bool(wanted) and switch == "reply" and "reply.late" not in keys)
 
@@ -204,10 +204,10 @@ def test_a_new_text_has_its_own(opener: Opener) -> None:
 
 def test_a_query_is_run_once(opener: Opener) -> None:
     embedder = TokenHashingEmbedder()
-    context = opener(embedder=embedder, config=LATE)._context
+    context = opener(embedder=embedder, config=LATE)._session
     assert query_vectors(context, TALK, late=True) == embedder.embed_tokens([TALK])[0]
     assert query_vectors(context, TALK, late=False) == (embedder.embed([TALK])[0], None)
-    plain = opener(embedder=HashingEmbedder())._context
+    plain = opener(embedder=HashingEmbedder())._session
     assert query_vectors(plain, TALK, late=True)[1] is None
 
 

@@ -130,7 +130,7 @@ def facts(store: vestig.Vestig, ids: dict[str, str]) -> dict[str, Any]:
 
 def store_view(store: vestig.Vestig) -> Any:
     """One read transaction of an open store."""
-    return store._context.ledger.read()
+    return store._session.ledger.read()
 
 
 def pack(folder: Path, target: Path) -> None:

@@ -37,7 +37,7 @@ def questions(world: World) -> Any:
     trigger = "problem-solution"
     given = store.commit(SOLVED, trigger=trigger, hypothetical_queries=asked).memory_id
     made = store.commit(f"{SOLVED} Always.", trigger=trigger, on_near_dup="insert").memory_id
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         found = view.questions("default", [given, made])
     return [found.get(given), found.get(made)]
 
@@ -46,7 +46,7 @@ def matches(world: World) -> Any:
     """Entities of a query that spells a name otherwise than the store."""
     store = world.open()
     id = store.commit("they spoke about it", entities=["Ada Byron Lovelace"]).entities[0]
-    context, query = store._context, "what did Ada Lovelace say?"
+    context, query = store._session, "what did Ada Lovelace say?"
     vectors = name_vectors(context, query)
     found = context.keeper.run(
         lambda view, _: query_entities(context, view, query, vectors=vectors)

@@ -76,7 +76,7 @@ def weight_of(event: EventType, world: World) -> Any:
         str(world.folder / "other"),
         config=world.overrides,
         clock=world.clock,
-        embedder=store._context.embedder,
+        embedder=store._session.embedder,
     )
     world.opened.append(other)
     other.import_(str(written))

@@ -57,7 +57,7 @@ def named_by_all(world: World) -> tuple[Any, list[str]]:
         )
         for place, id in enumerate(ids)
     )
-    context = store._context
+    context = store._session
     with context.ledger.write(context.now_us()) as txn:
         txn.apply(ChangeSet(namespace="default", entities=(entity,), edges=edges))
     context.keeper.after_commit()

@@ -138,7 +138,7 @@ def summary(world: World) -> Any:
         str(world.folder / "other"),
         config=world.overrides,
         clock=world.clock,
-        embedder=store._context.embedder,
+        embedder=store._session.embedder,
     )
     world.opened.append(other)
     other.import_(str(file))

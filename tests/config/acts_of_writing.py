@@ -32,7 +32,7 @@ def places(world: World) -> Any:
 
 def lock_wait(world: World) -> Any:
     first, second = world.open(), world.open()
-    with first._context.ledger.write(first._context.now_us()):
+    with first._session.ledger.write(first._session.now_us()):
         try:
             second.commit(OSLO)
         except StoreLockedError as error:
@@ -97,7 +97,7 @@ def worked(world: World) -> Any:
 def lost_lease(world: World) -> Any:
     store = world.open()
     store.commit(OSLO)
-    ledger, now = store._context.ledger, store._context.now_us()
+    ledger, now = store._session.ledger, store._session.now_us()
     assert ledger.due_jobs("default", now, ("embed",), 1)
     world.clock.move(seconds=30)
     return store.enrich().taken
@@ -143,7 +143,7 @@ def links(world: World) -> Any:
     texts = {"The centre of all these": 1.0, "A text on its left": 0.7, "A text on its right": 0.8}
     store = world.open(texts)
     ids = [store.commit(text).memory_id for text in reversed(texts)]
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         return len(view.edges("default", ids[-1], "RELATED"))
 
 

@@ -78,7 +78,7 @@ class Doer:
 
 
 def _linked(store: Any, id: str) -> list[tuple[bytes, float]]:
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         edges = view.outgoing("default", vestig.types.EdgeType.RELATED, [id])
     found = [(vestig.ids.id_bytes(edge.to_id), edge.weight) for edge in edges]
     return sorted(found, key=lambda pair: (-pair[1], pair[0]))
@@ -94,7 +94,7 @@ def test_related_is_what_commits_linked(acts: list[tuple[str, int]]) -> None:
         doer = Doer(store, clock)
         for act in [("batch", 4), *acts, ("batch", 4)]:
             doer.do(*act)
-        core = store._context.keeper.core
+        core = store._session.keeper.core
         for size in (1, 7, 1000):
             found: list[Any] = []
             while part := core.related(

@@ -39,7 +39,7 @@ def copied(original: Path, to: Path) -> Path:
 def dump(store: Vestig) -> dict[str, Any]:
     """Everything that reads give."""
     reads: dict[str, Any] = {}
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         memories = view.list_memories("default", ALL)
         ids = [memory.id for memory in memories]
         reads["seq"] = view.seq
@@ -54,7 +54,7 @@ def dump(store: Vestig) -> dict[str, Any]:
             reads[f"sources of {id}"] = view.sources("default", id)
             reads[f"edges of {id}"] = view.edges("default", id)
             reads[f"chain of {id}"] = view.supersessions("default", id)
-    reads["token vectors"] = store._context.keeper.run(
+    reads["token vectors"] = store._session.keeper.run(
         lambda _, core: {id: (core.row(id_bytes(id)) or {}).get("pieces") for id in ids}
     )
     for prefix in ("old", "new"):
@@ -164,7 +164,7 @@ def make_original(store: Path) -> int:
 def add_graph(path: Path) -> None:
     """Every memory mentions a name of its own and one of all, and is asked for."""
     with open_store(str(path)) as store:
-        ledger = store._context.ledger
+        ledger = store._session.ledger
         identity = ledger.embedding_identity()
         assert identity is not None
         made_by = {

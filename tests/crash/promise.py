@@ -139,7 +139,7 @@ def broken_promises(path: Path, texts: set[str]) -> list[str]:
 def _looked_through(path: Path, texts: set[str]) -> list[str]:
     found = []
     with open_store(str(path)) as store:
-        context = store._context
+        context = store._session
         with context.ledger.read() as view:
             conn = view.connection
             stored = {

@@ -81,7 +81,7 @@ def test_a_deleted_file_is_made_again_or_refused(
 
 
 def _sql(folder: Path, *statements: str) -> None:
-    with open_store(str(folder)) as store, store._context.ledger.write(0) as txn:
+    with open_store(str(folder)) as store, store._session.ledger.write(0) as txn:
         txn.connection.execute("COMMIT")
         for statement in statements:
             txn.connection.execute(statement)

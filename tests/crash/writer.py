@@ -70,7 +70,7 @@ def without_fsync() -> None:
 def half_commit(store: vestig.Vestig, text: str) -> None:
     """A memory without event, source, edge and vector."""
     store.commit(text)
-    with store._context.ledger.write(0) as txn:
+    with store._session.ledger.write(0) as txn:
         conn = txn.connection
         conn.execute("COMMIT")
         conn.execute('DELETE FROM events WHERE "row" = (SELECT MAX("row") FROM events)')

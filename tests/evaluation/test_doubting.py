@@ -13,7 +13,7 @@ from vestig.api import Vestig
 from vestig.evaluation.benchmark_run import Holdings, holdings
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.unanswerable import ANSWERABLE, Case, cases
-from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_context
+from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
 
 TEXTS = {"0": "the key is red", "1": "red is the key", "2": "a key", "3": "nets"}
@@ -28,7 +28,7 @@ def asked(bench: Bench) -> Iterator[Any]:
     def found(embedder: Any, corpus: Any, questions: Any) -> tuple[list[Case], Holdings]:
         benchmark = read_benchmark(bench(corpus, questions))
         request = OpenRequest(config=load_config(None, None), embedder=embedder)
-        context = open_context(MEMORY_PATH, request)
+        context = open_session(MEMORY_PATH, request)
         store = Vestig(context)
         opened.append(store)
         store.import_(Path(benchmark.corpus), format="messages")

@@ -57,7 +57,7 @@ def test_everything_that_figures_stand_on_is_echoed(bench: Bench) -> None:
     assert report.store.seq >= 1
     assert report.store.model == HashingEmbedder().model
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-        keys = list(store._context.config.effective())
+        keys = list(store._session.config.effective())
     for name in PROFILES:
         assert list(report.row(name).settings) == keys
         assert report.row(name).settings["recall.profile"] == name
@@ -143,7 +143,7 @@ def test_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> N
     assert "default m5.signals.lexical.enabled=false" in names
     assert "default m5.final.tracerank_power=0.0" in names
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-        off = switches_of(store._context.config)
+        off = switches_of(store._session.config)
     ablated = [row for row in report.rows if row.kind == "ablation"]
     assert [row.overrides for row in ablated] == [{key: False} for key in off]
     for key in ("m5.enabled", "m3.tracerank.enabled", "m5.signals.cosine.enabled"):

@@ -116,9 +116,7 @@ def _measured(bench: Bench, parameters: PeerParameters) -> dict[str, dict[str, l
         PeerParameters(k1=1.2, b=0.75, text_chars=20),
     ],
 )
-def test_i6_0_peers_stand_as_their_definitions_say(
-    bench: Bench, parameters: PeerParameters
-) -> None:
+def test_peers_stand_as_their_definitions_say(bench: Bench, parameters: PeerParameters) -> None:
     measured = _measured(bench, parameters)
     for name in UNITS:
         words, cosine = _bm25(name, parameters), _cosine(name)
@@ -130,14 +128,14 @@ def test_i6_0_peers_stand_as_their_definitions_say(
         }
 
 
-def test_i6_0_a_term_that_is_asked_twice_counts_once(bench: Bench) -> None:
+def test_a_term_that_is_asked_twice_counts_once(bench: Bench) -> None:
     parameters = parameters_for("document")
     once, twice = (_ranked("one", _bm25("one", parameters, once=one)) for one in (True, False))
     assert once != twice, "the question tells the two apart"
     assert _measured(bench, parameters)["one"]["bm25"] == once
 
 
-def test_i6_0_parameters_follow_what_most_units_are() -> None:
+def test_parameters_follow_what_most_units_are() -> None:
     kept = {
         origin: parameters_for(origin)
         for origin in ("chat_peer", "chat_agent", "document", "note", None)
@@ -157,7 +155,7 @@ def test_i6_0_parameters_follow_what_most_units_are() -> None:
         ("hotpot200", "document", 91.0),
     ],
 )
-def test_i6_0_bm25_finds_what_it_should_on_development_data(
+def test_bm25_finds_what_it_should_on_development_data(
     labelled_data: Path, folder: str, origin: str, wanted: float
 ) -> None:
     """Words alone: vectors of a hash stand in, so that no model is needed."""

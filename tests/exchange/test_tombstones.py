@@ -204,7 +204,7 @@ def test_names_left_out_beside_a_reader_are_erased_later(tmp_path: Path) -> None
         before = _exported(store)
         store.forget(gone)
         clean(store)
-        with store._context.ledger.read() as view:
+        with store._session.ledger.read() as view:
             assert view.seq
             report = _take(store, before, merge=True)
             assert any("memory forget --finish" in line for line in report.warnings)
@@ -270,7 +270,7 @@ def test_l_10_no_order_of_exports_and_forgettings_brings_anything_back(seed: int
             live = [memory.id for memory in store.list(limit=1000, include_expired=True)]
             assert buried[at].isdisjoint(live)
         for store in stores:
-            assert store._context.ledger.verify_all() == []
+            assert store._session.ledger.verify_all() == []
             collected = store.gc(dry_run=True)
             assert (collected.entities_removed, collected.sources_removed) == (0, 0)
             found = store.recall("who keeps the key", limit=50).results

@@ -67,7 +67,7 @@ def test_c_06_names_and_questions_are_embedded_with_the_text(opener: Opener) -> 
 
 
 def _rows(store: vestig.Vestig, sql: str) -> list[Any]:
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         return list(view.connection.execute(sql))
 
 
@@ -304,7 +304,7 @@ def test_two_texts_that_name_one_entity_are_found_from_it(store: vestig.Vestig) 
 
 
 def questions(store: vestig.Vestig, id: str) -> list[str] | None:
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         return view.questions("default", [id]).get(id)
 
 

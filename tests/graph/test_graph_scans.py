@@ -81,7 +81,7 @@ class Play:
             self.link()
         else:
             self.end()
-        self.moments.append(store._context.now_us())
+        self.moments.append(store._session.now_us())
 
     def link(self) -> None:
         ends = self.chance.sample(self.memories, 2)
@@ -131,13 +131,13 @@ def test_g23_nodes_and_links_equal_the_oracle(
     play = Play(store, clock, seed)
     for _ in range(40):
         play.step()
-    keeper = store._context.keeper
+    keeper = store._session.keeper
     if seed % 2:
         keeper.rebuild()
     for _ in range(25):
         chosen = filters(play)
         kinds = play.chance.choice([(True, True), (True, False), (False, True)])
-        with store._context.ledger.read() as view:
+        with store._session.ledger.read() as view:
             core, oracle = (make(keeper.core, view.seq, chosen) for make in (NodeScan, OracleScan))
             top = play.chance.choice([1, 5, 100])
             vector = play.vector()
@@ -158,8 +158,8 @@ def test_candidates_equal_the_oracle_and_what_commits_made(
     play = Play(store, clock, seed)
     for _ in range(40):
         play.step()
-    core = store._context.keeper.core
-    with store._context.ledger.read() as view:
+    core = store._session.keeper.core
+    with store._session.ledger.read() as view:
         for first, count in ((0, 1000), (3, 5)):
             asked = ("default", first, count, 0.4, 4)
             assert core.related(view.seq, *asked) == related_by_hand(store, *asked)

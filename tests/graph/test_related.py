@@ -23,7 +23,7 @@ def test_the_best_of_store_and_batch(opener: Opener) -> None:
     store = opener(vectors={**vectors, TARGET: vector_at(1.0)}, config=config)
     store.commit(STORED)
     near, nearer, target = store.commit_many([NEAR, NEARER, TARGET])
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         edges = view.edges("default", target.memory_id, "RELATED")
     assert [edge.to_id for edge in edges] == [nearer.memory_id, near.memory_id]
     assert [edge.weight for edge in edges] == pytest.approx([0.9, 0.7], abs=1e-6)

@@ -189,7 +189,7 @@ def test_reads_change_nothing_unless_touched(world: dict[str, Any], clock: Froze
     store.search(QUERY, "vector", 3, touch=True)
     seen = {memory.id: memory.access_count for memory in store.list()}
     assert seen == {world[PUMP]: 1, world[GASKET]: 1, world[LEDGER]: 0, world[CANOE]: 0}
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         (one,) = view.entities("default", [ada])
     assert (one.access_count, one.last_accessed_at) == (1, clock())
 

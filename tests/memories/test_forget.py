@@ -31,9 +31,9 @@ def test_nothing_is_left_in_any_file(opener: Opener, clock: FrozenClock) -> None
     id = commit(store, SECRET, source="hook", tags=["secret-tag-of-ximena"])
     other = commit(store, OTHER, source="hook")
     assert store.commit(variant, source="hook").memory_id == id
-    store._context.keeper.compact()
+    store._session.keeper.compact()
     vector = raw_vector(store, id)
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         salts = [
             bytes(salt)
             for (salt,) in view.connection.execute(
@@ -163,7 +163,7 @@ def test_a_row_number_is_never_given_again(opener: Opener) -> None:
     assert len(reader.recall("vault").results) == 2
     store.forget(gone)
     new = commit(store, "Kofi owns the search cluster this month")
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         rows = dict(view.connection.execute('SELECT id, "row" FROM memories').fetchall())
     assert rows[id_bytes(new)] == 3
     assert {hit.id for hit in reader.recall("vault").results} == {
@@ -276,7 +276,7 @@ def test_gc_twice(opener: Opener) -> None:
     lost = NewSource(
         id=new_id("source"), namespace="default", source_type="file", created_us=0, path="a.txt"
     )
-    with store._context.ledger.write(0) as txn:
+    with store._session.ledger.write(0) as txn:
         txn.apply(ChangeSet(namespace="default", sources=(lost,)))
     plan = store.gc(dry_run=True)
     assert (plan.sources_removed, plan.edges_removed) == (1, 0)
@@ -296,7 +296,7 @@ def test_gc_leaves_other_namespaces_alone(opener: Opener) -> None:
     lost = NewSource(
         id=new_id("source"), namespace="elsewhere", source_type="file", created_us=0, path="a.txt"
     )
-    with store._context.ledger.write(0) as txn:
+    with store._session.ledger.write(0) as txn:
         txn.apply(ChangeSet(namespace="elsewhere", sources=(lost,)))
     assert store.gc().sources_removed == 0
 

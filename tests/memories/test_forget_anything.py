@@ -96,7 +96,7 @@ class World:
         elif name == "rebuild":
             self.store.rebuild()
         elif name in ("publish", "compact"):
-            self.store._context.keeper._publish(name == "compact")
+            self.store._session.keeper._publish(name == "compact")
 
     def on_known(self, name: str, chosen: int, number: int) -> None:
         id = self.ids[chosen]
@@ -132,11 +132,11 @@ class World:
         return id is not None and self.store.show(id).memory.t_expired is not None
 
     def vector(self, id: str) -> bytes:
-        with self.store._context.ledger.read() as view:
+        with self.store._session.ledger.read() as view:
             return view.vectors("default", [id])[id][1]
 
     def tokens(self, id: str) -> tuple[bytes, bytes]:
-        with self.store._context.ledger.read() as view:
+        with self.store._session.ledger.read() as view:
             row = next(row for row in view.projection_rows(0) if row[0] == id_bytes(id))
         assert row[31] is not None
         return row[31][0], row[31][1]
@@ -151,7 +151,7 @@ class World:
 
     def check(self) -> None:
         """The chain closes, and the files say what a fresh projection says, to the bit."""
-        assert self.store._context.ledger.verify_all() == []
+        assert self.store._session.ledger.verify_all() == []
         assert [f for f in self.store.doctor().findings if f.level == "damage"] == []
         asked = {"limit": 1000, "include_expired": True}
         query = " ".join(WORDS)

@@ -21,7 +21,7 @@ if sys.argv[2] == "maps":
     sys.stdin.readline()
     print(len(store.recall("vault").results), flush=True)
 else:
-    with store._context.ledger.read() as view:
+    with store._session.ledger.read() as view:
         print(view.seq, flush=True)
         sys.stdin.readline()
     store.close()
@@ -35,7 +35,7 @@ def test_a_reader_of_an_older_state_is_waited_for(opener: Opener, how: str) -> N
     store = opener(config=QUICK)
     id = commit(store, SECRET)
     commit(store, OTHER)
-    store._context.keeper.compact()
+    store._session.keeper.compact()
     arguments = [sys.executable, "-c", CHILD, str(folder_of(store)), how]
     with subprocess.Popen(
         arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -88,7 +88,7 @@ def test_a_forgetting_that_was_killed_is_finished_later(opener: Opener, step: st
     commit(store, OTHER)
     folder = folder_of(store)
     (folder / "ledger.bak-1").write_bytes(SECRET.encode())
-    store._context.keeper.compact()
+    store._session.keeper.compact()
     store.close()
     child = subprocess.run([sys.executable, "-c", KILLED, str(folder), id, step], check=False)
     assert child.returncode == 9
@@ -107,14 +107,14 @@ def test_another_process_sees_it_gone_before_anything_is_published(
 ) -> None:
     store, other = opener(), opener()
     id, kept = commit(store, SECRET), commit(store, OTHER)
-    store._context.keeper.compact()
+    store._session.keeper.compact()
     assert len(other.recall("vault").results) == 2
-    with store._context.ledger.write(0) as txn:
+    with store._session.ledger.write(0) as txn:
         txn.forget("default", [id], actor=None)
     assert [hit.id for hit in other.recall("vault").results] == [kept]
     # A tail that is published by somebody else does not bring it back.
     commit(other, "Kofi owns the search cluster this month")
-    other._context.keeper._publish(False)
+    other._session.keeper._publish(False)
     assert id not in {hit.id for hit in opener().recall("vault").results}
 
 
@@ -123,8 +123,8 @@ def test_a_rebuild_of_an_older_state_brings_nothing_back(opener: Opener) -> None
     store, other = opener(), opener()
     id = commit(store, SECRET)
     commit(store, OTHER)
-    slow = other._context.keeper
-    with other._context.ledger.read() as view:
+    slow = other._session.keeper
+    with other._session.ledger.read() as view:
         slow.align(view)
         slow.core.reset()
         slow._fill(view, None)

@@ -156,4 +156,4 @@ def test_a_store_in_memory_has_none(opener: Opener) -> None:
     store = filled(opener, CONFIG, ":memory:")
     store.rebuild()
     assert not store.recall("word1 word2").counts.approximate
-    assert candidate_index.build(store._context) == 0
+    assert candidate_index.build(store._session) == 0

@@ -17,7 +17,7 @@ from vestig.times import to_us
 
 
 def asked(store: vestig.Vestig, query: str, **options: Any) -> list[tuple[str, float]]:
-    context = store._context
+    context = store._session
     return context.keeper.run(lambda view, _: query_entities(context, view, query, **options))
 
 
@@ -109,7 +109,7 @@ def test_g_27_names_unknown_to_the_store_are_compared_on_request(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = opener(config={"recall": {"entity_similarity_threshold": 0.7}})
-    context = store._context
+    context = store._session
     known, other = named(store, "Grace Hopper", {"name": "Ada Lovelace", "type": "PERSON"})
     query = "did Grace Hopper meet Ada Lavelace?"
     vectors = name_vectors(context, query)
@@ -128,15 +128,15 @@ def test_g_27_the_core_finds_the_entity_that_is_called_alike(opener: Opener) -> 
     store = opener(config={"recall": {"entity_similarity_threshold": 0.3}})
     [ada, _] = named(store, {"name": "Ada Byron Lovelace", "type": "PERSON"}, "Helios")
     query = "what did Ada Lovelace say?"
-    [(found, cosine)] = asked(store, query, vectors=name_vectors(store._context, query))
+    [(found, cosine)] = asked(store, query, vectors=name_vectors(store._session, query))
     assert found == ada
     assert 0.3 <= cosine < 1
     store.expire_entity(ada)
-    assert asked(store, query, vectors=name_vectors(store._context, query)) == []
+    assert asked(store, query, vectors=name_vectors(store._session, query)) == []
 
 
 def test_g_27_without_a_threshold_nothing_is_embedded(store: vestig.Vestig) -> None:
-    assert name_vectors(store._context, "did Grace Hopper meet Ada?") == {}
+    assert name_vectors(store._session, "did Grace Hopper meet Ada?") == {}
 
 
 def test_the_surest_come_first() -> None:

@@ -89,7 +89,7 @@ def test_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
         found = store.recall(QUESTION, limit=EVERY, config=keys)
         assert set(raw(found).values()) == {None}
         assert "questions" not in found.timings_ms
-    assert store._context.cache(QuestionWordsByNamespace).words == {}
+    assert store._session.cache(QuestionWordsByNamespace).words == {}
     without = store.recall(QUESTION, limit=EVERY, config=weighed(2.0, "lexical"))
     quiet = store.recall(QUESTION, limit=EVERY, config=switched)
     assert [(h.id, h.score) for h in quiet] == [(h.id, h.score) for h in without]
@@ -101,7 +101,7 @@ def test_what_came_and_what_went_since(store: vestig.Vestig) -> None:
     found = store.recall(QUESTION, limit=EVERY, config=ON)
     assert gone in {hit.id for hit in found}
     assert raw(found) == pytest.approx(defined(found, QUESTION), abs=1e-9)
-    held = store._context.cache(QuestionWordsByNamespace).words["default"]
+    held = store._session.cache(QuestionWordsByNamespace).words["default"]
     before = len(held._lengths)
     store.forget(gone)
     found = store.recall(QUESTION, limit=EVERY, config=ON)
@@ -159,7 +159,7 @@ def test_without_a_single_question_it_is_nothing(opener: Opener) -> None:
 
 def test_a_forgetting_leaves_no_words_behind(store: vestig.Vestig) -> None:
     first = next(iter(store.recall(QUESTION, config=ON)))
-    held = store._context.cache(QuestionWordsByNamespace).words["default"]
+    held = store._session.cache(QuestionWordsByNamespace).words["default"]
     assert held._ids
     store.forget(first.id)
     assert not held._ids

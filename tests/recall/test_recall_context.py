@@ -46,7 +46,7 @@ def context(store: vestig.Vestig, query: str = QUERY, **fields: Any) -> ContextB
     return found
 
 
-def test_i6_5_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
+def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
     found = store.recall(QUERY, limit=1, context=True)
@@ -59,13 +59,13 @@ def test_i6_5_a_block_with_the_answer_beside_its_question(opener: Opener) -> Non
         f"[{ids[0]}] Ann: Where did you go on holiday, Ben?",
         f"+ [{ids[1]}] Ben: Oslo, for three days last week [2026-03-02 to 2026-03-08]",
     ]
-    assert (told.tokens, told.counted_by) == (len(told.text.split()), store._context.embedder.model)
+    assert (told.tokens, told.counted_by) == (len(told.text.split()), store._session.embedder.model)
     assert found.to_dict()["context"]["neighbours"] == [ids[1]]
     assert "context" not in store.recall(QUERY, limit=1).to_dict()
 
 
 @pytest.mark.parametrize("profile", ["default", "reference", "baseline"])
-def test_i6_5_every_profile_and_every_switch(opener: Opener, profile: str) -> None:
+def test_every_profile_and_every_switch(opener: Opener, profile: str) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
     for config in ({}, {"m5.explainability.enabled": False}, {"m5.enabled": False}):
@@ -76,7 +76,7 @@ def test_i6_5_every_profile_and_every_switch(opener: Opener, profile: str) -> No
 
 
 @pytest.mark.parametrize("looked_up_max", [2_000, 0])
-def test_i6_5_neighbours_pass_every_filter(
+def test_neighbours_pass_every_filter(
     opener: Opener, monkeypatch: pytest.MonkeyPatch, looked_up_max: int
 ) -> None:
     """However their sessions are read: memory by memory, or around the results."""
@@ -99,7 +99,7 @@ def test_i6_5_neighbours_pass_every_filter(
     assert f"+ [{ids[1]}] Ben (withdrawn): Oslo" in withdrawn.text
 
 
-def test_i6_5_neighbours_are_of_the_time_asked_for(opener: Opener, clock: FrozenClock) -> None:
+def test_neighbours_are_of_the_time_asked_for(opener: Opener, clock: FrozenClock) -> None:
     store = opener(embedder=Counting())
     ids = talk(store, TALK[0])
     before = clock.move(days=1)
@@ -119,7 +119,7 @@ def test_i6_5_neighbours_are_of_the_time_asked_for(opener: Opener, clock: Frozen
     assert "withdrawn" not in then.text
 
 
-def test_i6_5_min_similarity_holds_for_neighbours(opener: Opener) -> None:
+def test_min_similarity_holds_for_neighbours(opener: Opener) -> None:
     vectors = {f"Ann: {TALK[0][1]}": vector_at(0.9), f"Ben: {TALK[1][1]}": vector_at(0.4, axis=2)}
     store = opener(vectors={QUERY: vector_at(1.0), **vectors})
     ids = talk(store)
@@ -129,7 +129,7 @@ def test_i6_5_min_similarity_holds_for_neighbours(opener: Opener) -> None:
     assert (told.ids, told.neighbours) == ((ids[0],), ())
 
 
-def test_i6_5_a_forgotten_neighbour_is_gone(opener: Opener) -> None:
+def test_a_forgotten_neighbour_is_gone(opener: Opener) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
     assert context(store, limit=1).neighbours == (ids[1],)
@@ -139,7 +139,7 @@ def test_i6_5_a_forgotten_neighbour_is_gone(opener: Opener) -> None:
     assert "Oslo" not in told.text
 
 
-def test_i6_5_the_trace_names_the_turn_that_has_the_words(opener: Opener) -> None:
+def test_the_trace_names_the_turn_that_has_the_words(opener: Opener) -> None:
     store = opener(embedder=Counting())
     turns = (
         ("Ann", "So much for the whole week"),
@@ -158,7 +158,7 @@ def test_i6_5_the_trace_names_the_turn_that_has_the_words(opener: Opener) -> Non
     assert (told.ids, told.neighbours) == ((ids[1],), ())
 
 
-def test_i6_5_long_sessions_are_read_around_the_results(
+def test_long_sessions_are_read_around_the_results(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = opener(embedder=Counting())
@@ -192,7 +192,7 @@ def near(first: str, second: str, opener: Opener, **fields: Any) -> tuple[Any, C
     return ids, context(store, "the question", limit=2)
 
 
-def test_i6_5_near_duplicates_fold_and_keep_both_ids(opener: Opener) -> None:
+def test_near_duplicates_fold_and_keep_both_ids(opener: Opener) -> None:
     ids, told = near("The office is in Oslo", "the office is really in Oslo", opener)
     assert set(told.ids) == set(ids)
     assert len(told.folded) == 1
@@ -209,14 +209,14 @@ def test_i6_5_near_duplicates_fold_and_keep_both_ids(opener: Opener) -> None:
         ("The office is in Oslo", "The office is in Bergen"),
     ],
 )
-def test_i6_5_the_fact_guard_keeps_facts_apart(opener: Opener, first: str, second: str) -> None:
+def test_the_fact_guard_keeps_facts_apart(opener: Opener, first: str, second: str) -> None:
     ids, told = near(first, second, opener)
     assert (set(told.ids), told.folded) == (set(ids), {})
     assert first in told.text
     assert second in told.text
 
 
-def test_i6_5_below_the_threshold_nothing_folds(opener: Opener) -> None:
+def test_below_the_threshold_nothing_folds(opener: Opener) -> None:
     first, second = "The office is in Oslo", "the office is really in Oslo"
     store = opener(vectors=pair(0.91, first, second, query="the question"))
     for text in (first, second):
@@ -224,7 +224,7 @@ def test_i6_5_below_the_threshold_nothing_folds(opener: Opener) -> None:
     assert context(store, "the question", limit=2).folded == {}
 
 
-def test_i6_5_one_text_said_twice_is_told_once_with_both_days(
+def test_one_text_said_twice_is_told_once_with_both_days(
     opener: Opener, clock: FrozenClock
 ) -> None:
     store = opener(embedder=Counting())
@@ -241,7 +241,7 @@ def test_i6_5_one_text_said_twice_is_told_once_with_both_days(
     )
 
 
-def test_i6_5_scopes_and_authors_are_never_folded(opener: Opener) -> None:
+def test_scopes_and_authors_are_never_folded(opener: Opener) -> None:
     store = opener(embedder=Counting())
     text = "The passport lies in the desk"
     places: list[dict[str, Any]] = [
@@ -259,7 +259,7 @@ def test_i6_5_scopes_and_authors_are_never_folded(opener: Opener) -> None:
 # --- bytes and budget ---------------------------------------------------------------------------
 
 
-def test_i6_5_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> None:
+def test_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> None:
     store = opener(embedder=Counting())
     for number in range(4):
         talk(store, session_id=f"s-{number}", scope=f"scope {number % 2}")
@@ -275,13 +275,13 @@ def test_i6_5_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> N
     assert context(store, **asked).text == told.text
     store.rebuild()
     assert context(store, **asked).text == told.text
-    path = store._context.directory
+    path = store._session.directory
     store.close()
     with vestig.open(path, embedder=Counting(), clock=clock) as again:
         assert context(again, **asked).text == told.text
 
 
-def test_i6_5_every_returned_id_once_within_any_budget(opener: Opener) -> None:
+def test_every_returned_id_once_within_any_budget(opener: Opener) -> None:
     dice = random.Random(5)
     words = ["holiday", "Ben", "Oslo", "went", "where?", "last", "week", "yesterday\n## x", "[x]:"]
     store = opener(embedder=HashingEmbedder(64), config={"hygiene.normalize_whitespace": False})
@@ -310,7 +310,7 @@ def test_i6_5_every_returned_id_once_within_any_budget(opener: Opener) -> None:
         assert len(set(shown)) == len(shown)
 
 
-def test_i6_5_word_pieces_of_the_built_in_embedder(opener: Opener) -> None:
+def test_word_pieces_of_the_built_in_embedder(opener: Opener) -> None:
     from vestig.embedders.builtin import MODEL, BuiltinEmbedder
 
     store = opener(embedder=BuiltinEmbedder())
@@ -323,7 +323,7 @@ def test_i6_5_word_pieces_of_the_built_in_embedder(opener: Opener) -> None:
         assert told.left_out
 
 
-def test_i6_5_nothing_found_and_wrong_arguments(store: vestig.Vestig) -> None:
+def test_nothing_found_and_wrong_arguments(store: vestig.Vestig) -> None:
     assert context(store).text == "No memories found."
     assert context(store, budget=1).text == ""
     for bad in (0, -1, True, "5"):
@@ -335,7 +335,7 @@ def test_i6_5_nothing_found_and_wrong_arguments(store: vestig.Vestig) -> None:
         store.recall(QUERY, context="yes")  # type: ignore[arg-type]
 
 
-def test_i6_5_a_recall_that_abstains_gives_no_memory(
+def test_a_recall_that_abstains_gives_no_memory(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = opener(embedder=Counting())
@@ -350,7 +350,7 @@ def test_i6_5_a_recall_that_abstains_gives_no_memory(
     assert not any(id in found.context.text for id in ids)
 
 
-def test_i6_5_a_receipt_beside_a_context_is_the_same(store: vestig.Vestig) -> None:
+def test_a_receipt_beside_a_context_is_the_same(store: vestig.Vestig) -> None:
     talk(store)
     plain = store.recall(QUERY, receipt=True, seed=1)
     both = store.recall(QUERY, receipt=True, seed=1, context=True, budget=100)
@@ -358,7 +358,7 @@ def test_i6_5_a_receipt_beside_a_context_is_the_same(store: vestig.Vestig) -> No
     assert store.replay_receipt(both.receipt).equal  # type: ignore[arg-type]
 
 
-def test_i6_5_a_query_without_a_vector_has_a_context_too(opener: Opener) -> None:
+def test_a_query_without_a_vector_has_a_context_too(opener: Opener) -> None:
     store = opener(embedder=FailingEmbedder("error", after=len(TALK)))
     ids = talk(store)
     found = store.recall(QUERY, limit=4, context=True)

@@ -175,7 +175,7 @@ def test_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -
     found: Any = store.recall(CHAT[2][1], limit=EVERY, config=keys)
     assert found.results[0].content == CHAT[2][1]
     assert found.results[0].reason.signals["late.mean"].normalised == 1.0
-    vector = memoryview(store._context.embedder.embed([CHAT[2][1]])[0]).cast("f").tolist()
+    vector = memoryview(store._session.embedder.embed([CHAT[2][1]])[0]).cast("f").tolist()
     blind = store.recall(CHAT[2][1], query_vector=vector, limit=EVERY, config=keys)
     for name in TOKEN_TERMS:
         assert {hit.reason.signals[name].raw for hit in blind} == {None}, name

@@ -91,7 +91,7 @@ def test_a_write_that_waited_finds_the_store_closed(opener: Opener, path: str) -
     store = opener(path)
     memory = store.commit("The harbour froze in January").memory_id
     assert memory is not None
-    ledger: Any = store._context.ledger
+    ledger: Any = store._session.ledger
     held, watched = ledger._write_lock, Watched(ledger._write_lock)
     ledger._write_lock = watched
     raised: list[BaseException] = []
@@ -114,7 +114,7 @@ def test_a_write_that_waited_finds_the_store_closed(opener: Opener, path: str) -
 
 def test_a_read_that_waited_finds_the_store_in_memory_closed(opener: Opener) -> None:
     store = opener(":memory:")
-    ledger: Any = store._context.ledger
+    ledger: Any = store._session.ledger
     held, watched = ledger._write_lock, Watched(ledger._write_lock)
     ledger._write_lock = watched
     raised: list[BaseException] = []
@@ -142,7 +142,7 @@ def test_what_fails_after_a_durable_commit_is_a_degradation(
     def failing(txn: Any) -> bool:
         raise vestig.StoreDamagedError("the ledger cannot be read")
 
-    monkeypatch.setattr(store._context.keeper, "_take", failing)
+    monkeypatch.setattr(store._session.keeper, "_take", failing)
     outcome = store.commit("The harbour froze in January")
     assert [entry.code for entry in outcome.degraded] == ["projection_stale"]
     monkeypatch.undo()

@@ -42,7 +42,7 @@ def answers(store: vestig.Vestig) -> list[list[tuple[str, float]]]:
 
 
 def keeper(store: vestig.Vestig) -> keeping.ProjectionKeeper:
-    return store._context.keeper
+    return store._session.keeper
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ base = int(sys.argv[2])
 for number in range(base, base + 10_000):
     store.commit(f"note {number} of rivers and item {number * 7}")
     print(number, flush=True)
-    store._context.keeper.core.merge(1 + number % 3)
+    store._session.keeper.core.merge(1 + number % 3)
 """
 
 
@@ -257,7 +257,7 @@ def test_a_process_ends_while_its_thread_merges(tmp_path: Path) -> None:
         .replace("core.merge(1 + number % 3)", "merger.wake()")
         .replace("keeping.TAIL_ROWS_MAX = 3", "keeping.TAIL_ROWS_MAX = 1")
     )
-    code += "\nstore._context.keeper.merger.wake()\n"
+    code += "\nstore._session.keeper.merger.wake()\n"
     for cycle in range(3):
         line = [sys.executable, "-c", code, str(tmp_path / "store"), str(cycle * 1000)]
         done = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)

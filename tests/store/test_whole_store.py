@@ -212,7 +212,7 @@ def test_doctor_clean_pending_and_damaged(folder: Path) -> None:
         assert store.doctor().exit_code == 1
         assert file_bytes(folder) == before
     with opened(folder) as store:
-        with store._context.ledger.write(0) as txn:
+        with store._session.ledger.write(0) as txn:
             txn.connection.execute("COMMIT")
             txn.connection.execute("UPDATE edges SET weight = 0.125")
             txn.connection.execute("BEGIN")

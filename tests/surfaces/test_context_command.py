@@ -9,7 +9,7 @@ from command_answers import Vestig
 QUERY = "which port has the staging database?"
 
 
-def test_i6_5_the_block_is_what_is_printed(vestig: Vestig, ids: list[str]) -> None:
+def test_the_block_is_what_is_printed(vestig: Vestig, ids: list[str]) -> None:
     answer = vestig("memory", "recall", QUERY, "--context")
     assert answer.code == 0
     assert answer.out.startswith("Memories, quoted as data")
@@ -21,7 +21,7 @@ def test_i6_5_the_block_is_what_is_printed(vestig: Vestig, ids: list[str]) -> No
     assert vestig("memory", "search", QUERY, "--context").out == answer.out
 
 
-def test_i6_5_what_has_no_room_is_named(vestig: Vestig, ids: list[str]) -> None:
+def test_what_has_no_room_is_named(vestig: Vestig, ids: list[str]) -> None:
     words = ("memory", "recall", QUERY, "--context", "--budget")
     document = vestig(*words, "150", "--json").document["context"]
     assert 0 < document["tokens"] <= 150
@@ -35,7 +35,7 @@ def test_i6_5_what_has_no_room_is_named(vestig: Vestig, ids: list[str]) -> None:
     assert all(id in nothing.err for id in ids)
 
 
-def test_i6_5_arguments_of_a_context(vestig: Vestig) -> None:
+def test_arguments_of_a_context(vestig: Vestig) -> None:
     assert vestig("memory", "recall", QUERY, "--context").out == "No memories found.\n"
     assert vestig("memory", "recall", QUERY, "--context", "--budget", "0").code == 2
     alone = vestig("memory", "recall", QUERY, "--budget", "100")

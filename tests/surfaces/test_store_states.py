@@ -12,7 +12,7 @@ from vestig.testing import HashingEmbedder
 
 def test_a_busy_store_is_exit_3(vestig: Vestig, ids: list[str], tmp_path: Path) -> None:
     with library.open(tmp_path / "store", embedder=HashingEmbedder(64)) as other:
-        context = other._context
+        context = other._session
         with context.ledger.write(context.now_us()):
             config = tmp_path / "vestig.yaml"
             config.write_text(config.read_text() + "store.lock_timeout_s: 0\n")

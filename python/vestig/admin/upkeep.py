@@ -11,7 +11,7 @@ from vestig.ports import Progress, gives_tokens
 from vestig.results import DoctorReport, Finding
 from vestig.session.embedding import probed_identity, remember_identity, wanted_tokens
 from vestig.session.opening import keeper_for
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.store.checks import doctor as checking
 from vestig.store.portable import export as portability
 from vestig.store.projection.discard import discard_projection
@@ -21,13 +21,13 @@ from vestig.store.upkeep import reembed, token_vectors
 __all__ = ["backup", "compact", "doctor", "export", "metrics", "rebuild", "stats"]
 
 
-def stats(context: Context, namespace: object) -> dict[str, Any]:
+def stats(session: Session, namespace: object) -> dict[str, Any]:
     """Counts of a namespace, and the sizes of the projection."""
-    space = context.in_namespace(namespace)
-    with context.operation("stats"):
-        with context.ledger.read() as view:
+    space = session.in_namespace(namespace)
+    with session.operation("stats"):
+        with session.ledger.read() as view:
             found = view.stats(space)
-        core = context.keeper.core
+        core = session.keeper.core
         found["projection"] = {
             "rows": core.rows,
             "segments": core.segments,
@@ -37,12 +37,12 @@ def stats(context: Context, namespace: object) -> dict[str, Any]:
         return found
 
 
-def metrics(context: Context) -> dict[str, float]:
+def metrics(session: Session) -> dict[str, float]:
     """Counters since open, with the gauges that the store answers."""
-    context.check_open()
-    found = context.metrics.snapshot()
-    with context.ledger.read() as view:
-        counts = view.stats(context.namespace)
+    session.check_open()
+    found = session.metrics.snapshot()
+    with session.ledger.read() as view:
+        counts = view.stats(session.namespace)
     for state, number in counts["jobs"].items():
         found[f'vestig_jobs{{state="{state}"}}'] = number
     for kind in ("memories", "events", "edges", "sources"):
@@ -51,30 +51,30 @@ def metrics(context: Context) -> dict[str, float]:
     return dict(sorted(found.items()))
 
 
-def doctor(context: Context) -> DoctorReport:
+def doctor(session: Session) -> DoctorReport:
     """All checks; nothing is changed."""
-    with context.operation("doctor"):
+    with session.operation("doctor"):
         findings: list[Finding] = checking.checks(
-            context.ledger,
-            context.keeper,
-            now_us=context.now_us(),
-            token_origins=wanted_tokens(context),
+            session.ledger,
+            session.keeper,
+            now_us=session.now_us(),
+            token_origins=wanted_tokens(session),
         )
-        findings.append(_configuration(context))
-        with context.ledger.read() as view:
+        findings.append(_configuration(session))
+        with session.ledger.read() as view:
             return DoctorReport(findings=tuple(findings), seq=view.seq)
 
 
-def _configuration(context: Context) -> Finding:
+def _configuration(session: Session) -> Finding:
     """Which settings are not the built-in ones; a store that opened has a valid configuration."""
-    entries = context.config.effective()
+    entries = session.config.effective()
     changed = [key for key, entry in entries.items() if entry.layer not in ("built-in", "profile")]
-    detail = f"valid; profile {context.config.profile}, {len(changed)} of {len(entries)} keys set"
+    detail = f"valid; profile {session.config.profile}, {len(changed)} of {len(entries)} keys set"
     return Finding(check="configuration", level="ok", detail=detail)
 
 
 def rebuild(
-    context: Context, *, embeddings: bool, tokens: bool, progress: Progress | None
+    session: Session, *, embeddings: bool, tokens: bool, progress: Progress | None
 ) -> dict[str, Any]:
     """The projection again from the ledger; with `embeddings` every vector again first, with
     `tokens` token vectors for the memories that lack them."""
@@ -84,31 +84,31 @@ def rebuild(
     for name, value in (("embeddings", embeddings), ("tokens", tokens)):
         if not isinstance(value, bool):
             raise ValidationError(name, value, "true or false")
-    if context.read_only:
+    if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
-    with context.operation("rebuild"):
+    with session.operation("rebuild"):
         if tokens:
-            _check_tokens(context)
+            _check_tokens(session)
         embedded = 0
         if embeddings:
-            identity = probed_identity(context)
-            counts = reembed.reembed(context.ledger, context.embedder, identity, progress=progress)
+            identity = probed_identity(session)
+            counts = reembed.reembed(session.ledger, session.embedder, identity, progress=progress)
             embedded = counts.embedded
             # vectors of the old model are of no use to anyone any more
-            if context.directory is not None:
-                discard_projection(context.directory / "projection")
-            context.keeper = keeper_for(context.ledger, context.directory, identity)
-            context.keeper.take_degraded()
-            context.mismatch, context.identity_known = None, True
-        made = _fill_tokens(context, progress) if tokens and not embeddings else 0
-        rows = context.keeper.rebuild(progress)
+            if session.directory is not None:
+                discard_projection(session.directory / "projection")
+            session.keeper = keeper_for(session.ledger, session.directory, identity)
+            session.keeper.take_degraded()
+            session.mismatch, session.identity_known = None, True
+        made = _fill_tokens(session, progress) if tokens and not embeddings else 0
+        rows = session.keeper.rebuild(progress)
         if embeddings:
-            rebuild_all(context, progress)
+            rebuild_all(session, progress)
             # last, since all the rest does without them
-            made = _fill_tokens(context, progress)
-            rows = context.keeper.rebuild(progress) if made else rows
-        build(context, progress)
-        core = context.keeper.core
+            made = _fill_tokens(session, progress)
+            rows = session.keeper.rebuild(progress) if made else rows
+        build(session, progress)
+        core = session.keeper.core
         return {
             "rows": rows,
             "embedded": embedded,
@@ -119,40 +119,40 @@ def rebuild(
         }
 
 
-def _check_tokens(context: Context) -> None:
+def _check_tokens(session: Session) -> None:
     """Asked for by name, they must be of use."""
-    if not gives_tokens(context.embedder):
+    if not gives_tokens(session.embedder):
         raise ConflictError(
-            f"{context.embedder.model}: expected an embedder that gives vectors of word pieces,"
+            f"{session.embedder.model}: expected an embedder that gives vectors of word pieces,"
             " this one gives none; use the built-in one"
         )
-    if not wanted_tokens(context):
+    if not wanted_tokens(session):
         raise ConflictError(
             "late interaction counts for no origin under this configuration: set a weight of"
             " m5.signals.weights.<origin>.late first"
         )
 
 
-def _fill_tokens(context: Context, progress: Progress | None) -> int:
-    origins = wanted_tokens(context)
+def _fill_tokens(session: Session, progress: Progress | None) -> int:
+    origins = wanted_tokens(session)
     if not origins:
         return 0
-    remember_identity(context)
+    remember_identity(session)
     return token_vectors.fill_tokens(
-        context.ledger, context.embed_tokens, origins, progress=progress
+        session.ledger, session.embed_tokens, origins, progress=progress
     )
 
 
-def compact(context: Context) -> dict[str, Any]:
+def compact(session: Session) -> dict[str, Any]:
     """All segments into one, with what that changed; others read and write meanwhile."""
     from vestig.recall.candidate_index import build
 
-    if context.read_only:
+    if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to compact")
-    with context.operation("compact"):
-        core = context.keeper.core
+    with session.operation("compact"):
+        core = session.keeper.core
         before = _published(core)
-        written = context.keeper.compact() + build(context)
+        written = session.keeper.compact() + build(session)
         after = _published(core)
         return {
             "rows": core.rows,
@@ -170,7 +170,7 @@ def _published(core: Any) -> tuple[int, int]:
 
 
 def export(
-    context: Context,
+    session: Session,
     target: str | os.PathLike[str] | IO[str],
     *,
     all_namespaces: bool,
@@ -180,18 +180,18 @@ def export(
         raise ValidationError("all_namespaces", all_namespaces, "true or false")
     if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "write"):
         raise ValidationError("target", type(target).__name__, "a file's path, or an open file")
-    with context.operation("export"):
-        space = None if all_namespaces else context.namespace
+    with session.operation("export"):
+        space = None if all_namespaces else session.namespace
         place = Path(target) if isinstance(target, (str, os.PathLike)) else target
-        counts = portability.export(context.ledger, place, namespace=space)
+        counts = portability.export(session.ledger, place, namespace=space)
         return dict(counts)
 
 
-def backup(context: Context, dest: str | os.PathLike[str]) -> dict[str, Any]:
+def backup(session: Session, dest: str | os.PathLike[str]) -> dict[str, Any]:
     """A copy of the store that passes `doctor`."""
-    if context.directory is None:
+    if session.directory is None:
         raise ConflictError("a store in memory has no files to copy; use export")
     if not isinstance(dest, (str, os.PathLike)):
         raise ValidationError("dest", dest, "a directory's path")
-    with context.operation("backup"):
-        return dict(copying.backup(context.ledger, context.directory / "projection", Path(dest)))
+    with session.operation("backup"):
+        return dict(copying.backup(session.ledger, session.directory / "projection", Path(dest)))

@@ -22,7 +22,7 @@ from vestig.commit.rows import Arrival, Found, Rows
 from vestig.errors import VestigError
 from vestig.memories import states
 from vestig.ports import LedgerView, UniquenessCollision
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import from_us, to_us
 from vestig.types import (
     CommitOutcome,
@@ -142,13 +142,13 @@ _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 class Batch:
     """Up to a thousand commits into one namespace, of which each is written or none."""
 
-    def __init__(self, context: Context, items: list[Item], names: NameVectors) -> None:
-        self.context = context
+    def __init__(self, session: Session, items: list[Item], names: NameVectors) -> None:
+        self.session = session
         self.names = names
-        self._naming = Naming(context, items, names)
-        self.settings = context.config.settings
+        self._naming = Naming(session, items, names)
+        self.settings = session.config.settings
         self.items = items
-        self.now_us = context.now_us()
+        self.now_us = session.now_us()
         self._exact: list[list[Memory]] = []
         # the state that `_exact` is of
         self._seq: int | None = None
@@ -224,7 +224,7 @@ class Batch:
         """
         self._start()
         self._look_up(view)
-        near = neighbours(self.context, view, self.items)
+        near = neighbours(self.session, view, self.items)
         for place, item in enumerate(self.items):
             item.error = None
             try:
@@ -238,7 +238,7 @@ class Batch:
         case = Case(
             place=place,
             item=item,
-            came=arrival(self.context, item, self.now_us),
+            came=arrival(self.session, item, self.now_us),
             replaced=self._replaced(view, item),
             warnings=list(item.warnings),
         )
@@ -281,7 +281,7 @@ class Batch:
         """The memories named in `supersedes`; every id is checked before anything is written."""
         space, found = item.request.namespace, []
         for id in item.request.supersedes:
-            memory = self.context.memory(view, space, id, "supersedes")
+            memory = self.session.memory(view, space, id, "supersedes")
             current = self._known.get(memory.id, memory)
             states.check_replaceable(current)
             if current.status is Status.SUPERSEDED and current.id not in self._successors:
@@ -319,7 +319,7 @@ class Batch:
             if how == "link":
                 update = PossibleUpdate(memory_id=memory.id, score=score, differs=())
                 return Nearest(update=update)
-            own = guard_of(self.context, case.item)
+            own = guard_of(self.session, case.item)
             different = differs(own, self._guard(view, memory), chosen.guard)
             if not different:
                 return Nearest(match=memory, score=score)
@@ -353,8 +353,8 @@ class Batch:
     def _guard(self, view: LedgerView, memory: Memory) -> GuardText:
         """Relative times of a stored text are measured from its own reference time."""
         if memory.id in self._pending:
-            return guard_of(self.context, self._pending[memory.id])
-        return stored_guard(self.context, view, memory)
+            return guard_of(self.session, self._pending[memory.id])
+        return stored_guard(self.session, view, memory)
 
     # --- rows ------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from vestig.memories.states import finish
 from vestig.ports import Job, LedgerView, Pieces
 from vestig.results import EnrichReport
 from vestig.session.embedding import embed_memories, embedded_text, remember_identity
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import to_us
 from vestig.types import Degradation, EventType, Kind, Memory, PossibleUpdate, Status
 
@@ -34,30 +34,30 @@ class _Found(msgspec.Struct, frozen=True, kw_only=True):
     update: PossibleUpdate | None
 
 
-def enrich(context: Context, limit: object = None, *, retry_failed: bool = False) -> EnrichReport:
+def enrich(session: Session, limit: object = None, *, retry_failed: bool = False) -> EnrichReport:
     """Works due jobs of the store's namespace, best effort; each job is a transaction."""
     flag_argument("retry_failed", retry_failed)
     most = None if limit is None else count_argument("limit", limit)
-    with context.operation("enrich"):
+    with session.operation("enrich"):
         if retry_failed:
-            context.ledger.retry_failed(context.namespace, ("embed",), context.now_us())
+            session.ledger.retry_failed(session.namespace, ("embed",), session.now_us())
         taken, done, retried, updates = 0, 0, 0, 0
         degraded: list[Degradation] = []
         while most is None or taken < most:
             room = JOBS_AT_ONCE if most is None else min(JOBS_AT_ONCE, most - taken)
-            now = context.now_us()
-            jobs = context.ledger.due_jobs(context.namespace, now, ("embed",), room)
+            now = session.now_us()
+            jobs = session.ledger.due_jobs(session.namespace, now, ("embed",), room)
             if not jobs:
                 break
             taken += len(jobs)
-            for ok, update in _work(context, jobs):
+            for ok, update in _work(session, jobs):
                 done += ok
                 retried += not ok
                 updates += update
         if done:
-            finish(context, degraded)
-        with context.ledger.read() as view:
-            states = view.stats(context.namespace)["jobs"]
+            finish(session, degraded)
+        with session.ledger.read() as view:
+            states = view.stats(session.namespace)["jobs"]
         return EnrichReport(
             taken=taken,
             done=done,
@@ -69,51 +69,51 @@ def enrich(context: Context, limit: object = None, *, retry_failed: bool = False
         )
 
 
-def _work(context: Context, jobs: list[Job]) -> list[tuple[bool, bool]]:
+def _work(session: Session, jobs: list[Job]) -> list[tuple[bool, bool]]:
     """(done, found a possible update) of each job; one embedding call for all."""
-    with context.ledger.read() as view:
-        found = view.memories(context.namespace, [job.memory_id for job in jobs])
+    with session.ledger.read() as view:
+        found = view.memories(session.namespace, [job.memory_id for job in jobs])
     memories = {memory.id: memory for memory in found}
     present = [job for job in jobs if job.memory_id in memories]
     results = []
     for job in jobs:
         if job.memory_id not in memories:
-            context.ledger.finish_job(job.id, context.now_us(), changes=None, error=None)
+            session.ledger.finish_job(job.id, session.now_us(), changes=None, error=None)
             results.append((True, False))
     waiting = [memories[job.memory_id] for job in present]
     origins = [memory.origin_type.value for memory in waiting]
     try:
-        made, _ = embed_memories(context, list(map(embedded_text, waiting)), origins)
+        made, _ = embed_memories(session, list(map(embedded_text, waiting)), origins)
     except ProviderError as error:
         for job in present:
-            context.ledger.finish_job(
-                job.id, context.now_us(), changes=None, error=str(error)[:500]
+            session.ledger.finish_job(
+                job.id, session.now_us(), changes=None, error=str(error)[:500]
             )
         return results + [(False, False)] * len(present)
     for job, memory, vectors in zip(present, waiting, made, strict=True):
-        results.append((True, work_job(context, job, memory, vectors)))
+        results.append((True, work_job(session, job, memory, vectors)))
     return results
 
 
 def work_job(
-    context: Context, job: Job, memory: Memory, vectors: tuple[bytes, Pieces | None]
+    session: Session, job: Job, memory: Memory, vectors: tuple[bytes, Pieces | None]
 ) -> bool:
     """Stores late vectors with the links that they bring; whether they found a possible update."""
-    remember_identity(context)
-    found = context.keeper.run(lambda view, _: _neighbours(context, view, memory, vectors[0]))
-    context.ledger.finish_job(
+    remember_identity(session)
+    found = session.keeper.run(lambda view, _: _neighbours(session, view, memory, vectors[0]))
+    session.ledger.finish_job(
         job.id,
-        context.now_us(),
-        changes=_changes(context, memory, vectors, found),
+        session.now_us(),
+        changes=_changes(session, memory, vectors, found),
         error=None,
     )
     return found.update is not None
 
 
-def _neighbours(context: Context, view: LedgerView, memory: Memory, vector: bytes) -> _Found:
-    settings = context.config.settings
+def _neighbours(session: Session, view: LedgerView, memory: Memory, vector: bytes) -> _Found:
+    settings = session.config.settings
     near, linked = settings.hygiene.near_duplicate, settings.m4.edge_creation.related
-    ((close, related),) = context.keeper.core.similar(
+    ((close, related),) = session.keeper.core.similar(
         view.seq,
         vector,
         memory.namespace,
@@ -135,15 +135,15 @@ def _neighbours(context: Context, view: LedgerView, memory: Memory, vector: byte
     links = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
     return _Found(
         related=tuple(older[: linked.max_edges_per_memory]) if links else (),
-        update=_possible_update(context, memory, close, known),
+        update=_possible_update(session, memory, close, known),
     )
 
 
 def _possible_update(
-    context: Context, memory: Memory, close: list[tuple[bytes, float]], known: dict[str, Memory]
+    session: Session, memory: Memory, close: list[tuple[bytes, float]], known: dict[str, Memory]
 ) -> PossibleUpdate | None:
     """The best candidate: a late match never removes a memory."""
-    settings = context.config.settings
+    settings = session.config.settings
     zone, classes = settings.time.zone, settings.hygiene.near_duplicate.guard
     own = prepare(memory.content, to_us(memory.t_valid), zone)
     for raw, score in close:
@@ -158,10 +158,10 @@ def _possible_update(
 
 
 def _changes(
-    context: Context, memory: Memory, vectors: tuple[bytes, Pieces | None], found: _Found
+    session: Session, memory: Memory, vectors: tuple[bytes, Pieces | None], found: _Found
 ) -> ChangeSet:
     vector, pieces = vectors
-    model = context.embedder.model
+    model = session.embedder.model
     events: tuple[NewEvent, ...] = ()
     edges = [related_edge(memory.id, id, score) for id, score in found.related]
     if found.update is not None:
@@ -176,7 +176,7 @@ def _changes(
                 id=new_id("evt"),
                 memory_id=memory.id,
                 event_type=EventType.UPDATE,
-                occurred_us=context.now_us(),
+                occurred_us=session.now_us(),
                 source="system",
                 payload=payload,
             ),

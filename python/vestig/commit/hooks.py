@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.commit.item import Item
 from vestig.errors import ConflictError
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.types import Degradation
 
 __all__ = ["call_hooks", "check_depth"]
@@ -18,16 +18,16 @@ __all__ = ["call_hooks", "check_depth"]
 DEPTH_MAX: Final = 2
 
 
-def check_depth(context: Context) -> None:
+def check_depth(session: Session) -> None:
     """Refuses a commit made inside the hook of a commit that a hook made."""
-    if getattr(context.hook_depth, "value", 0) >= DEPTH_MAX:
+    if getattr(session.hook_depth, "value", 0) >= DEPTH_MAX:
         raise ConflictError(
             "a commit inside the hook of a commit that was itself made by a hook is refused:"
             " hand the work to another thread or a queue"
         )
 
 
-def call_hooks(context: Context, items: Sequence[Item]) -> Exception | None:
+def call_hooks(session: Session, items: Sequence[Item]) -> Exception | None:
     """The store's hook, then the call's own, per item; failures become `hook_failed`.
 
     Returns the first failure, for `hooks.strict`.
@@ -36,31 +36,31 @@ def call_hooks(context: Context, items: Sequence[Item]) -> Exception | None:
     for item in items:
         if item.request.dry_run or item.outcome is None:
             continue
-        for hook in (context.hook, item.request.on_commit):
+        for hook in (session.hook, item.request.on_commit):
             if hook is None:
                 continue
-            failure = _call(context, hook, item)
+            failure = _call(session, hook, item)
             if failure is not None:
                 first = first or failure
-                _report(context, item, failure)
+                _report(session, item, failure)
     return first
 
 
-def _call(context: Context, hook: Callable[[Any], None], item: Item) -> Exception | None:
-    depth = getattr(context.hook_depth, "value", 0)
-    context.hook_depth.value = depth + 1
+def _call(session: Session, hook: Callable[[Any], None], item: Item) -> Exception | None:
+    depth = getattr(session.hook_depth, "value", 0)
+    session.hook_depth.value = depth + 1
     try:
         hook(item.outcome)
     except Exception as error:  # the caller's code: whatever it raises, the data stays
         return error
     finally:
-        context.hook_depth.value = depth
+        session.hook_depth.value = depth
     return None
 
 
-def _report(context: Context, item: Item, failure: Exception) -> None:
-    context.metrics.add("vestig_hook_failures_total")
+def _report(session: Session, item: Item, failure: Exception) -> None:
+    session.metrics.add("vestig_hook_failures_total")
     entry = Degradation(code="hook_failed", detail=f"the hook raised {type(failure).__name__}")
-    context.metrics.degraded([entry])
+    session.metrics.degraded([entry])
     assert item.outcome is not None, "only finished items call hooks"
     item.outcome = msgspec.structs.replace(item.outcome, degraded=(*item.outcome.degraded, entry))

@@ -18,7 +18,7 @@ from vestig.language import words
 from vestig.language.names.readings import Reading
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, Pieces
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import to_us
 from vestig.types import CommitOutcome, Memory
 
@@ -64,12 +64,12 @@ def text_key(item: Item) -> tuple[Any, ...]:
     return (request.namespace, request.scope, request.author, item.content_hash)
 
 
-def extract(context: Context, item: Item) -> None:
+def extract(session: Session, item: Item) -> None:
     """Keywords, windows, stability: no store, no model."""
     if item.extracted:
         return
     item.extracted = True
-    settings, given = context.config.settings, item.request
+    settings, given = session.config.settings, item.request
     found = expressions.find_windows(
         item.text, item.reference_us, zone=settings.time.zone, is_memory=True
     )
@@ -120,10 +120,10 @@ def _ask(item: Item, hyde: HydeSettings) -> None:
         item.questions = questions.made(item.text, trigger, hyde.max_queries)
 
 
-def guard_of(context: Context, item: Item) -> GuardText:
+def guard_of(session: Session, item: Item) -> GuardText:
     """What the fact guard compares of the item's text; made once."""
     if item.guard is None:
-        zone = context.config.settings.time.zone
+        zone = session.config.settings.time.zone
         item.guard = prepare_guard(item.text, item.reference_us, zone)
     return item.guard
 
@@ -139,22 +139,22 @@ class GuardTexts:
         self.by_id.clear()
 
 
-def stored_guard(context: Context, view: LedgerView, memory: Memory) -> GuardText:
+def stored_guard(session: Session, view: LedgerView, memory: Memory) -> GuardText:
     """What the fact guard compares of a stored memory; its relative times are measured from its own
     reference time. Text and reference time never change, so what was prepared stays true."""
-    guards = context.cache(GuardTexts).by_id
+    guards = session.cache(GuardTexts).by_id
     found = guards.get(memory.id)
     if found is None:
         first = view.events(memory.namespace, memory.id, 1)
         at = to_us(first[0].occurred_at if first else memory.t_valid)
-        found = prepare_guard(memory.content, at, context.config.settings.time.zone)
+        found = prepare_guard(memory.content, at, session.config.settings.time.zone)
         if len(guards) >= GUARDS_KEPT_MAX:
             guards.clear()
         guards[memory.id] = found
     return found
 
 
-def arrival(context: Context, item: Item, now_us: int) -> Arrival:
+def arrival(session: Session, item: Item, now_us: int) -> Arrival:
     """The item as the rows need it."""
     return Arrival(
         request=item.request,
@@ -167,15 +167,15 @@ def arrival(context: Context, item: Item, now_us: int) -> Arrival:
         keywords=item.keywords,
         vector=item.vector,
         pieces=item.pieces,
-        model=context.embedder.model,
-        embed_later=item.deferred is not None and jobs_wanted(context, item),
+        model=session.embedder.model,
+        embed_later=item.deferred is not None and jobs_wanted(session, item),
         questions=None
         if item.questions is None or len(item.question_vectors) != len(item.questions)
         else tuple(zip(item.questions, item.question_vectors, strict=True)),
     )
 
 
-def jobs_wanted(context: Context, item: Item) -> bool:
+def jobs_wanted(session: Session, item: Item) -> bool:
     """Whether a text without a vector waits for one (`enrichment.mode`, `enrich=`)."""
     asked = item.request.enrich
-    return context.config.settings.enrichment.mode != "off" if asked is None else bool(asked)
+    return session.config.settings.enrichment.mode != "off" if asked is None else bool(asked)

@@ -24,7 +24,7 @@ from vestig.language.names.table import NameTable
 from vestig.language.words import terms
 from vestig.ports import LedgerView, UniquenessCollision
 from vestig.session.known_names import ask, types_of_rules
-from vestig.session.session import Context
+from vestig.session.session import Session
 
 __all__ = ["NameVectors", "Naming"]
 
@@ -59,11 +59,11 @@ class _Surveyed(msgspec.Struct, kw_only=True):
 class Naming:
     """Names of the items of one namespace."""
 
-    def __init__(self, context: Context, items: Sequence[Item], vectors: NameVectors) -> None:
-        self.context = context
+    def __init__(self, session: Session, items: Sequence[Item], vectors: NameVectors) -> None:
+        self.session = session
         self.vectors = vectors
         self._items = items
-        self._settings = context.config.settings.m4
+        self._settings = session.config.settings.m4
         self._seq: int | None = None
         # place → its rank among those surveyed
         self._places: dict[int, int] = {}
@@ -102,7 +102,7 @@ class Naming:
         parts = [part for place in places for part in self._readings(self._items[place])]
         if not parts:
             return
-        asked = ask(self.context, view, self._items[places[0]].request.namespace, parts)
+        asked = ask(self.session, view, self._items[places[0]].request.namespace, parts)
         own = {id: one for id, one in self._all_known.items() if id not in self._known}
         self._known, self._common = asked.known, asked.common
         self._all_known = self._known | own
@@ -223,7 +223,7 @@ class Naming:
             name.name,
             name.type,
             origin="forced" if name.start == _GIVEN_AT else "extracted",
-            model=self.context.embedder.model,
+            model=self.session.embedder.model,
             embedding=vector,
         )
 

@@ -9,7 +9,7 @@ import msgspec
 from vestig.commit.item import Item
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.store.projection.keeper import similar_within
 
 __all__ = ["NOBODY", "Neighbours", "neighbours"]
@@ -29,16 +29,16 @@ class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
 NOBODY = Neighbours()
 
 
-def neighbours(context: Context, view: LedgerView, items: Sequence[Item]) -> dict[int, Neighbours]:
+def neighbours(session: Session, view: LedgerView, items: Sequence[Item]) -> dict[int, Neighbours]:
     """By place, for every item that has a vector; nobody where neighbours count for nothing."""
-    settings = context.config.settings
+    settings = session.config.settings
     if not (settings.hygiene.near_duplicate.enabled or settings.m4.edge_creation.related.enabled):
         return {}
     places = [place for place, item in enumerate(items) if item.vector is not None]
     found: dict[int, Neighbours] = {}
     for space in dict.fromkeys(items[place].request.namespace for place in places):
         mine = [place for place in places if items[place].request.namespace == space]
-        found.update(_in_namespace(context, view, items, mine))
+        found.update(_in_namespace(session, view, items, mine))
     return found
 
 
@@ -52,14 +52,14 @@ def _excluded(view: LedgerView, item: Item) -> bytes:
 
 
 def _in_namespace(
-    context: Context, view: LedgerView, items: Sequence[Item], places: list[int]
+    session: Session, view: LedgerView, items: Sequence[Item], places: list[int]
 ) -> dict[int, Neighbours]:
-    settings = context.config.settings
+    settings = session.config.settings
     near, related = settings.hygiene.near_duplicate, settings.m4.edge_creation.related
     vectors = [items[place].vector or b"" for place in places]
     requests = [items[place].request for place in places]
     packed = b"".join(vectors)
-    answers = context.keeper.core.similar(
+    answers = session.keeper.core.similar(
         view.seq,
         packed,
         requests[0].namespace,

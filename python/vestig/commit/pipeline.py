@@ -26,7 +26,7 @@ from vestig.memories.states import clock_notice
 from vestig.ports import UniquenessCollision
 from vestig.session.embedding import check_identity, embed_memories, remember_identity, spoken
 from vestig.session.known_names import types_of
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,
@@ -59,16 +59,16 @@ class _Relaxed(msgspec.Struct, frozen=True, kw_only=True):
     min_chars: int = 1
 
 
-def commit(context: Context, content: object, fields: dict[str, Any]) -> CommitOutcome:
+def commit(session: Session, content: object, fields: dict[str, Any]) -> CommitOutcome:
     """One memory; a bad argument or a failing embedder is an exception."""
-    with context.operation("commit"):
-        item = prepare(context, {"content": content, **fields}, BatchOptions())
-        _run(context, [item])
+    with session.operation("commit"):
+        item = prepare(session, {"content": content, **fields}, BatchOptions())
+        _run(session, [item])
         if item.error is not None:
             raise item.error
         assert item.outcome is not None, "every prepared item ends with an outcome"
-        failure = call_hooks(context, [item])
-        _raise_strictly(context, [] if failure is None else [failure])
+        failure = call_hooks(session, [item])
+        _raise_strictly(session, [] if failure is None else [failure])
         refusal = _refusal(item)
         if refusal is not None:
             raise refusal
@@ -76,53 +76,53 @@ def commit(context: Context, content: object, fields: dict[str, Any]) -> CommitO
 
 
 def commit_many(
-    context: Context, items: Iterable[str | Mapping[str, Any]]
+    session: Session, items: Iterable[str | Mapping[str, Any]]
 ) -> list[CommitOutcome | ItemError]:
     """One outcome or error per item, in order."""
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise ValidationError("items", type(items).__name__, "a list of texts or objects")
-    with context.operation("commit_many"):
+    with session.operation("commit_many"):
         results: list[CommitOutcome | ItemError] = []
         failures: list[Exception] = []
         waiting = iter(items)
         while group := list(itertools.islice(waiting, GROUP_ITEMS)):
-            ends, failure = _group(context, group, BatchOptions(), len(results))
+            ends, failure = _group(session, group, BatchOptions(), len(results))
             results.extend(ends)
             failures.extend([] if failure is None else [failure])
-        _raise_strictly(context, failures)
+        _raise_strictly(session, failures)
         return results
 
 
-def _raise_strictly(context: Context, failures: list[Exception]) -> None:
+def _raise_strictly(session: Session, failures: list[Exception]) -> None:
     """`hooks.strict`: the first failure of a hook, once everything is finished."""
-    if failures and context.config.settings.hooks.strict:
+    if failures and session.config.settings.hooks.strict:
         raise failures[0]
 
 
 def commit_batch(
-    context: Context, arguments: list[dict[str, Any]], options: BatchOptions
+    session: Session, arguments: list[dict[str, Any]], options: BatchOptions
 ) -> list[CommitOutcome | ItemError]:
     """All of these in one transaction; an error's index is the place in this list."""
-    results, failure = _group(context, arguments, options, 0)
-    _raise_strictly(context, [] if failure is None else [failure])
+    results, failure = _group(session, arguments, options, 0)
+    _raise_strictly(session, [] if failure is None else [failure])
     return results
 
 
 def _group(
-    context: Context, group: list[Any], options: BatchOptions, offset: int
+    session: Session, group: list[Any], options: BatchOptions, offset: int
 ) -> tuple[list[CommitOutcome | ItemError], Exception | None]:
     """How the items ended, and the first failure of a hook."""
     results: list[CommitOutcome | ItemError | None] = [None] * len(group)
     items: list[tuple[int, Item]] = []
     for place, raw in enumerate(group):
         try:
-            items.append((place, prepare(context, _arguments(raw), options)))
+            items.append((place, prepare(session, _arguments(raw), options)))
         except (VestigError, TypeError) as error:
             results[place] = _item_error(offset + place, error)
     for _, run in itertools.groupby(items, key=lambda pair: pair[1].request.dry_run):
         for part in _by_namespace([item for _, item in run]):
-            _run(context, part)
-    failure = call_hooks(context, [item for _, item in items if item.error is None])
+            _run(session, part)
+    failure = call_hooks(session, [item for _, item in items if item.error is None])
     for place, item in items:
         wrong = item.error or _refusal(item)
         results[place] = item.outcome if wrong is None else _item_error(offset + place, wrong)
@@ -160,12 +160,12 @@ def _item_error(index: int, error: Exception) -> ItemError:
     return ItemError(index=index, code=code, message=str(error))
 
 
-def prepare(context: Context, arguments: dict[str, Any], options: BatchOptions) -> Item:
+def prepare(session: Session, arguments: dict[str, Any], options: BatchOptions) -> Item:
     """Validation, normalisation, hygiene and hash: what needs no store (C-02 steps 1-3)."""
-    settings = context.config.settings
+    settings = session.config.settings
     if options.transcript:
         arguments = {"on_near_dup": "insert", **arguments}
-    valid = requests.validate(requests.from_fields(arguments), settings, context.namespace)
+    valid = requests.validate(requests.from_fields(arguments), settings, session.namespace)
     hygiene: Any = settings.hygiene
     if options.transcript:
         hygiene = _Relaxed(
@@ -175,7 +175,7 @@ def prepare(context: Context, arguments: dict[str, Any], options: BatchOptions) 
     reason = check(text, hygiene)
     if reason is not None and options.transcript and text and "\0" not in text:
         reason = None
-    reference_us = context.now_us() if valid.t_ref_us is None else valid.t_ref_us
+    reference_us = session.now_us() if valid.t_ref_us is None else valid.t_ref_us
     requests.check_validity(
         reference_us if valid.t_valid_us is None else valid.t_valid_us, valid.t_invalid_us
     )
@@ -187,14 +187,14 @@ def prepare(context: Context, arguments: dict[str, Any], options: BatchOptions) 
         entities=typed(valid.entities, types_of(settings.m4.entity_types)),
     )
     if reason is not None:
-        item.outcome = _rejected(context, item, reason)
+        item.outcome = _rejected(session, item, reason)
         if not valid.dry_run:
-            _count(context, [item.outcome])
+            _count(session, [item.outcome])
     return item
 
 
-def _rejected(context: Context, item: Item, reason: str) -> CommitOutcome:
-    hygiene, request = context.config.settings.hygiene, item.request
+def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
+    hygiene, request = session.config.settings.hygiene, item.request
     return CommitOutcome(
         outcome=CommitOutcomeKind.REJECTED_HYGIENE,
         memory_id=None,
@@ -213,31 +213,31 @@ def _rejected(context: Context, item: Item, reason: str) -> CommitOutcome:
 # --- one group, one transaction ------------------------------------------------------------
 
 
-def _run(context: Context, items: list[Item]) -> None:
+def _run(session: Session, items: list[Item]) -> None:
     """Decides and writes all items that passed the gates; fills `outcome` or `error`."""
-    check_depth(context)
+    check_depth(session)
     open_items = [item for item in items if item.outcome is None]
     waiting = [open_items] if open_items else []
     while waiting:
         group = waiting.pop()
         try:
-            _decide_and_write(context, group)
+            _decide_and_write(session, group)
         except GroupEnds as end:
             waiting += [group[end.place :], group[: end.place]]
     done = [item.outcome for item in open_items if not item.request.dry_run]
-    _count(context, [outcome for outcome in done if outcome is not None])
+    _count(session, [outcome for outcome in done if outcome is not None])
 
 
-def _decide_and_write(context: Context, group: list[Item]) -> None:
+def _decide_and_write(session: Session, group: list[Item]) -> None:
     """One transaction; tried again when another writer took a text in the meantime."""
     for item in group:
-        extract(context, item)
+        extract(session, item)
     names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
-        batch = Batch(context, group, names)
-        _embed(context, batch)
+        batch = Batch(session, group, names)
+        _embed(session, batch)
         try:
-            _write(context, batch)
+            _write(session, batch)
         except UniquenessCollision:
             if attempt == _COLLISION_RETRIES - 1:
                 raise
@@ -245,23 +245,23 @@ def _decide_and_write(context: Context, group: list[Item]) -> None:
         return
 
 
-def _embed(context: Context, batch: Batch) -> None:
+def _embed(session: Session, batch: Batch) -> None:
     """Vectors of the new texts, their questions and the names new to the store, each text run
     once; deferred where the configuration says so."""
-    fresh, names = context.keeper.run(lambda view, _: batch.to_embed(view))
+    fresh, names = session.keeper.run(lambda view, _: batch.to_embed(view))
     if not fresh and not names:
         return
     texts = [spoken(item.text, item.request.author) for item in fresh]
     asked = [question for item in fresh for question in item.questions or ()]
     try:
         if batch.dry:
-            check_identity(context)
+            check_identity(session)
         else:
-            remember_identity(context)
+            remember_identity(session)
         origins = [item.request.origin_type.value for item in fresh]
-        made, others = embed_memories(context, texts, origins, [*asked, *names])
+        made, others = embed_memories(session, texts, origins, [*asked, *names])
     except ProviderError as error:
-        if context.config.settings.embedding.on_failure != "defer":
+        if session.config.settings.embedding.on_failure != "defer":
             raise
         for item in fresh:
             item.deferred = type(error).__name__
@@ -272,7 +272,7 @@ def _embed(context: Context, batch: Batch) -> None:
         return
     vectors = iter(others)
     for item, text, (item.vector, item.pieces) in zip(fresh, texts, made, strict=True):
-        if context.embedder.truncated(text):
+        if session.embedder.truncated(text):
             item.warnings.append(
                 "the embedder reads only the beginning of this text; the rest is found by words"
             )
@@ -281,31 +281,31 @@ def _embed(context: Context, batch: Batch) -> None:
     batch.names.known |= zip(names, vectors, strict=True)
 
 
-def _write(context: Context, batch: Batch) -> None:
+def _write(session: Session, batch: Batch) -> None:
     """Many items are decided outside the lock, and again when overtaken; few of them under it,
     where nobody overtakes and one state is read less."""
     seq, changes = -1, None
     if batch.dry or len(batch.items) > _FEW:
-        seq, changes = context.keeper.run(lambda view, _: (view.seq, batch.decide(view)))
+        seq, changes = session.keeper.run(lambda view, _: (view.seq, batch.decide(view)))
     if batch.dry:
         batch.finish(None, [])
         return
     degraded: list[Degradation] = []
-    with context.ledger.write(context.now_us()) as txn:
+    with session.ledger.write(session.now_us()) as txn:
         if changes is None or txn.seq != seq:
-            changes = context.keeper.held(txn, lambda: batch.decide(txn))
+            changes = session.keeper.held(txn, lambda: batch.decide(txn))
         if not is_empty(changes):
             written = txn.apply(changes)
             degraded.extend(clock_notice(txn.clock_stepped_back))
         else:
             written = txn.seq
-    degraded.extend(context.keeper.after_commit(txn))
+    degraded.extend(session.keeper.after_commit(txn))
     batch.finish(written, degraded)
-    context.metrics.degraded(degraded)
+    session.metrics.degraded(degraded)
     if batch.wants_inline():
         from vestig.commit.enrich import enrich
 
-        enrich(context)
+        enrich(session)
 
 
 def is_empty(changes: ChangeSet) -> bool:
@@ -315,9 +315,9 @@ def is_empty(changes: ChangeSet) -> bool:
     )
 
 
-def _count(context: Context, outcomes: Sequence[CommitOutcome]) -> None:
+def _count(session: Session, outcomes: Sequence[CommitOutcome]) -> None:
     for kind, count in Counter([outcome.outcome.value for outcome in outcomes]).items():
-        context.metrics.add("vestig_commit_outcomes_total", count, outcome=kind)
+        session.metrics.add("vestig_commit_outcomes_total", count, outcome=kind)
     updates = sum(outcome.possible_update_of is not None for outcome in outcomes)
     if updates:
-        context.metrics.add("vestig_possible_updates_total", updates)
+        session.metrics.add("vestig_possible_updates_total", updates)

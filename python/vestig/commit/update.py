@@ -15,7 +15,7 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.hints import check_names
 from vestig.memories.states import change_state, check_unexpired, ended, event
 from vestig.ports import LedgerView
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import format_us, to_us
 from vestig.types import CommitOutcome, EventType, Memory, Stability, Status, _Value
 
@@ -155,7 +155,7 @@ def field_changes(given: dict[str, Any]) -> FieldChanges:
 
 
 def update(
-    context: Context, id: object, given: dict[str, Any], *, namespace: object
+    session: Session, id: object, given: dict[str, Any], *, namespace: object
 ) -> UpdateResult:
     """Absent = keep, None = clear, value = set."""
     check_names(given, _FIELDS, "a field of update")
@@ -163,9 +163,9 @@ def update(
     if content is None:
         raise ValidationError("content", None, "text: a memory cannot be without a text")
     if content is not UNSET:
-        return _rewrite(context, id, content, given, namespace)
+        return _rewrite(session, id, content, given, namespace)
     changes = field_changes(given)
-    policy = context.config.settings.lifecycle.default_policy
+    policy = session.config.settings.lifecycle.default_policy
 
     def decision(
         view: LedgerView, memory: Memory, now: int
@@ -173,7 +173,7 @@ def update(
         _check_scope(view, memory, changes)
         return update_changes(memory, changes, default_policy=policy, now_us=now)
 
-    state = change_state(context, id, "update", decision, namespace)
+    state = change_state(session, id, "update", decision, namespace)
     return UpdateResult(
         memory_id=state.memory_id,
         changed=state.changed,
@@ -197,18 +197,18 @@ def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> Non
 
 
 def _rewrite(
-    context: Context, id: object, content: object, given: dict[str, Any], namespace: object
+    session: Session, id: object, content: object, given: dict[str, Any], namespace: object
 ) -> UpdateResult:
     """Commits the new text with `supersedes`; the same text changes only the other fields."""
-    space = context.in_namespace(namespace)
-    text = normalise(content, context.config.settings.hygiene)
-    with context.ledger.read() as view:
-        memory = context.memory(view, space, id)
+    space = session.in_namespace(namespace)
+    text = normalise(content, session.config.settings.hygiene)
+    with session.ledger.read() as view:
+        memory = session.memory(view, space, id)
         seq = view.seq
     check_unexpired(memory, "update")
     if text == memory.content:
         if given:
-            return update(context, memory.id, given, namespace=space)
+            return update(session, memory.id, given, namespace=space)
         return UpdateResult(
             memory_id=memory.id, changed=False, fields=(), version=memory.version, seq=seq
         )
@@ -217,10 +217,10 @@ def _rewrite(
         if value is None:
             fields.pop(name, None)
     fields |= {"namespace": space, "supersedes": [memory.id], "strict": True}
-    outcome = pipeline.commit(context, content, fields)
+    outcome = pipeline.commit(session, content, fields)
     assert outcome.memory_id is not None, "strict commits have a memory"
     assert outcome.seq is not None, "strict commits are written"
-    with context.ledger.read() as view:
+    with session.ledger.read() as view:
         after = view.memories(space, [outcome.memory_id])[0]
     return UpdateResult(
         memory_id=outcome.memory_id,

@@ -44,7 +44,7 @@ from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
 from vestig.registry import make_embedder
 from vestig.results import ImportReport
-from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_context
+from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 
 __all__ = ["evaluate"]
 
@@ -217,7 +217,7 @@ def _benchmark(
     rows: list[Row] = []
     noticed: dict[str, set[str]] = {}
     request = OpenRequest(config=config, embedder=vectors)
-    context = open_context(MEMORY_PATH, request)
+    context = open_session(MEMORY_PATH, request)
     with Vestig(context) as store:
         started = time.perf_counter()
         with steps.stage(benchmark.unit_count), repeatable_ids(benchmark.digest):

@@ -17,7 +17,7 @@ from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
 from vestig.evaluation.report import Calibration
 from vestig.evaluation.variants import Variant
-from vestig.session.session import Context
+from vestig.session.session import Session
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +48,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def cases(context: Context, benchmark: Benchmark, held: Holdings) -> Iterator[Case]:
+def cases(session: Session, benchmark: Benchmark, held: Holdings) -> Iterator[Case]:
     """Every question as it is, of the conversation before, and without its evidence; no foreign
     ones where there is one conversation only."""
     asked: dict[str | None, list[Query]] = {}
@@ -56,7 +56,7 @@ def cases(context: Context, benchmark: Benchmark, held: Holdings) -> Iterator[Ca
         asked.setdefault(query.conversation, []).append(query)
     names = list(asked)
     for place, conversation in enumerate(names):
-        near = _Near(context, held, conversation)
+        near = _Near(session, held, conversation)
         for query in asked[conversation]:
             yield Case(population=ANSWERABLE, query=query, conversation=conversation)
             yield Case(
@@ -73,21 +73,21 @@ def cases(context: Context, benchmark: Benchmark, held: Holdings) -> Iterator[Ca
 class _Near:
     """Which memories of a conversation say nearly the same."""
 
-    def __init__(self, context: Context, held: Holdings, conversation: str | None) -> None:
+    def __init__(self, session: Session, held: Holdings, conversation: str | None) -> None:
         self._held = held
         self._ids = [id for id, scope in held.scope_of.items() if scope == conversation]
         self._place = {id: place for place, id in enumerate(self._ids)}
-        self._unit = self._vectors(context)
+        self._unit = self._vectors(session)
 
-    def _vectors(self, context: Context) -> NDArray[np.float64]:
+    def _vectors(self, session: Session) -> NDArray[np.float64]:
         """Unit vectors as rows; a memory without vector is near to nothing."""
         import numpy as np
 
-        namespace = context.namespace
+        namespace = session.namespace
         stored: dict[str, tuple[str, bytes]] = {}
         for start in range(0, len(self._ids), _PAGE):
-            stored |= _stored(context, namespace, self._ids[start : start + _PAGE])
-        rows = np.zeros((len(self._ids), context.embedder.dimensions))
+            stored |= _stored(session, namespace, self._ids[start : start + _PAGE])
+        rows = np.zeros((len(self._ids), session.embedder.dimensions))
         for id, (_, vector) in stored.items():
             rows[self._place[id]] = np.frombuffer(vector, "<f4")
         lengths = np.sqrt((rows * rows).sum(1, keepdims=True))
@@ -106,8 +106,8 @@ class _Near:
         return tuple(self._ids[place] for place in near.nonzero()[0])
 
 
-def _stored(context: Context, namespace: str, ids: list[str]) -> dict[str, tuple[str, bytes]]:
-    return context.keeper.run(lambda view, _core: view.vectors(namespace, ids))
+def _stored(session: Session, namespace: str, ids: list[str]) -> dict[str, tuple[str, bytes]]:
+    return session.keeper.run(lambda view, _core: view.vectors(namespace, ids))
 
 
 def confidences(

@@ -19,7 +19,7 @@ from vestig.memories import forget
 from vestig.ports import Progress
 from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.store.portable.export import restore
 from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError
 
@@ -72,7 +72,7 @@ class _Tally:
 
 
 def import_file(
-    context: Context,
+    session: Session,
     source: Any,
     *,
     format: str,
@@ -88,26 +88,26 @@ def import_file(
     scopes_argument(scope)
     if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
         raise ValidationError("source", type(source).__name__, "a file's path, or an open file")
-    settings = context.config.settings
+    settings = session.config.settings
     options = ImportOptions(
         format=format,
         scope=None if scope is UNSET else scope,  # type: ignore[arg-type]
         max_chars=settings.hygiene.max_chars,
         normalise=lambda text: normalise(text, settings.hygiene),
     )
-    with context.operation("import"):
+    with session.operation("import"):
         file = ImportFile(os.fspath(source) if isinstance(source, os.PathLike) else source, options)
         try:
             if file.format is Format.EXPORT:
-                return _restore(context, file, merge=merge, progress=progress)
+                return _restore(session, file, merge=merge, progress=progress)
             if merge:
                 raise ValidationError("merge", True, "an export", "other files add to a store")
-            return _commit(context, file, progress)
+            return _commit(session, file, progress)
         finally:
             file.close()
 
 
-def _one_namespace(context: Context, file: ImportFile) -> str | None:
+def _one_namespace(session: Session, file: ImportFile) -> str | None:
     """An export of one namespace goes into the store's; one of all goes where it was."""
     first = next(iter(file.raw_lines()), b"")
     try:
@@ -115,21 +115,21 @@ def _one_namespace(context: Context, file: ImportFile) -> str | None:
     except msgspec.DecodeError:
         return None  # `restore` names the bad line
     single = isinstance(header, dict) and header.get("namespace") is not None
-    return context.namespace if single else None
+    return session.namespace if single else None
 
 
 def _restore(
-    context: Context, file: ImportFile, *, merge: bool, progress: Progress | None
+    session: Session, file: ImportFile, *, merge: bool, progress: Progress | None
 ) -> ImportReport:
     report = restore(
-        context.ledger,
+        session.ledger,
         file.raw_lines(),
         merge=merge,
-        namespace=_one_namespace(context, file),
-        identity=context.ledger.embedding_identity() or probed_identity(context),
+        namespace=_one_namespace(session, file),
+        identity=session.ledger.embedding_identity() or probed_identity(session),
         progress=progress,
     )
-    degraded = context.keeper.after_commit()
+    degraded = session.keeper.after_commit()
     warnings = []
     if report.kept:
         warnings.append(f"{report.kept} memories differ from the file and were kept as they are")
@@ -137,7 +137,7 @@ def _restore(
         warnings.append(f"{report.forgotten} memories were forgotten here and were left out")
     if report.erasing:
         try:
-            forget.prove(context)
+            forget.prove(session)
         except ForgetIncompleteError as error:
             warnings.append(str(error))
     for space, ids in report.held.items():
@@ -178,13 +178,13 @@ def _groups(file: ImportFile, tally: _Tally) -> Iterator[list[ImportItem]]:
         yield group
 
 
-def _commit(context: Context, file: ImportFile, progress: Progress | None) -> ImportReport:
+def _commit(session: Session, file: ImportFile, progress: Progress | None) -> ImportReport:
     tally = _Tally()
     for group in _groups(file, tally):
-        fresh = _unrecorded(context, group, tally)
+        fresh = _unrecorded(session, group, tally)
         options = BatchOptions(transcript=file.format is Format.MESSAGES)
         requests = [arguments for item in fresh for arguments in item.commits()]
-        outcomes = commit_batch(context, requests, options)
+        outcomes = commit_batch(session, requests, options)
         place = 0
         for item in fresh:
             tally.record(item, outcomes[place : place + len(item.parts)])
@@ -209,14 +209,14 @@ def _commit(context: Context, file: ImportFile, progress: Progress | None) -> Im
     )
 
 
-def _unrecorded(context: Context, group: list[ImportItem], tally: _Tally) -> list[ImportItem]:
+def _unrecorded(session: Session, group: list[ImportItem], tally: _Tally) -> list[ImportItem]:
     """Records whose reference this namespace and scope do not hold yet."""
     by_scope: dict[str | None, list[str]] = {}
     for item in group:
         by_scope.setdefault(item.scope, []).append(item.artifact_ref)
-    with context.ledger.read() as view:
+    with session.ledger.read() as view:
         known = {
-            scope: set(view.recorded_refs(context.namespace, scope, refs))
+            scope: set(view.recorded_refs(session.namespace, scope, refs))
             for scope, refs in by_scope.items()
         }
     fresh = [item for item in group if item.artifact_ref not in known[item.scope]]

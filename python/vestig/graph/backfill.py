@@ -23,7 +23,7 @@ from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView, Listing, Progress
 from vestig.session.embedding import remember_identity
 from vestig.session.known_names import ask, types_of_rules
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.types import Degradation, Memory, Status, _Value
 
 __all__ = ["BackfillReport", "backfill"]
@@ -50,7 +50,7 @@ class _Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def backfill(
-    context: Context,
+    session: Session,
     *,
     reprocess: object,
     batch_size: object,
@@ -62,11 +62,11 @@ def backfill(
     every = flag_argument("reprocess", reprocess)
     dry = flag_argument("dry_run", dry_run)
     size = count_argument("batch_size", batch_size)
-    if context.read_only and not dry:
+    if session.read_only and not dry:
         raise StoreLockedError("this store was opened read-only: open it for writing to backfill")
-    space = context.in_namespace(namespace)
-    with context.operation("entity_backfill"):
-        work = _Backfill(context, space, dry=dry, progress=progress)
+    space = session.in_namespace(namespace)
+    with session.operation("entity_backfill"):
+        work = _Backfill(session, space, dry=dry, progress=progress)
         ids = work.wanted(every=every)
         for start in range(0, len(ids), size):
             work.add_names(ids[start : start + size])
@@ -98,12 +98,12 @@ class _Backfill:
     """One namespace."""
 
     def __init__(
-        self, context: Context, space: str, *, dry: bool, progress: Progress | None
+        self, session: Session, space: str, *, dry: bool, progress: Progress | None
     ) -> None:
-        self.context = context
+        self.session = session
         self.space = space
         self.dry = dry
-        self.settings = context.config.settings.m4
+        self.settings = session.config.settings.m4
         self.types = types_of_rules(self.settings.entity_types)
         self.degraded: list[Degradation] = []
         self.entities = self.mentions = self.done = self.total = 0
@@ -115,7 +115,7 @@ class _Backfill:
         """Live memories, oldest first."""
         if not self.settings.entity_extraction.enabled:
             return []
-        with self.context.ledger.read() as view:
+        with self.session.ledger.read() as view:
             listing = Listing(statuses=_LIVE, limit=None, descending=False)
             ids = [memory.id for memory in view.list_memories(self.space, listing)]
             if not every:
@@ -126,7 +126,7 @@ class _Backfill:
 
     def report(self, memories: int) -> BackfillReport:
         """What it came to."""
-        with self.context.ledger.read() as view:
+        with self.session.ledger.read() as view:
             seq = view.seq
         return BackfillReport(
             memories=memories,
@@ -149,7 +149,7 @@ class _Backfill:
             known = view.entities_by_key(self.space, list(planned.names))
             return {key: name for key, name in planned.names.items() if key not in known}
 
-        new = self.context.keeper.run(look)
+        new = self.session.keeper.run(look)
         if self.dry:
             self.entities = len(new)
         elif new:
@@ -157,15 +157,15 @@ class _Backfill:
         self._step(len(ids))
 
     def _store(self, new: dict[str, Mentioned]) -> None:
-        remember_identity(self.context)
-        vectors = self.context.embed([spoken_name(name.name) for name in new.values()])
+        remember_identity(self.session)
+        vectors = self.session.embed([spoken_name(name.name) for name in new.values()])
         entities = tuple(
             new_entity(
                 self.space,
                 name.name,
                 name.type,
                 origin="extracted",
-                model=self.context.embedder.model,
+                model=self.session.embedder.model,
                 embedding=vector,
             )
             for name, vector in zip(new.values(), vectors, strict=True)
@@ -181,7 +181,7 @@ class _Backfill:
         def look(view: LedgerView, _: object) -> list[NewEdge]:
             return self._links(view, self._page(view, ids, self._planned, rules_only=False))
 
-        edges = self.context.keeper.run(look)
+        edges = self.session.keeper.run(look)
         self.mentions += len(edges)
         if edges and not self.dry:
             self._write(ChangeSet(namespace=self.space, edges=tuple(edges)))
@@ -222,7 +222,7 @@ class _Backfill:
     ) -> _Page:
         memories = [one for one in view.memories(self.space, ids) if one.status in _LIVE]
         readings = [read(one.content, one.title, types=self.types) for one in memories]
-        asked = ask(self.context, view, self.space, readings)
+        asked = ask(self.session, view, self.space, readings)
         gates, names = self.settings.entity_extraction, list[list[Mentioned]]()
         for reading, hits in zip(readings, asked.hits, strict=True):
             found = resolve(
@@ -240,12 +240,12 @@ class _Backfill:
     def _write(self, changes: ChangeSet) -> None:
         """One transaction; what was forgotten meanwhile is left to the next run."""
         try:
-            with self.context.ledger.write(self.context.now_us()) as txn:
+            with self.session.ledger.write(self.session.now_us()) as txn:
                 txn.apply(changes)
                 self.degraded.extend(clock_notice(txn.clock_stepped_back))
         except NotFoundError:
             return
-        finish(self.context, self.degraded)
+        finish(self.session, self.degraded)
 
     def _step(self, count: int) -> None:
         self.done += count

@@ -17,7 +17,7 @@ from vestig.language.evidence import evidence_text
 from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView
 from vestig.session import nodes
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory, _Value
 
 __all__ = [
@@ -228,7 +228,7 @@ class EdgePage(_Value, frozen=True, kw_only=True):
 
 
 def link(
-    context: Context,
+    session: Session,
     from_id: object,
     to_id: object,
     edge_type: object,
@@ -240,7 +240,7 @@ def link(
     namespace: object,
 ) -> EdgeChange:
     """Stores an edge of origin `caller`, or finds the one that is there."""
-    settings = context.config.settings
+    settings = session.config.settings
     request = link_request(
         from_id,
         to_id,
@@ -251,12 +251,12 @@ def link(
         evidence=evidence,
         evidence_max=settings.m4.entity_extraction.max_evidence_length,
     )
-    space = context.in_namespace(namespace)
+    space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
-    with context.operation("link"):
-        with context.ledger.write(context.now_us()) as txn:
-            start = _end(context, txn, space, request, "from_id")
-            end = _end(context, txn, space, request, "to_id")
+    with session.operation("link"):
+        with session.ledger.write(session.now_us()) as txn:
+            start = _end(session, txn, space, request, "from_id")
+            end = _end(session, txn, space, request, "to_id")
             check_ends(request, start, end)
             new = request.edge(start.id, end.id)
             found, seq = _same(txn, space, new), txn.seq
@@ -265,20 +265,20 @@ def link(
                 degraded.extend(clock_notice(txn.clock_stepped_back))
         if found is not None:
             return EdgeChange(edge=found, action="link", changed=False, seq=seq)
-        notes = finish(context, degraded)
-        with context.ledger.read() as view:
+        notes = finish(session, degraded)
+        with session.ledger.read() as view:
             stored = _same(view, space, new)
         assert stored is not None, "a written edge is readable"
         return EdgeChange(edge=stored, action="link", changed=True, seq=seq, degraded=notes)
 
 
 def _end(
-    context: Context, view: LedgerView, space: str, request: LinkRequest, field: str
+    session: Session, view: LedgerView, space: str, request: LinkRequest, field: str
 ) -> Memory | Entity:
     id = getattr(request, field)
     if request.prefix == "ent":
         return nodes.entity(view, space, id, field)
-    return context.memory(view, space, id, field)
+    return session.memory(view, space, id, field)
 
 
 def _same(view: LedgerView, space: str, new: Any) -> Edge | None:
@@ -289,16 +289,16 @@ def _same(view: LedgerView, space: str, new: Any) -> Edge | None:
     return None
 
 
-def unlink(context: Context, edge_id: object, *, namespace: object) -> EdgeChange:
+def unlink(session: Session, edge_id: object, *, namespace: object) -> EdgeChange:
     """Ends an edge; one that has ended stays as it is."""
-    space = context.in_namespace(namespace)
+    space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
-    with context.operation("unlink"):
-        with context.ledger.read() as view:
+    with session.operation("unlink"):
+        with session.ledger.read() as view:
             # All edges are read to find it: not under the lock.
             found = _edge(view, space, edge_id, "edge_id")
         full, start = found.id, found.from_id
-        with context.ledger.write(context.now_us()) as txn:
+        with session.ledger.write(session.now_us()) as txn:
             before, seq = _known_edge(txn, space, full, start), txn.seq
             if before.t_expired is None:
                 ended = ChangeSet(namespace=space, expired_edges=(full,), expired_from=(start,))
@@ -306,8 +306,8 @@ def unlink(context: Context, edge_id: object, *, namespace: object) -> EdgeChang
                 degraded.extend(clock_notice(txn.clock_stepped_back))
         if before.t_expired is not None:
             return EdgeChange(edge=before, action="unlink", changed=False, seq=seq)
-        notes = finish(context, degraded)
-        with context.ledger.read() as view:
+        notes = finish(session, degraded)
+        with session.ledger.read() as view:
             after = _known_edge(view, space, full, start)
         return EdgeChange(edge=after, action="unlink", changed=True, seq=seq, degraded=notes)
 
@@ -323,11 +323,11 @@ def _known_edge(view: LedgerView, space: str, id: str, from_id: str | None = Non
     return found
 
 
-def edge(context: Context, id: object, *, snippet_len: object, namespace: object) -> EdgeDetail:
+def edge(session: Session, id: object, *, snippet_len: object, namespace: object) -> EdgeDetail:
     """One edge, expired or not."""
     length = count_argument("snippet_len", snippet_len)
-    space = context.in_namespace(namespace)
-    with context.operation("edge"), context.ledger.read() as view:
+    space = session.in_namespace(namespace)
+    with session.operation("edge"), session.ledger.read() as view:
         return _detailed(view, space, [_edge(view, space, id, "id")], length)[0]
 
 
@@ -340,7 +340,7 @@ def _detailed(view: LedgerView, space: str, found: list[Edge], length: int) -> l
 
 
 def edges(
-    context: Context,
+    session: Session,
     node_id: object,
     *,
     edge_type: object,
@@ -358,17 +358,17 @@ def edges(
     most = count_argument("limit", LIST_LIMIT_DEFAULT if limit is None else limit)
     length = count_argument("snippet_len", snippet_len)
     expired = flag_argument("include_expired", include_expired)
-    space = context.in_namespace(namespace)
-    with context.operation("edges"), context.ledger.read() as view:
+    space = session.in_namespace(namespace)
+    with session.operation("edges"), session.ledger.read() as view:
         if node_id is None:
             found = view.list_edges(space, edge_type=kind, limit=most, include_expired=expired)
         else:
-            found = _of_node(context, view, space, node_id, kind, expired)[:most]
+            found = _of_node(session, view, space, node_id, kind, expired)[:most]
         return EdgePage(edges=tuple(_detailed(view, space, found, length)), seq=view.seq)
 
 
 def _of_node(
-    context: Context,
+    session: Session,
     view: LedgerView,
     space: str,
     node_id: object,
@@ -380,7 +380,7 @@ def _of_node(
         id = nodes.entity(view, space, node_id, "node_id").id
     else:
         check_id_prefix("node_id", node_id, "mem")
-        id = context.memory(view, space, node_id, "node_id").id
+        id = session.memory(view, space, node_id, "node_id").id
     if expired:
         every = view.list_edges(space, edge_type=kind, limit=None, include_expired=True)
         return [one for one in every if id in (one.from_id, one.to_id)]

@@ -17,7 +17,7 @@ from vestig.memories.states import Undo, clock_notice, finish
 from vestig.ports import EntityListing, LedgerView
 from vestig.session import nodes
 from vestig.session.known_names import types_of
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Edge, Entity, Memory, _Value
 
@@ -235,7 +235,7 @@ class PurgeReport(_Value, frozen=True, kw_only=True):
 
 
 def list_entities(
-    context: Context,
+    session: Session,
     *,
     entity_type: object,
     offset: object,
@@ -246,14 +246,14 @@ def list_entities(
     """One page and how many there are in all."""
     if entity_type is not None and (not isinstance(entity_type, str) or not entity_type.strip()):
         raise ValidationError("entity_type", entity_type, "the name of a type")
-    space = context.in_namespace(namespace)
+    space = session.in_namespace(namespace)
     listing = EntityListing(
         offset=count_argument("offset", offset, least=0),
         limit=count_argument("limit", limit),
-        entity_type=None if entity_type is None else _type_name(context, entity_type),
+        entity_type=None if entity_type is None else _type_name(session, entity_type),
         include_expired=flag_argument("include_expired", include_expired),
     )
-    with context.operation("entities"), context.ledger.read() as view:
+    with session.operation("entities"), session.ledger.read() as view:
         found = view.list_entities(space, listing)
         return EntityPage(
             entities=tuple(ListedEntity(entity=one, mentions=count) for one, count in found),
@@ -263,20 +263,20 @@ def list_entities(
         )
 
 
-def _type_name(context: Context, given: str) -> str:
+def _type_name(session: Session, given: str) -> str:
     """A type by its name or a synonym; one that is no longer configured by its name."""
-    known = types_of(context.config.settings.m4.entity_types).get(given)
+    known = types_of(session.config.settings.m4.entity_types).get(given)
     return given.strip().upper() if known is None else known.name
 
 
 def show_entity(
-    context: Context, id: object, *, expand: object, include_expired: object, namespace: object
+    session: Session, id: object, *, expand: object, include_expired: object, namespace: object
 ) -> EntityDetail:
     """One entity; a merged one is what it was merged into."""
     whole = flag_argument("expand", expand)
     expired = flag_argument("include_expired", include_expired)
-    space = context.in_namespace(namespace)
-    with context.operation("entity"), context.ledger.read() as view:
+    space = session.in_namespace(namespace)
+    with session.operation("entity"), session.ledger.read() as view:
         text = check_id_prefix("id", id, "ent")
         entity = _expired_too(view, space, text) if expired else nodes.entity(view, space, text)
         ids = view.mentioning(space, [entity.id]).get(entity.id, [])
@@ -298,64 +298,64 @@ def _expired_too(view: LedgerView, space: str, text: str) -> Entity:
     return view.entities(space, [full])[0]
 
 
-def merge_entities(context: Context, a: object, b: object, *, namespace: object) -> EntityChange:
+def merge_entities(session: Session, a: object, b: object, *, namespace: object) -> EntityChange:
     """Makes the first another name of the second."""
-    space = context.in_namespace(namespace)
-    with context.operation("merge_entities"):
+    space = session.in_namespace(namespace)
+    with session.operation("merge_entities"):
         degraded: list[Degradation] = []
-        with context.ledger.write(context.now_us()) as txn:
+        with session.ledger.write(session.now_us()) as txn:
             old, kept = nodes.entity(txn, space, a, "a"), nodes.entity(txn, space, b, "b")
             parts = merge_changes(old, kept, txn.edges(space, old.id), txn.edges(space, kept.id))
             seq = txn.apply(parts.changes)
             degraded.extend(clock_notice(txn.clock_stepped_back))
         return EntityChange(
-            entity=_now(context, space, kept.id),
+            entity=_now(session, space, kept.id),
             action="merge",
             merged_id=old.id,
             edges_moved=parts.moved,
             edges_folded=parts.folded,
             edges_expired=len(parts.changes.expired_edges),
             seq=seq,
-            degraded=finish(context, degraded),
+            degraded=finish(session, degraded),
         )
 
 
-def expire_entity(context: Context, id: object, *, namespace: object) -> EntityChange:
+def expire_entity(session: Session, id: object, *, namespace: object) -> EntityChange:
     """Hides an entity and its edges."""
-    space = context.in_namespace(namespace)
-    with context.operation("expire_entity"):
+    space = session.in_namespace(namespace)
+    with session.operation("expire_entity"):
         degraded: list[Degradation] = []
-        with context.ledger.write(context.now_us()) as txn:
+        with session.ledger.write(session.now_us()) as txn:
             entity = nodes.entity(txn, space, id)
             changes: ChangeSet = expire_changes(entity, txn.edges(space, entity.id))
             seq = txn.apply(changes)
             degraded.extend(clock_notice(txn.clock_stepped_back))
         return EntityChange(
-            entity=_now(context, space, entity.id),
+            entity=_now(session, space, entity.id),
             action="expire",
             edges_expired=len(changes.expired_edges),
             seq=seq,
-            degraded=finish(context, degraded),
+            degraded=finish(session, degraded),
         )
 
 
-def _now(context: Context, space: str, id: str) -> Entity:
-    with context.ledger.read() as view:
+def _now(session: Session, space: str, id: str) -> Entity:
+    with session.ledger.read() as view:
         return view.entities(space, [id])[0]
 
 
 def purge_entities(
-    context: Context, ids: object, *, dry_run: object, namespace: object
+    session: Session, ids: object, *, dry_run: object, namespace: object
 ) -> PurgeReport:
     """Removes expired entities for good."""
     dry = flag_argument("dry_run", dry_run)
-    space = context.in_namespace(namespace)
-    with context.operation("purge_entities"):
+    space = session.in_namespace(namespace)
+    with session.operation("purge_entities"):
         going: list[str] = []
         counts: dict[str, int] = {}
         degraded: list[Degradation] = []
         seq = 0
-        with suppress(Undo), context.ledger.write(context.now_us()) as txn:
+        with suppress(Undo), session.ledger.write(session.now_us()) as txn:
             seq = txn.seq
             going = _going(txn, space, ids)
             if going:
@@ -365,7 +365,7 @@ def purge_entities(
                 seq += 1
                 degraded.extend(clock_notice(txn.clock_stepped_back))
         if going and not dry:
-            finish(context, degraded)
+            finish(session, degraded)
         return PurgeReport(
             entity_ids=tuple(going),
             entities_removed=counts.get("entities", 0),

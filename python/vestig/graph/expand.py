@@ -11,7 +11,7 @@ from vestig.graph.edges import number_argument
 from vestig.ids import check_id_prefix, is_full_id
 from vestig.ports import LedgerView
 from vestig.session import nodes
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.types import EdgeType, Memory, Status, _Value
 
 __all__ = ["Expansion", "ViaEntities", "ViaRelated", "via_both", "via_entities", "via_related"]
@@ -88,7 +88,7 @@ def _sharing(view: LedgerView, space: str, given: list[str], least: float) -> di
 
 
 def via_entities(
-    context: Context,
+    session: Session,
     ids: object,
     *,
     limit: object,
@@ -99,10 +99,10 @@ def via_entities(
     """Memories that mention the same entities, most shared first, ties by id."""
     most = count_argument("limit", limit, least=0)
     expired = flag_argument("include_expired", include_expired)
-    chosen = context.config.settings.m4.graph_expansion
+    chosen = session.config.settings.m4.graph_expansion
     least = _least(chosen.min_confidence if min_confidence is None else min_confidence)
-    space = context.in_namespace(namespace)
-    with context.operation("expand_via_entities"), context.ledger.read() as view:
+    space = session.in_namespace(namespace)
+    with session.operation("expand_via_entities"), session.ledger.read() as view:
         given = _known(view, space, ids, expired)
         if not given or not most:
             return []
@@ -120,7 +120,7 @@ def via_entities(
 
 
 def via_related(
-    context: Context,
+    session: Session,
     ids: object,
     *,
     limit: object,
@@ -132,8 +132,8 @@ def via_related(
     most = count_argument("limit", limit, least=0)
     expired = flag_argument("include_expired", include_expired)
     least = _least(min_confidence)
-    space = context.in_namespace(namespace)
-    with context.operation("expand_via_related"), context.ledger.read() as view:
+    space = session.in_namespace(namespace)
+    with session.operation("expand_via_related"), session.ledger.read() as view:
         given = _known(view, space, ids, expired)
         if not given or not most:
             return []
@@ -157,7 +157,7 @@ def via_related(
 
 
 def via_both(
-    context: Context,
+    session: Session,
     ids: Any,
     *,
     entity_limit: object,
@@ -165,7 +165,7 @@ def via_both(
     namespace: object,
 ) -> Expansion:
     """Both ways, as many as `m4.graph_expansion` says."""
-    chosen = context.config.settings.m4.graph_expansion
+    chosen = session.config.settings.m4.graph_expansion
     if not isinstance(ids, (str, bytes)) and isinstance(ids, Iterable):
         ids = list(ids)
     most = chosen.max_expand_via_entities if entity_limit is None else entity_limit
@@ -175,7 +175,7 @@ def via_both(
     return Expansion(
         via_entities=tuple(
             via_entities(
-                context,
+                session,
                 ids,
                 limit=most,
                 include_expired=False,
@@ -185,7 +185,7 @@ def via_both(
         ),
         via_related=tuple(
             via_related(
-                context,
+                session,
                 ids,
                 limit=others,
                 include_expired=False,

@@ -13,7 +13,7 @@ from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import id_text
 from vestig.memories.states import finish
 from vestig.ports import LedgerView, Listing, Progress
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import to_us
 from vestig.types import Degradation, Edge, EdgeType
 
@@ -84,8 +84,8 @@ class _Rebuild:
     """One namespace, block by block. Blocks of different seqs fit together: the candidates of a
     memory are older than it, so nothing that is committed meanwhile changes them."""
 
-    def __init__(self, context: Context, space: str, progress: Progress | None) -> None:
-        self.context = context
+    def __init__(self, session: Session, space: str, progress: Progress | None) -> None:
+        self.session = session
         self.space = space
         self.progress = progress
         self.degraded: list[Degradation] = []
@@ -93,7 +93,7 @@ class _Rebuild:
 
     def run(self) -> dict[str, Any]:
         """All blocks; what a killed run wrote is found done by the next."""
-        with self.context.ledger.read() as view:
+        with self.session.ledger.read() as view:
             total = view.count_memories(self.space, Listing(statuses=None))
         first, seq = 0, None
         while True:
@@ -115,7 +115,7 @@ class _Rebuild:
 
     def look(self, first: int, seq: int | None) -> _Block | None:
         """The memories from place `first` on; None when one was forgotten since `seq`."""
-        chosen = self.context.config.settings.m4.edge_creation.related
+        chosen = self.session.config.settings.m4.edge_creation.related
         top = chosen.max_edges_per_memory if chosen.enabled else 0
 
         def read(view: LedgerView, core: Any) -> _Block | None:
@@ -139,7 +139,7 @@ class _Rebuild:
             )
             return _Block(seq=view.seq, memories=len(rows), changes=changes, found=found)
 
-        return self.context.keeper.run(read)
+        return self.session.keeper.run(read)
 
     def new_edges(self, view: LedgerView, added: Sequence[tuple[str, str, float]]) -> list[NewEdge]:
         """They begin when the later end was learnt, so that walks into the past find them."""
@@ -158,11 +158,11 @@ class _Rebuild:
         if not changes.edges and not changes.edge_patches:
             return block.seq
         try:
-            with self.context.ledger.write(self.context.now_us()) as txn:
+            with self.session.ledger.write(self.session.now_us()) as txn:
                 seq = txn.apply(changes)
         except NotFoundError:
             return None
-        finish(self.context, self.degraded)
+        finish(self.session, self.degraded)
         return seq
 
     def count(self, block: _Block) -> None:
@@ -176,27 +176,27 @@ class _Rebuild:
 
 
 def rebuild_edges(
-    context: Context, edge_type: object, *, progress: Progress | None, namespace: object
+    session: Session, edge_type: object, *, progress: Progress | None, namespace: object
 ) -> dict[str, Any]:
     """Computes the edges of a type again; today RELATED alone is computed."""
     if edge_type != EdgeType.RELATED:
         raise ValidationError("edge_type", edge_type, "RELATED, the only type that is computed")
-    if context.read_only:
+    if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
-    space = context.in_namespace(namespace)
-    with context.operation("rebuild_edges"):
-        work = _Rebuild(context, space, progress)
+    space = session.in_namespace(namespace)
+    with session.operation("rebuild_edges"):
+        work = _Rebuild(session, space, progress)
         found = work.run()
         return {**found, "degraded": [*dict.fromkeys(work.degraded)]}
 
 
-def rebuild_all(context: Context, progress: Progress | None) -> dict[str, int]:
+def rebuild_all(session: Session, progress: Progress | None) -> dict[str, int]:
     """The RELATED edges of every namespace, after other vectors came; counts of all."""
     total: dict[str, int] = {}
-    with context.ledger.read() as view:
+    with session.ledger.read() as view:
         spaces = view.namespaces()
     for space in spaces:
-        work = _Rebuild(context, space, progress)
+        work = _Rebuild(session, space, progress)
         work.run()
         for name, count in work.counts.items():
             total[name] = total.get(name, 0) + count

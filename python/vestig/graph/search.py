@@ -23,7 +23,7 @@ from vestig.ports import EntityListing, LedgerView
 from vestig.session import nodes
 from vestig.session.embedding import check_identity
 from vestig.session.filter_ids import entity_ids
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
 from vestig.store.projection.numbers import ln, power
 from vestig.types import Entity, Memory
@@ -36,8 +36,8 @@ _PREFIX_IDS_MAX: Final = 1_000
 class _Search:
     """One call. `read` may run more than once, when ledger and projection move apart."""
 
-    def __init__(self, context: Context, settings: Any, checked: SearchPlan) -> None:
-        self.context = context
+    def __init__(self, session: Session, settings: Any, checked: SearchPlan) -> None:
+        self.session = session
         self.plan = checked
         self.floor = settings.search.decay.floor if checked.decay else None
         self.rules = _rules(settings)
@@ -49,12 +49,12 @@ class _Search:
         started = time.perf_counter()
         vector = None
         if self.plan.query is not None:
-            check_identity(self.context)
-            vector = self.context.embed([self.plan.query])[0]
+            check_identity(self.session)
+            vector = self.session.embed([self.plan.query])[0]
             self.span("embed", started, texts=1)
         first = tuple(self.spans)
-        result = self.context.keeper.run(lambda view, core: self.read(view, core, vector, first))
-        self.context.metrics.degraded(result.degraded)
+        result = self.session.keeper.run(lambda view, core: self.read(view, core, vector, first))
+        self.session.metrics.degraded(result.degraded)
         return self.touched(result) if self.plan.touch and result.results else result
 
     def span(self, name: str, since: float, **counts: int) -> None:
@@ -83,7 +83,7 @@ class _Search:
             namespace=self.plan.namespace,
             seq=view.seq,
             trace=tuple(self.spans) if self.plan.trace else UNSET,
-            degraded=tuple(self.context.keeper.take_degraded()),
+            degraded=tuple(self.session.keeper.take_degraded()),
             warnings=tuple(self.warnings),
         )
 
@@ -261,10 +261,10 @@ class _Search:
         touch = AccessTouch(
             memory_ids=tuple(hit.id for hit in result if hit.kind == scores.MEMORY),
             entity_ids=tuple(hit.id for hit in result if hit.kind == scores.ENTITY),
-            accessed_us=self.context.now_us(),
+            accessed_us=self.session.now_us(),
         )
         try:
-            self.context.ledger.touch(self.plan.namespace, touch)
+            self.session.ledger.touch(self.plan.namespace, touch)
         except StoreLockedError:
             dropped = "the access was not counted: the store is locked"
             return msgspec.structs.replace(result, warnings=(*result.warnings, dropped))
@@ -295,10 +295,10 @@ def _rules(settings: Any) -> DecayRules:
     )
 
 
-def search(context: Context, given: Mapping[str, Any]) -> SearchResult:
+def search(session: Session, given: Mapping[str, Any]) -> SearchResult:
     """The routine behind `search` of every surface."""
     asked, filters = check_fields(given)
-    settings = context.config.settings
+    settings = session.config.settings
     checked = plan(
         asked,
         filters,
@@ -308,11 +308,11 @@ def search(context: Context, given: Mapping[str, Any]) -> SearchResult:
             decay=settings.search.decay.enabled,
             include_expired=settings.m3.retrieval.include_expired,
             query_chars_max=settings.recall.max_query_chars,
-            namespace=context.namespace,
-            now_us=context.now_us(),
+            namespace=session.namespace,
+            now_us=session.now_us(),
         ),
     )
-    with context.operation("search"):
-        result = _Search(context, settings, checked).run()
-        context.metrics.add("vestig_queries_total", source="search")
+    with session.operation("search"):
+        result = _Search(session, settings, checked).run()
+        session.metrics.add("vestig_queries_total", source="search")
         return result

@@ -14,7 +14,7 @@ from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.states import Undo, clock_notice, finish
 from vestig.ports import LedgerView
 from vestig.results import ForgetReport, GcReport
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.store.erasure import erase
 from vestig.store.ledger.removing import Removed
 from vestig.times import format_us, to_us
@@ -33,7 +33,7 @@ _MODIFIERS: Final = frozenset(("tags_mode", "include_expired", "include_archived
 
 
 def forget(
-    context: Context,
+    session: Session,
     ids: object,
     filters: Mapping[str, Any],
     *,
@@ -47,18 +47,18 @@ def forget(
         if not isinstance(value, bool):
             raise ValidationError(name, value, "true or false")
     by_id, wanted = _target(ids, filters)
-    space, who = context.in_namespace(namespace), _actor(actor)
+    space, who = session.in_namespace(namespace), _actor(actor)
     degraded: list[Degradation] = []
-    with context.operation("forget"):
-        found = [] if by_id else _matching(context, space, wanted)
+    with session.operation("forget"):
+        found = [] if by_id else _matching(session, space, wanted)
         removed, seq = Removed(rows={"memories": 0}), 0
         memories: list[Memory] = []
-        with suppress(Undo), context.ledger.write(context.now_us()) as txn:
+        with suppress(Undo), session.ledger.write(session.now_us()) as txn:
             seq = txn.seq
-            named = _named(context, txn, space, wanted["ids"]) if by_id else found
+            named = _named(session, txn, space, wanted["ids"]) if by_id else found
             memories = txn.memories(space, named)
             if by_id:
-                _check_all(context, txn, space, named, memories)
+                _check_all(session, txn, space, named, memories)
             _check_pins(memories, force=bool(force))
             if memories:
                 removed = txn.forget(space, [memory.id for memory in memories], actor=who)
@@ -68,9 +68,9 @@ def forget(
                 seq += 1
         proof = erase.Proof()
         if memories and not dry_run:
-            context.drop_cached(seq)
-            finish(context, degraded)
-            proof = prove(context)
+            session.drop_cached(seq)
+            finish(session, degraded)
+            proof = prove(session)
         return ForgetReport(
             memory_ids=tuple(memory.id for memory in memories),
             rows_removed=removed.rows,
@@ -88,14 +88,14 @@ def forget(
         )
 
 
-def forget_finish(context: Context) -> ForgetReport:
+def forget_finish(session: Session) -> ForgetReport:
     """Repeats the erase and the proof of what was forgotten before."""
-    if context.read_only:
+    if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to erase")
-    with context.operation("forget_finish"):
-        with context.ledger.read() as view:
+    with session.operation("forget_finish"):
+        with session.ledger.read() as view:
             ids, seq = erase.unfinished(view.connection), view.seq
-        proof = prove(context)
+        proof = prove(session)
         return ForgetReport(
             memory_ids=tuple(ids),
             rows_removed={},
@@ -109,30 +109,30 @@ def forget_finish(context: Context) -> ForgetReport:
         )
 
 
-def prove(context: Context) -> erase.Proof:
+def prove(session: Session) -> erase.Proof:
     """Erases and proves what is to be erased from the files.
 
     Raises:
         ForgetIncompleteError: bytes remain, or readers of an older state.
     """
-    timeout_s = context.config.settings.store.lock_timeout_s
-    return erase.finish(context.ledger, context.keeper, timeout_s=timeout_s)
+    timeout_s = session.config.settings.store.lock_timeout_s
+    return erase.finish(session.ledger, session.keeper, timeout_s=timeout_s)
 
 
-def gc(context: Context, *, dry_run: object) -> GcReport:
+def gc(session: Session, *, dry_run: object) -> GcReport:
     """Removes sources, entities and edges that support nothing."""
     if not isinstance(dry_run, bool):
         raise ValidationError("dry_run", dry_run, "true or false")
     counts: dict[str, int] = {}
     seq = 0
-    with context.operation("gc"):
-        with suppress(Undo), context.ledger.write(context.now_us()) as txn:
-            counts = txn.collect(context.namespace)
+    with session.operation("gc"):
+        with suppress(Undo), session.ledger.write(session.now_us()) as txn:
+            counts = txn.collect(session.namespace)
             seq = txn.seq + (1 if any(counts.values()) and not dry_run else 0)
             if dry_run:
                 raise Undo
         if any(counts.values()) and not dry_run:
-            finish(context, [])
+            finish(session, [])
         return GcReport(
             sources_removed=counts["sources"],
             entities_removed=counts["entities"],
@@ -167,20 +167,20 @@ def _actor(value: object) -> str | None:
     return value
 
 
-def _named(context: Context, view: LedgerView, space: str, ids: object) -> list[str]:
+def _named(session: Session, view: LedgerView, space: str, ids: object) -> list[str]:
     if not isinstance(ids, (list, tuple, set, frozenset)) or not ids:
         raise ValidationError("ids", ids, "an id or a list of ids")
-    return list(dict.fromkeys(context.full_id(view, space, id, "ids") for id in ids))
+    return list(dict.fromkeys(session.full_id(view, space, id, "ids") for id in ids))
 
 
 def _check_all(
-    context: Context, view: LedgerView, space: str, ids: Sequence[str], found: Sequence[Memory]
+    session: Session, view: LedgerView, space: str, ids: Sequence[str], found: Sequence[Memory]
 ) -> None:
     """An unknown id: nothing is done."""
     known = {memory.id for memory in found}
     for id in ids:
         if id not in known:
-            raise context.not_found(view, space, id)
+            raise session.not_found(view, space, id)
 
 
 def _check_pins(memories: Sequence[Memory], *, force: bool) -> None:
@@ -195,14 +195,14 @@ def _check_pins(memories: Sequence[Memory], *, force: bool) -> None:
             )
 
 
-def _matching(context: Context, space: str, filters: dict[str, Any]) -> list[str]:
+def _matching(session: Session, space: str, filters: dict[str, Any]) -> list[str]:
     """Ids that all filters let through, of one state of the store."""
     asked = dict(filters)
     source_ids = _texts("source_ids", asked.pop("source_ids", None))
     message_ids = _texts("message_ids", asked.pop("message_ids", None))
     asked.setdefault("include_expired", False)
     request = RecallRequest(**asked)
-    chosen = build_filter(request, space, moments(context.now_us()))
+    chosen = build_filter(request, space, moments(session.now_us()))
     if request.metadata is not None and not isinstance(request.metadata, Mapping):
         raise ValidationError("metadata", request.metadata, "an object of names and values")
     excluded = _texts("exclude_ids", request.exclude_ids)
@@ -224,10 +224,10 @@ def _matching(context: Context, space: str, filters: dict[str, Any]) -> list[str
                 id for one in excluded for id in view.ids_with_prefix(space, one, _PREFIX_IDS_MAX)
             }
             asked_of_core["exclude_ids"] = b"".join(map(id_bytes, sorted(left_out)))
-        raw = context.keeper.eligible(view, asked_of_core)
+        raw = session.keeper.eligible(view, asked_of_core)
         return [id_text("mem", one) for one in split_ids(raw)]
 
-    return context.keeper.run(read)
+    return session.keeper.run(read)
 
 
 def _texts(field: str, value: object) -> list[str] | None:

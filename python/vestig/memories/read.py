@@ -14,7 +14,7 @@ from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import Moments, count_argument, flag_argument, scopes_argument
 from vestig.ports import LedgerView, Listing
 from vestig.results import LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (
     Edge,
@@ -194,7 +194,7 @@ def _visible(memory: Memory, at: Moments) -> bool:
 
 
 def show(
-    context: Context,
+    session: Session,
     id: object,
     at: Moments,
     *,
@@ -211,11 +211,11 @@ def show(
     whole = _depth(expand) == 1
     flag_argument("touch", touch)
     flag_argument("include_expired", include_expired)
-    now = context.now_us()
-    space = context.in_namespace(namespace)
-    with context.operation("show"):
-        with context.ledger.read() as view:
-            (memory,) = as_known(view, space, [context.memory(view, space, id)], at)
+    now = session.now_us()
+    space = session.in_namespace(namespace)
+    with session.operation("show"):
+        with session.ledger.read() as view:
+            (memory,) = as_known(view, space, [session.memory(view, space, id)], at)
             gone = memory.t_expired is not None and to_us(memory.t_expired) <= at.known_at_us
             if not _visible(memory, at) or (gone and not include_expired):
                 raise NotFoundError(
@@ -243,7 +243,7 @@ def show(
         if touch:
             seen = AccessTouch(memory_ids=(memory.id,), accessed_us=now)
             try:
-                context.ledger.touch(space, seen)
+                session.ledger.touch(space, seen)
             except StoreLockedError:
                 dropped = "the access was not counted: the store is locked"
                 return msgspec.structs.replace(detail, warnings=(*detail.warnings, dropped))
@@ -264,22 +264,22 @@ def access_velocity(memory: Memory, now_us: int) -> float:
 
 
 def events(
-    context: Context, id: object, *, namespace: object = None, limit: int | None = None
+    session: Session, id: object, *, namespace: object = None, limit: int | None = None
 ) -> list[Event]:
     """The log of one memory, oldest first."""
     if limit is not None:
         limit = count_argument("limit", limit)
-    space = context.in_namespace(namespace)
-    with context.operation("events"), context.ledger.read() as view:
-        memory_id = context.memory(view, space, id).id
+    space = session.in_namespace(namespace)
+    with session.operation("events"), session.ledger.read() as view:
+        memory_id = session.memory(view, space, id).id
         return view.events(space, memory_id, limit)
 
 
-def chain(context: Context, id: object, *, namespace: object = None) -> list[SupersessionRecord]:
+def chain(session: Session, id: object, *, namespace: object = None) -> list[SupersessionRecord]:
     """Records of the chain of this memory, oldest to newest."""
-    space = context.in_namespace(namespace)
-    with context.operation("supersession_chain"), context.ledger.read() as view:
-        return view.supersessions(space, context.memory(view, space, id).id)
+    space = session.in_namespace(namespace)
+    with session.operation("supersession_chain"), session.ledger.read() as view:
+        return view.supersessions(space, session.memory(view, space, id).id)
 
 
 def _word(field: str, value: object, kind: Any) -> Any:
@@ -340,10 +340,10 @@ def listing_of(at: Moments, **asked: Any) -> Listing:
     )
 
 
-def page(context: Context, namespace: object, at: Moments, listing: Listing) -> MemoryPage:
+def page(session: Session, namespace: object, at: Moments, listing: Listing) -> MemoryPage:
     """One page and how many there are in all, of one state."""
-    space = context.in_namespace(namespace)
-    with context.operation("list"), context.ledger.read() as view:
+    space = session.in_namespace(namespace)
+    with session.operation("list"), session.ledger.read() as view:
         memories = view.list_memories(space, listing)
         return MemoryPage(
             memories=tuple(as_known(view, space, memories, at)),

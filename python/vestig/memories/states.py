@@ -12,7 +12,7 @@ from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSup
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
 from vestig.ports import LedgerView
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
 
@@ -288,33 +288,33 @@ def clock_notice(stepped_back: bool) -> list[Degradation]:
     return [Degradation(code="clock_stepped_back", detail=detail)]
 
 
-def finish(context: Context, degraded: list[Degradation]) -> tuple[Degradation, ...]:
+def finish(session: Session, degraded: list[Degradation]) -> tuple[Degradation, ...]:
     """After a durable change: catch up, collect what degraded, count it."""
-    degraded.extend(context.keeper.after_commit())
-    context.metrics.degraded(degraded)
+    degraded.extend(session.keeper.after_commit())
+    session.metrics.degraded(degraded)
     return tuple(degraded)
 
 
 def change_state(
-    context: Context,
+    session: Session,
     id: object,
     action: str,
     decide: Callable[[LedgerView, Memory, int], tuple[ChangeSet | None, tuple[str, ...]]],
     namespace: object = None,
 ) -> StateChange:
     """Reads the memory under the write lock, decides, writes; nothing changes on an error."""
-    space = context.in_namespace(namespace)
+    space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
-    with context.operation(action):
-        with context.ledger.write(context.now_us()) as txn:
-            memory = context.memory(txn, space, id)
-            changes, fields = decide(txn, memory, context.now_us())
+    with session.operation(action):
+        with session.ledger.write(session.now_us()) as txn:
+            memory = session.memory(txn, space, id)
+            changes, fields = decide(txn, memory, session.now_us())
             seq = txn.seq
             if changes is not None:
                 seq = txn.apply(changes)
                 degraded.extend(clock_notice(txn.clock_stepped_back))
-        notes = finish(context, degraded) if changes is not None else ()
-        with context.ledger.read() as view:
+        notes = finish(session, degraded) if changes is not None else ()
+        with session.ledger.read() as view:
             after = view.memories(space, [memory.id])[0]
         return StateChange(
             memory_id=memory.id,
@@ -330,7 +330,7 @@ def change_state(
 
 
 def simple(
-    context: Context, id: object, action: str, *, reason: object, namespace: object
+    session: Session, id: object, action: str, *, reason: object, namespace: object
 ) -> StateChange:
     """Archive, restore, pin or unpin."""
     why = reason_argument(reason)
@@ -341,11 +341,11 @@ def simple(
     ) -> tuple[ChangeSet | None, tuple[str, ...]]:
         return decide(memory, why, now), ()
 
-    return change_state(context, id, action, decision, namespace)
+    return change_state(session, id, action, decision, namespace)
 
 
 def deprecate(
-    context: Context, id: object, *, reason: object, t_invalid: object, namespace: object
+    session: Session, id: object, *, reason: object, t_invalid: object, namespace: object
 ) -> StateChange:
     """Withdraws a memory, or ends its fact at `t_invalid`."""
     why = reason_argument(reason, required=True) or ""
@@ -357,7 +357,7 @@ def deprecate(
         check_end(memory, end)
         return deprecate_changes(memory, why, end, now), ()
 
-    return change_state(context, id, "deprecate", decision, namespace)
+    return change_state(session, id, "deprecate", decision, namespace)
 
 
 def check_end(memory: Memory, end_us: int | None) -> None:
@@ -370,7 +370,7 @@ def check_end(memory: Memory, end_us: int | None) -> None:
 
 
 def supersede(
-    context: Context,
+    session: Session,
     old: object,
     new: object,
     *,
@@ -381,12 +381,12 @@ def supersede(
     """Marks `new` as the successor of `old`; repeating a pair returns its record."""
     why = reason_argument(reason, required=True) or ""
     end = None if t_invalid is None else parse_time(t_invalid, "t_invalid")
-    space = context.in_namespace(namespace)
+    space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
-    with context.operation("supersede"):
-        with context.ledger.write(context.now_us()) as txn:
-            before = context.memory(txn, space, old, "old")
-            after = context.memory(txn, space, new, "new")
+    with session.operation("supersede"):
+        with session.ledger.write(session.now_us()) as txn:
+            before = session.memory(txn, space, old, "old")
+            after = session.memory(txn, space, new, "new")
             records = txn.supersessions(space, before.id) + txn.supersessions(space, after.id)
             found = existing_record(before.id, after.id, records)
             if found is not None:
@@ -395,30 +395,30 @@ def supersede(
             check_end(before, end)
             successor = Successor(id=after.id, t_valid_us=to_us(after.t_valid))
             parts = replace(
-                before, successor, reason=why, t_invalid_us=end, now_us=context.now_us()
+                before, successor, reason=why, t_invalid_us=end, now_us=session.now_us()
             )
             txn.apply(parts.change_set(space))
             degraded.extend(clock_notice(txn.clock_stepped_back))
-        finish(context, degraded)
-        with context.ledger.read() as view:
+        finish(session, degraded)
+        with session.ledger.read() as view:
             records = view.supersessions(space, before.id)
         record = existing_record(before.id, after.id, records)
         assert record is not None, "a written record is readable"
         return record
 
 
-def record_access(context: Context, ids: object, namespace: object) -> int:
+def record_access(session: Session, ids: object, namespace: object) -> int:
     """One access of each of these memories; unknown id: nothing is written."""
     if isinstance(ids, str) or not isinstance(ids, (list, tuple, set)):
         raise ValidationError("ids", ids, "a list of ids")
-    space = context.in_namespace(namespace)
-    with context.operation("record_access"):
-        with context.ledger.read() as view:
-            full = {context.full_id(view, space, id, "ids") for id in ids}
+    space = session.in_namespace(namespace)
+    with session.operation("record_access"):
+        with session.ledger.read() as view:
+            full = {session.full_id(view, space, id, "ids") for id in ids}
             known = {memory.id for memory in view.memories(space, sorted(full))}
             for missing in sorted(full - known):
-                raise context.not_found(view, space, missing)
+                raise session.not_found(view, space, missing)
         if full:
-            touch = AccessTouch(memory_ids=tuple(sorted(full)), accessed_us=context.now_us())
-            context.ledger.touch(space, touch)
+            touch = AccessTouch(memory_ids=tuple(sorted(full)), accessed_us=session.now_us())
+            session.ledger.touch(space, touch)
         return len(full)

@@ -13,7 +13,7 @@ from vestig import registry
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
 from vestig.ports import CandidateIndex, LedgerView, Progress, ScanRequest
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 
 __all__ = ["CandidateSet", "build", "scanner"]
@@ -42,11 +42,11 @@ class CandidateSet:
         """Forgetting takes the file of the index away; the next look notices that."""
 
     def near(
-        self, context: Context, view: LedgerView, vector: bytes, count: int
+        self, session: Session, view: LedgerView, vector: bytes, count: int
     ) -> set[str] | None:
         """About the nearest memories, and all that are newer than the index; None = no index."""
         with self._lock:
-            self._look(context, view)
+            self._look(session, view)
             if self._file is None or self._index is None:
                 return None
             if view.seq > self._seen:
@@ -57,9 +57,9 @@ class CandidateSet:
             found = self._index.nearest(vector, count)
             return {self._file.id(number) for number in found} | self._newer
 
-    def _look(self, context: Context, view: LedgerView) -> None:
+    def _look(self, session: Session, view: LedgerView) -> None:
         """Takes up what lies on disk now."""
-        folder = _folder(context)
+        folder = _folder(session)
         stamp = None if folder is None else files.stamp(folder)
         if stamp == self._stamp:
             return
@@ -68,17 +68,17 @@ class CandidateSet:
             return
         try:
             found = files.read(folder)
-            fits = (found.header.model, found.header.dimensions) == _model(context)
-            if not fits or not files.belongs(view, context.ledger.store_uuid, found.header):
+            fits = (found.header.model, found.header.dimensions) == _model(session)
+            if not fits or not files.belongs(view, session.ledger.store_uuid, found.header):
                 raise ValueError("it is of another state or model")
             self._index = registry.load_index(found.header.dimensions, found.packed)
         except (OSError, ValueError) as error:
-            context.keeper.report(
+            session.keeper.report(
                 "projection_stale",
                 f"the index of candidates was dropped ({error}): every vector is compared until"
                 " `vestig housekeeping compact` makes it again",
             )
-            if not context.read_only:
+            if not session.read_only:
                 files.drop(folder)
             self._stamp = None
             return
@@ -111,33 +111,33 @@ class Approximate:
         return int(self._every.eligible)
 
 
-def _folder(context: Context) -> Any:
-    return None if context.directory is None else context.directory / "projection"
+def _folder(session: Session) -> Any:
+    return None if session.directory is None else session.directory / "projection"
 
 
-def _model(context: Context) -> tuple[str, int]:
-    return context.embedder.model, context.embedder.dimensions
+def _model(session: Session) -> tuple[str, int]:
+    return session.embedder.model, session.embedder.dimensions
 
 
-def wanted(context: Context, memories: int) -> bool:
+def wanted(session: Session, memories: int) -> bool:
     """Whether a store of this size is to have an index."""
-    chosen = context.config.settings.index
+    chosen = session.config.settings.index
     return (
         chosen.mode == "auto"
         and memories > chosen.approximate_above
-        and context.directory is not None
+        and session.directory is not None
     )
 
 
-def build(context: Context, progress: Progress | None = None) -> int:
+def build(session: Session, progress: Progress | None = None) -> int:
     """Makes the index of a store that is large enough for one; its bytes, 0 when there is none.
     Called by rebuild and compaction, never by commits."""
-    folder = _folder(context)
-    if folder is None or context.read_only:
+    folder = _folder(session)
+    if folder is None or session.read_only:
         return 0
-    with context.ledger.read() as view:
+    with session.ledger.read() as view:
         total = files.memories(view)
-        if not wanted(context, total):
+        if not wanted(session, total):
             files.drop(folder)
             return 0
         ids: list[bytes] = []
@@ -149,10 +149,10 @@ def build(context: Context, progress: Progress | None = None) -> int:
                 if progress is not None:
                     progress(len(ids), total)
 
-        model, dimensions = _model(context)
+        model, dimensions = _model(session)
         index = registry.build_index(dimensions, batches())
         header = files.Header(
-            store_uuid=context.ledger.store_uuid,
+            store_uuid=session.ledger.store_uuid,
             seq=view.seq,
             head=view.head,
             model=model,
@@ -168,42 +168,42 @@ def build(context: Context, progress: Progress | None = None) -> int:
                 " housekeeping compact` again"
             ) from error
         # A memory that was forgotten meanwhile must not come back by this file.
-        with context.ledger.read() as now:
+        with session.ledger.read() as now:
             if now.removed_after(view.seq):
                 files.drop(folder)
                 return 0
         return written
 
 
-def scanner(context: Context, view: LedgerView) -> Callable[[int, ScanRequest], Any]:
+def scanner(session: Session, view: LedgerView) -> Callable[[int, ScanRequest], Any]:
     """How a recall asks the projection: all eligible memories, or in a large store those that an
     index, the words and the entities propose, scored exactly."""
-    if not wanted(context, context.keeper.core.rows):
-        return context.keeper.scan
+    if not wanted(session, session.keeper.core.rows):
+        return session.keeper.scan
 
     def scan(seq: int, request: ScanRequest) -> Any:
-        found = _narrowed(context, view, seq, request)
-        return context.keeper.scan(seq, request) if found is None else found
+        found = _narrowed(session, view, seq, request)
+        return session.keeper.scan(seq, request) if found is None else found
 
     return scan
 
 
-def _narrowed(context: Context, view: LedgerView, seq: int, request: ScanRequest) -> Any:
+def _narrowed(session: Session, view: LedgerView, seq: int, request: ScanRequest) -> Any:
     """The scan of candidates; None where only the exact one will do."""
     limit = request.ranking["limit"]
     vector = request.query["vector"]
     if vector is None or "ids" in request.filter or request.ranking.get("watch"):
         return None
     count = max(_CANDIDATES_MIN, _PER_RESULT * limit)
-    near = context.cache(CandidateSet).near(context, view, vector, count)
+    near = session.cache(CandidateSet).near(session, view, vector, count)
     if near is None:
         return None
-    every = context.keeper.scan(seq, without_vector(request, count))
+    every = session.keeper.scan(seq, without_vector(request, count))
     if every.eligible < _ELIGIBLE_MIN * every.stored:
         return None
     proposed = {id_bytes(id) for id in near} | {row.id for row in every.rows}
     chosen = {**request.filter, "ids": b"".join(sorted(proposed))}
-    found = context.keeper.scan(seq, msgspec.structs.replace(request, filter=chosen))
+    found = session.keeper.scan(seq, msgspec.structs.replace(request, filter=chosen))
     return None if len(found.rows) < min(limit, every.eligible) else Approximate(found, every)
 
 

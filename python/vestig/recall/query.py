@@ -24,7 +24,7 @@ from vestig.recall.reason import META_SIGNALS, Question, shares
 from vestig.recall.request import RecallPlan, chosen_seed, plan
 from vestig.recall.rerank import Reranked, best, reranked
 from vestig.session.filter_ids import resolved
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
@@ -48,7 +48,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     reranked: Reranked
 
 
-def planned(context: Context, config: Config, request: RecallRequest) -> RecallPlan:
+def planned(session: Session, config: Config, request: RecallRequest) -> RecallPlan:
     """The request checked under a configuration.
 
     Raises:
@@ -57,17 +57,17 @@ def planned(context: Context, config: Config, request: RecallRequest) -> RecallP
     settings = config.settings
     return plan(
         request,
-        now_us=context.now_us(),
+        now_us=session.now_us(),
         limit_default=settings.recall.default_limit,
         query_chars_max=settings.recall.max_query_chars,
-        namespace=context.namespace,
+        namespace=session.namespace,
         include_expired=settings.m3.retrieval.include_expired,
-        dimensions=context.embedder.dimensions,
+        dimensions=session.embedder.dimensions,
     )
 
 
 def analysed(
-    context: Context,
+    session: Session,
     config: Config,
     checked: RecallPlan,
     vector: bytes | None,
@@ -102,7 +102,7 @@ def analysed(
         pieces=pieces,
         keywords=tuple(keywords),
         windows=tuple(windows),
-        name_vectors=query_entities.name_vectors(context, checked.query, config),
+        name_vectors=query_entities.name_vectors(session, checked.query, config),
         reranked=Reranked() if said is None else said,
     )
 
@@ -116,19 +116,19 @@ class Asking:
     """
 
     def __init__(
-        self, context: Context, view: LedgerView, core: Any, scanner: Scanner, asked: Asked
+        self, session: Session, view: LedgerView, core: Any, scanner: Scanner, asked: Asked
     ) -> None:
-        self.context = context
+        self.session = session
         self.view = view
         self.core = core
         self.asked = asked
-        self.recipe = recipe(context, asked.config)
+        self.recipe = recipe(session, asked.config)
         self.runs = 0
         # milliseconds of what extra signals needed, by their name
         self.spent: dict[str, float] = {}
         self._scanner = scanner
         checked = asked.plan
-        self.entities = _entities(context, view, asked)
+        self.entities = _entities(session, view, asked)
         said = normalise(checked.query, asked.config.settings.hygiene)
         self.seed, self.seed_origin = chosen_seed(checked.seed, self.recipe.seed, said, view.seq)
 
@@ -227,7 +227,7 @@ class Asking:
         checked = self.asked.plan
         pool = best(self._scanner, self.view.seq, request, count)
         found = reranked(
-            self.context, self.view, checked.namespace, checked.query, pool, self.asked.reranked
+            self.session, self.view, checked.namespace, checked.query, pool, self.asked.reranked
         )
         self._spend("rerank", started)
         return msgspec.structs.replace(request, query={**request.query, "reranked": found})
@@ -239,7 +239,7 @@ class Asking:
     def _questions(self, let_through: dict[str, Any]) -> Any:
         started = time.perf_counter()
         found = question_words(
-            self.context,
+            self.session,
             self.view,
             self.asked.plan.namespace,
             self.eligible(let_through),
@@ -250,7 +250,7 @@ class Asking:
 
     def eligible(self, chosen: dict[str, Any]) -> bytes:
         """Ids that a filter lets through, 16 bytes each; `min_similarity` is not looked at."""
-        return self.context.keeper.eligible(self.view, chosen)
+        return self.session.keeper.eligible(self.view, chosen)
 
     def question(self, terms: Any) -> Question:
         """What reasons refer to; `terms` as the scan found them."""
@@ -272,11 +272,11 @@ def _us(moment: Any) -> int | None:
     return None if moment is None else to_us(moment)
 
 
-def _entities(context: Context, view: LedgerView, asked: Asked) -> tuple[QueryEntity, ...]:
+def _entities(session: Session, view: LedgerView, asked: Asked) -> tuple[QueryEntity, ...]:
     """The entities that the query names, the surest first."""
     checked = asked.plan
     return query_entities.meant_entities(
-        context,
+        session,
         view,
         checked.query,
         namespace=checked.namespace,

@@ -17,7 +17,7 @@ from vestig.language.names.readings import Reading, read
 from vestig.ports import LedgerView
 from vestig.session.embedding import check_identity
 from vestig.session.known_names import LATEST_US, common_words, known_names, types_of_rules
-from vestig.session.session import Context
+from vestig.session.session import Session
 
 __all__ = [
     "MATCHES_MAX",
@@ -82,7 +82,7 @@ def best_matches(found: Mapping[str, float]) -> list[tuple[str, float]]:
 
 
 def query_entities(
-    context: Context,
+    session: Session,
     view: LedgerView,
     query: str,
     *,
@@ -101,13 +101,13 @@ def query_entities(
         vectors: what `name_vectors` made; needed only where `recall.entity_similarity_threshold`
             is set.
     """
-    space = context.namespace if namespace is None else namespace
-    chosen = context.config if config is None else config
-    return _meant(context, view, query, (space, known_at_us), chosen, vectors)[0]
+    space = session.namespace if namespace is None else namespace
+    chosen = session.config if config is None else config
+    return _meant(session, view, query, (space, known_at_us), chosen, vectors)[0]
 
 
 def meant_entities(
-    context: Context,
+    session: Session,
     view: LedgerView,
     query: str,
     *,
@@ -118,7 +118,7 @@ def meant_entities(
 ) -> tuple[QueryEntity, ...]:
     """As `query_entities`, with the type and the name of each."""
     at = (namespace, known_at_us)
-    found, known = _meant(context, view, query, at, config, vectors)
+    found, known = _meant(session, view, query, at, config, vectors)
     named = {id: (one.type, one.name) for id, one in known.items()}
     others = [id for id, _ in found if id not in named]
     if others:
@@ -130,7 +130,7 @@ def meant_entities(
 
 
 def _meant(
-    context: Context,
+    session: Session,
     view: LedgerView,
     query: str,
     at: tuple[str, int],
@@ -141,20 +141,20 @@ def _meant(
     alone could mean."""
     (space, known_at_us), settings = at, config.settings
     reading = read(query, types=types_of_rules(settings.m4.entity_types))
-    hits, known = known_names(context, view, space, reading.words, known_at_us)
+    hits, known = known_names(session, view, space, reading.words, known_at_us)
     asked = (*reading.openers, *single_words(reading, hits, known))
-    matches = matched(reading, hits, known, common_words(context, view, space, asked))
+    matches = matched(reading, hits, known, common_words(session, view, space, asked))
     found = dict(matches.found)
     threshold = settings.recall.entity_similarity_threshold
     if threshold is not None and vectors and len(found) < MATCHES_MAX:
         near = [name for name in matches.unknown if spoken_name(name.name) in vectors]
-        for id, cosine in _similar(context, view, space, near, vectors, threshold):
+        for id, cosine in _similar(session, view, space, near, vectors, threshold):
             found[id] = max(cosine, found.get(id, 0.0))
     return best_matches(found), known
 
 
 def _similar(
-    context: Context,
+    session: Session,
     view: LedgerView,
     space: str,
     names: list[Mentioned],
@@ -163,7 +163,7 @@ def _similar(
 ) -> list[tuple[str, float]]:
     if not names:
         return []
-    answers = context.keeper.core.entity_similar(
+    answers = session.keeper.core.entity_similar(
         view.seq,
         space,
         b"".join(vectors[spoken_name(name.name)] for name in names),
@@ -173,14 +173,14 @@ def _similar(
     return [(id_text("ent", raw), cosine) for raw, cosine in (one for one in answers if one)]
 
 
-def name_vectors(context: Context, query: str, config: Config | None = None) -> dict[str, bytes]:
+def name_vectors(session: Session, query: str, config: Config | None = None) -> dict[str, bytes]:
     """Vectors of the names that the rules see in a query, by what is embedded of them; made before
     the store is read, and only where `recall.entity_similarity_threshold` is set.
 
     Raises:
         ProviderError: the embedder failed.
     """
-    settings = (context.config if config is None else config).settings
+    settings = (session.config if config is None else config).settings
     if settings.recall.entity_similarity_threshold is None:
         return {}
     from vestig.language.names.rules import find_names
@@ -188,5 +188,5 @@ def name_vectors(context: Context, query: str, config: Config | None = None) -> 
     names = list(dict.fromkeys(spoken_name(name.name) for name in find_names(query)))
     if not names:
         return {}
-    check_identity(context)
-    return dict(zip(names, context.embed(names), strict=True))
+    check_identity(session)
+    return dict(zip(names, session.embed(names), strict=True))

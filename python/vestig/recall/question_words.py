@@ -14,7 +14,7 @@ from vestig.ids import id_bytes, id_text, split_ids
 from vestig.language.questions import answered
 from vestig.language.words import terms
 from vestig.ports import LedgerView
-from vestig.session.session import Context
+from vestig.session.session import Session
 
 __all__ = ["QuestionWords", "QuestionWordsByNamespace", "question_words"]
 
@@ -96,8 +96,8 @@ class QuestionWordsByNamespace:
 
 
 def question_words(
-    context: Context, view: LedgerView, namespace: str, eligible: bytes, said: str
+    session: Session, view: LedgerView, namespace: str, eligible: bytes, said: str
 ) -> Any:
     """`questions` of a query of the core, for memories of these ids (16 bytes each)."""
-    own = context.cache(QuestionWordsByNamespace).of(namespace)
+    own = session.cache(QuestionWordsByNamespace).of(namespace)
     return own.given(view, namespace, split_ids(eligible), said)

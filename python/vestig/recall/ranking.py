@@ -10,7 +10,7 @@ from vestig.config import Config
 from vestig.config.signals import TOKEN_TERMS, weights_of
 from vestig.recall.confidence import LOOKED_AT
 from vestig.recall.reason import META_SIGNALS, Explained
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.types import EventType, OriginType
 
 __all__ = ["Recipe", "recipe", "recipe_of"]
@@ -138,9 +138,9 @@ class Recipes:
         """A recipe says nothing of memories."""
 
 
-def recipe(context: Context, config: Config) -> Recipe:
-    """The recipe of a configuration; equal configurations are kept as one object by `Context`."""
-    return context.cache(Recipes).of(config)
+def recipe(session: Session, config: Config) -> Recipe:
+    """The recipe of a configuration; equal configurations are kept as one object by `Session`."""
+    return session.cache(Recipes).of(config)
 
 
 def recipe_of(settings: Any) -> Recipe:

@@ -25,7 +25,7 @@ from vestig.recall.reason import Question, explain
 from vestig.recall.request import RecallPlan
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
 
@@ -127,8 +127,8 @@ def _scored(view: LedgerView, asking: Asking, analyse_ms: float) -> _Scored:
 class _Recall:
     """One call, stage by stage."""
 
-    def __init__(self, context: Context, config: Config, checked: RecallPlan) -> None:
-        self.context = context
+    def __init__(self, session: Session, config: Config, checked: RecallPlan) -> None:
+        self.session = session
         self.config = config
         self.plan = checked
         self.timings: dict[str, float] = {}
@@ -139,12 +139,12 @@ class _Recall:
         answer (`partial_backend`)."""
         if self.plan.query_vector is not None:
             return self.plan.query_vector, None
-        made = recipe(self.context, self.config)
+        made = recipe(self.session, self.config)
         # a switch that is tried may ask for what the call itself does not use
         late = made.counts_tokens or bool(self.plan.expect)
         try:
-            check_identity(self.context)
-            return query_vectors(self.context, self.plan.query, late=late)
+            check_identity(self.session)
+            return query_vectors(self.session, self.plan.query, late=late)
         except ProviderError as error:
             if not made.counts_words:
                 raise
@@ -162,10 +162,10 @@ class _Recall:
         vector, pieces = self.vectors()
         self.timings["embed"] = _milliseconds(started)
         mark = time.perf_counter()
-        asked = analysed(self.context, self.config, self.plan, vector, pieces)
+        asked = analysed(self.session, self.config, self.plan, vector, pieces)
         analyse_ms = _milliseconds(mark)
         mark = time.perf_counter()
-        found = self.context.keeper.run(lambda view, core: self.read(view, core, asked))
+        found = self.session.keeper.run(lambda view, core: self.read(view, core, asked))
         self.timings["analyse"] = analyse_ms + found.analyse_ms
         # waiting for a consistent state counts as scoring
         apart = found.load_ms + found.analyse_ms + sum(found.extras_ms.values())
@@ -192,8 +192,8 @@ class _Recall:
         mark = time.perf_counter()
         # what a receipt repeats, and what changes are compared with, is the exact scan
         exact = self.plan.receipt or bool(self.plan.expect)
-        scan = self.context.keeper.scan if exact else scanner(self.context, view)
-        asking = Asking(self.context, view, core, scan, asked)
+        scan = self.session.keeper.scan if exact else scanner(self.session, view)
+        asking = Asking(self.session, view, core, scan, asked)
         return _scored(view, asking, _milliseconds(mark))
 
     def hits(self, found: _Scored) -> list[RecallHit]:
@@ -233,16 +233,16 @@ class _Recall:
         if not self.plan.touch or not hits:
             return
         touch = AccessTouch(
-            memory_ids=tuple(hit.id for hit in hits), accessed_us=self.context.now_us()
+            memory_ids=tuple(hit.id for hit in hits), accessed_us=self.session.now_us()
         )
         try:
-            self.context.ledger.touch(self.plan.namespace, touch)
+            self.session.ledger.touch(self.plan.namespace, touch)
         except StoreLockedError:
             warnings.append("the access was not counted: the store is locked")
 
     def notice(self, found: _Scored, hits: list[RecallHit]) -> None:
         """Degradations that lie in the data."""
-        self.degraded.extend(self.context.keeper.take_degraded())
+        self.degraded.extend(self.session.keeper.take_degraded())
         skipped = found.scan.unembedded
         if skipped:
             detail = "eligible memories have no vector yet: found by words only"
@@ -257,7 +257,7 @@ class _Recall:
             self.degraded.append(
                 Degradation(code="enrichment_pending", detail=detail, count=pending)
             )
-        self.context.metrics.degraded(self.degraded)
+        self.session.metrics.degraded(self.degraded)
 
     def result(self, found: _Scored, hits: list[RecallHit], warnings: list[str]) -> RecallResult:
         """The answer."""
@@ -309,7 +309,7 @@ class _Recall:
             from vestig.recall.context.entries import context_block
 
             block = context_block(
-                self.context,
+                self.session,
                 found.gathered,
                 returned=len(result.results),
                 budget=self.plan.budget,
@@ -319,7 +319,7 @@ class _Recall:
             return result
         from vestig.recall.receipts import receipt_of
 
-        receipt = receipt_of(self.context, found.asking.asked, result)
+        receipt = receipt_of(self.session, found.asking.asked, result)
         return msgspec.structs.replace(result, receipt=receipt)
 
 
@@ -354,16 +354,16 @@ def _moment(us: int | None) -> Any:
     return None if us is None else from_us(us)
 
 
-def recall(context: Context, query: Any, given: dict[str, Any]) -> RecallResult:
+def recall(session: Session, query: Any, given: dict[str, Any]) -> RecallResult:
     """`recall` with its fields as they were named."""
     check_names(given, _FIELDS, "a field of recall")
     overrides, profile = given.pop("config", None), given.pop("profile", None)
     if profile is not None and not isinstance(profile, str):
         raise ValidationError("profile", profile, "the name of a recall profile")
-    config = context.effective(overrides, profile)
-    check_reranker(context.reranker, config.settings)
-    checked = planned(context, config, RecallRequest(query=query, **given))
-    if checked.min_confidence is not None and not recipe(context, config).has_confidence:
+    config = session.effective(overrides, profile)
+    check_reranker(session.reranker, config.settings)
+    checked = planned(session, config, RecallRequest(query=query, **given))
+    if checked.min_confidence is not None and not recipe(session, config).has_confidence:
         raise ValidationError(
             "min_confidence",
             checked.min_confidence,
@@ -371,9 +371,9 @@ def recall(context: Context, query: Any, given: dict[str, Any]) -> RecallResult:
             f"the profile {config.profile} has no confidence: use one that ranks by words and"
             " meaning together (m5.final.base: linear), such as default",
         )
-    with context.operation("recall"):
-        result = _Recall(context, config, checked).run()
+    with session.operation("recall"):
+        result = _Recall(session, config, checked).run()
         for stage, spent in result.timings_ms.items():
-            context.metrics.observe("recall", stage, spent / 1e3)
-        context.metrics.add("vestig_queries_total", source="recall")
+            session.metrics.observe("recall", stage, spent / 1e3)
+        session.metrics.add("vestig_queries_total", source="recall")
         return result

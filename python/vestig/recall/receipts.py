@@ -23,7 +23,7 @@ from vestig.ports import Pieces, are_pieces
 from vestig.recall.query import Asked, Asking, analysed, planned
 from vestig.recall.ranking import recipe_of
 from vestig.recall.rerank import Reranked
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.store.projection.past import PastState, changed_since
 from vestig.times import format_us, to_plain
 
@@ -43,12 +43,12 @@ _TIMES: Final = ("since", "until", "created_since", "created_until", "as_of", "k
                  "valid_at")  # fmt: skip
 
 
-def receipt_of(context: Context, asked: Asked, result: RecallResult) -> Receipt:
+def receipt_of(session: Session, asked: Asked, result: RecallResult) -> Receipt:
     """The receipt of a recall."""
     vector = asked.vector
     return Receipt(
         version=VERSION,
-        store_uuid=context.ledger.store_uuid.hex(),
+        store_uuid=session.ledger.store_uuid.hex(),
         seq=result.seq,
         namespace=result.namespace,
         profile=result.profile,
@@ -64,12 +64,12 @@ def receipt_of(context: Context, asked: Asked, result: RecallResult) -> Receipt:
         analyser=_analyser(asked.config),
         # the ranking is the same whether it is held back or not
         ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results or result.nearest_misses),
-        reranked=_reranked(context, asked),
+        reranked=_reranked(session, asked),
     )
 
 
-def _reranked(context: Context, asked: Asked) -> RerankedScores | None:
-    known, reranker = asked.reranked, context.reranker
+def _reranked(session: Session, asked: Asked) -> RerankedScores | None:
+    known, reranker = asked.reranked, session.reranker
     if reranker is None or not known.scores:
         return None
     return RerankedScores(
@@ -173,7 +173,7 @@ def _refused(what: str) -> NoReturn:
     raise ValidationError("receipt", what, "a receipt as recall(receipt=True) gives it")
 
 
-def replay(context: Context, given: object) -> ReplayReport:
+def replay(session: Session, given: object) -> ReplayReport:
     """Derives the ranking of a receipt again, at its seq of this store.
 
     Raises:
@@ -181,15 +181,15 @@ def replay(context: Context, given: object) -> ReplayReport:
         ValidationError: no receipt.
     """
     wanted = _read(given)
-    _check_store(context, wanted)
-    asked = _asked(context, wanted)
-    with context.operation("replay_receipt"), context.ledger.read() as view:
+    _check_store(session, wanted)
+    asked = _asked(session, wanted)
+    with session.operation("replay_receipt"), session.ledger.read() as view:
         if wanted.seq > view.seq:
             raise ConflictError(
                 f"the receipt is of transaction {wanted.seq}, and this copy of the store ends at"
                 f" {view.seq}: replay it on the newer copy"
             )
-        scan = _scan(context, view, wanted, asked)
+        scan = _scan(session, view, wanted, asked)
         found = _ids_hash((id_text("mem", row.id), row.final_score) for row in scan.rows)
         if found == wanted.ids_hash:
             return ReplayReport(
@@ -206,17 +206,17 @@ def replay(context: Context, given: object) -> ReplayReport:
     )
 
 
-def _scan(context: Context, view: Any, wanted: Receipt, asked: Asked) -> Any:
-    identity = context.ledger.embedding_identity()
-    past: Any = PastState(view, wanted.seq, context.ledger.store_uuid, identity)
+def _scan(session: Session, view: Any, wanted: Receipt, asked: Asked) -> Any:
+    identity = session.ledger.embedding_identity()
+    past: Any = PastState(view, wanted.seq, session.ledger.store_uuid, identity)
     # every reader of the state sees the earlier one
-    then = copy.copy(context)
+    then = copy.copy(session)
     then.keeper = past
     return Asking(then, past, past.core, past.scan, asked).run()
 
 
-def _check_store(context: Context, wanted: Receipt) -> None:
-    own = context.ledger.store_uuid.hex()
+def _check_store(session: Session, wanted: Receipt) -> None:
+    own = session.ledger.store_uuid.hex()
     if wanted.store_uuid != own:
         raise ConflictError(
             f"the receipt is of the store {wanted.store_uuid}, this one is {own}: open that store"
@@ -229,7 +229,7 @@ def _check_store(context: Context, wanted: Receipt) -> None:
         )
 
 
-def _asked(context: Context, wanted: Receipt) -> Asked:
+def _asked(session: Session, wanted: Receipt) -> Asked:
     """What was asked, under the receipt's own configuration."""
     vector, pieces = _vectors(wanted)
     config = built_in(wanted.config)
@@ -238,7 +238,7 @@ def _asked(context: Context, wanted: Receipt) -> Asked:
     )
     if unknown:
         _refused(f"arguments {', '.join(sorted(unknown))}")
-    identity = context.ledger.embedding_identity()
+    identity = session.ledger.embedding_identity()
     if vector is not None and identity is not None and len(vector) != 4 * identity.dimensions:
         raise ConflictError(
             f"the receipt's vector has {len(vector) // 4} values and the store's have"
@@ -249,7 +249,7 @@ def _asked(context: Context, wanted: Receipt) -> Asked:
     )
     scores = None if wanted.reranked is None else wanted.reranked.scores
     said = Reranked(scores, asks=False)
-    return analysed(context, config, planned(context, config, request), vector, pieces, said)
+    return analysed(session, config, planned(session, config, request), vector, pieces, said)
 
 
 def _vectors(wanted: Receipt) -> tuple[bytes | None, Pieces | None]:

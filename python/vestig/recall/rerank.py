@@ -12,7 +12,7 @@ from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView, ScanRequest
 from vestig.rerankers.checked import checked_scores
 from vestig.session.embedding import embedded_text
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.types import Degradation
 
 __all__ = ["Reranked", "best", "reranked"]
@@ -43,7 +43,7 @@ class Reranked:
 
 
 def reranked(
-    context: Context,
+    session: Session,
     view: LedgerView,
     namespace: str,
     query: str,
@@ -65,13 +65,13 @@ def reranked(
             " reranker read then was another set of memories"
         )
     if unknown:
-        assert context.reranker is not None, "checked before anything was asked"
+        assert session.reranker is not None, "checked before anything was asked"
         memories = view.memories(namespace, unknown)
         try:
             texts = [embedded_text(memory) for memory in memories]
-            scores = checked_scores(context.reranker, query, texts)
+            scores = checked_scores(session.reranker, query, texts)
         except ProviderError as error:
-            context.metrics.add("vestig_errors_total", operation="rerank", error_type="network")
+            session.metrics.add("vestig_errors_total", operation="rerank", error_type="network")
             known.fails(error)
             return None
         known.scores.update(zip((memory.id for memory in memories), scores, strict=True))

@@ -290,7 +290,7 @@ class _Why:
         if request.query_time is None and not _TIMES & fields.keys():
             fields["query_time"] = from_us(asked.plan.moments.query_time_us)
         request = msgspec.structs.replace(request, **fields)
-        return planned(self.asking.context, asked.config, request)
+        return planned(self.asking.session, asked.config, request)
 
     def excluding(self) -> list[str]:
         """The filters that exclude the memory, each looked at alone."""
@@ -339,7 +339,7 @@ class _Why:
         m5 = self.settings.m5
         keys = list(_SWITCHES)
         if m5.enabled and m5.final.base == "linear":
-            missing = {"rerank"} if self.asking.context.reranker is None else set[str]()
+            missing = {"rerank"} if self.asking.session.reranker is None else set[str]()
             names = [name for name in weighing(m5.signals) if name not in missing]
             keys[:0] = [f"m5.signals.{name}.enabled" for name in names]
         for key in keys:

@@ -10,7 +10,7 @@ import msgspec
 from vestig.config.signals import ORIGINS, SignalSettings
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity, Pieces, gives_tokens
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.store.ledger.identity import same_model
 from vestig.types import Memory
 
@@ -73,7 +73,7 @@ def origins_with_tokens(signals: SignalSettings) -> tuple[str, ...]:
 
 
 def embed_memories(
-    context: Context, texts: Sequence[str], origins: Sequence[str], others: Sequence[str] = ()
+    session: Session, texts: Sequence[str], origins: Sequence[str], others: Sequence[str] = ()
 ) -> tuple[list[tuple[bytes, Pieces | None]], list[bytes]]:
     """Vectors of memories' texts, with those of their word pieces where their origin needs them
     and the embedder gives them; then vectors of other texts. Each text is run once.
@@ -82,46 +82,46 @@ def embed_memories(
         ProviderError: the embedder failed.
         EmbeddingMismatchError: the store's vectors are of another model.
     """
-    wanting = wanted_tokens(context)
+    wanting = wanted_tokens(session)
     wanted = [origin in wanting for origin in origins]
     if not any(wanted):
-        vectors = context.embed([*texts, *others])
+        vectors = session.embed([*texts, *others])
         return [(vector, None) for vector in vectors[: len(texts)]], vectors[len(texts) :]
     marked = list(zip(texts, wanted, strict=True))
-    tokens = iter(context.embed_tokens([text for text, own in marked if own]))
-    plain = iter(context.embed([*(text for text, own in marked if not own), *others]))
+    tokens = iter(session.embed_tokens([text for text, own in marked if own]))
+    plain = iter(session.embed([*(text for text, own in marked if not own), *others]))
     made: list[tuple[bytes, Pieces | None]] = [
         next(tokens) if own else (next(plain), None) for own in wanted
     ]
     return made, list(plain)
 
 
-def wanted_tokens(context: Context) -> tuple[str, ...]:
+def wanted_tokens(session: Session) -> tuple[str, ...]:
     """Origins whose memories get token vectors in this store: none if the embedder gives none."""
-    if not gives_tokens(context.embedder):
+    if not gives_tokens(session.embedder):
         return ()
-    return origins_with_tokens(context.config.settings.m5.signals)
+    return origins_with_tokens(session.config.settings.m5.signals)
 
 
-def query_vectors(context: Context, text: str, *, late: bool) -> tuple[bytes, Pieces | None]:
+def query_vectors(session: Session, text: str, *, late: bool) -> tuple[bytes, Pieces | None]:
     """The vector of a query, and where `late` says that late interaction counts and the embedder
     gives them, those of its word pieces, from one run of the model.
 
     Raises:
         ProviderError, EmbeddingMismatchError: as `embed_memories`.
     """
-    if late and gives_tokens(context.embedder):
-        return context.embed_tokens([text])[0]
-    return context.embed([text])[0], None
+    if late and gives_tokens(session.embedder):
+        return session.embed_tokens([text])[0]
+    return session.embed([text])[0], None
 
 
-def probed_identity(context: Context) -> EmbeddingIdentity:
+def probed_identity(session: Session) -> EmbeddingIdentity:
     """The identity of the store's embedder; without a fingerprint, with its probes."""
-    embedder = context.embedder
+    embedder = session.embedder
     identity = EmbeddingIdentity(
         model=embedder.model,
         dimensions=embedder.dimensions,
-        normalized=context.config.settings.embedding.normalize,
+        normalized=session.config.settings.embedding.normalize,
         fingerprint=embedder.fingerprint,
     )
     if identity.fingerprint:
@@ -129,34 +129,34 @@ def probed_identity(context: Context) -> EmbeddingIdentity:
     return msgspec.structs.replace(identity, probes=tuple(embedder.embed(list(PROBES))))
 
 
-def check_identity(context: Context) -> None:
+def check_identity(session: Session) -> None:
     """Before a query is compared with the store's vectors; writes nothing.
 
     Raises:
         EmbeddingMismatchError: the model of this name now gives other vectors.
     """
-    if context.identity_known:
+    if session.identity_known:
         return
-    stored = context.ledger.embedding_identity()
+    stored = session.ledger.embedding_identity()
     if stored is None:
         return
-    if stored.probes and not same_model(stored, probed_identity(context)):
+    if stored.probes and not same_model(stored, probed_identity(session)):
         raise EmbeddingMismatchError(
             f"the store's vectors were made by {stored.model} with {stored.dimensions}"
-            f" dimensions, and {context.embedder.model} with {context.embedder.dimensions}"
+            f" dimensions, and {session.embedder.model} with {session.embedder.dimensions}"
             " dimensions now gives other vectors for the same sentences; configure the model"
             " they were made with, or run `vestig rebuild --embeddings`"
         )
-    context.identity_known = True
+    session.identity_known = True
 
 
-def remember_identity(context: Context) -> None:
+def remember_identity(session: Session) -> None:
     """Before vectors are written: the first writer's model is the store's for ever after.
 
     Raises:
         EmbeddingMismatchError: see `check_identity`.
     """
-    check_identity(context)
-    if not context.identity_known and not context.read_only:
-        context.ledger.set_embedding_identity(probed_identity(context))
-        context.identity_known = True
+    check_identity(session)
+    if not session.identity_known and not session.read_only:
+        session.ledger.set_embedding_identity(probed_identity(session))
+        session.identity_known = True

@@ -13,7 +13,7 @@ from vestig.language.names.gazetteer import Hit, Known
 from vestig.language.names.ontology import Ontology, read_ontology
 from vestig.language.names.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView
-from vestig.session.session import Context
+from vestig.session.session import Session
 
 __all__ = ["LATEST_US", "Asked", "ask", "common_words", "known_names", "types_of", "types_of_rules"]
 
@@ -41,7 +41,7 @@ def types_of_rules(section: Any) -> dict[str, str] | None:
 
 
 def known_names(
-    context: Context,
+    session: Session,
     view: LedgerView,
     namespace: str,
     words: Sequence[Forms],
@@ -51,7 +51,7 @@ def known_names(
     entities. For a callback of `ProjectionKeeper.run`, or under `held`."""
     if not words:
         return [], {}
-    core = context.keeper.core
+    core = session.keeper.core
     found = core.find_names(view.seq, namespace, words, known_at_us)
     if not found:
         return [], {}
@@ -77,14 +77,14 @@ def _before_merges(hits: list[Hit], merged: Mapping[str, str]) -> list[Hit]:
 
 
 def common_words(
-    context: Context, view: LedgerView, namespace: str, words: Iterable[str]
+    session: Session, view: LedgerView, namespace: str, words: Iterable[str]
 ) -> set[str]:
     """Those of these words that a memory of the namespace holds in lower case. For a callback of
     `ProjectionKeeper.run`, or under `held`."""
     asked = list(dict.fromkeys(words))
     if not asked:
         return set()
-    answers = context.keeper.core.lowercase(view.seq, namespace, asked)
+    answers = session.keeper.core.lowercase(view.seq, namespace, asked)
     return {word for word, common in zip(asked, answers, strict=True) if common}
 
 
@@ -97,7 +97,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     common: set[str]
 
 
-def ask(context: Context, view: LedgerView, namespace: str, readings: Sequence[Reading]) -> Asked:
+def ask(session: Session, view: LedgerView, namespace: str, readings: Sequence[Reading]) -> Asked:
     """Asks for all readings at once. For a callback of `ProjectionKeeper.run`, or under
     `held`."""
     words, begins = list[Forms](), list[int]()
@@ -105,7 +105,7 @@ def ask(context: Context, view: LedgerView, namespace: str, readings: Sequence[R
         begins.append(len(words))
         words += reading.words
         words.append(NOTHING)
-    found, known = known_names(context, view, namespace, words)
+    found, known = known_names(session, view, namespace, words)
     hits: list[list[Hit]] = [[] for _ in readings]
     begins.append(len(words))
     part = 0
@@ -115,5 +115,5 @@ def ask(context: Context, view: LedgerView, namespace: str, readings: Sequence[R
             part += 1
         hits[part].append((first - begins[part], count, id, stored))
     openers = (word for reading in readings for word in reading.openers)
-    common = common_words(context, view, namespace, openers)
+    common = common_words(session, view, namespace, openers)
     return Asked(hits=hits, known=known, common=common)

@@ -16,12 +16,12 @@ from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
 from vestig.ports import Clock, CommitHook, Embedder, EmbeddingIdentity, Ledger, Reranker
 from vestig.registry import make_embedder, make_reranker
-from vestig.session.session import Context, system_clock
+from vestig.session.session import Session, system_clock
 from vestig.store.ledger.jobs import JobRules
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 
-__all__ = ["OpenRequest", "check_reranker", "identity_of", "keeper_for", "open_context"]
+__all__ = ["OpenRequest", "check_reranker", "identity_of", "keeper_for", "open_session"]
 
 MEMORY_PATH = ":memory:"
 
@@ -147,7 +147,7 @@ def job_rules(enrichment: Any) -> JobRules:
     )
 
 
-def open_context(path: object, request: OpenRequest) -> Context:
+def open_session(path: object, request: OpenRequest) -> Session:
     """Everything one open store needs."""
     check_request(request)
     loaded = load_config(request.config, request.profile)
@@ -182,7 +182,7 @@ def open_context(path: object, request: OpenRequest) -> Context:
     except BaseException:
         ledger.close()
         raise
-    return Context(
+    return Session(
         mismatch=mismatch,
         config=loaded,
         ledger=ledger,

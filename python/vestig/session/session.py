@@ -27,7 +27,7 @@ from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import format_us, to_us
 from vestig.types import Memory
 
-__all__ = ["Context", "system_clock"]
+__all__ = ["Session", "system_clock"]
 
 _T = TypeVar("_T")
 
@@ -48,7 +48,7 @@ class Cache(Protocol):
 _C = TypeVar("_C", bound=Cache)
 
 
-class Context:
+class Session:
     """Ledger, projection, embedder, clock and counters of one open store."""
 
     def __init__(

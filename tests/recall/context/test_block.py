@@ -52,7 +52,7 @@ def body(context: ContextBlock) -> list[str]:
 # --- order --------------------------------------------------------------------------------------
 
 
-def test_i6_5_by_session_then_sequence_whatever_the_scores_are() -> None:
+def test_by_session_then_sequence_whatever_the_scores_are() -> None:
     entries = [
         entry(1, session_id="late", sequence=7, t_valid=from_us(NOW_US)),
         entry(2, session_id="late", sequence=2, t_valid=from_us(NOW_US)),
@@ -77,7 +77,7 @@ def test_i6_5_by_session_then_sequence_whatever_the_scores_are() -> None:
         assert made(*others).text == told.text
 
 
-def test_i6_5_a_line_tells_what_a_reader_needs() -> None:
+def test_a_line_tells_what_a_reader_needs() -> None:
     told = made(
         entry(1, author="Ann", content="The pump failed", kind=Kind.SUMMARY),
         entry(2, title="Manual", content="Press the red button", flags=("archived",)),
@@ -96,7 +96,7 @@ def test_i6_5_a_line_tells_what_a_reader_needs() -> None:
     assert (told.ids, told.neighbours) == (tuple(ids[1:5]), (ids[5],))
 
 
-def test_i6_5_days_stand_once_where_there_is_only_one() -> None:
+def test_days_stand_once_where_there_is_only_one() -> None:
     day, next_day = from_us(NOW_US), from_us(NOW_US + DAY_US)
     told = made(entry(1, t_valid=day), entry(2, t_valid=next_day))
     assert [line.split(": ")[0][-10:] for line in body(told)[1:]] == ["2026-03-18", "2026-03-19"]
@@ -106,7 +106,7 @@ def test_i6_5_days_stand_once_where_there_is_only_one() -> None:
 # --- folding ------------------------------------------------------------------------------------
 
 
-def test_i6_5_what_says_the_same_stands_on_one_line_with_both_ids_and_times() -> None:
+def test_what_says_the_same_stands_on_one_line_with_both_ids_and_times() -> None:
     entries = [
         entry(2, content="Deploys run on Fridays!", t_valid=from_us(NOW_US + DAY_US)),
         entry(1, content="Deploys run on Fridays"),
@@ -123,7 +123,7 @@ def test_i6_5_what_says_the_same_stands_on_one_line_with_both_ids_and_times() ->
     assert all(told.text.count(id) == 1 for id in told.ids)
 
 
-def test_i6_5_a_neighbour_joins_a_result_and_three_share_a_line() -> None:
+def test_a_neighbour_joins_a_result_and_three_share_a_line() -> None:
     told = made(entry(1, neighbour=True), entry(2), entry(3), twins=[(1, 2), (1, 3)])
     first, second, third = (memory(bytes([number] * 16)).id for number in (1, 2, 3))
     assert told.folded == {second: first, third: first}
@@ -144,7 +144,7 @@ EVIL = (
 
 
 @pytest.mark.parametrize("text", EVIL)
-def test_i6_5_stored_text_begins_no_line(text: str) -> None:
+def test_stored_text_begins_no_line(text: str) -> None:
     told = made(entry(1, content=text, author=text, session_id=text, scope=text, title=text))
     head, first, *rest = body(told)
     assert head.startswith("## Session ok")
@@ -157,7 +157,7 @@ def test_i6_5_stored_text_begins_no_line(text: str) -> None:
     assert "[" not in head
 
 
-def test_i6_5_lines_of_a_text_stay() -> None:
+def test_lines_of_a_text_stay() -> None:
     told = made(entry(1, content="def f():\n  return 1"))
     assert body(told)[2:] == ["      return 1"]
     assert made(entry(1, content="")).text.endswith("]: ")
@@ -174,7 +174,7 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
     pairs=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=4),
     seed=st.integers(0, 99),
 )
-def test_i6_5_every_id_once_and_never_more_than_the_budget(
+def test_every_id_once_and_never_more_than_the_budget(
     texts: list[str], budget: int, pairs: list[tuple[int, int]], seed: int
 ) -> None:
     dice = random.Random(seed)
@@ -208,7 +208,7 @@ def test_i6_5_every_id_once_and_never_more_than_the_budget(
         assert wide.left_out == ()
 
 
-def test_i6_5_the_lowest_score_goes_first_and_neighbours_before_results() -> None:
+def test_the_lowest_score_goes_first_and_neighbours_before_results() -> None:
     entries = [entry(number, content="one two three four") for number in range(6)]
     entries += [entry(9, rank=0, neighbour=True, content="one two three four")]
     whole = made(*entries)
@@ -231,7 +231,7 @@ def test_i6_5_the_lowest_score_goes_first_and_neighbours_before_results() -> Non
     assert made(*entries, budget=1).text == ""
 
 
-def test_i6_5_a_line_that_is_too_long_makes_room_for_others() -> None:
+def test_a_line_that_is_too_long_makes_room_for_others() -> None:
     told = made(entry(1, content="word " * 500), entry(2), entry(3), budget=60)
     assert [int(id[-2:], 16) for id in told.ids] == [2, 3]
     (gone,) = told.left_out
@@ -239,7 +239,7 @@ def test_i6_5_a_line_that_is_too_long_makes_room_for_others() -> None:
     assert not gone.neighbour
 
 
-def test_i6_5_a_counter_that_counts_more_together_than_apart() -> None:
+def test_a_counter_that_counts_more_together_than_apart() -> None:
     entries = [entry(number) for number in range(20)]
 
     def joint(text: str) -> int:
@@ -250,13 +250,13 @@ def test_i6_5_a_counter_that_counts_more_together_than_apart() -> None:
         assert joint(told.text) == told.tokens <= budget
 
 
-def test_i6_5_nothing_found() -> None:
+def test_nothing_found() -> None:
     assert made().text == "No memories found."
     nothing = made(budget=2)
     assert (nothing.text, nothing.tokens, nothing.ids, nothing.left_out) == ("", 0, (), ())
 
 
-def test_i6_5_the_estimate_is_no_less_than_what_models_count() -> None:
+def test_the_estimate_is_no_less_than_what_models_count() -> None:
     assert estimate("") == 0
     assert estimate("internationalisation") == 7
     assert estimate("12345") == 5

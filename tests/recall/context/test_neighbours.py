@@ -39,20 +39,20 @@ def chosen(
     return {at[id]: rank for id, rank in beside(results, sessions, known)}
 
 
-def test_i6_5_an_answer_follows_its_question() -> None:
+def test_an_answer_follows_its_question() -> None:
     turns = talk(("Ann", "Hello"), ("Ann", "Where did you go?"), ("Ben", "Oslo"), ("Ann", "Nice"))
     assert chosen(turns, 1) == {2: 0}
     assert chosen(turns, 2) == {}
     assert chosen(turns, 0) == {}
 
 
-def test_i6_5_one_voice_answers_no_question_of_its_own() -> None:
+def test_one_voice_answers_no_question_of_its_own() -> None:
     turns = talk(("Ann", "Where did you go?"), ("Ann", "I was in Oslo"), ("Ben", "So was I"))
     assert chosen(turns, 0) == {}
     assert chosen(talk((None, "Which port?"), (None, "5433")), 0) == {1: 0}
 
 
-def test_i6_5_the_trace_tells_of_words_beside() -> None:
+def test_the_trace_tells_of_words_beside() -> None:
     turns = talk(("Ann", "the red pump"), ("Ben", "it failed"), ("Ann", "at night"))
     beneath = {1: {"lexical": 0.6, "neighbours.lexical.-1": 0.5, "neighbours.lexical.+1": 1.0}}
     assert chosen(turns, 1, signals=beneath) == {2: 0}
@@ -60,7 +60,7 @@ def test_i6_5_the_trace_tells_of_words_beside() -> None:
     assert chosen(turns, 1, signals={1: {"lexical": 0.0, "neighbours.lexical.-1": 0.0}}) == {}
 
 
-def test_i6_5_a_question_stands_before_an_answer_without_its_words() -> None:
+def test_a_question_stands_before_an_answer_without_its_words() -> None:
     turns = talk(("Ann", "When did the pump fail?"), ("Ben", "On Monday"), ("Ann", "Again?"))
     for share, expected in ((0.41, {0: 0}), (0.4, {}), (0.0, {})):
         trace = {1: {"lexical": 0.2, "neighbours.lexical.-1": share}}
@@ -71,14 +71,14 @@ def test_i6_5_a_question_stands_before_an_answer_without_its_words() -> None:
     assert chosen(turns, 1, signals={1: {"neighbours.lexical.+1": 1.0}}) == {}
 
 
-def test_i6_5_results_are_no_neighbours_and_the_best_result_counts() -> None:
+def test_results_are_no_neighbours_and_the_best_result_counts() -> None:
     turns = talk(("Ann", "Where to?"), ("Ben", "Oslo, and you?"), ("Ann", "Bergen"))
     assert chosen(turns, 0, 1) == {2: 1}
     assert chosen(turns, 1, 0) == {2: 0}
     assert chosen(turns, 0, 1, 2) == {}
 
 
-def test_i6_5_no_session_no_neighbours() -> None:
+def test_no_session_no_neighbours() -> None:
     assert chosen(talk(("Ann", "Where to?"), ("Ben", "Oslo"), session=None), 0) == {}
 
 

@@ -20,7 +20,7 @@ from vestig.recall.layouts import ABSTAINED, NO_RESULTS
 from vestig.recall.query import Asking
 from vestig.recall.reason import Question, signals_of
 from vestig.session.filter_ids import resolved
-from vestig.session.session import Context
+from vestig.session.session import Session
 from vestig.store.projection.keeper import similar_within
 from vestig.types import Kind, Memory
 
@@ -126,7 +126,7 @@ def _similar_enough(asking: Asking, near: list[tuple[str, int]]) -> list[tuple[s
     if not near or asking.asked.plan.filter.columns.get("min_similarity") is None:
         return near
     exact = Asking(
-        asking.context, asking.view, asking.core, asking.context.keeper.scan, asking.asked
+        asking.session, asking.view, asking.core, asking.session.keeper.scan, asking.asked
     )
     scan = exact.run(watch=b"".join(id_bytes(id) for id, _ in near))
     passed = {id_text("mem", row.id) for row in scan.watched}
@@ -166,7 +166,7 @@ def _same_text(group: Sequence[Memory]) -> set[frozenset[str]]:
 def _near(
     asking: Asking, group: Sequence[Memory], known: set[frozenset[str]]
 ) -> set[frozenset[str]]:
-    near = asking.context.config.settings.hygiene.near_duplicate
+    near = asking.session.config.settings.hygiene.near_duplicate
     if not near.enabled:
         return set()
     vectors = asking.view.vectors(asking.asked.plan.namespace, [one.id for one in group])
@@ -186,16 +186,16 @@ def _near(
 
 
 def _says_the_same(asking: Asking, one: Memory, other: Memory) -> bool:
-    context, view = asking.context, asking.view
-    classes = context.config.settings.hygiene.near_duplicate.guard
-    mine, others = stored_guard(context, view, one), stored_guard(context, view, other)
+    session, view = asking.session, asking.view
+    classes = session.config.settings.hygiene.near_duplicate.guard
+    mine, others = stored_guard(session, view, one), stored_guard(session, view, other)
     return not differs(mine, others, classes)
 
 
 # --- the block ----------------------------------------------------------------------------------
 
 
-def context_block(context: Context, found: Gathered, *, returned: int, budget: int) -> ContextBlock:
+def context_block(session: Session, found: Gathered, *, returned: int, budget: int) -> ContextBlock:
     """The block in the space that it may take.
 
     Args:
@@ -204,15 +204,15 @@ def context_block(context: Context, found: Gathered, *, returned: int, budget: i
     return block(
         found.entries if returned else (),
         found.twins,
-        _measure(context, budget),
-        zone=context.config.settings.time.zone,
+        _measure(session, budget),
+        zone=session.config.settings.time.zone,
         nothing=ABSTAINED if found.entries else NO_RESULTS,
     )
 
 
-def _measure(context: Context, budget: int) -> Measure:
+def _measure(session: Session, budget: int) -> Measure:
     """Word pieces of the store's embedder where it tells them, else an estimate."""
-    embedder = context.embedder
+    embedder = session.embedder
     if not isinstance(embedder, PieceCounter) or embedder.count_pieces("") is None:
         return Measure(count=estimate, counted_by=ESTIMATE, budget=budget)
 

@@ -57,7 +57,7 @@ def export(
 
     Example:
         >>> import io
-        >>> from vestig.store import open_ledger
+        >>> from vestig.store.ledger.opening import open_ledger
         >>> out = io.StringIO()
         >>> export(open_ledger(None), out, namespace=None)
         {'lines': 1}
