@@ -65,7 +65,8 @@ def test_a_reader_of_an_older_state_is_waited_for(opener: Opener, how: str) -> N
 
 KILLED = """
 import os, sys, vestig
-from vestig.store import erasing, ledger
+from vestig.store.erasure import erase as erasing
+from vestig.store.ledger import ledger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.testing import FrozenClock, HashingEmbedder
 place = {

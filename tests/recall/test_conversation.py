@@ -176,7 +176,7 @@ def test_a_plan_can_be_made_again_from_its_request() -> None:
         since=datetime.date(2026, 1, 5),
         metadata=MappingProxyType({"level": 1}),
     )
-    assert first.ids == ("mem_00000000", "mem_00000001")
+    assert first.filter.ids == ("mem_00000000", "mem_00000001")
     again = planned(**{n: getattr(first.request, n) for n in first.request.__struct_fields__})
     assert again == first
     assert to_plain(first.request.tags) == ["a", "b"]

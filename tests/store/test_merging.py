@@ -214,7 +214,7 @@ def test_compacting_is_for_writers(tmp_path: Path) -> None:
 _CHILD = """
 import sys, vestig
 from vestig.testing import HashingEmbedder
-from vestig.store import projection as keeping
+from vestig.store.projection import keeper as keeping
 keeping.TAIL_ROWS_MAX = 3
 store = vestig.open(sys.argv[1], embedder=HashingEmbedder(32))
 base = int(sys.argv[2])

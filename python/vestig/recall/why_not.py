@@ -314,7 +314,8 @@ class _Why:
             return False
         if checked.request.min_similarity is not None:
             self.left -= 1
-            only = msgspec.structs.replace(checked, ids=(self.id,))
+            parts = msgspec.structs.replace(checked.filter, ids=(self.id,))
+            only = msgspec.structs.replace(checked, filter=parts)
             return bool(asking.run(checked=only, limit=1).rows)
         return bool(asking.eligible({**chosen, "ids": self.raw}))
 
