@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use vestig_core::kernels::dispatch::Level;
 use vestig_core::kernels::late::Tokens;
-use vestig_core::pieces::{PIECE_LANES, Pieces};
+use vestig_core::kernels::token_vectors::{PIECE_LANES, Pieces};
 
 mod dice;
 use dice::Dice;

@@ -8,8 +8,8 @@ mod links;
 
 use crate::format::{self, Identity, SECTIONS, Section};
 use crate::image::Image;
+use crate::kernels::token_vectors::Pieces;
 use crate::map::{Held, Plain, bytes_of};
-use crate::pieces::Pieces;
 use crate::row::{RowVersion, Vector};
 use crate::segment::{EventRow, KIND_ENTITY, NO_SEQUENCE, NO_STRING};
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::builder::Rows;
 use crate::format::Section;
-use crate::pieces::Pieces;
+use crate::kernels::token_vectors::Pieces;
 use crate::segment::{Attributes, EdgeVersion, EventRow, Id, NO_SEQUENCE, NO_TIME, Segment};
 use crate::snapshot::{Part, set_bits};
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::error::{CoreError, Result};
 use crate::format::Identity;
 use crate::kernels::dot::unit;
-use crate::pieces::{OwnedPieces, Pieces};
+use crate::kernels::token_vectors::{OwnedPieces, Pieces};
 use crate::row::{LOWER_CASE, RowVersion, Vector};
 use crate::segment::{
     Attributes, EDGE_KINDS, EdgeVersion, EventRow, FEATURES_END, Id, KIND_ENTITY, NO_TIME,

@@ -8,8 +8,8 @@ use std::fs;
 use common::{filled, identity, segment_file};
 use proptest::prelude::*;
 use vestig_core::format::{self, Manifest, Section, SegmentEntry};
+use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES, Pieces};
 use vestig_core::map::{Held, Region};
-use vestig_core::pieces::{OwnedPieces, PIECE_LANES, Pieces};
 use vestig_core::segment::Segment;
 
 fn bind(bytes: &[u8]) -> Result<Segment, format::Damage> {

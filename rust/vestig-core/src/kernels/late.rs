@@ -6,7 +6,7 @@
 //! the largest similarity. Integers and a maximum have no order, so every level gives equal bits.
 
 use super::dispatch::{self, Level};
-use crate::pieces::{PIECE_LANES, Pieces};
+use crate::kernels::token_vectors::{PIECE_LANES, Pieces};
 
 /// Tokens of a query that share the load of a row.
 pub(crate) const TOKENS: usize = 16;

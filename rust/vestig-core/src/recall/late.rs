@@ -17,7 +17,7 @@ use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::late::Tokens;
 use crate::kernels::lexical;
-use crate::pieces::Pieces;
+use crate::kernels::token_vectors::Pieces;
 use crate::segment::Segment;
 use crate::snapshot::{count, set_bits};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::questions::FieldWords;
 use super::term::TERMS;
 use crate::kernels::temporal::Window;
+use crate::kernels::token_vectors::OwnedPieces;
 use crate::kernels::trace::{TraceFactors, TraceParams};
 use crate::kernels::walk::WalkParams;
-use crate::pieces::OwnedPieces;
 use crate::segment::Id;
 
 /// Eligible rows from which the 8-bit pass is worth its bookkeeping.

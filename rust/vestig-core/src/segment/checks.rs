@@ -2,7 +2,7 @@
 
 use super::{CODE_LIMITS, FEATURES_END, Id, KIND_ENTITY, NO_STRING, Segment};
 use crate::format::{Damage, SECTION_TABLE, Section, damaged};
-use crate::pieces::{PIECES_MAX, is_scale};
+use crate::kernels::token_vectors::{PIECES_MAX, is_scale};
 
 impl Segment {
     fn count(&self, section: Section) -> Result<usize, Damage> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{NO_STRING, Segment};
 use crate::format::Section;
-use crate::pieces::{PIECE_LANES, Pieces};
+use crate::kernels::token_vectors::{PIECE_LANES, Pieces};
 
 /// Numbers of word pieces below this have their place in a list; vocabularies are smaller.
 const LISTED: usize = 1 << 18;

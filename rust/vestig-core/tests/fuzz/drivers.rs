@@ -10,10 +10,11 @@ use vestig_core::builder;
 use vestig_core::eligible::Filter;
 use vestig_core::format::{self, Damage, Identity, Manifest, SegmentEntry};
 use vestig_core::graph::Graph;
+use vestig_core::kernels::rolling_hash;
+use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::map::{Held, Region};
 use vestig_core::names::{Word, find_names, lowercase};
-use vestig_core::pieces::{OwnedPieces, PIECE_LANES};
 use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Traversal, Weights, recall};
 use vestig_core::row::{Forward, row_version};
@@ -21,7 +22,7 @@ use vestig_core::segment::{EdgeVersion, EventRow, KIND_ENTITY, NO_TIME, Segment}
 use vestig_core::similar::{Limits, Probe, similar};
 use vestig_core::snapshot::{Part, Snapshot};
 use vestig_core::tail::NewRow;
-use vestig_core::{marks, words};
+use vestig_core::words;
 
 /// Whose files these are.
 pub fn identity() -> Identity {
@@ -131,10 +132,10 @@ pub fn find_marks(bytes: &[u8]) {
     ]);
     let (length, seen) = (usize::from(head[8]), usize::from(head[9]));
     let run = &data[..length.min(data.len())];
-    let wanted = HashSet::from([marks::mark(key, run), 0, u64::MAX]);
-    let found = marks::find(key, data, seen, length, &wanted);
+    let wanted = HashSet::from([rolling_hash::mark(key, run), 0, u64::MAX]);
+    let found = rolling_hash::find(key, data, seen, length, &wanted);
     let expected = length > 0 && data.len() >= length && length > seen;
-    assert!(!expected || found.contains_key(&marks::mark(key, run)));
+    assert!(!expected || found.contains_key(&rolling_hash::mark(key, run)));
     for found in found.values() {
         assert!(found.offset + length <= data.len());
     }
