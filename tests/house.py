@@ -296,7 +296,7 @@ def rust_code(source: str) -> str:
 
 
 UNSAFE_PLACES = (
-    "vestig-core/src/map.rs",
+    "vestig-core/src/segment/map.rs",
     "vestig-core/src/kernels/dispatch.rs",
     "vestig-core/src/kernels/dispatch/x86.rs",
 )

@@ -9,11 +9,11 @@ use std::time::Instant;
 
 use dice::Dice;
 use vestig_core::eligible::Filter;
-use vestig_core::format::Identity;
 use vestig_core::kernels::dot::{dot_rows, unit};
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
+use vestig_core::segment::format::Identity;
 use vestig_core::tail::NewRow;
 
 const D: usize = 384;
@@ -177,7 +177,7 @@ fn main() {
         .iter()
         .flat_map(|p| {
             p.segment
-                .column::<f32>(vestig_core::format::Section::Vectors)
+                .column::<f32>(vestig_core::segment::format::Section::Vectors)
         })
         .copied()
         .collect();

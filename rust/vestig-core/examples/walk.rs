@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use dice::Dice;
 use vestig_core::eligible::Filter;
-use vestig_core::format::Identity;
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::projection::Projection;
 use vestig_core::recall::{Steps, Traversal};
+use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME};
 use vestig_core::tail::NewRow;
 

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use crate::format::Section;
 use crate::kernels::tiles::{Probe, products};
 use crate::segment::Segment;
+use crate::segment::format::Section;
 use crate::snapshot::{Bits, has};
 
 /// Rows whose codes stay in the cache (384 dimensions: 192 KiB); a multiple of 64.

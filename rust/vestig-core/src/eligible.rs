@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::format::Section;
+use crate::segment::format::Section;
 use crate::segment::{Id, MENTIONS, NO_STRING, NO_TIME, STATUS_ACTIVE, Segment};
 use crate::snapshot::{Bits, Part, Snapshot, count, first_rows, has, set_bits};
 

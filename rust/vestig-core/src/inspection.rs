@@ -25,7 +25,7 @@ impl Projection {
     #[must_use]
     pub fn sizes(&self) -> Vec<(&'static str, u64)> {
         let snapshot = self.snapshot();
-        let mut sizes: Vec<(&'static str, u64)> = crate::format::SECTION_TABLE
+        let mut sizes: Vec<(&'static str, u64)> = crate::segment::format::SECTION_TABLE
             .iter()
             .map(|(name, _)| (*name, 0))
             .collect();

@@ -8,23 +8,18 @@
 )]
 
 pub(crate) mod blocks;
-pub mod builder;
 pub mod eligible;
 pub mod error;
-pub mod format;
 pub mod graph;
-pub mod image;
 pub mod inspection;
 pub mod kernels;
 pub mod load;
-pub mod map;
 pub mod merging;
 pub mod names;
 pub mod plan;
 pub mod projection;
 pub mod recall;
 pub mod related;
-pub mod row;
 pub mod search;
 pub mod segment;
 pub mod similar;

@@ -7,9 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{CoreError, Result};
-use crate::format::{Damage, Identity, Manifest, SegmentEntry, header_crc, parse_manifest};
-use crate::map::Region;
 use crate::segment::Segment;
+use crate::segment::format::{
+    Damage, Identity, Manifest, SegmentEntry, header_crc, parse_manifest,
+};
+use crate::segment::map::Region;
 use crate::snapshot::{Part, Snapshot, Stamp};
 use crate::writer::MANIFEST;
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::error::{CoreError, Result};
-use crate::image::Image;
 use crate::load::{self, Prepared};
 use crate::projection::Projection;
-use crate::row::Merged;
+use crate::segment::image::Image;
+use crate::segment::row::Merged;
 use crate::snapshot::{Part, Snapshot};
 use crate::{plan, writer};
 
@@ -156,7 +156,7 @@ impl Projection {
 /// A merged segment that no manifest names yet.
 struct Made {
     draft: writer::Draft,
-    entry: crate::format::SegmentEntry,
+    entry: crate::segment::format::SegmentEntry,
     prepared: Prepared,
 }
 

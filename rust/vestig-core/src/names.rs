@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::format::Section;
-use crate::row::LOWER_CASE;
+use crate::segment::format::Section;
+use crate::segment::row::LOWER_CASE;
 use crate::segment::{Id, Segment};
 use crate::snapshot::{Part, Snapshot, has};
 use crate::words;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::format::{SegmentEntry, header_crc};
+use crate::segment::format::{SegmentEntry, header_crc};
 use crate::snapshot::{Part, Snapshot};
 
 /// A publication merges by itself only beyond this many segments, far below what a manifest can

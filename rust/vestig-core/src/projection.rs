@@ -5,12 +5,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
 use crate::error::{CoreError, Result};
-use crate::format::{Identity, Manifest, SegmentEntry};
-use crate::image::Image;
 use crate::load::{Known, Prepared};
 use crate::plan::{entries, first_written};
-use crate::row::Merged;
 use crate::segment::Id;
+use crate::segment::format::{Identity, Manifest, SegmentEntry};
+use crate::segment::image::Image;
+use crate::segment::row::Merged;
 use crate::snapshot::Snapshot;
 use crate::spilling::HELD_BYTES_MAX;
 use crate::tail::{Analysed, NewRow};

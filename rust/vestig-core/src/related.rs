@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::blocks::{Search, pass, with_vectors};
 use crate::eligible::{Filter, eligible};
-use crate::format::Section;
 use crate::kernels::dot::dot;
 use crate::kernels::tiles::Probe;
+use crate::segment::format::Section;
 use crate::segment::{EventRow, Id, KIND_MEMORY, Segment};
 use crate::similar::{Best, Limits, Neighbours};
 use crate::snapshot::{Bits, Snapshot, set_bits};

@@ -3,12 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::eligible::{Filter, eligible, eligible_entities};
-use crate::format::Section;
 use crate::graph::{Graph, Node};
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::kernels::quantised::{QuantisedQuery, approx_rows};
 use crate::kernels::select::{descending, top_k};
 use crate::recall::STAGED_ROWS;
+use crate::segment::format::Section;
 use crate::segment::{Id, KIND_ENTITY, NO_TIME, Segment};
 use crate::snapshot::{Bits, Part, Snapshot, has, set_bits};
 

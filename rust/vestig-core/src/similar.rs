@@ -2,10 +2,10 @@
 
 use crate::blocks::{Search, pass, with_vectors};
 use crate::eligible::{Filter, eligible};
-use crate::format::Section;
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::kernels::select::descending;
 use crate::kernels::tiles;
+use crate::segment::format::Section;
 use crate::segment::{Id, KIND_MEMORY, NO_STRING, STATUS_ACTIVE, Segment};
 use crate::snapshot::{Bits, Snapshot};
 

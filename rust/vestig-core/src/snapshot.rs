@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::builder::build;
-use crate::format::{Damage, Identity};
-use crate::map::{Held, Region};
-use crate::row::{Forward, RowVersion, row_version};
+use crate::segment::builder::build;
+use crate::segment::format::{Damage, Identity};
+use crate::segment::map::{Held, Region};
+use crate::segment::row::{Forward, RowVersion, row_version};
 use crate::segment::{Id, Segment};
 
 /// Rows as bits, 64 a word.
@@ -144,7 +144,9 @@ impl Part {
     /// Only rows written after this transaction.
     #[must_use]
     pub fn written_after(&self, seq: u64) -> Self {
-        let wseq = self.segment.column::<i64>(crate::format::Section::Wseq);
+        let wseq = self
+            .segment
+            .column::<i64>(crate::segment::format::Section::Wseq);
         let mut live = self.live.as_ref().clone();
         for row in set_bits(&self.live) {
             if u64::try_from(wseq[row]).is_ok_and(|w| w <= seq) {

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::image::Image;
 use crate::load;
 use crate::projection::Projection;
-use crate::row::Merged;
+use crate::segment::image::Image;
+use crate::segment::row::Merged;
 use crate::snapshot::{Part, Snapshot};
 use crate::writer;
 

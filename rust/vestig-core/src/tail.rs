@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use crate::error::{CoreError, Result};
-use crate::format::Identity;
 use crate::kernels::dot::unit;
 use crate::kernels::token_vectors::{OwnedPieces, Pieces};
-use crate::row::{LOWER_CASE, RowVersion, Vector};
+use crate::segment::format::Identity;
+use crate::segment::row::{LOWER_CASE, RowVersion, Vector};
 use crate::segment::{
     Attributes, EDGE_KINDS, EdgeVersion, EventRow, FEATURES_END, Id, KIND_ENTITY, NO_TIME,
     OPEN_START,

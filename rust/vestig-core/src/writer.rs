@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::format::{
+use crate::segment::format::{
     Manifest, SegmentEntry, encode_manifest, header_crc, segment_generation, segment_name,
 };
 

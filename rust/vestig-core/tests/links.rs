@@ -5,11 +5,11 @@
 mod dice;
 
 use dice::{Dice, identity, open};
-use vestig_core::builder;
-use vestig_core::format::{self, Section};
 use vestig_core::graph::Graph;
-use vestig_core::map::{Held, Region};
 use vestig_core::projection::Projection;
+use vestig_core::segment::builder;
+use vestig_core::segment::format::{self, Section};
+use vestig_core::segment::map::{Held, Region};
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME, Segment};
 use vestig_core::tail::NewRow;
 

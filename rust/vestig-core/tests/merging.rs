@@ -11,9 +11,10 @@ use common::{identity, open, row, segments};
 use vestig_core::merging::Goal;
 use vestig_core::plan;
 use vestig_core::projection::Projection;
+use vestig_core::segment::builder;
 use vestig_core::snapshot::merge;
 use vestig_core::tail::NewRow;
-use vestig_core::{builder, writer};
+use vestig_core::writer;
 
 const TO_ONE: Goal = Goal {
     max_segments: 1,
@@ -238,7 +239,8 @@ fn merges_race_with_publications_merges_and_readers() {
                 // Transaction n adds memory n and changes memory 1: a state is whole or absent.
                 assert_eq!(now.rows() as u64, now.applied_seq);
                 let (segment, at) = now.find(&[1; 16]).unwrap();
-                let version = segment.column::<i64>(vestig_core::format::Section::Wseq)[at];
+                let version =
+                    segment.column::<i64>(vestig_core::segment::format::Section::Wseq)[at];
                 let stands = if now.applied_seq == 2 {
                     1
                 } else {

@@ -6,8 +6,8 @@ mod common;
 use std::fs;
 
 use common::{identity, open, row, segments};
-use vestig_core::builder;
 use vestig_core::projection::Projection;
+use vestig_core::segment::builder;
 use vestig_core::snapshot::merge;
 
 fn image(projection: &Projection) -> Vec<u8> {

@@ -6,12 +6,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use vestig_core::eligible::eligible_ids;
-use vestig_core::format::Identity;
 use vestig_core::merging::Goal;
 use vestig_core::projection::Projection as CoreProjection;
 use vestig_core::recall::{Effort, recall};
 use vestig_core::related::related;
 use vestig_core::segment::Id;
+use vestig_core::segment::format::Identity;
 use vestig_core::similar::{Limits, similar};
 use vestig_core::snapshot::Snapshot;
 use vestig_core::{names, search, words};
@@ -389,7 +389,10 @@ impl Projection {
 
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("FORMAT_VERSION", vestig_core::format::FORMAT_VERSION)?;
+    module.add(
+        "FORMAT_VERSION",
+        vestig_core::segment::format::FORMAT_VERSION,
+    )?;
     module.add("PROJECTION_FIELDS", FIELDS)?;
     module.add_class::<Filter>()?;
     module.add_class::<Row>()?;

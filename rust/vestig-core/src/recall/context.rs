@@ -216,8 +216,8 @@ mod tests {
     use super::super::facts::each_row;
     use super::super::sessions::places;
     use super::*;
-    use crate::format::Identity;
     use crate::projection::Projection;
+    use crate::segment::format::Identity;
     use crate::tail::NewRow;
 
     const D: usize = 24;

@@ -6,10 +6,10 @@ use super::fields::{Field, Words};
 use super::net::Net;
 use super::terms::scatter;
 use super::types::Query;
-use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::entity_walk::{Mentions, mentions_max};
 use crate::kernels::lexical;
+use crate::segment::format::Section;
 use crate::snapshot::set_bits;
 
 /// Best memories by L₁ that tell of others.

@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 
 use super::sessions::{NONE, Places};
 use super::windows::{SHAPES, Window};
-use crate::format::Section;
 use crate::kernels::dates::year_of;
 use crate::kernels::people::folded;
 use crate::segment::Segment;
+use crate::segment::format::Section;
 
 /// Bits of a code of [`Facts`]: what signals make of it, `ORIGIN` and `NAMES`, `TIMES` being
 /// numbers.

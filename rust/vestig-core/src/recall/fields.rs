@@ -3,11 +3,11 @@
 use super::scorer::{Known, Scorer};
 use super::term::{self, OF_FEW, TERMS};
 use super::types::Effort;
-use crate::format::Section;
 use crate::kernels::dot::{cosine, dot, dot_rows};
 use crate::kernels::lexical::{self, Norms};
 use crate::kernels::quantised::{QuantisedQuery, approx_rows};
 use crate::segment::Segment;
+use crate::segment::format::Section;
 use crate::snapshot::{Bits, count, set_bits};
 
 /// Cosines of a part's rows: exact dots, or approximations with the query that made them.

@@ -45,10 +45,10 @@ pub use self::types::{
     Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, STAGED_ROWS, Scan, Traversal, Weights,
 };
 use crate::eligible::{Filter, eligible};
-use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::dot::{cosine, unit};
 use crate::kernels::quantised::QuantisedQuery;
+use crate::segment::format::Section;
 use crate::snapshot::{Snapshot, count};
 
 /// Above the roundings of a float32 sum of a cosine and its bound.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::facts::Derived;
-use crate::format::Section;
+use crate::segment::format::Section;
 use crate::segment::{Conversations, Segment, SessionKey};
 use crate::snapshot::{Bits, has, set_bits};
 

@@ -7,11 +7,11 @@ use super::scorer::Scorer;
 use super::signals::Signals;
 use super::term::{self, asks};
 use super::types::Query;
-use crate::format::Section;
 use crate::kernels::dates::{date_match, in_years};
 use crate::kernels::math;
 use crate::kernels::people::Said;
 use crate::kernels::temporal::Window;
+use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START};
 
 impl Signals<'_> {

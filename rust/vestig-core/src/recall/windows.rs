@@ -5,9 +5,9 @@
 
 use super::facts::each_row;
 use super::sessions::{NONE, Places};
-use crate::format::Section;
 use crate::kernels::lexical::{self, norm};
 use crate::segment::Segment;
+use crate::segment::format::Section;
 
 /// Weights of a window by distance, in its units.
 pub(super) type Shape = [u32; 3];

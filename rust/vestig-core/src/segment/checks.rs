@@ -1,8 +1,8 @@
 //! Everything that accessors and kernels rely on, checked once per image.
 
 use super::{CODE_LIMITS, FEATURES_END, Id, KIND_ENTITY, NO_STRING, Segment};
-use crate::format::{Damage, SECTION_TABLE, Section, damaged};
 use crate::kernels::token_vectors::{PIECES_MAX, is_scale};
+use crate::segment::format::{Damage, SECTION_TABLE, Section, damaged};
 
 impl Segment {
     fn count(&self, section: Section) -> Result<usize, Damage> {

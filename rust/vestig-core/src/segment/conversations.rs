@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sha2::{Digest, Sha256};
 
 use super::{NO_SEQUENCE, NO_STRING, Segment};
-use crate::format::Section;
 use crate::kernels::dot::dot;
 use crate::recall::Remembered;
+use crate::segment::format::Section;
 
 /// Names a session in every segment: namespace, scope and session id.
 pub(crate) type SessionKey = [u8; 16];

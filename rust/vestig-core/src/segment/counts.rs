@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::{NO_STRING, Segment};
-use crate::format::Section;
+use crate::segment::format::Section;
 
 /// Sets of rows that are remembered: as many namespaces and filters in turn.
 const REMEMBERED: usize = 4;

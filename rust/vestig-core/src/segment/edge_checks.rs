@@ -6,7 +6,7 @@ use super::checks::check_offsets;
 use super::{
     EXTRA, Id, KIND_SHIFT, Record, SOURCE_MASK, Segment, Way, is_related, unpack, way_order,
 };
-use crate::format::{Damage, Section, damaged};
+use crate::segment::format::{Damage, Section, damaged};
 
 impl Segment {
     pub(super) fn check_edges(&self) -> Result<(), Damage> {

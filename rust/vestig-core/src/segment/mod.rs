@@ -4,12 +4,17 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
+pub mod builder;
 mod checks;
 mod conversations;
 mod counts;
 mod edge_checks;
 mod events;
+pub mod format;
+pub mod image;
+pub mod map;
 mod nodes;
+pub mod row;
 mod texts;
 
 pub(crate) use conversations::{Conversations, SessionKey};
@@ -21,9 +26,9 @@ pub(crate) use nodes::{
     unpack, way_order,
 };
 
-use crate::format::{self, Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
-use crate::map::{Plain, Region, cast};
-use crate::row::Vector;
+use self::format::{Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
+use crate::segment::map::{Plain, Region, cast};
+use crate::segment::row::Vector;
 
 /// 16 raw bytes of a memory.
 pub type Id = [u8; 16];
@@ -365,7 +370,7 @@ impl Segment {
     }
 
     /// Rows with a term, ascending, and how often each has it, with the case bit of
-    /// [`crate::row::LOWER_CASE`].
+    /// [`crate::segment::row::LOWER_CASE`].
     #[must_use]
     pub fn postings(&self, term: usize) -> (&[u32], &[u32]) {
         let offsets = self.column::<u64>(Section::PostingOffsets);

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::{Id, NO_TIME, Segment};
-use crate::format::Section;
 use crate::kernels::select::descending;
-use crate::map::fetch;
+use crate::segment::format::Section;
+use crate::segment::map::fetch;
 
 /// Codes of the edge types that are walked, by their place in an edge record: MENTIONS, RELATED,
 /// SUMMARIZES, RELATION.

@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{NO_STRING, Segment};
-use crate::format::Section;
 use crate::kernels::token_vectors::{PIECE_LANES, Pieces};
+use crate::segment::format::Section;
 
 /// Numbers of word pieces below this have their place in a list; vocabularies are smaller.
 const LISTED: usize = 1 << 18;

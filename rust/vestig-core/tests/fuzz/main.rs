@@ -7,7 +7,7 @@ mod drivers;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use vestig_core::format::{self, Manifest, SegmentEntry};
+use vestig_core::segment::format::{self, Manifest, SegmentEntry};
 
 /// For each of the tests here; on any machine at least `CASES_MIN` cases run.
 const SECONDS: u64 = 2;

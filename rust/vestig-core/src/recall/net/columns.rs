@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use crate::format::Section;
 use crate::kernels::trace::Stability;
-use crate::map::fetch;
+use crate::segment::format::Section;
+use crate::segment::map::fetch;
 use crate::segment::{EventRow, Id, Record, Segment, Way};
 use crate::snapshot::Part;
 

@@ -1,10 +1,10 @@
 //! What the kernels that walk ask for.
 
 use super::{Net, handle};
-use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::entity_walk::Mentions;
 use crate::kernels::walk::{Hop, Links};
+use crate::segment::format::Section;
 use crate::segment::{Id, MENTIONS, unpack};
 
 impl Links for Net<'_> {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::Net;
-use crate::format::Section;
 use crate::graph::Node;
 use crate::kernels::entity_walk::{PUSHES_MAX, Ranks, THRESHOLD, entity_walk};
+use crate::segment::format::Section;
 use crate::segment::{EXTRA, MENTIONS, MentionCounts, SOURCE_MASK, Segment, kind_of};
 use crate::snapshot::has;
 

@@ -12,9 +12,9 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::eligible::Filter;
-use crate::format::Section;
 use crate::graph::{Graph, Node};
 use crate::kernels::trace::{TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank};
+use crate::segment::format::Section;
 use crate::segment::{
     EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SUMMARY, MENTIONS, MentionCounts, RELATED, Record,
     STATUS_ACTIVE, SUMMARIZES, Segment, kind_of, unpack,

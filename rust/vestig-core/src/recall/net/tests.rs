@@ -1,7 +1,7 @@
 use super::*;
 use crate::eligible::eligible;
-use crate::format::Identity;
 use crate::projection::Projection;
+use crate::segment::format::Identity;
 use crate::segment::{EdgeVersion, NO_TIME};
 use crate::snapshot::count;
 use crate::tail::NewRow;

@@ -6,7 +6,7 @@ use super::{Net, handle};
 use crate::graph::Node;
 use crate::kernels::select::descending;
 use crate::kernels::walk::{Hop, Links};
-use crate::map::fetch;
+use crate::segment::map::fetch;
 use crate::segment::{EXTRA, SOURCE_MASK, Way, unpack};
 use crate::snapshot::has;
 

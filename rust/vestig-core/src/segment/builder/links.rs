@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Columns, Rows};
-use crate::format::Section;
+use crate::segment::format::Section;
 use crate::segment::{
     EDGE_KINDS, EXTRA, EdgeVersion, Id, KIND_SHIFT, Record, SOURCE_MASK, is_related, plain_value,
     unpack, way_order,

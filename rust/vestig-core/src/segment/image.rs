@@ -3,11 +3,13 @@
 
 use std::io::{self, Write};
 
-use crate::builder::{Columns, Rows};
-use crate::format::{self, ALIGNMENT, Extent, Header, Identity, SECTION_TABLE, SECTIONS, Section};
 use crate::kernels::quantised::quantise_row;
-use crate::map::bytes_of;
-use crate::row::Vector;
+use crate::segment::builder::{Columns, Rows};
+use crate::segment::format::{
+    self, ALIGNMENT, Extent, Header, Identity, SECTION_TABLE, SECTIONS, Section,
+};
+use crate::segment::map::bytes_of;
+use crate::segment::row::Vector;
 
 /// An image on its way to memory or to a file.
 pub struct Image<'r, R> {

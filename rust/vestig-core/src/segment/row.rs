@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::builder::Rows;
-use crate::format::Section;
 use crate::kernels::token_vectors::Pieces;
+use crate::segment::builder::Rows;
+use crate::segment::format::Section;
 use crate::segment::{Attributes, EdgeVersion, EventRow, Id, NO_SEQUENCE, NO_TIME, Segment};
 use crate::snapshot::{Part, set_bits};
 

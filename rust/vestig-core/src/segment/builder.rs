@@ -6,11 +6,11 @@ use std::collections::HashMap;
 
 mod links;
 
-use crate::format::{self, Identity, SECTIONS, Section};
-use crate::image::Image;
 use crate::kernels::token_vectors::Pieces;
-use crate::map::{Held, Plain, bytes_of};
-use crate::row::{RowVersion, Vector};
+use crate::segment::format::{self, Identity, SECTIONS, Section};
+use crate::segment::image::Image;
+use crate::segment::map::{Held, Plain, bytes_of};
+use crate::segment::row::{RowVersion, Vector};
 use crate::segment::{EventRow, KIND_ENTITY, NO_SEQUENCE, NO_STRING};
 
 /// Numbers for texts by first use, later replaced by alphabetical ones.
