@@ -300,7 +300,7 @@ UNSAFE_PLACES = (
     "vestig-core/src/kernels/dispatch.rs",
     "vestig-core/src/kernels/dispatch/x86.rs",
 )
-WRITER = "vestig-core/src/writer.rs"
+WRITER = "vestig-core/src/snapshot/writer.rs"
 _WRITES = re.compile(
     r"fs::(?:write|rename|remove_\w+|create_\w+|set_permissions|copy|hard_link)\b"
     r"|File::(?:create\w*|options)\b|OpenOptions|DirBuilder|\.set_len\(|\.sync_(?:all|data)\("

@@ -11,10 +11,10 @@ use dice::Dice;
 use vestig_core::eligible::Filter;
 use vestig_core::kernels::dot::{dot_rows, unit};
 use vestig_core::kernels::trace::TraceParams;
-use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
 use vestig_core::segment::format::Identity;
-use vestig_core::tail::NewRow;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 
 const D: usize = 384;
 /// Signals that are on by default for people who talk.

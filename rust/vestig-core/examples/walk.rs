@@ -9,11 +9,11 @@ use std::time::Instant;
 use dice::Dice;
 use vestig_core::eligible::Filter;
 use vestig_core::kernels::trace::TraceParams;
-use vestig_core::projection::Projection;
 use vestig_core::recall::{Steps, Traversal};
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME};
-use vestig_core::tail::NewRow;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 
 const STARTS: usize = 5;
 

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use common::{filled, identity, open, overwrite, row, segment_file, segments};
 use vestig_core::CoreError;
-use vestig_core::projection::Projection;
 use vestig_core::segment::format::Identity;
-use vestig_core::tail::NewRow;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 
 /// What happens to a folder, and whether it is damage.
 type Deed = fn(&Path);

@@ -6,12 +6,12 @@ mod dice;
 
 use dice::{Dice, identity, open};
 use vestig_core::graph::Graph;
-use vestig_core::projection::Projection;
 use vestig_core::segment::builder;
 use vestig_core::segment::format::{self, Section};
 use vestig_core::segment::map::{Held, Region};
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME, Segment};
-use vestig_core::tail::NewRow;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 
 /// Neighbours of every node as sorted (other end, edge), and of how many parts they were read.
 fn links(projection: &Projection) -> Vec<(Id, Vec<(Id, Id)>)> {

@@ -8,11 +8,11 @@ use dice::{Dice, open};
 use proptest::prelude::*;
 use vestig_core::eligible::Filter;
 use vestig_core::kernels::trace::TraceParams;
-use vestig_core::merging::Goal;
-use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
 use vestig_core::similar::{Limits, Probe, similar};
-use vestig_core::tail::NewRow;
+use vestig_core::snapshot::merge::Goal;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 use vestig_core::words;
 
 fn goal(max_segments: usize) -> Goal {

@@ -6,14 +6,14 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use vestig_core::eligible::eligible_ids;
-use vestig_core::merging::Goal;
-use vestig_core::projection::Projection as CoreProjection;
 use vestig_core::recall::{Effort, recall};
 use vestig_core::related::related;
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
 use vestig_core::similar::{Limits, similar};
 use vestig_core::snapshot::Snapshot;
+use vestig_core::snapshot::merge::Goal;
+use vestig_core::snapshot::projection::Projection as CoreProjection;
 use vestig_core::{names, search, words};
 
 use crate::errors::run;

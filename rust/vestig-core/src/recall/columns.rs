@@ -111,10 +111,10 @@ mod tests {
     use super::super::sessions::places;
     use super::super::windows::SHAPES;
     use super::*;
-    use crate::projection::Projection;
     use crate::segment::Segment;
     use crate::segment::format::Identity;
-    use crate::tail::NewRow;
+    use crate::snapshot::projection::Projection;
+    use crate::snapshot::tail::NewRow;
 
     /// Rows in sessions of 1 to 9, one of 70 in two parts, and some in none.
     fn projection() -> Projection {

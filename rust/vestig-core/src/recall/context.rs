@@ -216,9 +216,9 @@ mod tests {
     use super::super::facts::each_row;
     use super::super::sessions::places;
     use super::*;
-    use crate::projection::Projection;
     use crate::segment::format::Identity;
-    use crate::tail::NewRow;
+    use crate::snapshot::projection::Projection;
+    use crate::snapshot::tail::NewRow;
 
     const D: usize = 24;
 

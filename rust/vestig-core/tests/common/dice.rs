@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
-use vestig_core::projection::Projection;
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME};
-use vestig_core::tail::NewRow;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 use vestig_core::words;
 
 const WORDS: [&str; 12] = [

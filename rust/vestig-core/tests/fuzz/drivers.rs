@@ -12,7 +12,6 @@ use vestig_core::kernels::rolling_hash;
 use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
 use vestig_core::kernels::trace::TraceParams;
 use vestig_core::names::{Word, find_names, lowercase};
-use vestig_core::projection::Projection;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Traversal, Weights, recall};
 use vestig_core::segment::builder;
 use vestig_core::segment::format::{self, Damage, Identity, Manifest, SegmentEntry};
@@ -20,8 +19,9 @@ use vestig_core::segment::map::{Held, Region};
 use vestig_core::segment::row::{Forward, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, KIND_ENTITY, NO_TIME, Segment};
 use vestig_core::similar::{Limits, Probe, similar};
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 use vestig_core::snapshot::{Part, Snapshot};
-use vestig_core::tail::NewRow;
 use vestig_core::words;
 
 /// Whose files these are.

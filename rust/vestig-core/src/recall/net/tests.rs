@@ -1,10 +1,10 @@
 use super::*;
 use crate::eligible::eligible;
-use crate::projection::Projection;
 use crate::segment::format::Identity;
 use crate::segment::{EdgeVersion, NO_TIME};
 use crate::snapshot::count;
-use crate::tail::NewRow;
+use crate::snapshot::projection::Projection;
+use crate::snapshot::tail::NewRow;
 
 const MEMORIES: u8 = 40;
 const ENTITIES: u8 = 45;

@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{identity, open, row, segments};
-use vestig_core::merging::Goal;
-use vestig_core::plan;
-use vestig_core::projection::Projection;
 use vestig_core::segment::builder;
-use vestig_core::snapshot::merge;
-use vestig_core::tail::NewRow;
-use vestig_core::writer;
+use vestig_core::snapshot::merge::Goal;
+use vestig_core::snapshot::merge_plan;
+use vestig_core::snapshot::merged_image;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
+use vestig_core::snapshot::writer;
 
 const TO_ONE: Goal = Goal {
     max_segments: 1,
@@ -46,7 +46,7 @@ fn changed(number: u8, wseq: i64) -> NewRow {
 /// What a fresh projection of these rows writes.
 fn image(projection: &Projection) -> Vec<u8> {
     let snapshot = projection.snapshot();
-    let mut image = merge(&identity(), &snapshot.parts);
+    let mut image = merged_image(&identity(), &snapshot.parts);
     builder::seal(&mut image).unwrap();
     image.bytes().to_vec()
 }
@@ -263,7 +263,7 @@ fn merges_race_with_publications_merges_and_readers() {
     assert_eq!(again.snapshot().rows(), usize::from(last));
     assert!(again.verify().is_empty());
     again.merge(TO_ONE).unwrap();
-    assert!(plan::merged(&again.snapshot(), 1, u64::MAX).is_none());
+    assert!(merge_plan::merged(&again.snapshot(), 1, u64::MAX).is_none());
     let fresh = Projection::open(None, identity(), false).unwrap();
     let rows: Vec<NewRow> = (2..=last).map(|n| row(n, i64::from(n))).collect();
     fresh.apply(&rows, u64::from(last), [0; 32]).unwrap();

@@ -3,6 +3,15 @@
 //! The tail is made of segments too, held in memory and merged like a binary counter, so one
 //! scan serves both and a commit costs O(log tail).
 
+pub mod load;
+pub mod merge;
+pub mod merge_plan;
+pub mod projection;
+pub mod spill;
+pub mod tail;
+mod verify;
+pub mod writer;
+
 use std::sync::Arc;
 
 use crate::segment::builder::build;
@@ -299,7 +308,7 @@ impl Snapshot {
             if before.segment.name().is_some() || before.live_rows > self.parts[last].live_rows {
                 break;
             }
-            let merged = merge(&self.identity, &self.parts[last - 1..]);
+            let merged = merged_image(&self.identity, &self.parts[last - 1..]);
             self.parts.truncate(last - 1);
             self.parts.push(self.hold(merged)?);
         }
@@ -331,7 +340,7 @@ impl Snapshot {
 
 /// One image of the live rows of these parts.
 #[must_use]
-pub fn merge(identity: &Identity, parts: &[Part]) -> Held {
+pub fn merged_image(identity: &Identity, parts: &[Part]) -> Held {
     let mut rows = Vec::with_capacity(parts.iter().map(|part| part.live_rows).sum());
     for part in parts {
         let forward = Forward::of(&part.segment);

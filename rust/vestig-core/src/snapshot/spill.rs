@@ -5,12 +5,12 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::load;
-use crate::projection::Projection;
 use crate::segment::image::Image;
 use crate::segment::row::Merged;
+use crate::snapshot::load;
+use crate::snapshot::projection::Projection;
+use crate::snapshot::writer;
 use crate::snapshot::{Part, Snapshot};
-use crate::writer;
 
 /// A tail that takes more than this goes to files; no tail of commits comes near.
 pub(crate) const HELD_BYTES_MAX: u64 = 64 << 20;

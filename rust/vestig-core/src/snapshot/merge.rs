@@ -5,13 +5,13 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::{merge_plan, writer};
 use crate::error::{CoreError, Result};
-use crate::load::{self, Prepared};
-use crate::projection::Projection;
 use crate::segment::image::Image;
 use crate::segment::row::Merged;
+use crate::snapshot::load::{self, Prepared};
+use crate::snapshot::projection::Projection;
 use crate::snapshot::{Part, Snapshot};
-use crate::{plan, writer};
 
 /// How far a merge goes.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl Projection {
             return Ok(0);
         };
         let held = self.snapshot();
-        let Some(range) = plan::merged(&held, goal.max_segments, goal.max_bytes) else {
+        let Some(range) = merge_plan::merged(&held, goal.max_segments, goal.max_bytes) else {
             return Ok(0);
         };
         let inputs = masked_by_published(&held, range.start)[..range.len()].to_vec();
@@ -117,7 +117,7 @@ impl Projection {
         };
         let found = manifest.segments.windows(inputs.len()).position(|named| {
             let mut pairs = named.iter().zip(inputs);
-            pairs.all(|(entry, part)| plan::names(entry, part))
+            pairs.all(|(entry, part)| merge_plan::names(entry, part))
         });
         let Some(at) = found else {
             return Ok(0);

@@ -1,7 +1,7 @@
 //! What lies in the files: for `doctor` and statistics.
 
-use crate::load;
-use crate::projection::Projection;
+use crate::snapshot::load;
+use crate::snapshot::projection::Projection;
 
 impl Projection {
     /// Checks every checksum of every mapped section again; one line per finding.

@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
+use super::{load, writer};
 use crate::error::{CoreError, Result};
-use crate::load::{Known, Prepared};
-use crate::plan::{entries, first_written};
 use crate::segment::Id;
 use crate::segment::format::{Identity, Manifest, SegmentEntry};
 use crate::segment::image::Image;
 use crate::segment::row::Merged;
 use crate::snapshot::Snapshot;
-use crate::spilling::HELD_BYTES_MAX;
-use crate::tail::{Analysed, NewRow};
-use crate::{load, writer};
+use crate::snapshot::load::{Known, Prepared};
+use crate::snapshot::merge_plan::{entries, first_written};
+use crate::snapshot::spill::HELD_BYTES_MAX;
+use crate::snapshot::tail::{Analysed, NewRow};
 
 /// Longest model name that a header holds.
 const MODEL_MAX: usize = 1024;

@@ -6,12 +6,12 @@ mod common;
 use std::fs;
 
 use common::{identity, open, row, segments};
-use vestig_core::projection::Projection;
 use vestig_core::segment::builder;
-use vestig_core::snapshot::merge;
+use vestig_core::snapshot::merged_image;
+use vestig_core::snapshot::projection::Projection;
 
 fn image(projection: &Projection) -> Vec<u8> {
-    let mut image = merge(&identity(), &projection.snapshot().parts);
+    let mut image = merged_image(&identity(), &projection.snapshot().parts);
     builder::seal(&mut image).unwrap();
     image.bytes().to_vec()
 }

@@ -12,8 +12,8 @@ use crate::segment::format::{
     Damage, Identity, Manifest, SegmentEntry, header_crc, parse_manifest,
 };
 use crate::segment::map::Region;
+use crate::snapshot::writer::MANIFEST;
 use crate::snapshot::{Part, Snapshot, Stamp};
-use crate::writer::MANIFEST;
 
 /// How often a manifest is read again because a segment it names was replaced meanwhile.
 const ATTEMPTS: usize = 8;
