@@ -8,9 +8,9 @@ mod dice;
 use std::time::Instant;
 
 use dice::Dice;
-use vestig_core::eligible::Filter;
 use vestig_core::kernels::dot::{dot_rows, unit};
 use vestig_core::kernels::trace::TraceParams;
+use vestig_core::query::filter::Filter;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
 use vestig_core::segment::format::Identity;
 use vestig_core::snapshot::projection::Projection;

@@ -7,8 +7,8 @@ mod dice;
 use std::time::Instant;
 
 use dice::Dice;
-use vestig_core::eligible::Filter;
 use vestig_core::kernels::trace::TraceParams;
+use vestig_core::query::filter::Filter;
 use vestig_core::recall::{Steps, Traversal};
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME};

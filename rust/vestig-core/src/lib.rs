@@ -7,17 +7,11 @@
     allow(clippy::unwrap_used, clippy::expect_used, clippy::float_cmp)
 )]
 
-pub(crate) mod blocks;
-pub mod eligible;
 pub mod error;
-pub mod graph;
 pub mod kernels;
-pub mod names;
+pub mod query;
 pub mod recall;
-pub mod related;
-pub mod search;
 pub mod segment;
-pub mod similar;
 pub mod snapshot;
 pub mod words;
 

@@ -5,7 +5,7 @@
 mod dice;
 
 use dice::{Dice, identity, open};
-use vestig_core::graph::Graph;
+use vestig_core::query::graph::Graph;
 use vestig_core::segment::builder;
 use vestig_core::segment::format::{self, Section};
 use vestig_core::segment::map::{Held, Region};

@@ -6,10 +6,10 @@ mod dice;
 
 use dice::{Dice, open};
 use proptest::prelude::*;
-use vestig_core::eligible::Filter;
 use vestig_core::kernels::trace::TraceParams;
+use vestig_core::query::filter::Filter;
+use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
-use vestig_core::similar::{Limits, Probe, similar};
 use vestig_core::snapshot::merge::Goal;
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;

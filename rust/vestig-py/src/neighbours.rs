@@ -3,9 +3,9 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::names::Word;
+use vestig_core::query::entity_names::Word;
+use vestig_core::query::similar::{Neighbours, Probe};
 use vestig_core::segment::Id;
-use vestig_core::similar::{Neighbours, Probe};
 
 use crate::query::ids_of;
 

@@ -5,16 +5,17 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use vestig_core::eligible::eligible_ids;
+use vestig_core::query::filter::eligible_ids;
+use vestig_core::query::related::related;
+use vestig_core::query::similar::{Limits, similar};
+use vestig_core::query::{entity_names, search};
 use vestig_core::recall::{Effort, recall};
-use vestig_core::related::related;
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
-use vestig_core::similar::{Limits, similar};
 use vestig_core::snapshot::Snapshot;
 use vestig_core::snapshot::merge::Goal;
 use vestig_core::snapshot::projection::Projection as CoreProjection;
-use vestig_core::{names, search, words};
+use vestig_core::words;
 
 use crate::errors::run;
 use crate::neighbours::{Neighbour, Told, neighbour, neighbours, probes_of, told, word_of};
@@ -224,11 +225,11 @@ impl Projection {
         words: Vec<(String, String, String, String)>,
         known_at_us: i64,
     ) -> PyResult<Vec<(usize, usize, Bound<'py, PyBytes>, String)>> {
-        let words: Vec<names::Word> = words.into_iter().map(word_of).collect();
+        let words: Vec<entity_names::Word> = words.into_iter().map(word_of).collect();
         let found = self.ask(py, seq, |snapshot| {
-            names::find_names(snapshot, namespace, &words, known_at_us)
+            entity_names::find_names(snapshot, namespace, &words, known_at_us)
         })?;
-        let wrap = |f: names::Found| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
+        let wrap = |f: entity_names::Found| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
         Ok(found.into_iter().map(wrap).collect())
     }
 
@@ -240,7 +241,7 @@ impl Projection {
         words: Vec<String>,
     ) -> PyResult<Vec<bool>> {
         self.ask(py, seq, |snapshot| {
-            names::lowercase(snapshot, namespace, &words)
+            entity_names::lowercase(snapshot, namespace, &words)
         })
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::eligible::Filter as CoreFilter;
+use vestig_core::query::filter::Filter as CoreFilter;
 use vestig_core::segment::Id;
 
 /// One id of 16 bytes.

@@ -6,9 +6,9 @@ use super::fields::{Field, Words};
 use super::net::Net;
 use super::terms::scatter;
 use super::types::Query;
-use crate::graph::Node;
 use crate::kernels::entity_walk::{Mentions, mentions_max};
 use crate::kernels::lexical;
+use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::snapshot::set_bits;
 

@@ -44,10 +44,10 @@ pub use self::term::{SIGNALS, TERMS};
 pub use self::types::{
     Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, STAGED_ROWS, Scan, Traversal, Weights,
 };
-use crate::eligible::{Filter, eligible};
-use crate::graph::Node;
 use crate::kernels::dot::{cosine, unit};
 use crate::kernels::quantised::QuantisedQuery;
+use crate::query::filter::{Filter, eligible};
+use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::snapshot::{Snapshot, count};
 

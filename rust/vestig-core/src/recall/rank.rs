@@ -7,11 +7,11 @@ use super::net::Net;
 use super::scorer::{Scorer, Scores};
 use super::sheet::Sheet;
 use super::types::{Pool, Query, Ranking, Scan};
-use crate::graph::Node;
 use crate::kernels::math;
 use crate::kernels::select::{descending, top_k};
 use crate::kernels::trace::TraceFactors;
 use crate::kernels::walk::{Walked, walk};
+use crate::query::graph::Node;
 use crate::segment::KIND_SUMMARY;
 
 /// A memory of the pool, or one that fills it up.

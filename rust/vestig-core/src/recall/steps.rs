@@ -2,9 +2,9 @@
 
 use super::net::Net;
 use super::types::Traversal;
-use crate::eligible::{Filter, eligible};
 use crate::kernels::trace::TraceParams;
 use crate::kernels::walk::walk;
+use crate::query::filter::{Filter, eligible};
 use crate::segment::Id;
 use crate::snapshot::{Snapshot, count};
 

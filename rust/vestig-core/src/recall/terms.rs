@@ -3,10 +3,10 @@
 use super::fields::Field;
 use super::net::Net;
 use super::types::{Query, Ranking};
-use crate::graph::Node;
 use crate::kernels::entity_walk;
 use crate::kernels::temporal::{Window, temporal_match};
 use crate::kernels::{lexical, signals};
+use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START, Segment};
 use crate::snapshot::set_bits;

@@ -1,9 +1,9 @@
 //! What the kernels that walk ask for.
 
 use super::{Net, handle};
-use crate::graph::Node;
 use crate::kernels::entity_walk::Mentions;
 use crate::kernels::walk::{Hop, Links};
+use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::segment::{Id, MENTIONS, unpack};
 

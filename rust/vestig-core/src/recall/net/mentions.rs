@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Net;
-use crate::graph::Node;
 use crate::kernels::entity_walk::{PUSHES_MAX, Ranks, THRESHOLD, entity_walk};
+use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::segment::{EXTRA, MENTIONS, MentionCounts, SOURCE_MASK, Segment, kind_of};
 use crate::snapshot::has;

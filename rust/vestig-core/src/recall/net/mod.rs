@@ -11,9 +11,9 @@ mod ways;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::eligible::Filter;
-use crate::graph::{Graph, Node};
 use crate::kernels::trace::{TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank};
+use crate::query::filter::Filter;
+use crate::query::graph::{Graph, Node};
 use crate::segment::format::Section;
 use crate::segment::{
     EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SUMMARY, MENTIONS, MentionCounts, RELATED, Record,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::eligible::eligible;
+use crate::query::filter::eligible;
 use crate::segment::format::Identity;
 use crate::segment::{EdgeVersion, NO_TIME};
 use crate::snapshot::count;

@@ -1,7 +1,7 @@
 //! Entities by the names that titles are compared with.
 
 use super::Net;
-use crate::graph::Node;
+use crate::query::graph::Node;
 use crate::segment::MENTIONS;
 
 impl Net<'_> {

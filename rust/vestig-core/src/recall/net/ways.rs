@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use super::{Net, handle};
-use crate::graph::Node;
 use crate::kernels::select::descending;
 use crate::kernels::walk::{Hop, Links};
+use crate::query::graph::Node;
 use crate::segment::map::fetch;
 use crate::segment::{EXTRA, SOURCE_MASK, Way, unpack};
 use crate::snapshot::has;

@@ -1,10 +1,10 @@
 //! Near-duplicates and neighbours of new vectors (C-07, G-07), exact and in one pass.
 
-use crate::blocks::{Search, pass, with_vectors};
-use crate::eligible::{Filter, eligible};
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::kernels::select::descending;
 use crate::kernels::tiles;
+use crate::query::filter::{Filter, eligible};
+use crate::query::row_blocks::{Search, pass, with_vectors};
 use crate::segment::format::Section;
 use crate::segment::{Id, KIND_MEMORY, NO_STRING, STATUS_ACTIVE, Segment};
 use crate::snapshot::{Bits, Snapshot};

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::blocks::{Search, pass, with_vectors};
-use crate::eligible::{Filter, eligible};
 use crate::kernels::dot::dot;
 use crate::kernels::tiles::Probe;
+use crate::query::filter::{Filter, eligible};
+use crate::query::row_blocks::{Search, pass, with_vectors};
+use crate::query::similar::{Best, Limits, Neighbours};
 use crate::segment::format::Section;
 use crate::segment::{EventRow, Id, KIND_MEMORY, Segment};
-use crate::similar::{Best, Limits, Neighbours};
 use crate::snapshot::{Bits, Snapshot, set_bits};
 
 /// Positions in EventType.

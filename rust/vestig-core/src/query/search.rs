@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::eligible::{Filter, eligible, eligible_entities};
-use crate::graph::{Graph, Node};
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::kernels::quantised::{QuantisedQuery, approx_rows};
 use crate::kernels::select::{descending, top_k};
+use crate::query::filter::{Filter, eligible, eligible_entities};
+use crate::query::graph::{Graph, Node};
 use crate::recall::STAGED_ROWS;
 use crate::segment::format::Section;
 use crate::segment::{Id, KIND_ENTITY, NO_TIME, Segment};
