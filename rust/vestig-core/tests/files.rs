@@ -30,7 +30,7 @@ fn resealed(bytes: &[u8]) -> Vec<u8> {
         let crc = format::checksum(&held.bytes()[..length - 4]);
         held.bytes_mut()[length - 4..length].copy_from_slice(&crc.to_le_bytes());
     }
-    let _ = vestig_core::segment::builder::seal(&mut held);
+    let _ = vestig_core::segment::image::seal(&mut held);
     held.bytes().to_vec()
 }
 

@@ -6,8 +6,8 @@ mod dice;
 
 use dice::{Dice, identity, open};
 use vestig_core::query::graph::Graph;
-use vestig_core::segment::builder;
 use vestig_core::segment::format::{self, Section};
+use vestig_core::segment::image;
 use vestig_core::segment::map::{Held, Region};
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME, Segment};
 use vestig_core::snapshot::projection::Projection;
@@ -107,7 +107,7 @@ fn ways_stand_once_at_each_end_strongest_first_or_are_refused() {
     let bind = |bytes: &[u8]| {
         let mut held = Held::zeroed(bytes.len());
         held.bytes_mut().copy_from_slice(bytes);
-        builder::seal(&mut held).unwrap();
+        image::seal(&mut held).unwrap();
         Segment::open(Region::Held(held), &identity(4), None)
     };
     let words = |segment: &Segment, section| segment.column::<u32>(section).to_vec();

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{identity, open, row, segments};
-use vestig_core::segment::builder;
+use vestig_core::segment::image;
 use vestig_core::snapshot::merge::Goal;
 use vestig_core::snapshot::merge_plan;
 use vestig_core::snapshot::merged_image;
@@ -47,7 +47,7 @@ fn changed(number: u8, wseq: i64) -> NewRow {
 fn image(projection: &Projection) -> Vec<u8> {
     let snapshot = projection.snapshot();
     let mut image = merged_image(&identity(), &snapshot.parts);
-    builder::seal(&mut image).unwrap();
+    image::seal(&mut image).unwrap();
     image.bytes().to_vec()
 }
 

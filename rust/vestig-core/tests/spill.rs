@@ -6,13 +6,13 @@ mod common;
 use std::fs;
 
 use common::{identity, open, row, segments};
-use vestig_core::segment::builder;
+use vestig_core::segment::image;
 use vestig_core::snapshot::merged_image;
 use vestig_core::snapshot::projection::Projection;
 
 fn image(projection: &Projection) -> Vec<u8> {
     let mut image = merged_image(&identity(), &projection.snapshot().parts);
-    builder::seal(&mut image).unwrap();
+    image::seal(&mut image).unwrap();
     image.bytes().to_vec()
 }
 

@@ -1,15 +1,18 @@
 //! Where the bytes of a segment go. Vectors and codes, those of tokens too, are written row by row,
 //! the other columns are held until then; a row is made anew for each pass, so that rows of a file take no memory.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use crate::kernels::quantised::quantise_row;
-use crate::segment::builder::{Columns, Rows};
+use crate::kernels::token_vectors::Pieces;
+use crate::segment::KIND_ENTITY;
+use crate::segment::columns::{Columns, Rows};
 use crate::segment::format::{
     self, ALIGNMENT, Extent, Header, Identity, SECTION_TABLE, SECTIONS, Section,
 };
-use crate::segment::map::bytes_of;
-use crate::segment::row::Vector;
+use crate::segment::map::{Held, bytes_of};
+use crate::segment::row::{RowVersion, Vector};
 
 /// An image on its way to memory or to a file.
 pub struct Image<'r, R> {
@@ -167,4 +170,55 @@ impl Summed<'_> {
 
 fn put_zeros(out: &mut dyn Write, count: u64) -> io::Result<()> {
     io::copy(&mut io::Read::take(io::repeat(0), count), out).map(drop)
+}
+
+/// Rows that are held anyway.
+struct HeldRows<'r, 'a>(Vec<&'r RowVersion<'a>>);
+
+impl<'a> Rows<'a> for HeldRows<'_, 'a> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
+    where
+        'a: 's,
+    {
+        self.0.iter().map(|row| Cow::Borrowed(*row))
+    }
+
+    fn vector(&self, at: usize) -> Vector<'a> {
+        self.0[at].vector.clone()
+    }
+
+    fn pieces(&self, at: usize) -> Pieces<'a> {
+        self.0[at].pieces
+    }
+}
+
+/// The image of these rows, without checksums of sections (see [`seal`]). Ids are distinct.
+#[must_use]
+pub fn build(identity: &Identity, rows: &[RowVersion<'_>]) -> Held {
+    let mut order: Vec<&RowVersion<'_>> = rows.iter().collect();
+    order.sort_unstable_by_key(|row| (row.attributes.kind == KIND_ENTITY, row.seq, row.id));
+    let rows = HeldRows(order);
+    let image = Image::of(identity, &rows);
+    let mut held = Held::zeroed(image.bytes() as usize);
+    let mut place = held.bytes_mut();
+    // The place is as long as the image, so nothing can fail.
+    let header = image.write(&mut place, false).unwrap_or_default();
+    held.bytes_mut()[..header.len()].copy_from_slice(&header);
+    held
+}
+
+/// Fills in the checksums of all sections; what is written to a file is always sealed.
+pub fn seal(held: &mut Held) -> Result<(), format::Damage> {
+    let mut header = format::parse_header(held.bytes())?;
+    for extent in &mut header.extents {
+        let range = extent.offset as usize..(extent.offset + extent.length) as usize;
+        extent.crc = format::checksum(&held.bytes()[range]);
+    }
+    let bytes = format::encode_header(&header);
+    held.bytes_mut()[..bytes.len()].copy_from_slice(&bytes);
+    Ok(())
 }

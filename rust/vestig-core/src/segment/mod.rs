@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-pub mod builder;
 mod checks;
+pub mod columns;
 mod conversations;
 mod counts;
 mod edge_checks;

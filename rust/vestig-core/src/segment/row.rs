@@ -1,12 +1,8 @@
 //! One memory as of one transaction: what a segment is built from, and read back from it.
 
-use std::borrow::Cow;
-
 use crate::kernels::token_vectors::Pieces;
-use crate::segment::builder::Rows;
 use crate::segment::format::Section;
 use crate::segment::{Attributes, EdgeVersion, EventRow, Id, NO_SEQUENCE, NO_TIME, Segment};
-use crate::snapshot::{Part, set_bits};
 
 /// Bit of a term's count: some occurrence was written in lower case.
 pub const LOWER_CASE: u32 = 1 << 31;
@@ -164,7 +160,7 @@ pub fn row_version<'a>(segment: &'a Segment, forward: &Forward, row: usize) -> R
             time(S::Created),
             time(S::Expired),
         ],
-        vector: vector_of(segment, row),
+        vector: stored_vector(segment, row),
         lists: [
             list(S::TagOffsets, S::Tags),
             list(S::SourceOffsets, S::Sources),
@@ -205,66 +201,8 @@ fn names(segment: &Segment, row: usize) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// Rows of several parts that count, made from them one after the other.
-pub struct Merged<'a> {
-    parts: Vec<(&'a Segment, Forward)>,
-    /// (part, row): memories, then entities, by (seq, id).
-    order: Vec<(u32, u32)>,
-}
-
-impl<'a> Merged<'a> {
-    /// Holds eight bytes a row and a posting; the rest stays where it is.
-    #[must_use]
-    pub fn of(parts: &'a [Part]) -> Self {
-        let mut order = Vec::with_capacity(parts.iter().map(|part| part.live_rows).sum());
-        for (number, part) in parts.iter().enumerate() {
-            order.extend(set_bits(&part.live).map(|row| (number as u32, row as u32)));
-        }
-        order.sort_unstable_by_key(|(part, row)| {
-            let segment = &parts[*part as usize].segment;
-            let row = *row as usize;
-            let entity = row >= segment.memory_rows();
-            (
-                entity,
-                segment.column::<i64>(Section::Seq)[row],
-                segment.ids()[row],
-            )
-        });
-        let parts = parts.iter().map(|part| part.segment.as_ref());
-        Self {
-            parts: parts.map(|s| (s, Forward::of(s))).collect(),
-            order,
-        }
-    }
-}
-
-impl<'a> Rows<'a> for Merged<'a> {
-    fn count(&self) -> usize {
-        self.order.len()
-    }
-
-    fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
-    where
-        'a: 's,
-    {
-        self.order.iter().map(|(part, row)| {
-            let (segment, forward) = &self.parts[*part as usize];
-            Cow::Owned(row_version(segment, forward, *row as usize))
-        })
-    }
-
-    fn vector(&self, at: usize) -> Vector<'a> {
-        let (part, row) = self.order[at];
-        vector_of(self.parts[part as usize].0, row as usize)
-    }
-
-    fn pieces(&self, at: usize) -> Pieces<'a> {
-        let (part, row) = self.order[at];
-        self.parts[part as usize].0.pieces(row as usize)
-    }
-}
-
-fn vector_of(segment: &Segment, row: usize) -> Vector<'_> {
+/// A vector as it is stored, or the absence of one.
+pub(crate) fn stored_vector(segment: &Segment, row: usize) -> Vector<'_> {
     if segment.attributes(row).embedded {
         segment.coded(row)
     } else {

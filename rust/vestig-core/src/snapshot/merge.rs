@@ -5,10 +5,10 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::merged_rows::MergedRows;
 use super::{merge_plan, writer};
 use crate::error::{CoreError, Result};
 use crate::segment::image::Image;
-use crate::segment::row::Merged;
 use crate::snapshot::load::{self, Prepared};
 use crate::snapshot::projection::Projection;
 use crate::snapshot::{Part, Snapshot};
@@ -69,7 +69,7 @@ impl Projection {
                 writer::newest_generation(folder)?.max(generation) + 1,
             )?
         };
-        let rows = Merged::of(&inputs);
+        let rows = MergedRows::of(&inputs);
         let write = |out: &mut dyn Write| Image::of(&self.identity, &rows).write(out, true);
         let Some(entry) = draft.fill(&stop, write)? else {
             return Ok(0);

@@ -6,6 +6,7 @@
 pub mod load;
 pub mod merge;
 pub mod merge_plan;
+mod merged_rows;
 pub mod projection;
 pub mod spill;
 pub mod tail;
@@ -14,8 +15,8 @@ pub mod writer;
 
 use std::sync::Arc;
 
-use crate::segment::builder::build;
 use crate::segment::format::{Damage, Identity};
+use crate::segment::image::build;
 use crate::segment::map::{Held, Region};
 use crate::segment::row::{Forward, RowVersion, row_version};
 use crate::segment::{Id, Segment};

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 
+use super::merged_rows::MergedRows;
 use super::{load, writer};
 use crate::error::{CoreError, Result};
 use crate::segment::Id;
 use crate::segment::format::{Identity, Manifest, SegmentEntry};
 use crate::segment::image::Image;
-use crate::segment::row::Merged;
 use crate::snapshot::Snapshot;
 use crate::snapshot::load::{Known, Prepared};
 use crate::snapshot::merge_plan::{entries, first_written};
@@ -322,7 +322,7 @@ impl Projection {
         let mut segments = kept;
         let mut bytes = 0;
         if held.parts[first..].iter().any(|part| part.live_rows > 0) {
-            let rows = Merged::of(&held.parts[first..]);
+            let rows = MergedRows::of(&held.parts[first..]);
             let entry = writer::write_segment(folder, generation, |out| {
                 Image::of(&self.identity, &rows).write(out, true)
             })?;

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
+use super::merged_rows::MergedRows;
 use crate::error::Result;
 use crate::segment::image::Image;
-use crate::segment::row::Merged;
 use crate::snapshot::load;
 use crate::snapshot::projection::Projection;
 use crate::snapshot::writer;
@@ -42,7 +42,7 @@ impl Projection {
             let newest = writer::newest_generation(folder)?;
             writer::Draft::create(folder, newest.max(held.generation) + 1)?
         };
-        let rows = Merged::of(parts);
+        let rows = MergedRows::of(parts);
         let written = draft.fill(&|| false, |out| {
             Image::of(&self.identity, &rows).write(out, true)
         })?;

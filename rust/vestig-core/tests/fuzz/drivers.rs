@@ -14,8 +14,8 @@ use vestig_core::query::filter::Filter;
 use vestig_core::query::graph::Graph;
 use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Traversal, Weights, recall};
-use vestig_core::segment::builder;
 use vestig_core::segment::format::{self, Damage, Identity, Manifest, SegmentEntry};
+use vestig_core::segment::image;
 use vestig_core::segment::map::{Held, Region};
 use vestig_core::segment::row::{Forward, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, KIND_ENTITY, NO_TIME, Segment};
@@ -56,7 +56,7 @@ pub fn resealed_segment(bytes: &[u8]) -> Vec<u8> {
         held.bytes_mut()[length - 4..length].copy_from_slice(&crc.to_le_bytes());
     }
     // Refused where the header is no header.
-    let _ = builder::seal(&mut held);
+    let _ = image::seal(&mut held);
     held.bytes().to_vec()
 }
 

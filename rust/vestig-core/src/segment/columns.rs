@@ -1,15 +1,14 @@
-//! Row versions to one segment image. The image of a set of rows depends on nothing but the rows,
-//! so merging twice gives the same bytes as merging once.
+//! Row versions to the columns of one segment. The columns of a set of rows depend on nothing but
+//! the rows, so merging twice gives the same bytes as merging once.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-mod links;
+mod edges;
 
 use crate::kernels::token_vectors::Pieces;
-use crate::segment::format::{self, Identity, SECTIONS, Section};
-use crate::segment::image::Image;
-use crate::segment::map::{Held, Plain, bytes_of};
+use crate::segment::format::{SECTIONS, Section};
+use crate::segment::map::{Plain, bytes_of};
 use crate::segment::row::{RowVersion, Vector};
 use crate::segment::{EventRow, KIND_ENTITY, NO_SEQUENCE, NO_STRING};
 
@@ -57,30 +56,6 @@ pub trait Rows<'a> {
     fn pieces(&self, at: usize) -> Pieces<'a>;
 }
 
-/// Rows that are held anyway.
-struct HeldRows<'r, 'a>(Vec<&'r RowVersion<'a>>);
-
-impl<'a> Rows<'a> for HeldRows<'_, 'a> {
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-
-    fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
-    where
-        'a: 's,
-    {
-        self.0.iter().map(|row| Cow::Borrowed(*row))
-    }
-
-    fn vector(&self, at: usize) -> Vector<'a> {
-        self.0[at].vector.clone()
-    }
-
-    fn pieces(&self, at: usize) -> Pieces<'a> {
-        self.0[at].pieces
-    }
-}
-
 /// Columns waiting for their place in the file.
 pub(crate) struct Columns(pub(crate) [Vec<u8>; SECTIONS]);
 
@@ -93,7 +68,7 @@ impl Columns {
         put_terms(&mut columns, rows);
         put_events(&mut columns, rows);
         put_windows(&mut columns, rows);
-        links::put_edges(&mut columns, rows);
+        edges::put_edges(&mut columns, rows);
         columns
     }
 
@@ -108,21 +83,6 @@ impl Columns {
     fn put<T: Plain>(&mut self, section: Section, values: &[T]) {
         self.0[section as usize] = bytes_of(values).to_vec();
     }
-}
-
-/// The image of these rows, without checksums of sections (see [`seal`]). Ids are distinct.
-#[must_use]
-pub fn build(identity: &Identity, rows: &[RowVersion<'_>]) -> Held {
-    let mut order: Vec<&RowVersion<'_>> = rows.iter().collect();
-    order.sort_unstable_by_key(|row| (row.attributes.kind == KIND_ENTITY, row.seq, row.id));
-    let rows = HeldRows(order);
-    let image = Image::of(identity, &rows);
-    let mut held = Held::zeroed(image.bytes() as usize);
-    let mut place = held.bytes_mut();
-    // The place is as long as the image, so nothing can fail.
-    let header = image.write(&mut place, false).unwrap_or_default();
-    held.bytes_mut()[..header.len()].copy_from_slice(&header);
-    held
 }
 
 fn put_plain<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
@@ -181,7 +141,7 @@ fn put_strings<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     let mut texts: [Vec<u32>; 6] = Default::default();
     let mut offsets: [Vec<u32>; 4] = std::array::from_fn(|_| vec![0]);
     let mut values: [Vec<u32>; 4] = Default::default();
-    let mut names = links::Names::default();
+    let mut names = edges::Names::default();
     for row in rows.iter() {
         let row_texts = [
             Some(row.namespace),
@@ -315,16 +275,4 @@ fn put_windows<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
     columns.put(S::WindowEnds, &ends);
     columns.put(S::QuestionOffsets, &question_offsets);
     columns.put(S::QuestionVectors, &vectors);
-}
-
-/// Fills in the checksums of all sections; what is written to a file is always sealed.
-pub fn seal(held: &mut Held) -> Result<(), format::Damage> {
-    let mut header = format::parse_header(held.bytes())?;
-    for extent in &mut header.extents {
-        let range = extent.offset as usize..(extent.offset + extent.length) as usize;
-        extent.crc = format::checksum(&held.bytes()[range]);
-    }
-    let bytes = format::encode_header(&header);
-    held.bytes_mut()[..bytes.len()].copy_from_slice(&bytes);
-    Ok(())
 }
