@@ -3,6 +3,7 @@
 //! Numbers that rank are defined to the bit (B-16): no kernel's result depends on the
 //! instruction level, the number of threads or the layout of segments.
 
+pub mod bits;
 pub mod dates;
 pub mod dispatch;
 pub mod dot;

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::kernels::bits::has;
 use crate::segment::format::Section;
 use crate::segment::row::LOWER_CASE;
 use crate::segment::{Id, Segment};
-use crate::snapshot::{Part, Snapshot, has};
+use crate::snapshot::{Part, Snapshot};
 use crate::words;
 
 /// Most words of a name.

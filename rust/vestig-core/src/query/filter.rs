@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::kernels::bits::{Bits, count, first_rows, has, set_bits};
 use crate::segment::format::Section;
 use crate::segment::{Id, MENTIONS, NO_STRING, NO_TIME, STATUS_ACTIVE, Segment};
-use crate::snapshot::{Bits, Part, Snapshot, count, first_rows, has, set_bits};
+use crate::snapshot::{Part, Snapshot};
 
 const STATUS_ARCHIVED: u8 = 3;
 

@@ -1,7 +1,8 @@
 //! The graph of a snapshot: nodes are rows, edges are read where they start and where they end.
 
+use crate::kernels::bits::has;
 use crate::segment::{EdgeRow, Id, Segment, Target, Way};
-use crate::snapshot::{Part, Snapshot, has};
+use crate::snapshot::{Part, Snapshot};
 
 /// A live row of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

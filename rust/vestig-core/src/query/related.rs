@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::kernels::bits::{Bits, set_bits};
 use crate::kernels::dot::dot;
 use crate::kernels::tiles::Probe;
 use crate::query::filter::{Filter, eligible};
@@ -9,7 +10,7 @@ use crate::query::row_blocks::{Search, pass, with_vectors};
 use crate::query::similar::{Best, Limits, Neighbours};
 use crate::segment::format::Section;
 use crate::segment::{EventRow, Id, KIND_MEMORY, Segment};
-use crate::snapshot::{Bits, Snapshot, set_bits};
+use crate::snapshot::Snapshot;
 
 /// Positions in EventType.
 const EXPIRING: [u8; 2] = [4, 5];

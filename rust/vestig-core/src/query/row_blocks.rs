@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
+use crate::kernels::bits::{Bits, has};
 use crate::kernels::tiles::{Probe, products};
 use crate::segment::Segment;
 use crate::segment::format::Section;
-use crate::snapshot::{Bits, has};
 
 /// Rows whose codes stay in the cache (384 dimensions: 192 KiB); a multiple of 64.
 const ROWS: usize = 512;

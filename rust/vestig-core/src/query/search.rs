@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::kernels::bits::{Bits, has, set_bits};
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::kernels::quantised::{QuantisedQuery, approx_rows};
 use crate::kernels::select::{descending, top_k};
@@ -10,7 +11,7 @@ use crate::query::graph::{Graph, Node};
 use crate::recall::STAGED_ROWS;
 use crate::segment::format::Section;
 use crate::segment::{Id, KIND_ENTITY, NO_TIME, Segment};
-use crate::snapshot::{Bits, Part, Snapshot, has, set_bits};
+use crate::snapshot::{Part, Snapshot};
 
 /// A type of entity that stands for all of them.
 const UNTYPED: &str = "UNTYPED";

@@ -1,5 +1,6 @@
 //! Near-duplicates and neighbours of new vectors (C-07, G-07), exact and in one pass.
 
+use crate::kernels::bits::Bits;
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::kernels::select::descending;
 use crate::kernels::tiles;
@@ -7,7 +8,7 @@ use crate::query::filter::{Filter, eligible};
 use crate::query::row_blocks::{Search, pass, with_vectors};
 use crate::segment::format::Section;
 use crate::segment::{Id, KIND_MEMORY, NO_STRING, STATUS_ACTIVE, Segment};
-use crate::snapshot::{Bits, Snapshot};
+use crate::snapshot::Snapshot;
 
 /// A new text.
 #[derive(Debug, Clone, Default)]

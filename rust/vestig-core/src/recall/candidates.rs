@@ -9,10 +9,10 @@ use super::sheet::Sheet;
 use super::signals::Signals;
 use super::term;
 use super::types::Base;
+use crate::kernels::bits::has;
 use crate::kernels::select::{descending, top_k};
 use crate::segment::Id;
 use crate::segment::format::Section;
-use crate::snapshot::has;
 
 /// A row with the numbers that order it.
 #[derive(Debug, Clone, Copy)]

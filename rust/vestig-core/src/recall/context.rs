@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::sessions::Places;
+use crate::kernels::bits::has;
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::segment::Segment;
-use crate::snapshot::has;
 
 /// Above the errors of a length made of float32 dot products, from `SHORT` on.
 const LENGTH_SLACK: f64 = 1e-4;

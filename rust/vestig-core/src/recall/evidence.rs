@@ -6,11 +6,11 @@ use super::fields::{Field, Words};
 use super::net::Net;
 use super::terms::scatter;
 use super::types::Query;
+use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk::{Mentions, mentions_max};
 use crate::kernels::lexical;
 use crate::query::graph::Node;
 use crate::segment::format::Section;
-use crate::snapshot::set_bits;
 
 /// Best memories by L₁ that tell of others.
 pub(super) const STARTS: usize = 5;

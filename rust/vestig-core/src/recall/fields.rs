@@ -3,12 +3,12 @@
 use super::scorer::{Known, Scorer};
 use super::term::{self, OF_FEW, TERMS};
 use super::types::Effort;
+use crate::kernels::bits::{Bits, count, set_bits};
 use crate::kernels::dot::{cosine, dot, dot_rows};
 use crate::kernels::lexical::{self, Norms};
 use crate::kernels::quantised::{QuantisedQuery, approx_rows};
 use crate::segment::Segment;
 use crate::segment::format::Section;
-use crate::snapshot::{Bits, count, set_bits};
 
 /// Cosines of a part's rows: exact dots, or approximations with the query that made them.
 pub(super) struct Similarity<'a> {

@@ -13,13 +13,13 @@ use super::sheet::Sheet;
 use super::term::{LATE_MEAN, OF_FEW, REPLY_LATE};
 use super::terms::scatter;
 use super::types::{Query, Weights};
+use crate::kernels::bits::{count, set_bits};
 use crate::kernels::late::Tokens;
 use crate::kernels::lexical;
 use crate::kernels::token_vectors::Pieces;
 use crate::query::graph::Node;
 use crate::segment::Segment;
 use crate::segment::format::Section;
-use crate::snapshot::{count, set_bits};
 
 /// Word piece of a query that stands for no word: it weighs nothing where pieces are weighed.
 pub(super) const SPECIAL: u32 = u32::MAX;

@@ -44,12 +44,13 @@ pub use self::term::{SIGNALS, TERMS};
 pub use self::types::{
     Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, STAGED_ROWS, Scan, Traversal, Weights,
 };
+use crate::kernels::bits::count;
 use crate::kernels::dot::{cosine, unit};
 use crate::kernels::quantised::QuantisedQuery;
 use crate::query::filter::{Filter, eligible};
 use crate::query::graph::Node;
 use crate::segment::format::Section;
-use crate::snapshot::{Snapshot, count};
+use crate::snapshot::Snapshot;
 
 /// Above the roundings of a float32 sum of a cosine and its bound.
 const SLACK: f32 = 1e-6;

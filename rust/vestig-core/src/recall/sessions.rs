@@ -10,9 +10,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::facts::Derived;
+use crate::kernels::bits::{Bits, has, set_bits};
 use crate::segment::format::Section;
 use crate::segment::{Conversations, Segment, SessionKey};
-use crate::snapshot::{Bits, has, set_bits};
 
 /// No slot, no place.
 pub(super) const NONE: u32 = u32::MAX;

@@ -18,8 +18,8 @@ use super::term::{self, OFFSETS, TERMS};
 use super::texts::{OF_TEXTS, of_length, of_text};
 use super::types::{Query, Ranking};
 use super::windows::{SHAPES, score};
+use crate::kernels::bits::has;
 use crate::segment::Segment;
-use crate::snapshot::has;
 
 /// Terms of windows, by shape.
 const WINDOWS: [usize; SHAPES.len()] =

@@ -2,11 +2,12 @@
 
 use super::net::Net;
 use super::types::Traversal;
+use crate::kernels::bits::count;
 use crate::kernels::trace::TraceParams;
 use crate::kernels::walk::walk;
 use crate::query::filter::{Filter, eligible};
 use crate::segment::Id;
-use crate::snapshot::{Snapshot, count};
+use crate::snapshot::Snapshot;
 
 /// Walks over one snapshot.
 pub struct Steps<'a>(Net<'a>);

@@ -3,13 +3,13 @@
 use super::fields::Field;
 use super::net::Net;
 use super::types::{Query, Ranking};
+use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk;
 use crate::kernels::temporal::{Window, temporal_match};
 use crate::kernels::{lexical, signals};
 use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START, Segment};
-use crate::snapshot::set_bits;
 
 /// Fills a dense column of every field; its largest value over the eligible, at least 0.
 fn fill(

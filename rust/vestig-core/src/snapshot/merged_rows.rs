@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Part, set_bits};
+use super::Part;
+use crate::kernels::bits::set_bits;
 use crate::kernels::token_vectors::Pieces;
 use crate::segment::Segment;
 use crate::segment::columns::Rows;

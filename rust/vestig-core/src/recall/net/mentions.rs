@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::Net;
+use crate::kernels::bits::has;
 use crate::kernels::entity_walk::{PUSHES_MAX, Ranks, THRESHOLD, entity_walk};
 use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::segment::{EXTRA, MENTIONS, MentionCounts, SOURCE_MASK, Segment, kind_of};
-use crate::snapshot::has;
 
 /// The row is an entity of the namespace that holds.
 const ENTITY: u32 = 1 << 31;

@@ -11,6 +11,7 @@ mod ways;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use crate::kernels::bits::{Bits, has};
 use crate::kernels::trace::{TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank};
 use crate::query::filter::Filter;
 use crate::query::graph::{Graph, Node};
@@ -19,7 +20,7 @@ use crate::segment::{
     EXTRA, EdgeRow, Id, KIND_ENTITY, KIND_SUMMARY, MENTIONS, MentionCounts, RELATED, Record,
     STATUS_ACTIVE, SUMMARIZES, Segment, kind_of, unpack,
 };
-use crate::snapshot::{Bits, Snapshot, has};
+use crate::snapshot::Snapshot;
 use columns::Columns;
 use ways::Line;
 

@@ -1,8 +1,8 @@
 use super::*;
+use crate::kernels::bits::count;
 use crate::query::filter::eligible;
 use crate::segment::format::Identity;
 use crate::segment::{EdgeVersion, NO_TIME};
-use crate::snapshot::count;
 use crate::snapshot::projection::Projection;
 use crate::snapshot::tail::NewRow;
 

@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 
 use super::{Net, handle};
+use crate::kernels::bits::has;
 use crate::kernels::select::descending;
 use crate::kernels::walk::{Hop, Links};
 use crate::query::graph::Node;
 use crate::segment::map::fetch;
 use crate::segment::{EXTRA, SOURCE_MASK, Way, unpack};
-use crate::snapshot::has;
 
 /// What is left of the ways of a node in one part, and the next that leads somewhere.
 pub(super) struct Line<'a> {
