@@ -24,6 +24,8 @@ use super::dot::{LANES, padded};
 
 /// Rows per call of an integer kernel.
 pub(crate) const BLOCK: usize = 16;
+/// Rows from which the 8-bit pass is worth its bookkeeping.
+pub const STAGED_ROWS: usize = 2048;
 
 /// Largest magnitude of a row's code.
 const CODE_MAX: f32 = 127.0;

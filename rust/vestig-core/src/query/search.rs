@@ -4,11 +4,10 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::kernels::bits::{Bits, has, set_bits};
 use crate::kernels::dot::{cosine, dot, unit};
-use crate::kernels::quantised::{QuantisedQuery, approx_rows};
+use crate::kernels::quantised::{QuantisedQuery, STAGED_ROWS, approx_rows};
 use crate::kernels::select::{descending, top_k};
 use crate::query::filter::{Filter, eligible, eligible_entities};
 use crate::query::graph::{Graph, Node};
-use crate::recall::STAGED_ROWS;
 use crate::segment::format::Section;
 use crate::segment::{Id, KIND_ENTITY, NO_TIME, Segment};
 use crate::snapshot::{Part, Snapshot};

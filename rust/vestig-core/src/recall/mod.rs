@@ -36,13 +36,12 @@ use self::net::Net;
 pub use self::questions::{FieldWords, Postings};
 use self::rank::Ranker;
 use self::scorer::{Scorer, weighs};
-pub(crate) use self::sessions::Remembered;
 use self::sheet::Sheet;
 use self::signals::Signals;
 pub use self::steps::Steps;
 pub use self::term::{SIGNALS, TERMS};
 pub use self::types::{
-    Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, STAGED_ROWS, Scan, Traversal, Weights,
+    Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, Scan, Traversal, Weights,
 };
 use crate::kernels::bits::count;
 use crate::kernels::dot::{cosine, unit};

@@ -7,19 +7,17 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::facts::Derived;
 use crate::kernels::bits::{Bits, has, set_bits};
 use crate::segment::format::Section;
-use crate::segment::{Conversations, Segment, SessionKey};
+use crate::segment::{Conversations, Segment, SessionKey, cached};
 
 /// No slot, no place.
 pub(super) const NONE: u32 = u32::MAX;
 /// Positions that are counted on each side.
 const REACH: usize = 3;
-/// Sets of rows that are remembered: as many filters in turn.
-const REMEMBERED: usize = 2;
 
 /// Slots of the eligible memories.
 pub(crate) struct Places {
@@ -156,42 +154,9 @@ impl Places {
     }
 }
 
-/// The sets of rows that were asked for last, with the numbers of their segments; latest first.
-#[derive(Default)]
-pub(crate) struct Remembered(Mutex<Vec<(Key, Arc<Places>)>>);
-
-type Key = Vec<(u64, Bits)>;
-
 /// Slots of these rows, one bitmap a segment.
 pub(super) fn places(segments: &[&Segment], eligible: &[&Bits]) -> Arc<Places> {
-    let Some(largest) = segments.iter().max_by_key(|segment| segment.memory_rows()) else {
-        return Arc::new(Places::find(segments, eligible));
-    };
-    let lock = || {
-        let Remembered(kept) = largest.remembered_places();
-        kept.lock().unwrap_or_else(PoisonError::into_inner)
-    };
-    let parts = || segments.iter().zip(eligible);
-    let same = |(key, _): &(Key, _)| {
-        key.len() == segments.len()
-            && key
-                .iter()
-                .zip(parts())
-                .all(|((number, bits), part)| *number == part.0.number() && bits == *part.1)
-    };
-    let mut kept = lock();
-    if let Some(at) = kept.iter().position(same) {
-        kept[..=at].rotate_right(1);
-        return Arc::clone(&kept[0].1);
-    }
-    drop(kept);
-    let places = Arc::new(Places::find(segments, eligible));
-    let key = parts().map(|(segment, bits)| (segment.number(), (*bits).clone()));
-    let entry = (key.collect(), Arc::clone(&places));
-    let mut kept = lock();
-    kept.truncate(REMEMBERED - 1);
-    kept.insert(0, entry);
-    places
+    cached(segments, eligible, || Places::find(segments, eligible))
 }
 
 struct Builder<'a> {

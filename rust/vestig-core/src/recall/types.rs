@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use super::questions::FieldWords;
 use super::term::TERMS;
+use crate::kernels::quantised::STAGED_ROWS;
 use crate::kernels::temporal::Window;
 use crate::kernels::token_vectors::OwnedPieces;
 use crate::kernels::trace::{TraceFactors, TraceParams};
 use crate::kernels::walk::WalkParams;
 use crate::segment::Id;
 
-/// Eligible rows from which the 8-bit pass is worth its bookkeeping.
-pub const STAGED_ROWS: usize = 2048;
 /// Fewest rows that a thread is started for.
 const THREAD_ROWS: usize = 8192;
 /// Where the final score starts from.

@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 
 use super::{NO_SEQUENCE, NO_STRING, Segment};
 use crate::kernels::dot::dot;
-use crate::recall::Remembered;
 use crate::segment::format::Section;
 
 /// Names a session in every segment: namespace, scope and session id.
@@ -29,7 +28,6 @@ pub(super) struct Talk {
     number: u64,
     conversations: OnceLock<Conversations>,
     near: OnceLock<[Vec<f32>; 2]>,
-    places: Remembered,
 }
 
 impl Talk {
@@ -39,7 +37,6 @@ impl Talk {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             conversations: OnceLock::new(),
             near: OnceLock::new(),
-            places: Remembered::default(),
         }
     }
 }
@@ -48,11 +45,6 @@ impl Segment {
     /// No other segment of this process has it.
     pub(crate) fn number(&self) -> u64 {
         self.talk.number
-    }
-
-    /// What was found for sets of rows of which this segment has the most.
-    pub(crate) fn remembered_places(&self) -> &Remembered {
-        &self.talk.places
     }
 
     pub(crate) fn conversations(&self) -> &Conversations {

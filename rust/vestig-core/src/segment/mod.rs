@@ -15,6 +15,7 @@ pub mod image;
 pub mod map;
 mod nodes;
 pub mod row;
+mod row_set_cache;
 mod texts;
 
 pub(crate) use conversations::{Conversations, SessionKey};
@@ -25,6 +26,7 @@ pub(crate) use nodes::{
     EXTRA, KIND_SHIFT, Record, SOURCE_MASK, SUMMARIZES, Way, is_related, kind_of, plain_value,
     unpack, way_order,
 };
+pub(crate) use row_set_cache::cached;
 
 use self::format::{Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
 use crate::segment::map::{Plain, Region, cast};
@@ -113,6 +115,7 @@ pub struct Segment {
     /// See `rows_ascend`.
     ascend: OnceLock<bool>,
     talk: conversations::Talk,
+    row_sets: row_set_cache::RowSetCache,
     holders: texts::Holders,
 }
 
@@ -147,6 +150,7 @@ impl Segment {
             counts: counts::Remembered::default(),
             ascend: OnceLock::new(),
             talk: conversations::Talk::new(),
+            row_sets: row_set_cache::RowSetCache::default(),
             holders: texts::Holders::default(),
         };
         segment.check_lengths()?;
