@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use vestig_core::kernels::dispatch::Level;
-use vestig_core::kernels::late::Tokens;
+use vestig_core::kernels::max_sim::Tokens;
 use vestig_core::kernels::token_vectors::{PIECE_LANES, Pieces};
 
 mod dice;

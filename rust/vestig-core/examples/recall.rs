@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use dice::Dice;
 use vestig_core::kernels::dot::{dot_rows, unit};
-use vestig_core::kernels::trace::TraceParams;
+use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
 use vestig_core::segment::format::Identity;

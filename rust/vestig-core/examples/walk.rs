@@ -7,7 +7,7 @@ mod dice;
 use std::time::Instant;
 
 use dice::Dice;
-use vestig_core::kernels::trace::TraceParams;
+use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::recall::{Steps, Traversal};
 use vestig_core::segment::format::Identity;

@@ -6,7 +6,7 @@ mod dice;
 
 use dice::{Dice, open};
 use proptest::prelude::*;
-use vestig_core::kernels::trace::TraceParams;
+use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};

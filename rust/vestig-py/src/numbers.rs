@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use vestig_core::kernels::dispatch::{self, Level};
 use vestig_core::kernels::temporal::{self, Window};
-use vestig_core::kernels::trace::{self, Stability, TraceEvent, TraceSubject};
+use vestig_core::kernels::tracerank::{self as multiplier, Stability, TraceEvent, TraceSubject};
 use vestig_core::kernels::{dot as dots, math};
 
 use crate::errors::to_python;
@@ -129,7 +129,7 @@ fn logistic(x: f64) -> f64 {
 
 /// Settings of `m3.tracerank`.
 #[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct TraceParams(pub(crate) trace::TraceParams);
+pub(crate) struct TraceParams(pub(crate) multiplier::TraceParams);
 
 #[pymethods]
 impl TraceParams {
@@ -162,7 +162,7 @@ impl TraceParams {
         connectivity_enabled: bool,
         graph_k: f64,
     ) -> PyResult<Self> {
-        let params = trace::TraceParams {
+        let params = multiplier::TraceParams {
             enabled,
             event_weights,
             tau_days,
@@ -215,7 +215,7 @@ fn tracerank(
                 seq,
                 row,
             });
-        trace::tracerank(&mut Vec::new(), events, query_time_us, subject, &params.0)
+        multiplier::tracerank(&mut Vec::new(), events, query_time_us, subject, &params.0)
     });
     Ok((
         found.trace,

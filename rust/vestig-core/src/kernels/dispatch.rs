@@ -12,7 +12,7 @@
 use std::sync::OnceLock;
 
 use super::dot::{dot_lanes, dot_rows_lanes};
-use super::late::{Block, TOKENS, most_lanes};
+use super::max_sim::{Block, TOKENS, most_lanes};
 use super::quantised::{BLOCK, QuantisedQuery, dots_lanes};
 use super::tiles::{Probe, tile_lanes};
 

@@ -3,22 +3,22 @@
 //! Numbers that rank are defined to the bit (B-16): no kernel's result depends on the
 //! instruction level, the number of threads or the layout of segments.
 
+pub mod author_names;
 pub mod bits;
 pub mod dates;
 pub mod dispatch;
 pub mod dot;
 pub mod entity_walk;
-pub mod late;
 pub mod lexical;
 pub mod math;
-pub mod people;
+pub mod max_sim;
+pub mod metadata;
 pub mod quantised;
 pub mod rng;
 pub mod rolling_hash;
-pub mod select;
-pub mod signals;
 pub mod temporal;
 pub mod tiles;
 pub mod token_vectors;
-pub mod trace;
+pub mod top_k;
+pub mod tracerank;
 pub mod walk;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::kernels::bits::{Bits, has, set_bits};
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::kernels::quantised::{QuantisedQuery, STAGED_ROWS, approx_rows};
-use crate::kernels::select::{descending, top_k};
+use crate::kernels::top_k::{descending, top_k};
 use crate::query::filter::{Filter, eligible, eligible_entities};
 use crate::query::graph::{Graph, Node};
 use crate::segment::format::Section;

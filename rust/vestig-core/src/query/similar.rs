@@ -2,8 +2,8 @@
 
 use crate::kernels::bits::Bits;
 use crate::kernels::dot::{cosine, dot, unit};
-use crate::kernels::select::descending;
 use crate::kernels::tiles;
+use crate::kernels::top_k::descending;
 use crate::query::filter::{Filter, eligible};
 use crate::query::row_blocks::{Search, pass, with_vectors};
 use crate::segment::format::Section;

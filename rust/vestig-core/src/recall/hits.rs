@@ -1,7 +1,7 @@
 //! Results with every number that made their rank.
 
 use super::candidates::Candidate;
-use super::rank::{Entry, Ranker};
+use super::ranker::{Entry, Ranker};
 use super::types::{Base, Hit, Path, PathStep, Scan};
 use crate::kernels::walk::{Links, NONE};
 use crate::segment::{Id, MENTIONS, RELATED, Segment};

@@ -6,43 +6,43 @@
 //! number of S is monotone in the cosine, operation by operation, also after rounding, so S of an
 //! upper bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
 
+mod allocator_hint;
 mod candidates;
-mod columns;
-mod context;
-mod evidence;
-mod facts;
-mod fields;
+mod eligible_graph;
 mod hits;
-mod kept;
-mod late;
-mod level;
-mod net;
-mod questions;
-mod rank;
+mod late_interaction;
+mod metadata_signals;
+mod neighbour_vectors;
+mod pair_and_title;
+mod question_words;
+mod ranker;
+mod score_bounds;
+mod score_table;
 mod scorer;
-mod sessions;
-mod sheet;
-mod signals;
-mod steps;
-mod term;
-mod terms;
-mod texts;
+mod segment_columns;
+mod signal;
+mod text_flags;
+mod text_signals;
+mod turn_columns;
+mod turn_index;
+mod turn_signals;
 mod types;
-mod windows;
+mod walks;
+mod window_words;
 
 use self::candidates::{Candidate, candidates};
-use self::fields::{Field, Words, ask, drop_dissimilar, measure, score_words, unembedded};
-use self::net::Net;
-pub use self::questions::{FieldWords, Postings};
-use self::rank::Ranker;
+use self::eligible_graph::Net;
+pub use self::question_words::{FieldWords, Postings};
+use self::ranker::Ranker;
+use self::score_table::Sheet;
 use self::scorer::{Scorer, weighs};
-use self::sheet::Sheet;
-use self::signals::Signals;
-pub use self::steps::Steps;
-pub use self::term::{SIGNALS, TERMS};
+use self::segment_columns::{Field, Words, ask, drop_dissimilar, measure, score_words, unembedded};
+pub use self::signal::{SIGNALS, TERMS};
+use self::turn_signals::Signals;
 pub use self::types::{
     Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, Scan, Traversal, Weights,
 };
+pub use self::walks::Steps;
 use crate::kernels::bits::count;
 use crate::kernels::dot::{cosine, unit};
 use crate::kernels::quantised::QuantisedQuery;
@@ -79,13 +79,13 @@ pub fn recall(
         fields.push(Field::new(&part.segment, bits));
     }
     let rows: usize = fields.iter().map(|field| count(&field.eligible)).sum();
-    kept::keep(rows);
+    allocator_hint::keep(rows);
     let mut origins = origins_of(&fields);
     let staged = rows >= effort.staged_rows
         && filter.min_similarity.is_none()
         && wanted(ranking, false) < rows
         && !vector.is_empty()
-        && !signals::by_cosines(ranking, origins);
+        && !turn_signals::by_cosines(ranking, origins);
     let quantised = staged.then(|| QuantisedQuery::new(&vector));
     if !vector.is_empty() {
         for field in fields.iter_mut().filter(|field| field.any) {
@@ -117,11 +117,11 @@ pub fn recall(
     };
     let words = fill_terms(&mut sheet.fields, &mut scorer, &net, query, scan.eligible);
     if scan.eligible > 0 {
-        if signals::wanted(&scorer) {
+        if turn_signals::wanted(&scorer) {
             sheet.signals = Some(Signals::new(&sheet.fields, &mut scorer, query));
         }
         fill_graph(&mut sheet, &mut scorer, &mut net, query, &words);
-        late::fill(&mut sheet, &mut scorer, query, scan.eligible);
+        late_interaction::fill(&mut sheet, &mut scorer, query, scan.eligible);
         fill_rerank(&mut sheet, &mut scorer, &net, query);
     }
     let asked = sheet.fields.iter().any(|field| !field.special.is_empty());
@@ -161,32 +161,37 @@ fn fill_graph(
     query: &Query,
     words: &Words,
 ) {
-    let made = [term::ENTITY_WALK, term::PAIR, term::PAIR_GAIN, term::TITLE];
+    let made = [
+        signal::ENTITY_WALK,
+        signal::PAIR,
+        signal::PAIR_GAIN,
+        signal::TITLE,
+    ];
     if !made.into_iter().any(|term| scorer.weighs(term)) {
         return;
     }
     let enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let best = candidates(sheet, scorer, evidence::STARTS.max(WALK_STARTS));
+    let best = candidates(sheet, scorer, pair_and_title::STARTS.max(WALK_STARTS));
     scorer.start_enabled = enabled;
     let node = |c: &Candidate| Node {
         part: c.field as u32,
         row: c.row as u32,
     };
     let best: Vec<(Node, f64)> = best.iter().map(|c| (node(c), c.start)).collect();
-    let starts = &best[..best.len().min(evidence::STARTS)];
+    let starts = &best[..best.len().min(pair_and_title::STARTS)];
     let fields = &mut sheet.fields;
     let maxima = &mut scorer.maxima;
     let mut found = Vec::new();
     let weighs = made.map(|term| weighs(scorer.ranking, scorer.origins, term));
     if weighs[0] {
         let best = &best[..best.len().min(WALK_STARTS)];
-        let most = terms::walk_entities(fields, net, query, best);
-        found.push((term::ENTITY_WALK, most));
+        let most = metadata_signals::walk_entities(fields, net, query, best);
+        found.push((signal::ENTITY_WALK, most));
     }
     if (weighs[1] || weighs[2]) && !words.idfs.is_empty() {
-        let most = evidence::pairs(fields, net, query, words, starts);
+        let most = pair_and_title::pairs(fields, net, query, words, starts);
         found.extend(
-            [(term::PAIR, most[0]), (term::PAIR_GAIN, most[1])]
+            [(signal::PAIR, most[0]), (signal::PAIR_GAIN, most[1])]
                 .into_iter()
                 .zip(&weighs[1..])
                 .filter(|(_, weighs)| **weighs)
@@ -194,7 +199,10 @@ fn fill_graph(
         );
     }
     if weighs[3] {
-        found.push((term::TITLE, evidence::titles(fields, net, query, starts)));
+        found.push((
+            signal::TITLE,
+            pair_and_title::titles(fields, net, query, starts),
+        ));
     }
     for (term, most) in found {
         maxima[term] = Some(most);
@@ -203,7 +211,7 @@ fn fill_graph(
 
 /// what a cross-encoder says of the best; without it the term is unavailable.
 fn fill_rerank(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, net: &Net<'_>, query: &Query) {
-    let weighs = scorer.weighs(term::RERANK);
+    let weighs = scorer.weighs(signal::RERANK);
     let Some(said) = query.reranked.as_ref().filter(|_| weighs) else {
         return;
     };
@@ -211,9 +219,9 @@ fn fill_rerank(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, net: &Net<'_>, qu
         let node = net.locate(id).filter(|node| net.is_eligible(*node))?;
         Some((node, *score))
     });
-    let place = term::OF_FEW.len() - 1;
-    let most = terms::scatter(&mut sheet.fields, place, found.collect());
-    scorer.maxima[term::RERANK] = Some(most);
+    let place = signal::OF_FEW.len() - 1;
+    let most = metadata_signals::scatter(&mut sheet.fields, place, found.collect());
+    scorer.maxima[signal::RERANK] = Some(most);
 }
 
 /// The terms that are known before the cosine decides, and the normalisers.
@@ -231,16 +239,16 @@ fn fill_terms(
         return words;
     }
     if !scorer.vector.is_empty() {
-        scorer.maxima[term::COSINE] = Some(largest_semantic(fields, scorer));
+        scorer.maxima[signal::COSINE] = Some(largest_semantic(fields, scorer));
     }
     if !terms.is_empty() {
-        scorer.maxima[term::LEXICAL] = Some(words.most);
+        scorer.maxima[signal::LEXICAL] = Some(words.most);
     }
     let [keyword, temporal, entity, recency] = scorer.metadata;
     let weighted = (ranking.keyword_weighted, ranking.entity_weighted);
     let mut maxima = [None; 4];
     if keyword {
-        maxima[0] = Some(terms::keyword(
+        maxima[0] = Some(metadata_signals::keyword(
             fields,
             &query.keywords,
             weighted.0,
@@ -248,16 +256,16 @@ fn fill_terms(
         ));
     }
     if temporal {
-        maxima[1] = Some(terms::temporal(fields, query, ranking));
+        maxima[1] = Some(metadata_signals::temporal(fields, query, ranking));
     }
     if entity {
-        maxima[2] = Some(terms::entity(fields, net, query, weighted.1));
+        maxima[2] = Some(metadata_signals::entity(fields, net, query, weighted.1));
     }
     if recency {
-        maxima[3] = Some(terms::recency(fields, ranking));
+        maxima[3] = Some(metadata_signals::recency(fields, ranking));
     }
     if ranking.base == Base::Linear {
-        scorer.maxima[term::KEYWORD..=term::RECENCY].copy_from_slice(&maxima);
+        scorer.maxima[signal::KEYWORD..=signal::RECENCY].copy_from_slice(&maxima);
     }
     if scorer.alpha > 0.0 {
         fields.iter_mut().for_each(|field| field.screened = false);

@@ -1,10 +1,10 @@
 //! How S, L and the base follow from the numbers of a row (R-05 … ).
 
-use super::fields::{Field, Special};
-use super::term::{self, OF_FEW, TERMS};
+use super::segment_columns::{Field, Special};
+use super::signal::{self, OF_FEW, TERMS};
 use super::types::{Base, Query, Ranking, Weights};
 use crate::kernels::dot::{cosine, dot};
-use crate::kernels::{math, signals};
+use crate::kernels::{math, metadata};
 use crate::segment::Segment;
 
 /// What is known of a row beside its cosine.
@@ -88,7 +88,7 @@ impl<'a> Scorer<'a> {
         };
         for (i, given) in given.into_iter().enumerate() {
             let weighs = if ranking.base == Base::Linear {
-                scorer.weighs(term::KEYWORD + i)
+                scorer.weighs(signal::KEYWORD + i)
             } else {
                 ranking.start_enabled && ranking.alpha > 0.0 && ranking.meta_weights[i] > 0.0
             };
@@ -130,7 +130,7 @@ impl<'a> Scorer<'a> {
     #[inline]
     pub(super) fn semantic_of(&self, content: f64, question: Option<(u32, f64)>) -> f64 {
         let weights = (self.ranking.content_weight, self.ranking.query_weight);
-        signals::semantic(content, question.map(|(_, cosine)| cosine), weights)
+        metadata::semantic(content, question.map(|(_, cosine)| cosine), weights)
     }
 
     /// What the terms that few rows have add to L, and the sum of their sizes.
@@ -152,7 +152,7 @@ impl<'a> Scorer<'a> {
         let mut sum = weights.bias;
         for (i, weight) in weights.terms.iter().enumerate() {
             if let (Some(weight), Some(most)) = (weight, self.maxima[i]) {
-                let raw = if i == term::COSINE {
+                let raw = if i == signal::COSINE {
                     semantic
                 } else {
                     known.raw[i]
@@ -167,9 +167,9 @@ impl<'a> Scorer<'a> {
         if self.alpha == 0.0 {
             return None;
         }
-        let value = |i: usize| self.metadata[i].then_some(known.raw[term::KEYWORD + i]);
+        let value = |i: usize| self.metadata[i].then_some(known.raw[signal::KEYWORD + i]);
         let values = std::array::from_fn(value);
-        signals::metadata(values, self.ranking.meta_weights, self.alpha).0
+        metadata::metadata(values, self.ranking.meta_weights, self.alpha).0
     }
 
     /// S of a row with that cosine: what orders the pool, the starts and what fills.
@@ -181,7 +181,7 @@ impl<'a> Scorer<'a> {
         let semantic = self.semantic(content, known);
         match self.ranking.base {
             Base::Linear => self.level(weights, semantic, known),
-            _ => signals::blend(self.metadata(known), semantic, self.alpha),
+            _ => metadata::blend(self.metadata(known), semantic, self.alpha),
         }
     }
 
@@ -195,7 +195,7 @@ impl<'a> Scorer<'a> {
     ) -> (f64, f64) {
         let falls = self.start_enabled
             && self.ranking.base == Base::Linear
-            && weights.terms[term::COSINE].is_some_and(|w| w < 0.0);
+            && weights.terms[signal::COSINE].is_some_and(|w| w < 0.0);
         let (low, high) = if falls { (high, low) } else { (low, high) };
         (
             self.start(weights, low, known),
@@ -241,7 +241,7 @@ impl<'a> Scorer<'a> {
         known: &Known,
     ) -> [(Option<f64>, Option<f64>); TERMS] {
         std::array::from_fn(|i| {
-            let raw = if i == term::COSINE {
+            let raw = if i == signal::COSINE {
                 semantic
             } else {
                 known.raw[i]
@@ -249,9 +249,9 @@ impl<'a> Scorer<'a> {
             match self.maxima[i] {
                 Some(most) => (Some(raw), Some(Self::normalised(raw, most))),
                 None => {
-                    let in_metadata = (term::KEYWORD..=term::RECENCY).contains(&i)
+                    let in_metadata = (signal::KEYWORD..=signal::RECENCY).contains(&i)
                         && self.ranking.base != Base::Linear
-                        && self.metadata[i - term::KEYWORD];
+                        && self.metadata[i - signal::KEYWORD];
                     (in_metadata.then_some(raw), None)
                 }
             }

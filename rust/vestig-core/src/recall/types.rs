@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::questions::FieldWords;
-use super::term::TERMS;
+use super::question_words::FieldWords;
+use super::signal::TERMS;
 use crate::kernels::quantised::STAGED_ROWS;
 use crate::kernels::temporal::Window;
 use crate::kernels::token_vectors::OwnedPieces;
-use crate::kernels::trace::{TraceFactors, TraceParams};
+use crate::kernels::tracerank::{TraceFactors, TraceParams};
 use crate::kernels::walk::WalkParams;
 use crate::segment::Id;
 

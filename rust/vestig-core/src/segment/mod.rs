@@ -6,27 +6,27 @@ use std::sync::OnceLock;
 
 mod checks;
 pub mod columns;
-mod conversations;
-mod counts;
 mod edge_checks;
 mod events;
 pub mod format;
 pub mod image;
+mod links;
 pub mod map;
-mod nodes;
+mod mention_counts;
 pub mod row;
 mod row_set_cache;
-mod texts;
+mod session_rows;
+mod text_columns;
 
-pub(crate) use conversations::{Conversations, SessionKey};
-pub(crate) use counts::MentionCounts;
 pub use events::EventRow;
-pub use nodes::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
-pub(crate) use nodes::{
+pub use links::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
+pub(crate) use links::{
     EXTRA, KIND_SHIFT, Record, SOURCE_MASK, SUMMARIZES, Way, is_related, kind_of, plain_value,
     unpack, way_order,
 };
+pub(crate) use mention_counts::MentionCounts;
 pub(crate) use row_set_cache::cached;
+pub(crate) use session_rows::{Conversations, SessionKey};
 
 use self::format::{Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
 use crate::segment::map::{Plain, Region, cast};
@@ -111,12 +111,12 @@ pub struct Segment {
     /// See `incoming_starts`.
     starts: OnceLock<Vec<u32>>,
     /// See `mention_counts`.
-    counts: counts::Remembered,
+    counts: mention_counts::Remembered,
     /// See `rows_ascend`.
     ascend: OnceLock<bool>,
-    talk: conversations::Talk,
+    talk: session_rows::Talk,
     row_sets: row_set_cache::RowSetCache,
-    holders: texts::Holders,
+    holders: text_columns::Holders,
 }
 
 impl Segment {
@@ -147,11 +147,11 @@ impl Segment {
             embedded: Vec::new(),
             memory_rows: 0,
             starts: OnceLock::new(),
-            counts: counts::Remembered::default(),
+            counts: mention_counts::Remembered::default(),
             ascend: OnceLock::new(),
-            talk: conversations::Talk::new(),
+            talk: session_rows::Talk::new(),
             row_sets: row_set_cache::RowSetCache::default(),
-            holders: texts::Holders::default(),
+            holders: text_columns::Holders::default(),
         };
         segment.check_lengths()?;
         segment.check_strings()?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use vestig_core::kernels::rolling_hash;
 use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
-use vestig_core::kernels::trace::TraceParams;
+use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::entity_names::{Word, find_names, lowercase};
 use vestig_core::query::filter::Filter;
 use vestig_core::query::graph::Graph;

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 
 use super::rng::Dice;
-use super::select::descending;
+use super::top_k::descending;
 
 mod links;
 mod queue;

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::sessions::{NONE, Places};
-use super::windows::{SHAPES, Window};
+use super::turn_index::{NONE, Places};
+use super::window_words::{SHAPES, Window};
+use crate::kernels::author_names::folded;
 use crate::kernels::dates::year_of;
-use crate::kernels::people::folded;
 use crate::segment::Segment;
 use crate::segment::format::Section;
 

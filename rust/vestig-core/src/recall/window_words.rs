@@ -3,8 +3,8 @@
 //! Frequencies and lengths are summed over the window in whole units of the least weight, so that
 //! no layout can change a bit; N, df and mean length are those of the windows.
 
-use super::facts::each_row;
-use super::sessions::{NONE, Places};
+use super::text_flags::each_row;
+use super::turn_index::{NONE, Places};
 use crate::kernels::lexical::{self, norm};
 use crate::segment::Segment;
 use crate::segment::format::Section;

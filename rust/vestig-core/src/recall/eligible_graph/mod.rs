@@ -2,17 +2,17 @@
 //!
 //! A node is numbered over all parts: the rows before its part, plus its row.
 
-mod columns;
-mod kernels;
+mod graph_columns;
 mod mentions;
+mod related_edges;
 mod titles;
-mod ways;
+mod walk_access;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::kernels::bits::{Bits, has};
-use crate::kernels::trace::{TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank};
+use crate::kernels::tracerank::{TraceEvent, TraceFactors, TraceParams, TraceSubject, tracerank};
 use crate::query::filter::Filter;
 use crate::query::graph::{Graph, Node};
 use crate::segment::format::Section;
@@ -21,8 +21,8 @@ use crate::segment::{
     STATUS_ACTIVE, SUMMARIZES, Segment, kind_of, unpack,
 };
 use crate::snapshot::Snapshot;
-use columns::Columns;
-use ways::Line;
+use graph_columns::Columns;
+use related_edges::Line;
 
 /// Records read ahead: as many as wait for memory at the same time, and some.
 const AHEAD: usize = 32;

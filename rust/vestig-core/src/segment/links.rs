@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::{Id, NO_TIME, Segment};
-use crate::kernels::select::descending;
+use crate::kernels::top_k::descending;
 use crate::segment::format::Section;
 use crate::segment::map::fetch;
 

@@ -1,9 +1,9 @@
 //! The walks alone, without a query's scan: what a bench measures.
 
-use super::net::Net;
+use super::eligible_graph::Net;
 use super::types::Traversal;
 use crate::kernels::bits::count;
-use crate::kernels::trace::TraceParams;
+use crate::kernels::tracerank::TraceParams;
 use crate::kernels::walk::walk;
 use crate::query::filter::{Filter, eligible};
 use crate::segment::Id;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::facts::Derived;
+use super::text_flags::Derived;
 use crate::kernels::bits::{Bits, has, set_bits};
 use crate::segment::format::Section;
 use crate::segment::{Conversations, Segment, SessionKey, cached};

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::sessions::Places;
+use super::turn_index::Places;
 use crate::kernels::bits::has;
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::segment::Segment;
@@ -213,8 +213,8 @@ impl<'a> Context<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::facts::each_row;
-    use super::super::sessions::places;
+    use super::super::text_flags::each_row;
+    use super::super::turn_index::places;
     use super::*;
     use crate::segment::format::Identity;
     use crate::snapshot::projection::Projection;

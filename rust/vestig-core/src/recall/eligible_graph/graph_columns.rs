@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::kernels::trace::Stability;
+use crate::kernels::tracerank::Stability;
 use crate::segment::format::Section;
 use crate::segment::map::fetch;
 use crate::segment::{EventRow, Id, Record, Segment, Way};

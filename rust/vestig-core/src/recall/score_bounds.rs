@@ -3,10 +3,10 @@
 //! One pass over blocks of slots, so that the sums of a block stay near the processor while every
 //! term is added.
 
-use super::context::Bounds;
-use super::facts::{Facts, fact};
+use super::neighbour_vectors::Bounds;
 use super::scorer::Scorer;
-use super::sessions::Places;
+use super::text_flags::{Facts, fact};
+use super::turn_index::Places;
 
 /// Far above the roundings of a sum of terms, each of at most some operations of 2⁻⁵³.
 pub(super) const SLACK: f64 = 1e-12;

@@ -1,12 +1,12 @@
 //! Columns of the signals of R-06, filled in only when they can change a score.
 
-use super::fields::Field;
-use super::net::Net;
+use super::eligible_graph::Net;
+use super::segment_columns::Field;
 use super::types::{Query, Ranking};
 use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk;
 use crate::kernels::temporal::{Window, temporal_match};
-use crate::kernels::{lexical, signals};
+use crate::kernels::{lexical, metadata};
 use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START, Segment};
@@ -65,10 +65,10 @@ pub(super) fn keyword(
     fill(fields, 0, |i, segment, row| {
         let list = segment.keywords(row);
         if weighted {
-            return signals::weighted(&idfs, |at| holds(list, numbers[i][at]));
+            return metadata::weighted(&idfs, |at| holds(list, numbers[i][at]));
         }
         let shared = numbers[i].iter().filter(|n| holds(list, **n)).count();
-        signals::jaccard(shared, keywords.len(), list.len())
+        metadata::jaccard(shared, keywords.len(), list.len())
     })
 }
 
@@ -88,7 +88,7 @@ pub(super) fn temporal(fields: &mut [Field<'_>], query: &Query, ranking: &Rankin
 pub(super) fn recency(fields: &mut [Field<'_>], ranking: &Ranking) -> f64 {
     let (now, tau) = (ranking.query_time, ranking.recency_tau_days);
     fill(fields, 2, |_, segment, row| {
-        signals::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
+        metadata::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
     })
 }
 

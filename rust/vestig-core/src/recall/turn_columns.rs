@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::sessions::{NONE, Places};
+use super::turn_index::{NONE, Places};
 
 /// Values that are compared at once.
 const LANES: usize = 8;
@@ -108,8 +108,8 @@ impl<'a> Largest<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sessions::places;
-    use super::super::windows::SHAPES;
+    use super::super::turn_index::places;
+    use super::super::window_words::SHAPES;
     use super::*;
     use crate::segment::Segment;
     use crate::segment::format::Identity;

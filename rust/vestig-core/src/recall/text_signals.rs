@@ -1,15 +1,15 @@
 //! Terms of L that texts, authors and dates give (Q-14, Q-16 … ).
 
-use super::columns::{largest, largest_of};
-use super::facts::{Authors, each_row, fact};
-use super::level::Values;
+use super::score_bounds::Values;
 use super::scorer::Scorer;
-use super::signals::Signals;
-use super::term::{self, asks};
+use super::signal::{self, asks};
+use super::text_flags::{Authors, each_row, fact};
+use super::turn_columns::{largest, largest_of};
+use super::turn_signals::Signals;
 use super::types::Query;
+use crate::kernels::author_names::Said;
 use crate::kernels::dates::{date_match, in_years};
 use crate::kernels::math;
-use crate::kernels::people::Said;
 use crate::kernels::temporal::Window;
 use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START};
@@ -28,9 +28,9 @@ impl Signals<'_> {
                 scorer.maxima[term] = Some(largest(values));
             }
         }
-        if scorer.weighs(term::FORM_LENGTH) {
+        if scorer.weighs(signal::FORM_LENGTH) {
             let most = facts.lengths.iter().copied().max().unwrap_or(0);
-            scorer.maxima[term::FORM_LENGTH] = Some(of_length(most));
+            scorer.maxima[signal::FORM_LENGTH] = Some(of_length(most));
         }
     }
 
@@ -41,8 +41,8 @@ impl Signals<'_> {
     }
 
     pub(super) fn fill_people(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
-        let person = scorer.weighs(term::PERSON);
-        let both = scorer.weighs(term::FIRST_PERSON_PERSON);
+        let person = scorer.weighs(signal::PERSON);
+        let both = scorer.weighs(signal::FIRST_PERSON_PERSON);
         let Some(said) = query.said.as_ref().filter(|_| person || both) else {
             return;
         };
@@ -56,12 +56,12 @@ impl Signals<'_> {
             self.people = named.iter().map(value).collect();
         }
         if person {
-            scorer.maxima[term::PERSON] = Some(f64::from(count > 0));
+            scorer.maxima[signal::PERSON] = Some(f64::from(count > 0));
         }
         if both {
             let slots = 0..if count > 0 { self.places.len() } else { 0 };
             let most = largest(slots.map(|slot| self.first_person(slot)));
-            scorer.maxima[term::FIRST_PERSON_PERSON] = Some(most);
+            scorer.maxima[signal::FIRST_PERSON_PERSON] = Some(most);
         }
     }
 
@@ -89,7 +89,7 @@ impl Signals<'_> {
     }
 
     pub(super) fn fill_dates(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
-        if query.dates.is_empty() || !scorer.weighs(term::DATE) {
+        if query.dates.is_empty() || !scorer.weighs(signal::DATE) {
             return;
         }
         let mut windows: Vec<Window> = Vec::new();
@@ -110,33 +110,33 @@ impl Signals<'_> {
                 .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)));
             dates[slot] = date_match(std::iter::once((at, at)).chain(times), &windows);
         });
-        scorer.maxima[term::DATE] = Some(largest_of(&dates));
+        scorer.maxima[signal::DATE] = Some(largest_of(&dates));
         self.date = dates;
     }
 }
 
 /// Terms that follow from the code of a text, each with the kind of question it is about; 0 = any.
 pub(super) const OF_TEXTS: [(usize, u8); 8] = [
-    (term::ROLE, 0),
-    (term::WHEN, asks::WHEN),
-    (term::FORM_QUESTION, 0),
-    (term::FORM_FIRST, 0),
-    (term::REPLY_QUESTION, 0),
-    (term::ANSWER_TYPE_NUMBER, asks::NUMBER),
-    (term::ANSWER_TYPE_NAME, asks::NAME),
-    (term::FIRST_PERSON_SAID, 0),
+    (signal::ROLE, 0),
+    (signal::WHEN, asks::WHEN),
+    (signal::FORM_QUESTION, 0),
+    (signal::FORM_FIRST, 0),
+    (signal::REPLY_QUESTION, 0),
+    (signal::ANSWER_TYPE_NUMBER, asks::NUMBER),
+    (signal::ANSWER_TYPE_NAME, asks::NAME),
+    (signal::FIRST_PERSON_SAID, 0),
 ];
 
 pub(super) fn of_text(term: usize, kind: u16) -> f64 {
     let part = |shift: u32, most: f64| f64::from(kind >> shift & 3) / most;
     let flag = match term {
-        term::WHEN => return part(fact::TIMES, 2.0),
-        term::ANSWER_TYPE_NAME => return part(fact::NAMES, 3.0),
-        term::ROLE => fact::USER,
-        term::FORM_QUESTION => fact::QUESTION,
-        term::FORM_FIRST => fact::FIRST,
-        term::REPLY_QUESTION => fact::ANSWERS,
-        term::ANSWER_TYPE_NUMBER => fact::NUMBER,
+        signal::WHEN => return part(fact::TIMES, 2.0),
+        signal::ANSWER_TYPE_NAME => return part(fact::NAMES, 3.0),
+        signal::ROLE => fact::USER,
+        signal::FORM_QUESTION => fact::QUESTION,
+        signal::FORM_FIRST => fact::FIRST,
+        signal::REPLY_QUESTION => fact::ANSWERS,
+        signal::ANSWER_TYPE_NUMBER => fact::NUMBER,
         _ => fact::OWN,
     };
     f64::from(kind & flag != 0)

@@ -6,24 +6,27 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::columns::{Largest, beside, by_slot, largest, largest_of};
-use super::context::{self, Bounds, Context};
-use super::facts::{Facts, fact};
-use super::fields::Field;
-use super::level::{Level, Values};
-use super::questions;
+use super::neighbour_vectors::{self, Bounds, Context};
+use super::question_words;
+use super::score_bounds::{Level, Values};
 use super::scorer::{Scorer, weighs};
-use super::sessions::{NONE, Places, places};
-use super::term::{self, OFFSETS, TERMS};
-use super::texts::{OF_TEXTS, of_length, of_text};
+use super::segment_columns::Field;
+use super::signal::{self, OFFSETS, TERMS};
+use super::text_flags::{Facts, fact};
+use super::text_signals::{OF_TEXTS, of_length, of_text};
+use super::turn_columns::{Largest, beside, by_slot, largest, largest_of};
+use super::turn_index::{NONE, Places, places};
 use super::types::{Query, Ranking};
-use super::windows::{SHAPES, score};
+use super::window_words::{SHAPES, score};
 use crate::kernels::bits::has;
 use crate::segment::Segment;
 
 /// Terms of windows, by shape.
-const WINDOWS: [usize; SHAPES.len()] =
-    [term::CONTEXT_WORDS, term::CONTEXT_SOFT, term::CONTEXT_WIDE];
+const WINDOWS: [usize; SHAPES.len()] = [
+    signal::CONTEXT_WORDS,
+    signal::CONTEXT_SOFT,
+    signal::CONTEXT_WIDE,
+];
 
 /// Values by slot; empty columns are all 0.
 pub(super) struct Signals<'a> {
@@ -46,14 +49,14 @@ pub(super) struct Signals<'a> {
 
 /// Whether any of the terms that are made by slot weighs something.
 pub(super) fn wanted(scorer: &Scorer<'_>) -> bool {
-    (term::CONTEXT_WORDS..=term::FIRST_PERSON_PERSON)
-        .any(|at| at != term::REPLY_LATE && scorer.weighs(at))
+    (signal::CONTEXT_WORDS..=signal::FIRST_PERSON_PERSON)
+        .any(|at| at != signal::REPLY_LATE && scorer.weighs(at))
 }
 
 /// Whether a term is made of the cosines of neighbours.
 pub(super) fn by_cosines(ranking: &Ranking, origins: [bool; 4]) -> bool {
-    let neighbours = term::NEIGHBOURS_COSINE..term::NEIGHBOURS_COSINE + OFFSETS.len();
-    let mut terms = neighbours.chain([term::ANSWER_COSINE]);
+    let neighbours = signal::NEIGHBOURS_COSINE..signal::NEIGHBOURS_COSINE + OFFSETS.len();
+    let mut terms = neighbours.chain([signal::ANSWER_COSINE]);
     terms.any(|at| weighs(ranking, origins, at))
 }
 
@@ -110,20 +113,20 @@ impl<'a> Signals<'a> {
         {
             scorer.maxima[term] = Some(largest_of(&self.windows[at]));
         }
-        let most = scorer.maxima[term::LEXICAL].unwrap_or(0.0);
+        let most = scorer.maxima[signal::LEXICAL].unwrap_or(0.0);
         let near = Largest::of(&self.places, &self.lexical);
         for (i, offset) in OFFSETS.into_iter().enumerate() {
-            let term = term::NEIGHBOURS_LEXICAL + i;
+            let term = signal::NEIGHBOURS_LEXICAL + i;
             if scorer.weighs(term) {
                 let value = near.beside(offset);
                 scorer.maxima[term] = Some(Scorer::normalised(value, most));
             }
         }
-        for term in [term::ANSWER_LEXICAL, term::REPLY_LEXICAL] {
+        for term in [signal::ANSWER_LEXICAL, signal::REPLY_LEXICAL] {
             if scorer.weighs(term) {
                 let slots = 0..self.places.len();
                 let value = match term {
-                    term::ANSWER_LEXICAL => {
+                    signal::ANSWER_LEXICAL => {
                         largest(slots.map(|slot| self.answer(&self.lexical, slot)))
                     }
                     _ => self.largest_reply(),
@@ -135,11 +138,11 @@ impl<'a> Signals<'a> {
 
     fn fill_questions(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
         let given = query.terms.as_ref().zip(query.questions.as_ref());
-        let Some((terms, words)) = given.filter(|_| scorer.weighs(term::QUESTIONS)) else {
+        let Some((terms, words)) = given.filter(|_| scorer.weighs(signal::QUESTIONS)) else {
             return;
         };
-        self.questions = questions::score(&self.places, &self.segments, terms, words);
-        scorer.maxima[term::QUESTIONS] = Some(largest(self.questions.iter().copied()));
+        self.questions = question_words::score(&self.places, &self.segments, terms, words);
+        scorer.maxima[signal::QUESTIONS] = Some(largest(self.questions.iter().copied()));
     }
 
     /// What is made of cosines, then the bounds of L₁.
@@ -184,10 +187,10 @@ impl<'a> Signals<'a> {
             self.fill_cosines(scorer);
         }
         let mut near = None;
-        if embedded && scorer.weighs(term::CONTEXT_VECTOR) {
+        if embedded && scorer.weighs(signal::CONTEXT_VECTOR) {
             let context = Context::new(&self.segments, &scorer.vector);
-            let bounds = context::bounds(&self.places, &self.segments, &cosines);
-            scorer.maxima[term::CONTEXT_VECTOR] = Some(context.most(&self.places, &bounds));
+            let bounds = neighbour_vectors::bounds(&self.places, &self.segments, &cosines);
+            scorer.maxima[signal::CONTEXT_VECTOR] = Some(context.most(&self.places, &bounds));
             self.context = Some(context);
             near = Some(bounds);
         }
@@ -195,19 +198,19 @@ impl<'a> Signals<'a> {
     }
 
     fn fill_cosines(&self, scorer: &mut Scorer<'_>) {
-        let most = scorer.maxima[term::COSINE].unwrap_or(0.0);
+        let most = scorer.maxima[signal::COSINE].unwrap_or(0.0);
         let near = Largest::of(&self.places, &self.semantic);
         for (i, offset) in OFFSETS.into_iter().enumerate() {
-            let term = term::NEIGHBOURS_COSINE + i;
+            let term = signal::NEIGHBOURS_COSINE + i;
             if scorer.weighs(term) {
                 let value = near.beside(offset);
                 scorer.maxima[term] = Some(Scorer::normalised(value, most));
             }
         }
-        if scorer.weighs(term::ANSWER_COSINE) {
+        if scorer.weighs(signal::ANSWER_COSINE) {
             let slots = 0..self.places.len();
             let value = largest(slots.map(|slot| self.answer(&self.semantic, slot)));
-            scorer.maxima[term::ANSWER_COSINE] = Some(Scorer::normalised(value, most));
+            scorer.maxima[signal::ANSWER_COSINE] = Some(Scorer::normalised(value, most));
         }
     }
 
@@ -257,10 +260,10 @@ impl<'a> Signals<'a> {
         for (at, term) in WINDOWS.into_iter().enumerate() {
             level.add(term, 1.0, Values::Column(&self.windows[at]));
         }
-        level.add(term::LEXICAL, 1.0, Values::Column(&self.lexical));
+        level.add(signal::LEXICAL, 1.0, Values::Column(&self.lexical));
         for (first, values, of) in [
-            (term::NEIGHBOURS_LEXICAL, &self.lexical, term::LEXICAL),
-            (term::NEIGHBOURS_COSINE, &self.semantic, term::COSINE),
+            (signal::NEIGHBOURS_LEXICAL, &self.lexical, signal::LEXICAL),
+            (signal::NEIGHBOURS_COSINE, &self.semantic, signal::COSINE),
         ] {
             for (i, offset) in OFFSETS.into_iter().enumerate() {
                 let unit = level.inverse(of);
@@ -272,10 +275,13 @@ impl<'a> Signals<'a> {
                 level.add(first + i, unit, near);
             }
         }
-        let (words, cosines) = (level.inverse(term::LEXICAL), level.inverse(term::COSINE));
+        let (words, cosines) = (
+            level.inverse(signal::LEXICAL),
+            level.inverse(signal::COSINE),
+        );
         for (term, unit, values) in [
-            (term::ANSWER_LEXICAL, words, &self.lexical),
-            (term::ANSWER_COSINE, cosines, &self.semantic),
+            (signal::ANSWER_LEXICAL, words, &self.lexical),
+            (signal::ANSWER_COSINE, cosines, &self.semantic),
         ] {
             let of = Box::new(move |slot| self.answer(values, slot));
             level.add(term, unit, Values::Each(of));
@@ -285,22 +291,22 @@ impl<'a> Signals<'a> {
         } else {
             Values::Each(Box::new(|slot| self.reply(slot)))
         };
-        level.add(term::REPLY_LEXICAL, words, replies);
+        level.add(signal::REPLY_LEXICAL, words, replies);
         if !self.questions.is_empty() {
-            level.add(term::QUESTIONS, 1.0, Values::Column(&self.questions));
+            level.add(signal::QUESTIONS, 1.0, Values::Column(&self.questions));
         }
         if !self.people.is_empty() {
-            level.add(term::PERSON, 1.0, self.by_author());
+            level.add(signal::PERSON, 1.0, self.by_author());
             let of = Box::new(|slot| self.first_person(slot));
-            level.add(term::FIRST_PERSON_PERSON, 1.0, Values::Each(of));
+            level.add(signal::FIRST_PERSON_PERSON, 1.0, Values::Each(of));
         }
-        level.add(term::DATE, 1.0, Values::Column(&self.date));
-        if level.weighs(term::FORM_LENGTH) {
+        level.add(signal::DATE, 1.0, Values::Column(&self.date));
+        if level.weighs(signal::FORM_LENGTH) {
             let of: Vec<f64> = (0..1 << 11).map(of_length).collect();
             let of = Box::new(move |slot: usize| of[usize::from(facts.lengths[slot])]);
-            level.add(term::FORM_LENGTH, 1.0, Values::Each(of));
+            level.add(signal::FORM_LENGTH, 1.0, Values::Each(of));
         }
-        let dense = super::fields::DENSE.into_iter().enumerate();
+        let dense = super::segment_columns::DENSE.into_iter().enumerate();
         let dense: Vec<(usize, Vec<f64>)> = dense
             .filter(|(_, term)| level.weighs(*term))
             .map(|(at, term)| (term, by_slot(places, |part| &fields[part].dense[at])))
@@ -309,7 +315,10 @@ impl<'a> Signals<'a> {
             let of = Box::new(move |slot: usize| values[slot]);
             level.add(term, 1.0, Values::Each(of));
         }
-        level.into_bounds(&[(term::COSINE, Some(semantic)), (term::CONTEXT_VECTOR, near)])
+        level.into_bounds(&[
+            (signal::COSINE, Some(semantic)),
+            (signal::CONTEXT_VECTOR, near),
+        ])
     }
 
     /// Raw values of a row by position in SIGNALS, for the terms that have a maximum.
@@ -329,11 +338,11 @@ impl<'a> Signals<'a> {
             set(term, &|| self.windows[at][slot]);
         }
         if let Some(context) = &self.context {
-            set(term::CONTEXT_VECTOR, &|| context.of(&self.places, slot));
+            set(signal::CONTEXT_VECTOR, &|| context.of(&self.places, slot));
         }
         for (first, values, of) in [
-            (term::NEIGHBOURS_LEXICAL, &self.lexical, term::LEXICAL),
-            (term::NEIGHBOURS_COSINE, &self.semantic, term::COSINE),
+            (signal::NEIGHBOURS_LEXICAL, &self.lexical, signal::LEXICAL),
+            (signal::NEIGHBOURS_COSINE, &self.semantic, signal::COSINE),
         ] {
             for (i, offset) in OFFSETS.into_iter().enumerate() {
                 set(first + i, &|| {
@@ -342,18 +351,20 @@ impl<'a> Signals<'a> {
                 });
             }
         }
-        let words = |value| Scorer::normalised(value, most(term::LEXICAL));
-        set(term::ANSWER_LEXICAL, &|| {
+        let words = |value| Scorer::normalised(value, most(signal::LEXICAL));
+        set(signal::ANSWER_LEXICAL, &|| {
             words(self.answer(&self.lexical, slot))
         });
-        set(term::REPLY_LEXICAL, &|| words(self.reply(slot)));
-        set(term::ANSWER_COSINE, &|| {
-            Scorer::normalised(self.answer(&self.semantic, slot), most(term::COSINE))
+        set(signal::REPLY_LEXICAL, &|| words(self.reply(slot)));
+        set(signal::ANSWER_COSINE, &|| {
+            Scorer::normalised(self.answer(&self.semantic, slot), most(signal::COSINE))
         });
-        set(term::QUESTIONS, &|| self.questions[slot]);
-        set(term::PERSON, &|| self.person(slot));
-        set(term::FIRST_PERSON_PERSON, &|| self.first_person(slot));
-        set(term::DATE, &|| self.date[slot]);
-        set(term::FORM_LENGTH, &|| of_length(self.facts().lengths[slot]));
+        set(signal::QUESTIONS, &|| self.questions[slot]);
+        set(signal::PERSON, &|| self.person(slot));
+        set(signal::FIRST_PERSON_PERSON, &|| self.first_person(slot));
+        set(signal::DATE, &|| self.date[slot]);
+        set(signal::FORM_LENGTH, &|| {
+            of_length(self.facts().lengths[slot])
+        });
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::facts::each_row;
-use super::sessions::Places;
+use super::text_flags::each_row;
+use super::turn_index::Places;
 use crate::kernels::lexical::{self, Norms};
 use crate::segment::{Id, Segment};
 

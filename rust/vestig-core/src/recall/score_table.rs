@@ -1,8 +1,8 @@
 //! Everything that is known of the rows of one call.
 
-use super::fields::Field;
 use super::scorer::{Known, Scorer};
-use super::signals::Signals;
+use super::segment_columns::Field;
+use super::turn_signals::Signals;
 
 /// Fields by part, and what is known by slot.
 pub(super) struct Sheet<'a> {

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::{Net, handle};
 use crate::kernels::bits::has;
-use crate::kernels::select::descending;
+use crate::kernels::top_k::descending;
 use crate::kernels::walk::{Hop, Links};
 use crate::query::graph::Node;
 use crate::segment::map::fetch;

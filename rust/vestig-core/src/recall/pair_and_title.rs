@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::fields::{Field, Words};
-use super::net::Net;
-use super::terms::scatter;
+use super::eligible_graph::Net;
+use super::metadata_signals::scatter;
+use super::segment_columns::{Field, Words};
 use super::types::Query;
 use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk::{Mentions, mentions_max};

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 
 use super::candidates::{Candidate, by_start, ranks};
-use super::net::Net;
+use super::eligible_graph::Net;
+use super::score_table::Sheet;
 use super::scorer::{Scorer, Scores};
-use super::sheet::Sheet;
 use super::types::{Pool, Query, Ranking, Scan};
 use crate::kernels::math;
-use crate::kernels::select::{descending, top_k};
-use crate::kernels::trace::TraceFactors;
+use crate::kernels::top_k::{descending, top_k};
+use crate::kernels::tracerank::TraceFactors;
 use crate::kernels::walk::{Walked, walk};
 use crate::query::graph::Node;
 use crate::segment::KIND_SUMMARY;

@@ -1,7 +1,7 @@
 //! The columns of one call: eligible rows of a segment, their cosines and lexical scores.
 
 use super::scorer::{Known, Scorer};
-use super::term::{self, OF_FEW, TERMS};
+use super::signal::{self, OF_FEW, TERMS};
 use super::types::Effort;
 use crate::kernels::bits::{Bits, count, set_bits};
 use crate::kernels::dot::{cosine, dot, dot_rows};
@@ -82,7 +82,7 @@ pub(super) struct Field<'a> {
 }
 
 /// Positions in SIGNALS of `Field::dense`.
-pub(super) const DENSE: [usize; 3] = [term::KEYWORD, term::TEMPORAL, term::RECENCY];
+pub(super) const DENSE: [usize; 3] = [signal::KEYWORD, signal::TEMPORAL, signal::RECENCY];
 
 impl<'a> Field<'a> {
     pub(super) fn new(segment: &'a Segment, eligible: Bits) -> Self {
@@ -156,7 +156,7 @@ impl<'a> Field<'a> {
     #[inline]
     pub(super) fn known(&self, row: usize) -> Known {
         let mut raw = [0.0; TERMS];
-        raw[term::LEXICAL] = self.lexical(row);
+        raw[signal::LEXICAL] = self.lexical(row);
         if !self.screened {
             for (at, column) in DENSE.into_iter().zip(&self.dense) {
                 raw[at] = column.get(row).copied().unwrap_or(0.0);
