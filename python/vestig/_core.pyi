@@ -35,6 +35,7 @@ __all__ = [
     "logistic",
     "mark",
     "pow",
+    "signal_table",
     "similar_within",
     "temporal_match",
     "terms",
@@ -48,7 +49,11 @@ VERSION: str
 FORMAT_VERSION: int
 PROJECTION_FIELDS: int
 SIGNALS: tuple[str, ...]
-"""Terms of L in the order of their sum (Q-03); parts of a signal stand behind dots."""
+"""Signals in the order of their sum, the linear score L; parts of one stand behind dots."""
+
+def signal_table() -> list[tuple[str, str, str]]:
+    """Of each of `SIGNALS`: name, what it measures, what its raw value is divided by."""
+
 ANALYSER_VERSION: str
 
 class SnapshotMoved(Exception):

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::query::similar::{Limits, Probe, similar};
-use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
+use vestig_core::recall::{Base, BySignal, Effort, Pool, Query, Ranking, Signal, Weights, recall};
 use vestig_core::snapshot::merge::Goal;
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
@@ -121,18 +121,21 @@ fn queries(dice: &mut Dice, dimensions: usize, coarse: bool) -> Vec<Query> {
 
 fn rankings() -> Vec<Ranking> {
     let mut odd = ranking(Base::Linear, Some(3), 9, 1.0);
-    odd.weights[1].terms[0] = Some(-1.0);
-    odd.weights[2].terms[0] = None;
-    odd.weights[3].terms[5] = None;
+    odd.weights[1].terms[Signal::Cosine] = Some(-1.0);
+    odd.weights[2].terms[Signal::Cosine] = None;
+    odd.weights[3].terms[Signal::Lexical] = None;
     // Every signal, and those that leave the scan its bounds.
     let mut all = ranking(Base::Linear, Some(12), 6, 0.5);
     let mut bounded = ranking(Base::Linear, Some(4), 5, 0.0);
     for (origin, weights) in all.weights.iter_mut().enumerate() {
-        weights.terms = std::array::from_fn(|term| Some((term * 7 + origin) as f64 % 5.0 - 1.0));
+        let weight = |signal| (signal as usize * 7 + origin) as f64 % 5.0 - 1.0;
+        weights.terms = BySignal::from_fn(|signal| Some(weight(signal)));
     }
     for weights in &mut bounded.weights[1..] {
-        let of_cosines = |term: &usize| (15..20).contains(term) || *term == 21;
-        weights.terms = std::array::from_fn(|term| (!of_cosines(&term)).then_some(0.7));
+        let of_cosines = |signal: Signal| {
+            signal.name().starts_with("neighbours.cosine") || signal == Signal::AnswerCosine
+        };
+        weights.terms = BySignal::from_fn(|signal| (!of_cosines(signal)).then_some(0.7));
     }
     vec![
         ranking(Base::Linear, Some(20), 7, 0.5),

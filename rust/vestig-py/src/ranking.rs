@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyTuple};
 use vestig_core::kernels::rng::uniform;
 use vestig_core::kernels::temporal::Window;
 use vestig_core::recall::{
-    Base, FieldWords, Pool, Postings, Query as CoreQuery, Ranking as CoreRanking, SIGNALS,
+    Base, FieldWords, Pool, Postings, Query as CoreQuery, Ranking as CoreRanking, Signal,
     Traversal, Weights,
 };
 use vestig_core::segment::Id;
@@ -160,8 +160,8 @@ fn weights_of(given: &HashMap<String, f64>) -> PyResult<Weights> {
         if !weight.is_finite() {
             return refuse(format!("expected a finite weight of {name}, got {weight}"));
         }
-        match SIGNALS.iter().position(|signal| signal == name) {
-            Some(at) => weights.terms[at] = Some(*weight),
+        match Signal::named(name) {
+            Some(signal) => weights.terms[signal] = Some(*weight),
             None if name == "bias" => weights.bias = *weight,
             None => return refuse(format!("expected a signal or bias, got {name}")),
         }
@@ -271,6 +271,19 @@ impl Ranking {
     }
 }
 
+/// Of every signal: name, description and what its raw values are divided by.
+#[pyfunction]
+fn signal_table() -> Vec<(&'static str, &'static str, String)> {
+    let row = |signal: Signal| {
+        (
+            signal.name(),
+            signal.description(),
+            signal.normaliser().text(),
+        )
+    };
+    Signal::ALL.into_iter().map(row).collect()
+}
+
 #[pyfunction]
 fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
     uniform(seed, start.as_bytes(), edge.as_bytes())
@@ -278,7 +291,9 @@ fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
 
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("SIGNALS", pyo3::types::PyTuple::new(module.py(), SIGNALS)?)?;
+    let names = PyTuple::new(module.py(), Signal::ALL.map(Signal::name))?;
+    module.add("SIGNALS", names)?;
+    module.add_function(wrap_pyfunction!(signal_table, module)?)?;
     module.add_class::<Query>()?;
     module.add_class::<Walk>()?;
     module.add_class::<Ranking>()?;

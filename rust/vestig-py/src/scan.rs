@@ -69,7 +69,7 @@ fn row_of(py: Python<'_>, hit: Hit, keywords: &[String]) -> Row {
         origin: hit.origin,
         kind: hit.kind,
         embedded: hit.embedded,
-        signals: hit.signals.to_vec(),
+        signals: hit.signals.values().to_vec(),
         hypothetical: hit.question,
         metadata_score: hit.metadata,
         alpha_used: hit.alpha,
@@ -132,7 +132,7 @@ pub(crate) fn scan_of(py: Python<'_>, scan: CoreScan) -> PyResult<Scan> {
         walked: scan.walked,
         below_min_score: scan.below_min_score,
         unembedded: scan.unembedded,
-        maxima: scan.maxima,
+        maxima: scan.maxima.values().to_vec(),
         idfs: scan.idfs,
     })
 }

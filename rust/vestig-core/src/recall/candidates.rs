@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use super::score_bounds::SLACK;
 use super::score_table::Sheet;
 use super::scorer::{Known, Scorer, origin};
-use super::signal;
+use super::signal::Signal;
 use super::turn_signals::Signals;
 use super::types::Base;
 use crate::kernels::bits::has;
@@ -78,16 +78,16 @@ impl Screen {
     fn new(scorer: &Scorer<'_>) -> Self {
         let inverse = |most: f64| if most > 0.0 { 1.0 / most } else { 0.0 };
         let linear = scorer.ranking.base == Base::Linear && scorer.start_enabled;
-        let lexical_max = scorer.maxima[signal::LEXICAL];
+        let lexical_max = scorer.maxima[Signal::Lexical];
         let mut slack = 0.0_f64;
         let factors = scorer.ranking.weights.map(|weights| {
             if !linear {
                 return (0.0, 1.0, 0.0, 1.0);
             }
-            let cosine = weights.terms[signal::COSINE].unwrap_or(0.0);
-            let factor = cosine * scorer.maxima[signal::COSINE].map_or(0.0, inverse);
+            let cosine = weights.terms[Signal::Cosine].unwrap_or(0.0);
+            let factor = cosine * scorer.maxima[Signal::Cosine].map_or(0.0, inverse);
             let words =
-                lexical_max.map_or(0.0, inverse) * weights.terms[signal::LEXICAL].unwrap_or(0.0);
+                lexical_max.map_or(0.0, inverse) * weights.terms[Signal::Lexical].unwrap_or(0.0);
             // Far above the roundings of both forms: each term has at most four of 2⁻⁵³.
             let size =
                 weights.bias.abs() + factor.abs() + (words * lexical_max.unwrap_or(0.0)).abs();

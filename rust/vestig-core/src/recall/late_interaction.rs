@@ -9,7 +9,7 @@ use super::metadata_signals::scatter;
 use super::score_table::Sheet;
 use super::scorer::Scorer;
 use super::segment_columns::Field;
-use super::signal::{LATE_MEAN, OF_FEW, REPLY_LATE};
+use super::signal::Signal;
 use super::text_flags::fact;
 use super::turn_index::{Places, places};
 use super::types::{Query, Weights};
@@ -23,13 +23,13 @@ use crate::segment::format::Section;
 
 /// Word piece of a query that stands for no word: it weighs nothing where pieces are weighed.
 pub(super) const SPECIAL: u32 = u32::MAX;
-/// late.mean, late.idf, late.window, late.window_idf, reply.late.
-const MADE: [usize; 5] = [
-    LATE_MEAN,
-    LATE_MEAN + 1,
-    LATE_MEAN + 2,
-    LATE_MEAN + 3,
-    REPLY_LATE,
+/// What is computed here.
+const LATE: [Signal; 5] = [
+    Signal::LateMean,
+    Signal::LateIdf,
+    Signal::LateWindow,
+    Signal::LateWindowIdf,
+    Signal::ReplyLate,
 ];
 /// Eligible rows of a segment that are gone through at first, without asking what all its rows
 /// hold.
@@ -41,12 +41,12 @@ const FEW_ROWS: usize = 1024;
 /// The pool is of memories whose origin weighs these terms: L₂ of the others is all they have, so
 /// that they would stand before those that still wait for theirs.
 pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query, eligible: usize) {
-    let wanted = MADE.map(|term| scorer.weighs(term));
+    let wanted = LATE.map(|term| scorer.weighs(term));
     let Some(pieces) = query.pieces.as_ref().filter(|_| wanted.contains(&true)) else {
         return;
     };
     let enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let weighing = |weights: &Weights| MADE.iter().any(|term| weights.weigh(*term));
+    let weighing = |weights: &Weights| LATE.iter().any(|term| weights.weigh(*term));
     let origins = std::array::from_fn(|origin| weighing(&scorer.ranking.weights[origin]));
     let pool = members(sheet, scorer, scorer.ranking.late_pool, origins);
     scorer.start_enabled = enabled;
@@ -57,7 +57,7 @@ pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query
     };
     let beside = (wanted[2] || wanted[3] || wanted[4]).then(|| Sessions::of(&sheet.fields));
     let mut late = Late::new(&sheet.fields, pieces.view(), weights);
-    let mut found: [Vec<(Node, f64)>; MADE.len()] = Default::default();
+    let mut found: [Vec<(Node, f64)>; LATE.len()] = Default::default();
     for (field, row) in pool {
         let node = Node {
             part: field as u32,
@@ -79,10 +79,9 @@ pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query
             found.push((node, value));
         }
     }
-    for ((term, wanted), found) in MADE.into_iter().zip(wanted).zip(found) {
-        let place = OF_FEW.iter().position(|of| *of == term);
-        if let Some(at) = place.filter(|_| wanted) {
-            scorer.maxima[term] = Some(scatter(&mut sheet.fields, at, found));
+    for ((term, wanted), found) in LATE.into_iter().zip(wanted).zip(found) {
+        if wanted {
+            scorer.maxima[term] = Some(scatter(&mut sheet.fields, term, found));
         }
     }
 }

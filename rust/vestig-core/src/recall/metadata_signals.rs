@@ -2,6 +2,7 @@
 
 use super::eligible_graph::Net;
 use super::segment_columns::Field;
+use super::signal::Signal;
 use super::types::{Query, Ranking};
 use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk;
@@ -14,9 +15,11 @@ use crate::segment::{NO_TIME, OPEN_START, Segment};
 /// Fills a dense column of every field; its largest value over the eligible, at least 0.
 fn fill(
     fields: &mut [Field<'_>],
-    column: usize,
+    signal: Signal,
     value: impl Fn(usize, &Segment, usize) -> f64,
 ) -> f64 {
+    let places = Signal::DENSE.iter().position(|of| *of == signal);
+    let Some(place) = places else { return 0.0 };
     let mut most = 0.0_f64;
     for (i, field) in fields.iter_mut().enumerate().filter(|(_, field)| field.any) {
         let mut values = vec![0.0; field.segment.memory_rows()];
@@ -25,7 +28,7 @@ fn fill(
             most = most.max(value);
             values[row] = value;
         }
-        field.dense[column] = values;
+        field.dense[place] = values;
         field.screened = false;
     }
     most
@@ -62,7 +65,7 @@ pub(super) fn keyword(
         let total = eligible as u64;
         idfs = counts.into_iter().map(|n| lexical::idf(total, n)).collect();
     }
-    fill(fields, 0, |i, segment, row| {
+    fill(fields, Signal::Keyword, |i, segment, row| {
         let list = segment.keywords(row);
         if weighted {
             return metadata::weighted(&idfs, |at| holds(list, numbers[i][at]));
@@ -75,7 +78,7 @@ pub(super) fn keyword(
 /// T-06: `t_valid` and the windows of the text.
 pub(super) fn temporal(fields: &mut [Field<'_>], query: &Query, ranking: &Ranking) -> f64 {
     let open = |time: i64, none: i64| (time != none).then_some(time);
-    fill(fields, 1, |_, segment, row| {
+    fill(fields, Signal::Temporal, |_, segment, row| {
         let at = segment.column::<i64>(Section::Valid)[row];
         let windows: Vec<Window> = segment
             .windows(row)
@@ -87,13 +90,15 @@ pub(super) fn temporal(fields: &mut [Field<'_>], query: &Query, ranking: &Rankin
 
 pub(super) fn recency(fields: &mut [Field<'_>], ranking: &Ranking) -> f64 {
     let (now, tau) = (ranking.query_time, ranking.recency_tau_days);
-    fill(fields, 2, |_, segment, row| {
+    fill(fields, Signal::Recency, |_, segment, row| {
         metadata::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
     })
 }
 
-/// Values of few rows; `at`: place in `OF_FEW`. The largest one, at least 0.
-pub(super) fn scatter(fields: &mut [Field<'_>], at: usize, found: Vec<(Node, f64)>) -> f64 {
+/// Values of a sparse signal, which few rows have. The largest one, at least 0.
+pub(super) fn scatter(fields: &mut [Field<'_>], signal: Signal, found: Vec<(Node, f64)>) -> f64 {
+    let places = Signal::SPARSE.iter().position(|of| *of == signal);
+    let Some(place) = places else { return 0.0 };
     let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); fields.len()];
     let mut most = 0.0_f64;
     for (node, value) in found {
@@ -101,7 +106,7 @@ pub(super) fn scatter(fields: &mut [Field<'_>], at: usize, found: Vec<(Node, f64
         rows[node.part as usize].push((node.row, value));
     }
     for (field, rows) in fields.iter_mut().zip(rows) {
-        field.mark(rows, |special, value| special.few[at] = value);
+        field.mark(rows, |special, value| special.few[place] = value);
     }
     most
 }
@@ -139,7 +144,7 @@ pub(super) fn entity(
     }
     let of = query.entities.len() as f64;
     sums.iter_mut().for_each(|(_, sum)| *sum /= of);
-    scatter(fields, 0, sums)
+    scatter(fields, Signal::Entity, sums)
 }
 
 /// Q-04 from the best memories by L₁ and the query's entities.
@@ -165,5 +170,5 @@ pub(super) fn walk_entities(
         (net.node(*memory), value)
     });
     let found = found.collect();
-    scatter(fields, 2, found)
+    scatter(fields, Signal::EntityWalk, found)
 }

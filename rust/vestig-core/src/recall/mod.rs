@@ -37,7 +37,7 @@ use self::ranker::Ranker;
 use self::score_table::Sheet;
 use self::scorer::{Scorer, weighs};
 use self::segment_columns::{Field, Words, ask, drop_dissimilar, measure, score_words, unembedded};
-pub use self::signal::{SIGNALS, TERMS};
+pub use self::signal::{BySignal, Normaliser, Signal, question_kind};
 use self::turn_signals::Signals;
 pub use self::types::{
     Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, Scan, Traversal, Weights,
@@ -130,7 +130,7 @@ pub fn recall(
         &scorer,
         wanted(ranking, asked || scorer.alpha > 0.0),
     );
-    scan.maxima = scorer.maxima.to_vec();
+    scan.maxima = scorer.maxima;
     scan.idfs = words.idfs;
     Ranker::new(&sheet, &scorer, net, query).rank(&mut scan, &best);
     scan
@@ -162,10 +162,10 @@ fn fill_graph(
     words: &Words,
 ) {
     let made = [
-        signal::ENTITY_WALK,
-        signal::PAIR,
-        signal::PAIR_GAIN,
-        signal::TITLE,
+        Signal::EntityWalk,
+        Signal::PairPair,
+        Signal::PairGain,
+        Signal::Title,
     ];
     if !made.into_iter().any(|term| scorer.weighs(term)) {
         return;
@@ -186,12 +186,12 @@ fn fill_graph(
     if weighs[0] {
         let best = &best[..best.len().min(WALK_STARTS)];
         let most = metadata_signals::walk_entities(fields, net, query, best);
-        found.push((signal::ENTITY_WALK, most));
+        found.push((Signal::EntityWalk, most));
     }
     if (weighs[1] || weighs[2]) && !words.idfs.is_empty() {
         let most = pair_and_title::pairs(fields, net, query, words, starts);
         found.extend(
-            [(signal::PAIR, most[0]), (signal::PAIR_GAIN, most[1])]
+            [(Signal::PairPair, most[0]), (Signal::PairGain, most[1])]
                 .into_iter()
                 .zip(&weighs[1..])
                 .filter(|(_, weighs)| **weighs)
@@ -200,7 +200,7 @@ fn fill_graph(
     }
     if weighs[3] {
         found.push((
-            signal::TITLE,
+            Signal::Title,
             pair_and_title::titles(fields, net, query, starts),
         ));
     }
@@ -211,7 +211,7 @@ fn fill_graph(
 
 /// what a cross-encoder says of the best; without it the term is unavailable.
 fn fill_rerank(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, net: &Net<'_>, query: &Query) {
-    let weighs = scorer.weighs(signal::RERANK);
+    let weighs = scorer.weighs(Signal::Rerank);
     let Some(said) = query.reranked.as_ref().filter(|_| weighs) else {
         return;
     };
@@ -219,9 +219,8 @@ fn fill_rerank(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, net: &Net<'_>, qu
         let node = net.locate(id).filter(|node| net.is_eligible(*node))?;
         Some((node, *score))
     });
-    let place = signal::OF_FEW.len() - 1;
-    let most = metadata_signals::scatter(&mut sheet.fields, place, found.collect());
-    scorer.maxima[signal::RERANK] = Some(most);
+    let most = metadata_signals::scatter(&mut sheet.fields, Signal::Rerank, found.collect());
+    scorer.maxima[Signal::Rerank] = Some(most);
 }
 
 /// The terms that are known before the cosine decides, and the normalisers.
@@ -239,10 +238,10 @@ fn fill_terms(
         return words;
     }
     if !scorer.vector.is_empty() {
-        scorer.maxima[signal::COSINE] = Some(largest_semantic(fields, scorer));
+        scorer.maxima[Signal::Cosine] = Some(largest_semantic(fields, scorer));
     }
     if !terms.is_empty() {
-        scorer.maxima[signal::LEXICAL] = Some(words.most);
+        scorer.maxima[Signal::Lexical] = Some(words.most);
     }
     let [keyword, temporal, entity, recency] = scorer.metadata;
     let weighted = (ranking.keyword_weighted, ranking.entity_weighted);
@@ -265,7 +264,9 @@ fn fill_terms(
         maxima[3] = Some(metadata_signals::recency(fields, ranking));
     }
     if ranking.base == Base::Linear {
-        scorer.maxima[signal::KEYWORD..=signal::RECENCY].copy_from_slice(&maxima);
+        for (signal, most) in Signal::METADATA.into_iter().zip(maxima) {
+            scorer.maxima[signal] = most;
+        }
     }
     if scorer.alpha > 0.0 {
         fields.iter_mut().for_each(|field| field.screened = false);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::eligible_graph::Net;
 use super::metadata_signals::scatter;
 use super::segment_columns::{Field, Words};
+use super::signal::Signal;
 use super::types::Query;
 use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk::{Mentions, mentions_max};
@@ -14,9 +15,6 @@ use crate::segment::format::Section;
 
 /// Best memories by L₁ that tell of others.
 pub(super) const STARTS: usize = 5;
-/// Places of pair.pair, pair.gain and title in `OF_FEW`.
-const PAIR_AT: usize = 3;
-const TITLE_AT: usize = 5;
 
 /// idf · saturation of every term of the query in a memory.
 fn held(fields: &[Field<'_>], query: &Query, words: &Words, node: Node) -> Vec<f64> {
@@ -70,9 +68,9 @@ pub(super) fn pairs(
             *gain = gain.max(pair - alone);
         }
     }
-    [0, 1].map(|part| {
+    [(0, Signal::PairPair), (1, Signal::PairGain)].map(|(part, signal)| {
         let value = |(number, values): (&u32, &[f64; 2])| (net.node(*number), values[part]);
-        scatter(fields, PAIR_AT + part, found.iter().map(value).collect())
+        scatter(fields, signal, found.iter().map(value).collect())
     })
 }
 
@@ -125,5 +123,5 @@ pub(super) fn titles(
             }
         }
     }
-    scatter(fields, TITLE_AT, found)
+    scatter(fields, Signal::Title, found)
 }

@@ -5,6 +5,7 @@
 
 use super::neighbour_vectors::Bounds;
 use super::scorer::Scorer;
+use super::signal::Signal;
 use super::text_flags::{Facts, fact};
 use super::turn_index::Places;
 
@@ -62,7 +63,7 @@ impl<'a> Level<'a> {
     }
 
     /// 1 / maximum.
-    pub(super) fn inverse(&self, term: usize) -> f64 {
+    pub(super) fn inverse(&self, term: Signal) -> f64 {
         match self.scorer.maxima[term] {
             Some(most) if most > 0.0 => 1.0 / most,
             _ => 0.0,
@@ -70,12 +71,12 @@ impl<'a> Level<'a> {
     }
 
     /// Whether a term has values and changes anything.
-    pub(super) fn weighs(&self, term: usize) -> bool {
+    pub(super) fn weighs(&self, term: Signal) -> bool {
         self.scorer.weighs(term) && self.inverse(term) > 0.0
     }
 
     /// By origin: weight / maximum.
-    fn factors(&self, term: usize) -> [f64; 4] {
+    fn factors(&self, term: Signal) -> [f64; 4] {
         let inverse = self.inverse(term);
         let weights = &self.scorer.ranking.weights;
         let of = |origin: usize| weights[origin].terms[term].unwrap_or(0.0) * inverse;
@@ -94,7 +95,7 @@ impl<'a> Level<'a> {
     }
 
     /// Adds the biases and the terms that follow from the codes of the texts.
-    pub(super) fn add_kinds<const N: usize>(&mut self, values: impl Fn(u16) -> [(usize, f64); N]) {
+    pub(super) fn add_kinds<const N: usize>(&mut self, values: impl Fn(u16) -> [(Signal, f64); N]) {
         for kind in &self.facts.kinds {
             let weights = &self.scorer.ranking.weights[usize::from(kind & fact::ORIGIN)];
             let (mut sum, mut size) = (weights.bias, weights.bias.abs());
@@ -110,7 +111,7 @@ impl<'a> Level<'a> {
 
     /// Adds a term: `unit` times the value is the raw one. Values are at most 1 / (unit · maximum)
     /// in size, but for those of cosines.
-    pub(super) fn add(&mut self, term: usize, unit: f64, values: Values<'a>) {
+    pub(super) fn add(&mut self, term: Signal, unit: f64, values: Values<'a>) {
         if !self.weighs(term) {
             return;
         }
@@ -121,7 +122,7 @@ impl<'a> Level<'a> {
     }
 
     /// Ends with the terms that are known by their bounds, at most 1 in size.
-    pub(super) fn into_bounds(mut self, terms: &[(usize, Option<&Bounds>)]) -> Bounds {
+    pub(super) fn into_bounds(mut self, terms: &[(Signal, Option<&Bounds>)]) -> Bounds {
         let mut known = Vec::new();
         for (term, bounds) in terms {
             if let Some(bounds) = bounds.filter(|_| self.weighs(*term)) {

@@ -1,7 +1,7 @@
 //! How S, L and the base follow from the numbers of a row (R-05 … ).
 
 use super::segment_columns::{Field, Special};
-use super::signal::{self, OF_FEW, TERMS};
+use super::signal::{BySignal, Signal};
 use super::types::{Base, Query, Ranking, Weights};
 use crate::kernels::dot::{cosine, dot};
 use crate::kernels::{math, metadata};
@@ -12,14 +12,14 @@ use crate::segment::Segment;
 pub(super) struct Known {
     /// Nearest question and its cosine.
     pub(super) question: Option<(u32, f64)>,
-    /// Raw values by position in SIGNALS; that of the cosine is not used.
-    pub(super) raw: [f64; TERMS],
+    /// Raw values; that of the cosine is not used.
+    pub(super) raw: BySignal<f64>,
 }
 
 impl Known {
     pub(super) const NOTHING: Self = Self {
         question: None,
-        raw: [0.0; TERMS],
+        raw: BySignal::of(0.0),
     };
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Scorer<'a> {
     /// Unit query, whole lanes; empty = none.
     pub(super) vector: Vec<f32>,
     /// Largest raw value over the eligible; None = unavailable or not needed.
-    pub(super) maxima: [Option<f64>; TERMS],
+    pub(super) maxima: BySignal<Option<f64>>,
     /// Whether any eligible row has it, by code of OriginType.
     pub(super) origins: [bool; 4],
     /// Whether each of keyword, temporal, entity, recency is available and weighs something.
@@ -54,7 +54,7 @@ pub(super) struct Scorer<'a> {
 }
 
 /// Whether a term of L can change anything for rows of these origins.
-pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], term: usize) -> bool {
+pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], term: Signal) -> bool {
     let any = |(w, occurs): (&Weights, bool)| occurs && w.weigh(term);
     ranking.base == Base::Linear && ranking.weights.iter().zip(origins).any(any)
 }
@@ -80,7 +80,7 @@ impl<'a> Scorer<'a> {
         let mut scorer = Self {
             ranking,
             vector,
-            maxima: [None; TERMS],
+            maxima: BySignal::of(None),
             origins,
             metadata: [false; 4],
             alpha: 0.0,
@@ -88,7 +88,7 @@ impl<'a> Scorer<'a> {
         };
         for (i, given) in given.into_iter().enumerate() {
             let weighs = if ranking.base == Base::Linear {
-                scorer.weighs(signal::KEYWORD + i)
+                scorer.weighs(Signal::METADATA[i])
             } else {
                 ranking.start_enabled && ranking.alpha > 0.0 && ranking.meta_weights[i] > 0.0
             };
@@ -101,7 +101,7 @@ impl<'a> Scorer<'a> {
     }
 
     /// Whether a term of L can change anything.
-    pub(super) fn weighs(&self, term: usize) -> bool {
+    pub(super) fn weighs(&self, term: Signal) -> bool {
         weighs(self.ranking, self.origins, term)
     }
 
@@ -136,7 +136,7 @@ impl<'a> Scorer<'a> {
     /// What the terms that few rows have add to L, and the sum of their sizes.
     pub(super) fn of_few(&self, weights: &Weights, special: &Special) -> (f64, f64) {
         let (mut sum, mut size) = (0.0, 0.0);
-        for (term, raw) in OF_FEW.into_iter().zip(special.few) {
+        for (term, raw) in Signal::SPARSE.into_iter().zip(special.few) {
             if let (Some(weight), Some(most)) = (weights.terms[term], self.maxima[term]) {
                 let share = weight * Self::normalised(raw, most);
                 sum += share;
@@ -150,12 +150,12 @@ impl<'a> Scorer<'a> {
     #[inline]
     fn level(&self, weights: &Weights, semantic: f64, known: &Known) -> f64 {
         let mut sum = weights.bias;
-        for (i, weight) in weights.terms.iter().enumerate() {
-            if let (Some(weight), Some(most)) = (weight, self.maxima[i]) {
-                let raw = if i == signal::COSINE {
+        for (signal, weight) in weights.terms.iter() {
+            if let (Some(weight), Some(most)) = (weight, self.maxima[signal]) {
+                let raw = if signal == Signal::Cosine {
                     semantic
                 } else {
-                    known.raw[i]
+                    known.raw[signal]
                 };
                 sum += weight * Self::normalised(raw, most);
             }
@@ -167,7 +167,7 @@ impl<'a> Scorer<'a> {
         if self.alpha == 0.0 {
             return None;
         }
-        let value = |i: usize| self.metadata[i].then_some(known.raw[signal::KEYWORD + i]);
+        let value = |i: usize| self.metadata[i].then_some(known.raw[Signal::METADATA[i]]);
         let values = std::array::from_fn(value);
         metadata::metadata(values, self.ranking.meta_weights, self.alpha).0
     }
@@ -195,7 +195,7 @@ impl<'a> Scorer<'a> {
     ) -> (f64, f64) {
         let falls = self.start_enabled
             && self.ranking.base == Base::Linear
-            && weights.terms[signal::COSINE].is_some_and(|w| w < 0.0);
+            && weights.terms[Signal::Cosine].is_some_and(|w| w < 0.0);
         let (low, high) = if falls { (high, low) } else { (low, high) };
         (
             self.start(weights, low, known),
@@ -234,24 +234,24 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// (raw, normalised) by SIGNALS.
+    /// (raw, normalised) of every signal; None = unavailable or not computed.
     pub(super) fn signals(
         &self,
         semantic: f64,
         known: &Known,
-    ) -> [(Option<f64>, Option<f64>); TERMS] {
-        std::array::from_fn(|i| {
-            let raw = if i == signal::COSINE {
+    ) -> BySignal<(Option<f64>, Option<f64>)> {
+        BySignal::from_fn(|signal| {
+            let raw = if signal == Signal::Cosine {
                 semantic
             } else {
-                known.raw[i]
+                known.raw[signal]
             };
-            match self.maxima[i] {
+            match self.maxima[signal] {
                 Some(most) => (Some(raw), Some(Self::normalised(raw, most))),
                 None => {
-                    let in_metadata = (signal::KEYWORD..=signal::RECENCY).contains(&i)
-                        && self.ranking.base != Base::Linear
-                        && self.metadata[i - signal::KEYWORD];
+                    let place = Signal::METADATA.iter().position(|of| *of == signal);
+                    let in_metadata = self.ranking.base != Base::Linear
+                        && place.is_some_and(|at| self.metadata[at]);
                     (in_metadata.then_some(raw), None)
                 }
             }

@@ -1,7 +1,7 @@
 //! The columns of one call: eligible rows of a segment, their cosines and lexical scores.
 
 use super::scorer::{Known, Scorer};
-use super::signal::{self, OF_FEW, TERMS};
+use super::signal::{BySignal, Signal};
 use super::types::Effort;
 use crate::kernels::bits::{Bits, count, set_bits};
 use crate::kernels::dot::{cosine, dot, dot_rows};
@@ -55,8 +55,8 @@ impl Similarity<'_> {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Special {
     pub(super) row: u32,
-    /// Raw values of `OF_FEW`.
-    pub(super) few: [f64; OF_FEW.len()],
+    /// Raw values of `Signal::SPARSE`.
+    pub(super) few: [f64; Signal::SPARSE.len()],
     /// The nearest question with its cosine; then `content` is the exact cosine of the memory.
     pub(super) question: Option<(u32, f64)>,
     pub(super) content: f64,
@@ -71,8 +71,8 @@ pub(super) struct Field<'a> {
     pub(super) similarity: Similarity<'a>,
     /// Raw lexical score by row; empty = all 0.
     pub(super) lexical: Vec<f64>,
-    /// Raw keyword, temporal and recency values by row; empty = all 0.
-    pub(super) dense: [Vec<f64>; 3],
+    /// Raw values of `Signal::DENSE` by row; empty = all 0.
+    pub(super) dense: [Vec<f64>; Signal::DENSE.len()],
     /// Whether S is made of cosine and lexical score alone, except in `special`.
     pub(super) screened: bool,
     /// By row.
@@ -80,9 +80,6 @@ pub(super) struct Field<'a> {
     /// Rows in `special`; empty = none.
     marks: Bits,
 }
-
-/// Positions in SIGNALS of `Field::dense`.
-pub(super) const DENSE: [usize; 3] = [signal::KEYWORD, signal::TEMPORAL, signal::RECENCY];
 
 impl<'a> Field<'a> {
     pub(super) fn new(segment: &'a Segment, eligible: Bits) -> Self {
@@ -155,16 +152,16 @@ impl<'a> Field<'a> {
     /// What is known of a row beside its cosine.
     #[inline]
     pub(super) fn known(&self, row: usize) -> Known {
-        let mut raw = [0.0; TERMS];
-        raw[signal::LEXICAL] = self.lexical(row);
+        let mut raw = BySignal::of(0.0);
+        raw[Signal::Lexical] = self.lexical(row);
         if !self.screened {
-            for (at, column) in DENSE.into_iter().zip(&self.dense) {
+            for (at, column) in Signal::DENSE.into_iter().zip(&self.dense) {
                 raw[at] = column.get(row).copied().unwrap_or(0.0);
             }
         }
         let mut question = None;
         if let Some(special) = self.special(row) {
-            for (term, value) in OF_FEW.into_iter().zip(special.few) {
+            for (term, value) in Signal::SPARSE.into_iter().zip(special.few) {
                 raw[term] = value;
             }
             question = special.question;

@@ -2,7 +2,7 @@
 
 use super::score_bounds::Values;
 use super::scorer::Scorer;
-use super::signal::{self, asks};
+use super::signal::{Signal, question_kind};
 use super::text_flags::{Authors, each_row, fact};
 use super::turn_columns::{largest, largest_of};
 use super::turn_signals::Signals;
@@ -28,21 +28,21 @@ impl Signals<'_> {
                 scorer.maxima[term] = Some(largest(values));
             }
         }
-        if scorer.weighs(signal::FORM_LENGTH) {
+        if scorer.weighs(Signal::FormLength) {
             let most = facts.lengths.iter().copied().max().unwrap_or(0);
-            scorer.maxima[signal::FORM_LENGTH] = Some(of_length(most));
+            scorer.maxima[Signal::FormLength] = Some(of_length(most));
         }
     }
 
     /// Whether the question is of the kind that a term is about.
-    fn is_asked(&self, term: usize) -> bool {
+    fn is_asked(&self, term: Signal) -> bool {
         let kind = OF_TEXTS.iter().find(|(of, _)| *of == term);
         kind.is_none_or(|(_, kind)| *kind == 0 || self.asks & kind != 0)
     }
 
     pub(super) fn fill_people(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
-        let person = scorer.weighs(signal::PERSON);
-        let both = scorer.weighs(signal::FIRST_PERSON_PERSON);
+        let person = scorer.weighs(Signal::Person);
+        let both = scorer.weighs(Signal::FirstPersonPerson);
         let Some(said) = query.said.as_ref().filter(|_| person || both) else {
             return;
         };
@@ -56,12 +56,12 @@ impl Signals<'_> {
             self.people = named.iter().map(value).collect();
         }
         if person {
-            scorer.maxima[signal::PERSON] = Some(f64::from(count > 0));
+            scorer.maxima[Signal::Person] = Some(f64::from(count > 0));
         }
         if both {
             let slots = 0..if count > 0 { self.places.len() } else { 0 };
             let most = largest(slots.map(|slot| self.first_person(slot)));
-            scorer.maxima[signal::FIRST_PERSON_PERSON] = Some(most);
+            scorer.maxima[Signal::FirstPersonPerson] = Some(most);
         }
     }
 
@@ -89,7 +89,7 @@ impl Signals<'_> {
     }
 
     pub(super) fn fill_dates(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
-        if query.dates.is_empty() || !scorer.weighs(signal::DATE) {
+        if query.dates.is_empty() || !scorer.weighs(Signal::Date) {
             return;
         }
         let mut windows: Vec<Window> = Vec::new();
@@ -110,33 +110,33 @@ impl Signals<'_> {
                 .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)));
             dates[slot] = date_match(std::iter::once((at, at)).chain(times), &windows);
         });
-        scorer.maxima[signal::DATE] = Some(largest_of(&dates));
+        scorer.maxima[Signal::Date] = Some(largest_of(&dates));
         self.date = dates;
     }
 }
 
 /// Terms that follow from the code of a text, each with the kind of question it is about; 0 = any.
-pub(super) const OF_TEXTS: [(usize, u8); 8] = [
-    (signal::ROLE, 0),
-    (signal::WHEN, asks::WHEN),
-    (signal::FORM_QUESTION, 0),
-    (signal::FORM_FIRST, 0),
-    (signal::REPLY_QUESTION, 0),
-    (signal::ANSWER_TYPE_NUMBER, asks::NUMBER),
-    (signal::ANSWER_TYPE_NAME, asks::NAME),
-    (signal::FIRST_PERSON_SAID, 0),
+pub(super) const OF_TEXTS: [(Signal, u8); 8] = [
+    (Signal::Role, 0),
+    (Signal::When, question_kind::WHEN),
+    (Signal::FormQuestion, 0),
+    (Signal::FormFirst, 0),
+    (Signal::ReplyQuestion, 0),
+    (Signal::AnswerTypeNumber, question_kind::NUMBER),
+    (Signal::AnswerTypeName, question_kind::NAME),
+    (Signal::FirstPersonSaid, 0),
 ];
 
-pub(super) fn of_text(term: usize, kind: u16) -> f64 {
+pub(super) fn of_text(term: Signal, kind: u16) -> f64 {
     let part = |shift: u32, most: f64| f64::from(kind >> shift & 3) / most;
     let flag = match term {
-        signal::WHEN => return part(fact::TIMES, 2.0),
-        signal::ANSWER_TYPE_NAME => return part(fact::NAMES, 3.0),
-        signal::ROLE => fact::USER,
-        signal::FORM_QUESTION => fact::QUESTION,
-        signal::FORM_FIRST => fact::FIRST,
-        signal::REPLY_QUESTION => fact::ANSWERS,
-        signal::ANSWER_TYPE_NUMBER => fact::NUMBER,
+        Signal::When => return part(fact::TIMES, 2.0),
+        Signal::AnswerTypeName => return part(fact::NAMES, 3.0),
+        Signal::Role => fact::USER,
+        Signal::FormQuestion => fact::QUESTION,
+        Signal::FormFirst => fact::FIRST,
+        Signal::ReplyQuestion => fact::ANSWERS,
+        Signal::AnswerTypeNumber => fact::NUMBER,
         _ => fact::OWN,
     };
     f64::from(kind & flag != 0)

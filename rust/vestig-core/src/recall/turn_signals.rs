@@ -11,7 +11,7 @@ use super::question_words;
 use super::score_bounds::{Level, Values};
 use super::scorer::{Scorer, weighs};
 use super::segment_columns::Field;
-use super::signal::{self, OFFSETS, TERMS};
+use super::signal::{BySignal, Signal};
 use super::text_flags::{Facts, fact};
 use super::text_signals::{OF_TEXTS, of_length, of_text};
 use super::turn_columns::{Largest, beside, by_slot, largest, largest_of};
@@ -22,10 +22,10 @@ use crate::kernels::bits::has;
 use crate::segment::Segment;
 
 /// Terms of windows, by shape.
-const WINDOWS: [usize; SHAPES.len()] = [
-    signal::CONTEXT_WORDS,
-    signal::CONTEXT_SOFT,
-    signal::CONTEXT_WIDE,
+const WINDOWS: [Signal; SHAPES.len()] = [
+    Signal::ContextWords,
+    Signal::ContextSoft,
+    Signal::ContextWide,
 ];
 
 /// Values by slot; empty columns are all 0.
@@ -49,14 +49,14 @@ pub(super) struct Signals<'a> {
 
 /// Whether any of the terms that are made by slot weighs something.
 pub(super) fn wanted(scorer: &Scorer<'_>) -> bool {
-    (signal::CONTEXT_WORDS..=signal::FIRST_PERSON_PERSON)
-        .any(|at| at != signal::REPLY_LATE && scorer.weighs(at))
+    let mut signals = Signal::ALL.into_iter().filter(|signal| signal.is_by_turn());
+    signals.any(|signal| scorer.weighs(signal))
 }
 
 /// Whether a term is made of the cosines of neighbours.
 pub(super) fn by_cosines(ranking: &Ranking, origins: [bool; 4]) -> bool {
-    let neighbours = signal::NEIGHBOURS_COSINE..signal::NEIGHBOURS_COSINE + OFFSETS.len();
-    let mut terms = neighbours.chain([signal::ANSWER_COSINE]);
+    let neighbours = Signal::NEIGHBOURS_COSINE.map(|(signal, _)| signal);
+    let mut terms = neighbours.into_iter().chain([Signal::AnswerCosine]);
     terms.any(|at| weighs(ranking, origins, at))
 }
 
@@ -113,20 +113,19 @@ impl<'a> Signals<'a> {
         {
             scorer.maxima[term] = Some(largest_of(&self.windows[at]));
         }
-        let most = scorer.maxima[signal::LEXICAL].unwrap_or(0.0);
+        let most = scorer.maxima[Signal::Lexical].unwrap_or(0.0);
         let near = Largest::of(&self.places, &self.lexical);
-        for (i, offset) in OFFSETS.into_iter().enumerate() {
-            let term = signal::NEIGHBOURS_LEXICAL + i;
+        for (term, offset) in Signal::NEIGHBOURS_LEXICAL {
             if scorer.weighs(term) {
                 let value = near.beside(offset);
                 scorer.maxima[term] = Some(Scorer::normalised(value, most));
             }
         }
-        for term in [signal::ANSWER_LEXICAL, signal::REPLY_LEXICAL] {
+        for term in [Signal::AnswerLexical, Signal::ReplyLexical] {
             if scorer.weighs(term) {
                 let slots = 0..self.places.len();
                 let value = match term {
-                    signal::ANSWER_LEXICAL => {
+                    Signal::AnswerLexical => {
                         largest(slots.map(|slot| self.answer(&self.lexical, slot)))
                     }
                     _ => self.largest_reply(),
@@ -138,11 +137,11 @@ impl<'a> Signals<'a> {
 
     fn fill_questions(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
         let given = query.terms.as_ref().zip(query.questions.as_ref());
-        let Some((terms, words)) = given.filter(|_| scorer.weighs(signal::QUESTIONS)) else {
+        let Some((terms, words)) = given.filter(|_| scorer.weighs(Signal::Questions)) else {
             return;
         };
         self.questions = question_words::score(&self.places, &self.segments, terms, words);
-        scorer.maxima[signal::QUESTIONS] = Some(largest(self.questions.iter().copied()));
+        scorer.maxima[Signal::Questions] = Some(largest(self.questions.iter().copied()));
     }
 
     /// What is made of cosines, then the bounds of L₁.
@@ -187,10 +186,10 @@ impl<'a> Signals<'a> {
             self.fill_cosines(scorer);
         }
         let mut near = None;
-        if embedded && scorer.weighs(signal::CONTEXT_VECTOR) {
+        if embedded && scorer.weighs(Signal::ContextVector) {
             let context = Context::new(&self.segments, &scorer.vector);
             let bounds = neighbour_vectors::bounds(&self.places, &self.segments, &cosines);
-            scorer.maxima[signal::CONTEXT_VECTOR] = Some(context.most(&self.places, &bounds));
+            scorer.maxima[Signal::ContextVector] = Some(context.most(&self.places, &bounds));
             self.context = Some(context);
             near = Some(bounds);
         }
@@ -198,19 +197,18 @@ impl<'a> Signals<'a> {
     }
 
     fn fill_cosines(&self, scorer: &mut Scorer<'_>) {
-        let most = scorer.maxima[signal::COSINE].unwrap_or(0.0);
+        let most = scorer.maxima[Signal::Cosine].unwrap_or(0.0);
         let near = Largest::of(&self.places, &self.semantic);
-        for (i, offset) in OFFSETS.into_iter().enumerate() {
-            let term = signal::NEIGHBOURS_COSINE + i;
+        for (term, offset) in Signal::NEIGHBOURS_COSINE {
             if scorer.weighs(term) {
                 let value = near.beside(offset);
                 scorer.maxima[term] = Some(Scorer::normalised(value, most));
             }
         }
-        if scorer.weighs(signal::ANSWER_COSINE) {
+        if scorer.weighs(Signal::AnswerCosine) {
             let slots = 0..self.places.len();
             let value = largest(slots.map(|slot| self.answer(&self.semantic, slot)));
-            scorer.maxima[signal::ANSWER_COSINE] = Some(Scorer::normalised(value, most));
+            scorer.maxima[Signal::AnswerCosine] = Some(Scorer::normalised(value, most));
         }
     }
 
@@ -260,28 +258,28 @@ impl<'a> Signals<'a> {
         for (at, term) in WINDOWS.into_iter().enumerate() {
             level.add(term, 1.0, Values::Column(&self.windows[at]));
         }
-        level.add(signal::LEXICAL, 1.0, Values::Column(&self.lexical));
-        for (first, values, of) in [
-            (signal::NEIGHBOURS_LEXICAL, &self.lexical, signal::LEXICAL),
-            (signal::NEIGHBOURS_COSINE, &self.semantic, signal::COSINE),
+        level.add(Signal::Lexical, 1.0, Values::Column(&self.lexical));
+        for (terms, values, of) in [
+            (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
+            (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
         ] {
-            for (i, offset) in OFFSETS.into_iter().enumerate() {
+            for (term, offset) in terms {
                 let unit = level.inverse(of);
                 let near = if places.single() {
                     Values::Beside(values, offset)
                 } else {
                     Values::Each(Box::new(move |slot| beside(places, values, slot, offset)))
                 };
-                level.add(first + i, unit, near);
+                level.add(term, unit, near);
             }
         }
         let (words, cosines) = (
-            level.inverse(signal::LEXICAL),
-            level.inverse(signal::COSINE),
+            level.inverse(Signal::Lexical),
+            level.inverse(Signal::Cosine),
         );
         for (term, unit, values) in [
-            (signal::ANSWER_LEXICAL, words, &self.lexical),
-            (signal::ANSWER_COSINE, cosines, &self.semantic),
+            (Signal::AnswerLexical, words, &self.lexical),
+            (Signal::AnswerCosine, cosines, &self.semantic),
         ] {
             let of = Box::new(move |slot| self.answer(values, slot));
             level.add(term, unit, Values::Each(of));
@@ -291,23 +289,23 @@ impl<'a> Signals<'a> {
         } else {
             Values::Each(Box::new(|slot| self.reply(slot)))
         };
-        level.add(signal::REPLY_LEXICAL, words, replies);
+        level.add(Signal::ReplyLexical, words, replies);
         if !self.questions.is_empty() {
-            level.add(signal::QUESTIONS, 1.0, Values::Column(&self.questions));
+            level.add(Signal::Questions, 1.0, Values::Column(&self.questions));
         }
         if !self.people.is_empty() {
-            level.add(signal::PERSON, 1.0, self.by_author());
+            level.add(Signal::Person, 1.0, self.by_author());
             let of = Box::new(|slot| self.first_person(slot));
-            level.add(signal::FIRST_PERSON_PERSON, 1.0, Values::Each(of));
+            level.add(Signal::FirstPersonPerson, 1.0, Values::Each(of));
         }
-        level.add(signal::DATE, 1.0, Values::Column(&self.date));
-        if level.weighs(signal::FORM_LENGTH) {
+        level.add(Signal::Date, 1.0, Values::Column(&self.date));
+        if level.weighs(Signal::FormLength) {
             let of: Vec<f64> = (0..1 << 11).map(of_length).collect();
             let of = Box::new(move |slot: usize| of[usize::from(facts.lengths[slot])]);
-            level.add(signal::FORM_LENGTH, 1.0, Values::Each(of));
+            level.add(Signal::FormLength, 1.0, Values::Each(of));
         }
-        let dense = super::segment_columns::DENSE.into_iter().enumerate();
-        let dense: Vec<(usize, Vec<f64>)> = dense
+        let dense = Signal::DENSE.into_iter().enumerate();
+        let dense: Vec<(Signal, Vec<f64>)> = dense
             .filter(|(_, term)| level.weighs(*term))
             .map(|(at, term)| (term, by_slot(places, |part| &fields[part].dense[at])))
             .collect();
@@ -316,16 +314,16 @@ impl<'a> Signals<'a> {
             level.add(term, 1.0, Values::Each(of));
         }
         level.into_bounds(&[
-            (signal::COSINE, Some(semantic)),
-            (signal::CONTEXT_VECTOR, near),
+            (Signal::Cosine, Some(semantic)),
+            (Signal::ContextVector, near),
         ])
     }
 
-    /// Raw values of a row by position in SIGNALS, for the terms that have a maximum.
-    pub(super) fn fill_raw(&self, scorer: &Scorer<'_>, slot: usize, raw: &mut [f64; TERMS]) {
+    /// Raw values of a row, for the terms that have a maximum.
+    pub(super) fn fill_raw(&self, scorer: &Scorer<'_>, slot: usize, raw: &mut BySignal<f64>) {
         let maxima = &scorer.maxima;
-        let most = |term: usize| maxima[term].unwrap_or(0.0);
-        let mut set = |term: usize, value: &dyn Fn() -> f64| {
+        let most = |term: Signal| maxima[term].unwrap_or(0.0);
+        let mut set = |term: Signal, value: &dyn Fn() -> f64| {
             if maxima[term].is_some() {
                 raw[term] = value();
             }
@@ -338,32 +336,32 @@ impl<'a> Signals<'a> {
             set(term, &|| self.windows[at][slot]);
         }
         if let Some(context) = &self.context {
-            set(signal::CONTEXT_VECTOR, &|| context.of(&self.places, slot));
+            set(Signal::ContextVector, &|| context.of(&self.places, slot));
         }
-        for (first, values, of) in [
-            (signal::NEIGHBOURS_LEXICAL, &self.lexical, signal::LEXICAL),
-            (signal::NEIGHBOURS_COSINE, &self.semantic, signal::COSINE),
+        for (terms, values, of) in [
+            (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
+            (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
         ] {
-            for (i, offset) in OFFSETS.into_iter().enumerate() {
-                set(first + i, &|| {
+            for (term, offset) in terms {
+                set(term, &|| {
                     let value = beside(&self.places, values, slot, offset);
                     Scorer::normalised(value, most(of))
                 });
             }
         }
-        let words = |value| Scorer::normalised(value, most(signal::LEXICAL));
-        set(signal::ANSWER_LEXICAL, &|| {
+        let words = |value| Scorer::normalised(value, most(Signal::Lexical));
+        set(Signal::AnswerLexical, &|| {
             words(self.answer(&self.lexical, slot))
         });
-        set(signal::REPLY_LEXICAL, &|| words(self.reply(slot)));
-        set(signal::ANSWER_COSINE, &|| {
-            Scorer::normalised(self.answer(&self.semantic, slot), most(signal::COSINE))
+        set(Signal::ReplyLexical, &|| words(self.reply(slot)));
+        set(Signal::AnswerCosine, &|| {
+            Scorer::normalised(self.answer(&self.semantic, slot), most(Signal::Cosine))
         });
-        set(signal::QUESTIONS, &|| self.questions[slot]);
-        set(signal::PERSON, &|| self.person(slot));
-        set(signal::FIRST_PERSON_PERSON, &|| self.first_person(slot));
-        set(signal::DATE, &|| self.date[slot]);
-        set(signal::FORM_LENGTH, &|| {
+        set(Signal::Questions, &|| self.questions[slot]);
+        set(Signal::Person, &|| self.person(slot));
+        set(Signal::FirstPersonPerson, &|| self.first_person(slot));
+        set(Signal::Date, &|| self.date[slot]);
+        set(Signal::FormLength, &|| {
             of_length(self.facts().lengths[slot])
         });
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::question_words::FieldWords;
-use super::signal::TERMS;
+use super::signal::{BySignal, Signal};
 use crate::kernels::quantised::STAGED_ROWS;
 use crate::kernels::temporal::Window;
 use crate::kernels::token_vectors::OwnedPieces;
@@ -31,21 +31,21 @@ pub enum Base {
 pub struct Weights {
     /// Added always.
     pub bias: f64,
-    /// In the order of [`super::SIGNALS`]; None = switched off.
-    pub terms: [Option<f64>; TERMS],
+    /// None = switched off.
+    pub terms: BySignal<Option<f64>>,
 }
 
 impl Default for Weights {
     fn default() -> Self {
         Self {
             bias: 0.0,
-            terms: [None; TERMS],
+            terms: BySignal::of(None),
         }
     }
 }
 
 impl Weights {
-    /// By the names of [`super::SIGNALS`]; other names are passed over.
+    /// By the names of signals; other names are passed over.
     #[must_use]
     pub fn of(bias: f64, terms: &[(&str, f64)]) -> Self {
         let mut weights = Self {
@@ -53,15 +53,15 @@ impl Weights {
             ..Self::default()
         };
         for (name, weight) in terms {
-            if let Some(at) = super::SIGNALS.iter().position(|signal| signal == name) {
-                weights.terms[at] = Some(*weight);
+            if let Some(signal) = Signal::named(name) {
+                weights.terms[signal] = Some(*weight);
             }
         }
         weights
     }
 
     /// Whether they make a difference of this term.
-    pub(super) fn weigh(&self, term: usize) -> bool {
+    pub(super) fn weigh(&self, term: Signal) -> bool {
         self.terms[term].is_some_and(|weight| weight != 0.0)
     }
 }
@@ -272,8 +272,8 @@ pub struct Hit {
     pub kind: u8,
     /// Has a vector.
     pub embedded: bool,
-    /// (raw, normalised) by [`super::SIGNALS`]; None = unavailable or not computed.
-    pub signals: [(Option<f64>, Option<f64>); TERMS],
+    /// (raw, normalised); None = unavailable or not computed.
+    pub signals: BySignal<(Option<f64>, Option<f64>)>,
     /// The nearest stored question and its cosine.
     pub question: Option<(u32, f64)>,
     /// S_meta.
@@ -325,9 +325,8 @@ pub struct Scan {
     pub below_min_score: usize,
     /// Eligible ones without a vector.
     pub unembedded: usize,
-    /// Largest raw value over the eligible, by [`super::SIGNALS`]; None = unavailable or not
-    /// computed.
-    pub maxima: Vec<Option<f64>>,
+    /// Largest raw value over the eligible; None = unavailable or not computed.
+    pub maxima: BySignal<Option<f64>>,
     /// idf of each of `terms` over the eligible.
     pub idfs: Vec<f64>,
 }

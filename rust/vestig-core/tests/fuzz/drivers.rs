@@ -13,7 +13,9 @@ use vestig_core::query::entity_names::{Word, find_names, lowercase};
 use vestig_core::query::filter::Filter;
 use vestig_core::query::graph::Graph;
 use vestig_core::query::similar::{Limits, Probe, similar};
-use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Traversal, Weights, recall};
+use vestig_core::recall::{
+    Base, BySignal, Effort, Pool, Query, Ranking, Signal, Traversal, Weights, recall,
+};
 use vestig_core::segment::format::{self, Damage, Identity, Manifest, SegmentEntry};
 use vestig_core::segment::image;
 use vestig_core::segment::map::{Held, Region};
@@ -182,7 +184,7 @@ pub fn folder(bytes: &[u8], at: &Path) {
 fn ask(snapshot: &Snapshot) {
     let weights = |bias| Weights {
         bias,
-        terms: std::array::from_fn(|term| (term != 2).then_some(1.0)),
+        terms: BySignal::from_fn(|signal| (signal != Signal::Temporal).then_some(1.0)),
     };
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;
