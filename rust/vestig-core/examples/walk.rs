@@ -9,7 +9,7 @@ use std::time::Instant;
 use dice::Dice;
 use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
-use vestig_core::recall::{Steps, Traversal};
+use vestig_core::recall::{Traversal, Walks};
 use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME};
 use vestig_core::snapshot::projection::Projection;
@@ -118,7 +118,7 @@ fn main() {
     };
     let snapshot = projection.snapshot();
     let trace = TraceParams::new(vec![0.0; 13]);
-    let mut steps = Steps::new(&snapshot, &filter, &trace, 0);
+    let mut steps = Walks::new(&snapshot, &filter, &trace, 0);
     let traversal = Traversal {
         deterministic: false,
         threshold: 0.5,

@@ -9,7 +9,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use vestig_core::kernels::rng::uniform;
 use vestig_core::kernels::temporal::Window;
 use vestig_core::recall::{
-    Base, FieldWords, Pool, Postings, Query as CoreQuery, Ranking as CoreRanking, Signal,
+    Base, Pool, Postings, Query as CoreQuery, QuestionWords, Ranking as CoreRanking, Signal,
     Traversal, Weights,
 };
 use vestig_core::segment::Id;
@@ -42,9 +42,9 @@ fn scores(given: &[Scored<'_>]) -> PyResult<Vec<(Id, f64)>> {
     given.iter().map(one).collect()
 }
 
-fn field_words((ids, lengths, postings): FieldLists<'_>) -> PyResult<Arc<FieldWords>> {
+fn field_words((ids, lengths, postings): FieldLists<'_>) -> PyResult<Arc<QuestionWords>> {
     let ids = ids_of(ids.as_bytes())?;
-    Ok(FieldWords::new(ids, lengths, postings))
+    Ok(QuestionWords::new(ids, lengths, postings))
 }
 
 /// A query, analysed.

@@ -58,7 +58,7 @@ fn row_of(py: Python<'_>, hit: Hit, keywords: &[String]) -> Row {
     let bytes = |id: &Id| PyBytes::new(py, id).unbind();
     let keyword = |at: &usize| keywords[*at].clone();
     let steps = hit.path.as_ref().map_or(&[][..], |path: &Path| &path.steps);
-    let places = steps.iter().flat_map(|step| &step.places);
+    let nodes = steps.iter().flat_map(|step| &step.nodes);
     Row {
         id: bytes(&hit.id),
         final_score: hit.final_score,
@@ -80,7 +80,7 @@ fn row_of(py: Python<'_>, hit: Hit, keywords: &[String]) -> Row {
         direct: hit.direct,
         start_rank: hit.start_rank,
         pool_rank: hit.pool_rank,
-        path: places.map(|(kind, id)| (*kind, bytes(id))).collect(),
+        path: nodes.map(|(kind, id)| (*kind, bytes(id))).collect(),
         steps: steps
             .iter()
             .map(|step| (hex(&step.edges), step.weight, step.p, step.u))

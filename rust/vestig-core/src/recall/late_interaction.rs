@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use super::candidates::members;
 use super::metadata_signals::scatter;
-use super::score_table::Sheet;
+use super::score_table::ScoreTable;
 use super::scorer::Scorer;
-use super::segment_columns::Field;
+use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
-use super::text_flags::fact;
-use super::turn_index::{Places, places};
+use super::text_flags::flag;
+use super::turn_index::TurnIndex;
 use super::types::{Query, Weights};
 use crate::kernels::bits::{count, set_bits};
 use crate::kernels::lexical;
@@ -40,7 +40,12 @@ const FEW_ROWS: usize = 1024;
 ///
 /// The pool is of memories whose origin weighs these terms: L₂ of the others is all they have, so
 /// that they would stand before those that still wait for theirs.
-pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query, eligible: usize) {
+pub(super) fn fill(
+    table: &mut ScoreTable<'_>,
+    scorer: &mut Scorer<'_>,
+    query: &Query,
+    eligible: usize,
+) {
     let wanted = LATE.map(|term| scorer.weighs(term));
     let Some(pieces) = query.pieces.as_ref().filter(|_| wanted.contains(&true)) else {
         return;
@@ -48,31 +53,31 @@ pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query
     let enabled = std::mem::replace(&mut scorer.start_enabled, true);
     let weighing = |weights: &Weights| LATE.iter().any(|term| weights.weigh(*term));
     let origins = std::array::from_fn(|origin| weighing(&scorer.ranking.weights[origin]));
-    let pool = members(sheet, scorer, scorer.ranking.late_pool, origins);
+    let pool = members(table, scorer, scorer.ranking.late_pool, origins);
     scorer.start_enabled = enabled;
     let weights = if wanted[1] || wanted[3] {
-        weights_of(&sheet.fields, pieces.view(), eligible)
+        weights_of(&table.parts, pieces.view(), eligible)
     } else {
         vec![0.0; pieces.view().ids.len()]
     };
-    let beside = (wanted[2] || wanted[3] || wanted[4]).then(|| Sessions::of(&sheet.fields));
-    let mut late = Late::new(&sheet.fields, pieces.view(), weights);
+    let beside = (wanted[2] || wanted[3] || wanted[4]).then(|| Sessions::of(&table.parts));
+    let mut late = Late::new(&table.parts, pieces.view(), weights);
     let mut found: [Vec<(Node, f64)>; LATE.len()] = Default::default();
-    for (field, row) in pool {
+    for (columns, row) in pool {
         let node = Node {
-            part: field as u32,
+            part: columns as u32,
             row: row as u32,
         };
-        let own = late.own(field, row);
+        let own = late.own(columns, row);
         let mut values = [late.mean(own), late.weighted(own), 0.0, 0.0, 0.0];
         if let Some(sessions) = &beside {
-            let slot = sessions.places.slot(field, row);
+            let turn = sessions.index.turn(columns, row);
             if wanted[2] || wanted[3] {
-                let near = late.around(own, sessions, slot);
+                let near = late.around(own, sessions, turn);
                 (values[2], values[3]) = (late.mean(near), late.weighted(near));
             }
-            if wanted[4] && sessions.answers(&late.segments, slot) {
-                values[4] = late.said_before(sessions, slot);
+            if wanted[4] && sessions.answers(&late.segments, turn) {
+                values[4] = late.said_before(sessions, turn);
             }
         }
         for (found, value) in found.iter_mut().zip(values) {
@@ -81,28 +86,28 @@ pub(super) fn fill(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, query: &Query
     }
     for ((term, wanted), found) in LATE.into_iter().zip(wanted).zip(found) {
         if wanted {
-            scorer.maxima[term] = Some(scatter(&mut sheet.fields, term, found));
+            scorer.maxima[term] = Some(scatter(&mut table.parts, term, found));
         }
     }
 }
 
 /// Who stands beside whom.
 struct Sessions {
-    places: Arc<Places>,
+    index: Arc<TurnIndex>,
 }
 
 impl Sessions {
-    fn of(fields: &[Field<'_>]) -> Self {
-        let segments: Vec<&Segment> = fields.iter().map(|field| field.segment).collect();
-        let eligible: Vec<_> = fields.iter().map(|field| &field.eligible).collect();
+    fn of(parts: &[SegmentColumns<'_>]) -> Self {
+        let segments: Vec<&Segment> = parts.iter().map(|columns| columns.segment).collect();
+        let eligible: Vec<_> = parts.iter().map(|columns| &columns.eligible).collect();
         Self {
-            places: places(&segments, &eligible),
+            index: TurnIndex::of(&segments, &eligible),
         }
     }
 
     /// Whether the memory before asks, and somebody else says this one.
-    fn answers(&self, segments: &[&Segment], slot: usize) -> bool {
-        self.places.facts(segments).codes[slot] & fact::ANSWERS != 0
+    fn answers(&self, segments: &[&Segment], turn: usize) -> bool {
+        self.index.text_flags(segments).codes[turn] & flag::ANSWERS != 0
     }
 }
 
@@ -120,9 +125,9 @@ struct Late<'a> {
 }
 
 impl<'a> Late<'a> {
-    fn new(fields: &[Field<'a>], query: Pieces<'_>, weights: Vec<f64>) -> Self {
+    fn new(parts: &[SegmentColumns<'a>], query: Pieces<'_>, weights: Vec<f64>) -> Self {
         Self {
-            segments: fields.iter().map(|field| field.segment).collect(),
+            segments: parts.iter().map(|columns| columns.segment).collect(),
             tokens: Tokens::new(query),
             total: weights.iter().sum(),
             weights,
@@ -142,11 +147,11 @@ impl<'a> Late<'a> {
     }
 
     /// The largest of a memory and of those one position before and behind.
-    fn around(&mut self, own: Option<usize>, sessions: &Sessions, slot: usize) -> Option<usize> {
+    fn around(&mut self, own: Option<usize>, sessions: &Sessions, turn: usize) -> Option<usize> {
         let mut made = None;
         for offset in [-1, 1] {
-            for other in sessions.places.beside(slot, offset) {
-                let (part, row) = sessions.places.row(other);
+            for other in sessions.index.beside(turn, offset) {
+                let (part, row) = sessions.index.row(other);
                 let Some(other) = self.own(part, row) else {
                     continue;
                 };
@@ -174,10 +179,10 @@ impl<'a> Late<'a> {
     }
 
     /// The largest mean of the memories at the position before; 0 for one without pieces.
-    fn said_before(&mut self, sessions: &Sessions, slot: usize) -> f64 {
+    fn said_before(&mut self, sessions: &Sessions, turn: usize) -> f64 {
         let mut most: Option<f64> = None;
-        for other in sessions.places.beside(slot, -1) {
-            let (part, row) = sessions.places.row(other);
+        for other in sessions.index.beside(turn, -1) {
+            let (part, row) = sessions.index.row(other);
             let own = self.own(part, row);
             let value = self.mean(own);
             most = Some(most.map_or(value, |most| most.max(value)));
@@ -205,13 +210,13 @@ impl<'a> Late<'a> {
 }
 
 /// idf of each word piece of the query over the eligible.
-fn weights_of(fields: &[Field<'_>], query: Pieces<'_>, eligible: usize) -> Vec<f64> {
+fn weights_of(parts: &[SegmentColumns<'_>], query: Pieces<'_>, eligible: usize) -> Vec<f64> {
     let mut asked: Vec<u32> = query.ids.to_vec();
     asked.sort_unstable();
     asked.dedup();
     let mut holding = vec![0_u64; asked.len()];
-    for field in fields.iter().filter(|field| field.any) {
-        let counts = holders(field, &asked);
+    for columns in parts.iter().filter(|columns| columns.any) {
+        let counts = holders(columns, &asked);
         holding
             .iter_mut()
             .zip(counts)
@@ -225,16 +230,16 @@ fn weights_of(fields: &[Field<'_>], query: Pieces<'_>, eligible: usize) -> Vec<f
 }
 
 /// How many eligible rows hold each of these pieces, which ascend.
-fn holders(field: &Field<'_>, asked: &[u32]) -> Vec<u64> {
-    let segment = field.segment;
+fn holders(columns: &SegmentColumns<'_>, asked: &[u32]) -> Vec<u64> {
+    let segment = columns.segment;
     let rows = segment.memory_rows();
-    let eligible = count(&field.eligible);
+    let eligible = count(&columns.eligible);
     if eligible < rows / 2 || (eligible <= FEW_ROWS && !segment.holders_pay()) {
-        return count_pieces(segment, asked, set_bits(&field.eligible));
+        return count_pieces(segment, asked, set_bits(&columns.eligible));
     }
     let others = (0..rows.div_ceil(64)).map(|word| {
         let known = u64::MAX >> (64 * (word + 1)).saturating_sub(rows);
-        !field.eligible[word] & known
+        !columns.eligible[word] & known
     });
     let others: Vec<u64> = others.collect();
     let left_out = count_pieces(segment, asked, set_bits(&others));
@@ -246,13 +251,13 @@ fn count_pieces(segment: &Segment, asked: &[u32], rows: impl Iterator<Item = usi
     let offsets = segment.column::<u32>(Section::PieceOffsets);
     let ids = segment.column::<u32>(Section::PieceIds);
     // Most pieces are not asked for: their last bits say so.
-    let mut possible = vec![false; 1 << 12];
+    let mut bounded_rows = vec![false; 1 << 12];
     let low = |id: u32| (id & 0xFFF) as usize;
-    asked.iter().for_each(|id| possible[low(*id)] = true);
+    asked.iter().for_each(|id| bounded_rows[low(*id)] = true);
     let (mut counts, mut seen) = (vec![0; asked.len()], vec![usize::MAX; asked.len()]);
     for row in rows {
         for id in &ids[offsets[row] as usize..offsets[row + 1] as usize] {
-            if !possible[low(*id)] {
+            if !bounded_rows[low(*id)] {
                 continue;
             }
             if let Ok(at) = asked.binary_search(id)

@@ -1,7 +1,7 @@
 //! Columns of the signals of R-06, filled in only when they can change a score.
 
-use super::eligible_graph::Net;
-use super::segment_columns::Field;
+use super::eligible_graph::EligibleGraph;
+use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
 use super::types::{Query, Ranking};
 use crate::kernels::bits::set_bits;
@@ -12,41 +12,45 @@ use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START, Segment};
 
-/// Fills a dense column of every field; its largest value over the eligible, at least 0.
+/// Fills a dense column of every columns; its largest value over the eligible, at least 0.
 fn fill(
-    fields: &mut [Field<'_>],
+    parts: &mut [SegmentColumns<'_>],
     signal: Signal,
     value: impl Fn(usize, &Segment, usize) -> f64,
 ) -> f64 {
-    let places = Signal::DENSE.iter().position(|of| *of == signal);
-    let Some(place) = places else { return 0.0 };
+    let place = Signal::DENSE.iter().position(|of| *of == signal);
+    let Some(place) = place else { return 0.0 };
     let mut most = 0.0_f64;
-    for (i, field) in fields.iter_mut().enumerate().filter(|(_, field)| field.any) {
-        let mut values = vec![0.0; field.segment.memory_rows()];
-        for row in set_bits(&field.eligible) {
-            let value = value(i, field.segment, row);
+    for (i, columns) in parts
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, columns)| columns.any)
+    {
+        let mut values = vec![0.0; columns.segment.memory_rows()];
+        for row in set_bits(&columns.eligible) {
+            let value = value(i, columns.segment, row);
             most = most.max(value);
             values[row] = value;
         }
-        field.dense[place] = values;
-        field.screened = false;
+        columns.dense[place] = values;
+        columns.screened = false;
     }
     most
 }
 
 /// Shared with the query's keywords (distinct, in their order).
 pub(super) fn keyword(
-    fields: &mut [Field<'_>],
+    parts: &mut [SegmentColumns<'_>],
     keywords: &[String],
     weighted: bool,
     eligible: usize,
 ) -> f64 {
-    let numbers: Vec<Vec<Option<u32>>> = fields
+    let numbers: Vec<Vec<Option<u32>>> = parts
         .iter()
-        .map(|field| {
+        .map(|columns| {
             keywords
                 .iter()
-                .map(|k| field.segment.string_number(k))
+                .map(|k| columns.segment.string_number(k))
                 .collect()
         })
         .collect();
@@ -54,9 +58,9 @@ pub(super) fn keyword(
     let mut idfs = Vec::new();
     if weighted {
         let mut counts = vec![0_u64; keywords.len()];
-        for (field, numbers) in fields.iter().zip(&numbers) {
-            for row in set_bits(&field.eligible) {
-                let list = field.segment.keywords(row);
+        for (columns, numbers) in parts.iter().zip(&numbers) {
+            for row in set_bits(&columns.eligible) {
+                let list = columns.segment.keywords(row);
                 for (count, number) in counts.iter_mut().zip(numbers) {
                     *count += u64::from(holds(list, *number));
                 }
@@ -65,7 +69,7 @@ pub(super) fn keyword(
         let total = eligible as u64;
         idfs = counts.into_iter().map(|n| lexical::idf(total, n)).collect();
     }
-    fill(fields, Signal::Keyword, |i, segment, row| {
+    fill(parts, Signal::Keyword, |i, segment, row| {
         let list = segment.keywords(row);
         if weighted {
             return metadata::weighted(&idfs, |at| holds(list, numbers[i][at]));
@@ -76,9 +80,9 @@ pub(super) fn keyword(
 }
 
 /// T-06: `t_valid` and the windows of the text.
-pub(super) fn temporal(fields: &mut [Field<'_>], query: &Query, ranking: &Ranking) -> f64 {
+pub(super) fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) -> f64 {
     let open = |time: i64, none: i64| (time != none).then_some(time);
-    fill(fields, Signal::Temporal, |_, segment, row| {
+    fill(parts, Signal::Temporal, |_, segment, row| {
         let at = segment.column::<i64>(Section::Valid)[row];
         let windows: Vec<Window> = segment
             .windows(row)
@@ -88,43 +92,47 @@ pub(super) fn temporal(fields: &mut [Field<'_>], query: &Query, ranking: &Rankin
     })
 }
 
-pub(super) fn recency(fields: &mut [Field<'_>], ranking: &Ranking) -> f64 {
+pub(super) fn recency(parts: &mut [SegmentColumns<'_>], ranking: &Ranking) -> f64 {
     let (now, tau) = (ranking.query_time, ranking.recency_tau_days);
-    fill(fields, Signal::Recency, |_, segment, row| {
+    fill(parts, Signal::Recency, |_, segment, row| {
         metadata::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
     })
 }
 
 /// Values of a sparse signal, which few rows have. The largest one, at least 0.
-pub(super) fn scatter(fields: &mut [Field<'_>], signal: Signal, found: Vec<(Node, f64)>) -> f64 {
-    let places = Signal::SPARSE.iter().position(|of| *of == signal);
-    let Some(place) = places else { return 0.0 };
-    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); fields.len()];
+pub(super) fn scatter(
+    parts: &mut [SegmentColumns<'_>],
+    signal: Signal,
+    found: Vec<(Node, f64)>,
+) -> f64 {
+    let place = Signal::SPARSE.iter().position(|of| *of == signal);
+    let Some(place) = place else { return 0.0 };
+    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); parts.len()];
     let mut most = 0.0_f64;
     for (node, value) in found {
         most = most.max(value);
         rows[node.part as usize].push((node.row, value));
     }
-    for (field, rows) in fields.iter_mut().zip(rows) {
-        field.mark(rows, |special, value| special.few[place] = value);
+    for (columns, rows) in parts.iter_mut().zip(rows) {
+        columns.set_sparse(rows, |sparse, value| sparse.values[place] = value);
     }
     most
 }
 
 /// Entities of the query that the memories mention; the sum goes in the order of the query.
 pub(super) fn entity(
-    fields: &mut [Field<'_>],
-    net: &Net<'_>,
+    parts: &mut [SegmentColumns<'_>],
+    graph: &EligibleGraph<'_>,
     query: &Query,
     weighted: bool,
 ) -> f64 {
     let mut found: Vec<(Node, f64)> = Vec::new();
     for (id, score) in &query.entities {
-        let Some(entity) = net.locate(id).filter(|node| net.is_entity(*node)) else {
+        let Some(entity) = graph.locate(id).filter(|node| graph.is_entity(*node)) else {
             continue;
         };
         let mut last = None;
-        net.each_mention(entity, |memory, confidence| {
+        graph.each_mention(entity, |memory, confidence| {
             let value = if weighted { score * confidence } else { 1.0 };
             match found.last_mut() {
                 Some((_, most)) if last == Some(memory) => *most = most.max(value),
@@ -144,31 +152,31 @@ pub(super) fn entity(
     }
     let of = query.entities.len() as f64;
     sums.iter_mut().for_each(|(_, sum)| *sum /= of);
-    scatter(fields, Signal::Entity, sums)
+    scatter(parts, Signal::Entity, sums)
 }
 
 /// Q-04 from the best memories by L₁ and the query's entities.
 pub(super) fn walk_entities(
-    fields: &mut [Field<'_>],
-    net: &mut Net<'_>,
+    parts: &mut [SegmentColumns<'_>],
+    graph: &mut EligibleGraph<'_>,
     query: &Query,
     best: &[(Node, f64)],
 ) -> f64 {
     let starts: Vec<(u32, f64)> = best
         .iter()
-        .map(|(node, level)| (net.number(*node), *level))
+        .map(|(node, level)| (graph.number(*node), *level))
         .collect();
     let entities: Vec<u32> = query
         .entities
         .iter()
-        .filter_map(|(id, _)| net.locate(id).filter(|node| net.is_entity(*node)))
-        .map(|node| net.number(node))
+        .filter_map(|(id, _)| graph.locate(id).filter(|node| graph.is_entity(*node)))
+        .map(|node| graph.number(node))
         .collect();
-    let ranks = net.entity_walk(&starts, &entities);
+    let ranks = graph.entity_walk(&starts, &entities);
     let found = ranks.memories.iter().map(|(memory, rank)| {
         let value = entity_walk::signal(*rank, ranks.most);
-        (net.node(*memory), value)
+        (graph.node(*memory), value)
     });
     let found = found.collect();
-    scatter(fields, Signal::EntityWalk, found)
+    scatter(parts, Signal::EntityWalk, found)
 }

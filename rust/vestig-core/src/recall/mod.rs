@@ -31,18 +31,20 @@ mod walks;
 mod window_words;
 
 use self::candidates::{Candidate, candidates};
-use self::eligible_graph::Net;
-pub use self::question_words::{FieldWords, Postings};
+use self::eligible_graph::EligibleGraph;
+pub use self::question_words::{Postings, QuestionWords};
 use self::ranker::Ranker;
-use self::score_table::Sheet;
+use self::score_table::ScoreTable;
 use self::scorer::{Scorer, weighs};
-use self::segment_columns::{Field, Words, ask, drop_dissimilar, measure, score_words, unembedded};
+use self::segment_columns::{
+    SegmentColumns, TermStatistics, ask, drop_dissimilar, measure, score_words, unembedded,
+};
 pub use self::signal::{BySignal, Normaliser, Signal, question_kind};
-use self::turn_signals::Signals;
+use self::turn_signals::TurnSignals;
 pub use self::types::{
     Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, Scan, Traversal, Weights,
 };
-pub use self::walks::Steps;
+pub use self::walks::Walks;
 use crate::kernels::bits::count;
 use crate::kernels::dot::{cosine, unit};
 use crate::kernels::quantised::QuantisedQuery;
@@ -72,15 +74,15 @@ pub fn recall(
         vector.resize(snapshot.identity.lanes(), 0.0);
         unit(given, &mut vector);
     }
-    let mut fields: Vec<Field<'_>> = Vec::new();
+    let mut parts: Vec<SegmentColumns<'_>> = Vec::new();
     for part in &snapshot.parts {
         let (bits, stored) = eligible(part, filter);
         scan.stored += stored;
-        fields.push(Field::new(&part.segment, bits));
+        parts.push(SegmentColumns::new(&part.segment, bits));
     }
-    let rows: usize = fields.iter().map(|field| count(&field.eligible)).sum();
+    let rows: usize = parts.iter().map(|columns| count(&columns.eligible)).sum();
     allocator_hint::keep(rows);
-    let mut origins = origins_of(&fields);
+    let mut origins = origins_of(&parts);
     let staged = rows >= effort.staged_rows
         && filter.min_similarity.is_none()
         && wanted(ranking, false) < rows
@@ -88,60 +90,63 @@ pub fn recall(
         && !turn_signals::by_cosines(ranking, origins);
     let quantised = staged.then(|| QuantisedQuery::new(&vector));
     if !vector.is_empty() {
-        for field in fields.iter_mut().filter(|field| field.any) {
-            measure(field, &vector, quantised.as_ref(), effort);
+        for columns in parts.iter_mut().filter(|columns| columns.any) {
+            measure(columns, &vector, quantised.as_ref(), effort);
         }
     }
     if let Some(least) = filter.min_similarity {
-        fields
+        parts
             .iter_mut()
-            .for_each(|field| drop_dissimilar(field, least));
-        origins = origins_of(&fields);
+            .for_each(|columns| drop_dissimilar(columns, least));
+        origins = origins_of(&parts);
     }
-    scan.eligible = fields.iter().map(|field| count(&field.eligible)).sum();
-    scan.unembedded = fields.iter().map(unembedded).sum();
+    scan.eligible = parts.iter().map(|columns| count(&columns.eligible)).sum();
+    scan.unembedded = parts.iter().map(unembedded).sum();
     if ranking.hyde && !vector.is_empty() {
-        for field in fields.iter_mut().filter(|field| field.any) {
-            ask(field, &vector);
+        for columns in parts.iter_mut().filter(|columns| columns.any) {
+            ask(columns, &vector);
         }
     }
     scan.terms = query.terms.clone().unwrap_or_default();
     scan.keywords = query.keywords.clone();
     let mut scorer = Scorer::new(ranking, query, vector, origins);
-    let bits = fields.iter().map(|field| field.eligible.clone()).collect();
+    let bits = parts
+        .iter()
+        .map(|columns| columns.eligible.clone())
+        .collect();
     let pace = (&ranking.trace, ranking.query_time);
-    let mut net = Net::new(snapshot, filter, bits, scan.eligible, pace);
-    let mut sheet = Sheet {
-        fields,
+    let mut graph = EligibleGraph::new(snapshot, filter, bits, scan.eligible, pace);
+    let mut table = ScoreTable {
+        parts,
         signals: None,
     };
-    let words = fill_terms(&mut sheet.fields, &mut scorer, &net, query, scan.eligible);
+    let words = fill_terms(&mut table.parts, &mut scorer, &graph, query, scan.eligible);
     if scan.eligible > 0 {
         if turn_signals::wanted(&scorer) {
-            sheet.signals = Some(Signals::new(&sheet.fields, &mut scorer, query));
+            table.signals = Some(TurnSignals::new(&table.parts, &mut scorer, query));
         }
-        fill_graph(&mut sheet, &mut scorer, &mut net, query, &words);
-        late_interaction::fill(&mut sheet, &mut scorer, query, scan.eligible);
-        fill_rerank(&mut sheet, &mut scorer, &net, query);
+        fill_graph(&mut table, &mut scorer, &mut graph, query, &words);
+        late_interaction::fill(&mut table, &mut scorer, query, scan.eligible);
+        fill_rerank(&mut table, &mut scorer, &graph, query);
     }
-    let asked = sheet.fields.iter().any(|field| !field.special.is_empty());
+    let asked = table.parts.iter().any(|columns| !columns.sparse.is_empty());
     let best = candidates(
-        &sheet,
+        &table,
         &scorer,
         wanted(ranking, asked || scorer.alpha > 0.0),
     );
     scan.maxima = scorer.maxima;
     scan.idfs = words.idfs;
-    Ranker::new(&sheet, &scorer, net, query).rank(&mut scan, &best);
+    Ranker::new(&table, &scorer, graph, query).rank(&mut scan, &best);
     scan
 }
 
 /// Origins of the eligible rows.
-fn origins_of(fields: &[Field<'_>]) -> [bool; 4] {
+fn origins_of(parts: &[SegmentColumns<'_>]) -> [bool; 4] {
     let mut found = 0_u8;
-    for field in fields.iter().filter(|field| field.any) {
-        let attributes = field.segment.column::<[u8; 8]>(Section::Attributes);
-        for (word, codes) in field.eligible.iter().zip(attributes.chunks(64)) {
+    for columns in parts.iter().filter(|columns| columns.any) {
+        let attributes = columns.segment.column::<[u8; 8]>(Section::Attributes);
+        for (word, codes) in columns.eligible.iter().zip(attributes.chunks(64)) {
             if found == 15 || *word == 0 {
                 continue;
             }
@@ -155,11 +160,11 @@ fn origins_of(fields: &[Field<'_>]) -> [bool; 4] {
 
 /// Terms that are made from the best by L₁.
 fn fill_graph(
-    sheet: &mut Sheet<'_>,
+    table: &mut ScoreTable<'_>,
     scorer: &mut Scorer<'_>,
-    net: &mut Net<'_>,
+    graph: &mut EligibleGraph<'_>,
     query: &Query,
-    words: &Words,
+    words: &TermStatistics,
 ) {
     let made = [
         Signal::EntityWalk,
@@ -171,25 +176,25 @@ fn fill_graph(
         return;
     }
     let enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let best = candidates(sheet, scorer, pair_and_title::STARTS.max(WALK_STARTS));
+    let best = candidates(table, scorer, pair_and_title::STARTS.max(WALK_STARTS));
     scorer.start_enabled = enabled;
     let node = |c: &Candidate| Node {
-        part: c.field as u32,
+        part: c.part as u32,
         row: c.row as u32,
     };
     let best: Vec<(Node, f64)> = best.iter().map(|c| (node(c), c.start)).collect();
     let starts = &best[..best.len().min(pair_and_title::STARTS)];
-    let fields = &mut sheet.fields;
+    let parts = &mut table.parts;
     let maxima = &mut scorer.maxima;
     let mut found = Vec::new();
     let weighs = made.map(|term| weighs(scorer.ranking, scorer.origins, term));
     if weighs[0] {
         let best = &best[..best.len().min(WALK_STARTS)];
-        let most = metadata_signals::walk_entities(fields, net, query, best);
+        let most = metadata_signals::walk_entities(parts, graph, query, best);
         found.push((Signal::EntityWalk, most));
     }
     if (weighs[1] || weighs[2]) && !words.idfs.is_empty() {
-        let most = pair_and_title::pairs(fields, net, query, words, starts);
+        let most = pair_and_title::pairs(parts, graph, query, words, starts);
         found.extend(
             [(Signal::PairPair, most[0]), (Signal::PairGain, most[1])]
                 .into_iter()
@@ -201,7 +206,7 @@ fn fill_graph(
     if weighs[3] {
         found.push((
             Signal::Title,
-            pair_and_title::titles(fields, net, query, starts),
+            pair_and_title::titles(parts, graph, query, starts),
         ));
     }
     for (term, most) in found {
@@ -210,35 +215,40 @@ fn fill_graph(
 }
 
 /// what a cross-encoder says of the best; without it the term is unavailable.
-fn fill_rerank(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, net: &Net<'_>, query: &Query) {
+fn fill_rerank(
+    table: &mut ScoreTable<'_>,
+    scorer: &mut Scorer<'_>,
+    graph: &EligibleGraph<'_>,
+    query: &Query,
+) {
     let weighs = scorer.weighs(Signal::Rerank);
     let Some(said) = query.reranked.as_ref().filter(|_| weighs) else {
         return;
     };
     let found = said.iter().filter_map(|(id, score)| {
-        let node = net.locate(id).filter(|node| net.is_eligible(*node))?;
+        let node = graph.locate(id).filter(|node| graph.is_eligible(*node))?;
         Some((node, *score))
     });
-    let most = metadata_signals::scatter(&mut sheet.fields, Signal::Rerank, found.collect());
+    let most = metadata_signals::scatter(&mut table.parts, Signal::Rerank, found.collect());
     scorer.maxima[Signal::Rerank] = Some(most);
 }
 
 /// The terms that are known before the cosine decides, and the normalisers.
 fn fill_terms(
-    fields: &mut [Field<'_>],
+    parts: &mut [SegmentColumns<'_>],
     scorer: &mut Scorer<'_>,
-    net: &Net<'_>,
+    graph: &EligibleGraph<'_>,
     query: &Query,
     eligible: usize,
-) -> Words {
+) -> TermStatistics {
     let ranking = scorer.ranking;
     let terms = query.terms.as_deref().unwrap_or_default();
-    let words = score_words(fields, terms, eligible);
+    let words = score_words(parts, terms, eligible);
     if eligible == 0 {
         return words;
     }
     if !scorer.vector.is_empty() {
-        scorer.maxima[Signal::Cosine] = Some(largest_semantic(fields, scorer));
+        scorer.maxima[Signal::Cosine] = Some(largest_semantic(parts, scorer));
     }
     if !terms.is_empty() {
         scorer.maxima[Signal::Lexical] = Some(words.most);
@@ -248,20 +258,20 @@ fn fill_terms(
     let mut maxima = [None; 4];
     if keyword {
         maxima[0] = Some(metadata_signals::keyword(
-            fields,
+            parts,
             &query.keywords,
             weighted.0,
             eligible,
         ));
     }
     if temporal {
-        maxima[1] = Some(metadata_signals::temporal(fields, query, ranking));
+        maxima[1] = Some(metadata_signals::temporal(parts, query, ranking));
     }
     if entity {
-        maxima[2] = Some(metadata_signals::entity(fields, net, query, weighted.1));
+        maxima[2] = Some(metadata_signals::entity(parts, graph, query, weighted.1));
     }
     if recency {
-        maxima[3] = Some(metadata_signals::recency(fields, ranking));
+        maxima[3] = Some(metadata_signals::recency(parts, ranking));
     }
     if ranking.base == Base::Linear {
         for (signal, most) in Signal::METADATA.into_iter().zip(maxima) {
@@ -269,7 +279,9 @@ fn fill_terms(
         }
     }
     if scorer.alpha > 0.0 {
-        fields.iter_mut().for_each(|field| field.screened = false);
+        parts
+            .iter_mut()
+            .for_each(|columns| columns.screened = false);
     }
     words
 }
@@ -326,42 +338,44 @@ fn distinct_parts(query: &Query) -> Query {
 }
 
 /// The exact largest S_query over the eligible rows.
-fn largest_semantic(fields: &[Field<'_>], scorer: &Scorer<'_>) -> f64 {
-    let mut most = largest_cosine(fields, scorer);
-    for field in fields {
-        for special in field.special.iter().filter(|s| s.question.is_some()) {
-            let known = field.known(special.row as usize);
-            most = most.max(scorer.semantic(special.content, &known));
+fn largest_semantic(parts: &[SegmentColumns<'_>], scorer: &Scorer<'_>) -> f64 {
+    let mut most = largest_cosine(parts, scorer);
+    for columns in parts {
+        for sparse in columns.sparse.iter().filter(|s| s.question.is_some()) {
+            let row_signals = columns.row_signals(sparse.row as usize);
+            most = most.max(scorer.semantic(sparse.content, &row_signals));
         }
     }
     most
 }
 
 /// The exact largest cosine over the eligible rows without questions; −1 if there are none.
-fn largest_cosine(fields: &[Field<'_>], scorer: &Scorer<'_>) -> f64 {
+fn largest_cosine(parts: &[SegmentColumns<'_>], scorer: &Scorer<'_>) -> f64 {
     let mut least = f32::NEG_INFINITY;
-    for field in fields {
-        let values = field.similarity.values.iter();
-        least = match field.similarity.errors {
+    for columns in parts {
+        let values = columns.similarity.values.iter();
+        least = match columns.similarity.errors {
             None => values.fold(least, |most, value| most.max(*value)),
             Some((errors, query)) => values.zip(errors).fold(least, |most, (value, error)| {
                 most.max(value - query.bound(*error))
             }),
         };
     }
-    let exact = fields.iter().all(|field| field.similarity.errors.is_none());
+    let exact = parts
+        .iter()
+        .all(|columns| columns.similarity.errors.is_none());
     if exact || least == f32::NEG_INFINITY {
         return cosine(least);
     }
     let mut most = -1.0_f64;
     let least = least - SLACK;
-    for field in fields {
-        let Some((errors, query)) = field.similarity.errors else {
+    for columns in parts {
+        let Some((errors, query)) = columns.similarity.errors else {
             continue;
         };
-        for (row, (value, error)) in field.similarity.values.iter().zip(errors).enumerate() {
+        for (row, (value, error)) in columns.similarity.values.iter().zip(errors).enumerate() {
             if value + query.bound(*error) + SLACK >= least {
-                most = most.max(scorer.exact(field.segment, row));
+                most = most.max(scorer.exact(columns.segment, row));
             }
         }
     }

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::turn_index::Places;
+use super::turn_index::TurnIndex;
 use crate::kernels::bits::has;
 use crate::kernels::dot::{cosine, dot, unit};
 use crate::segment::Segment;
@@ -20,40 +20,40 @@ const SHORT: f64 = 0.1;
 /// Above the roundings of float32 sums and their dot product.
 const SLACK: f64 = 2e-6;
 
-/// Bounds of a value by slot.
+/// Bounds of a value by turn.
 #[derive(Clone)]
 pub(super) struct Bounds {
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,
 }
 
-fn vector<'a>(places: &Places, segments: &[&'a Segment], slot: usize) -> &'a [f32] {
-    let (part, row) = places.row(slot);
+fn vector<'a>(index: &TurnIndex, segments: &[&'a Segment], turn: usize) -> &'a [f32] {
+    let (part, row) = index.row(turn);
     segments[part].vector(row)
 }
 
 /// Slots whose vectors are summed up.
-fn around(places: &Places, slot: usize) -> impl Iterator<Item = usize> {
-    let (before, after) = (places.beside(slot, -1), places.beside(slot, 1));
-    before.chain(std::iter::once(slot)).chain(after)
+fn around(index: &TurnIndex, turn: usize) -> impl Iterator<Item = usize> {
+    let (before, after) = (index.beside(turn, -1), index.beside(turn, 1));
+    before.chain(std::iter::once(turn)).chain(after)
 }
 
-impl Places {
+impl TurnIndex {
     /// Lengths of the sums, nearly.
     fn norms(&self, segments: &[&Segment]) -> &[f32] {
         self.derived.norms.get_or_init(|| {
             let mut norms = Vec::with_capacity(self.len());
             for session in self.sessions_in(0..self.len()) {
                 if !self.add_run(segments, &session, &mut norms) {
-                    norms.extend(session.map(|slot| self.sum_length(segments, slot)));
+                    norms.extend(session.map(|turn| self.sum_length(segments, turn)));
                 }
             }
-            norms.extend((norms.len()..self.len()).map(|slot| self.sum_length(segments, slot)));
+            norms.extend((norms.len()..self.len()).map(|turn| self.sum_length(segments, turn)));
             norms
         })
     }
 
-    /// As `sum_length` of every slot of a session, where all of them follow each other in the
+    /// As `sum_length` of every turn of a session, where all of them follow each other in the
     /// conversations of one segment; false elsewhere.
     fn add_run(&self, segments: &[&Segment], session: &Range<usize>, norms: &mut Vec<f32>) -> bool {
         let (first, last) = (session.start, session.end - 1);
@@ -62,7 +62,7 @@ impl Places {
         };
         let (part, _) = self.row(first);
         let segment = segments[part];
-        let embedded = |slot: usize| has(segment.embedded(), self.row_of(part, slot));
+        let embedded = |turn: usize| has(segment.embedded(), self.row_of(part, turn));
         if !self.single() || end - begin != last - first || !session.clone().all(embedded) {
             return false;
         }
@@ -84,14 +84,14 @@ impl Places {
     }
 
     /// Infinite where there is no vector: then the value is 0.
-    fn sum_length(&self, segments: &[&Segment], slot: usize) -> f32 {
+    fn sum_length(&self, segments: &[&Segment], turn: usize) -> f32 {
         let (mut squares, mut embedded) = (0.0, false);
-        for a in around(self, slot) {
+        for a in around(self, turn) {
             let (part, row) = self.row(a);
             if segments[part].attributes(row).embedded {
                 embedded = true;
                 squares += 1.0;
-                for b in around(self, slot).take_while(|b| *b != a) {
+                for b in around(self, turn).take_while(|b| *b != a) {
                     squares += 2.0 * self.pair(segments, b, a);
                 }
             }
@@ -103,23 +103,23 @@ impl Places {
         }
     }
 
-    /// Dot product of the vectors of two slots.
+    /// Dot product of the vectors of two turns.
     fn pair(&self, segments: &[&Segment], a: usize, b: usize) -> f32 {
         if let (Some(first), Some(second)) = (self.order(a), self.order(b))
             && let Some(step @ 1..=2) = second.checked_sub(first)
         {
             return segments[self.row(a).0].near_dots()[step - 1][first];
         }
-        let of = |slot| vector(self, segments, slot);
+        let of = |turn| vector(self, segments, turn);
         dot(of(a), of(b))
     }
 }
 
-/// Bounds of every slot from those of the cosines.
-pub(super) fn bounds(places: &Places, segments: &[&Segment], cosines: &Bounds) -> Bounds {
-    let norms = places.norms(segments);
-    let least = sums(places, &cosines.low);
-    let most = sums(places, &cosines.high);
+/// Bounds of every turn from those of the cosines.
+pub(super) fn bounds(index: &TurnIndex, segments: &[&Segment], cosines: &Bounds) -> Bounds {
+    let norms = index.norms(segments);
+    let least = sums(index, &cosines.low);
+    let most = sums(index, &cosines.high);
     let of = |(sum, norm): (f64, &f32)| {
         let norm = f64::from(*norm);
         if norm < SHORT { 1.0 } else { over(sum, norm) }
@@ -131,16 +131,16 @@ pub(super) fn bounds(places: &Places, segments: &[&Segment], cosines: &Bounds) -
     }
 }
 
-/// Of each slot with those beside it.
-fn sums(places: &Places, values: &[f64]) -> Vec<f64> {
-    if !places.single() {
-        let slots = 0..places.len();
-        return slots
-            .map(|slot| around(places, slot).map(|at| values[at]).sum())
+/// Of each turn with those beside it.
+fn sums(index: &TurnIndex, values: &[f64]) -> Vec<f64> {
+    if !index.single() {
+        let turns = 0..index.len();
+        return turns
+            .map(|turn| around(index, turn).map(|at| values[at]).sum())
             .collect();
     }
     let mut sums = Vec::with_capacity(values.len());
-    for session in places.sessions_in(0..places.len()) {
+    for session in index.sessions_in(0..index.len()) {
         let own = &values[session];
         let [first, inner @ .., last] = own else {
             sums.extend(own);
@@ -186,27 +186,27 @@ impl<'a> Context<'a> {
         }
     }
 
-    pub(super) fn of(&self, places: &Places, slot: usize) -> f64 {
+    pub(super) fn of(&self, index: &TurnIndex, turn: usize) -> f64 {
         let find = || {
             let [sum, near] = &mut *self.scratch.borrow_mut();
             sum.fill(0.0);
-            for at in around(places, slot) {
-                let own = vector(places, &self.segments, at);
+            for at in around(index, turn) {
+                let own = vector(index, &self.segments, at);
                 sum.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
             }
             unit(sum, near);
             cosine(dot(&self.vector, near))
         };
-        *self.known.borrow_mut().entry(slot).or_insert_with(find)
+        *self.known.borrow_mut().entry(turn).or_insert_with(find)
     }
 
     /// The largest value.
-    pub(super) fn most(&self, places: &Places, bounds: &Bounds) -> f64 {
+    pub(super) fn most(&self, index: &TurnIndex, bounds: &Bounds) -> f64 {
         let least = bounds.low.iter().copied().fold(-1.0, f64::max);
-        let can = |slot: &usize| bounds.high[*slot] >= least;
-        let values = (0..places.len())
+        let can = |turn: &usize| bounds.high[*turn] >= least;
+        let values = (0..index.len())
             .filter(can)
-            .map(|slot| self.of(places, slot));
+            .map(|turn| self.of(index, turn));
         values.fold(-1.0, f64::max)
     }
 }
@@ -214,7 +214,7 @@ impl<'a> Context<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::text_flags::each_row;
-    use super::super::turn_index::places;
+    use super::super::turn_index::TurnIndex;
     use super::*;
     use crate::segment::format::Identity;
     use crate::snapshot::projection::Projection;
@@ -276,26 +276,26 @@ mod tests {
         let parts = || snapshot.parts.iter();
         let segments: Vec<&Segment> = parts().map(|part| part.segment.as_ref()).collect();
         let eligible: Vec<_> = parts().map(|part| part.live.as_ref()).collect();
-        let places = places(&segments, &eligible);
-        assert_eq!(places.len(), 240);
+        let index = TurnIndex::of(&segments, &eligible);
+        assert_eq!(index.len(), 240);
         let mut short = 0;
         for _ in 0..20 {
             let mut query = vec![0.0; segments[0].lanes()];
             unit(&vector(&mut dice), &mut query);
-            let mut cosines = vec![0.0; places.len()];
-            each_row(&places, &segments, |slot, _, segment, row| {
-                cosines[slot] = cosine(dot(&query, segment.vector(row)));
+            let mut cosines = vec![0.0; index.len()];
+            each_row(&index, &segments, |turn, _, segment, row| {
+                cosines[turn] = cosine(dot(&query, segment.vector(row)));
             });
             let cosines = Bounds {
                 low: cosines.clone(),
                 high: cosines,
             };
-            let Bounds { low, high } = bounds(&places, &segments, &cosines);
+            let Bounds { low, high } = bounds(&index, &segments, &cosines);
             let context = Context::new(&segments, &query);
-            for slot in 0..places.len() {
-                let value = context.of(&places, slot);
-                assert!(low[slot] <= value && value <= high[slot], "{slot}: {value}");
-                short += usize::from(high[slot] - low[slot] == 2.0);
+            for turn in 0..index.len() {
+                let value = context.of(&index, turn);
+                assert!(low[turn] <= value && value <= high[turn], "{turn}: {value}");
+                short += usize::from(high[turn] - low[turn] == 2.0);
             }
         }
         assert!(short > 0, "no sum is short");

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::eligible_graph::Net;
+use super::eligible_graph::EligibleGraph;
 use super::metadata_signals::scatter;
-use super::segment_columns::{Field, Words};
+use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::Signal;
 use super::types::Query;
 use crate::kernels::bits::set_bits;
@@ -17,8 +17,13 @@ use crate::segment::format::Section;
 pub(super) const STARTS: usize = 5;
 
 /// idf · saturation of every term of the query in a memory.
-fn held(fields: &[Field<'_>], query: &Query, words: &Words, node: Node) -> Vec<f64> {
-    let segment = fields[node.part as usize].segment;
+fn held(
+    parts: &[SegmentColumns<'_>],
+    query: &Query,
+    words: &TermStatistics,
+    node: Node,
+) -> Vec<f64> {
+    let segment = parts[node.part as usize].segment;
     let length = segment.column::<u32>(Section::Lengths)[node.row as usize];
     let norm = words.norms.of(length);
     let of = |(term, idf): (&String, &f64)| {
@@ -31,13 +36,13 @@ fn held(fields: &[Field<'_>], query: &Query, words: &Words, node: Node) -> Vec<f
 }
 
 /// Numbers of the other memories that share an entity with one, hubs left out.
-fn sharing(net: &mut Net<'_>, start: u32) -> Vec<u32> {
-    let most = mentions_max(net.memories_total());
+fn sharing(graph: &mut EligibleGraph<'_>, start: u32) -> Vec<u32> {
+    let most = mentions_max(graph.memories_total());
     let (mut entities, mut found) = (Vec::new(), Vec::new());
-    net.entities(start, &mut entities);
+    graph.entities(start, &mut entities);
     for entity in entities {
-        if net.degree(entity, most) <= most {
-            net.memories(entity, &mut found);
+        if graph.degree(entity, most) <= most {
+            graph.memories(entity, &mut found);
         }
     }
     found.sort_unstable();
@@ -48,19 +53,19 @@ fn sharing(net: &mut Net<'_>, start: u32) -> Vec<u32> {
 
 /// the largest pair and gain.
 pub(super) fn pairs(
-    fields: &mut [Field<'_>],
-    net: &mut Net<'_>,
+    parts: &mut [SegmentColumns<'_>],
+    graph: &mut EligibleGraph<'_>,
     query: &Query,
-    words: &Words,
+    words: &TermStatistics,
     starts: &[(Node, f64)],
 ) -> [f64; 2] {
     let total: f64 = words.idfs.iter().sum();
     let mut found: HashMap<u32, [f64; 2]> = HashMap::new();
     for (start, _) in starts {
-        let own = held(fields, query, words, *start);
+        let own = held(parts, query, words, *start);
         let alone = own.iter().sum::<f64>() / total;
-        for other in sharing(net, net.number(*start)) {
-            let theirs = held(fields, query, words, net.node(other));
+        for other in sharing(graph, graph.number(*start)) {
+            let theirs = held(parts, query, words, graph.node(other));
             let both = own.iter().zip(&theirs).map(|(a, b)| a.max(*b));
             let pair = both.sum::<f64>() / total;
             let [most, gain] = found.entry(other).or_default();
@@ -69,28 +74,28 @@ pub(super) fn pairs(
         }
     }
     [(0, Signal::PairPair), (1, Signal::PairGain)].map(|(part, signal)| {
-        let value = |(number, values): (&u32, &[f64; 2])| (net.node(*number), values[part]);
-        scatter(fields, signal, found.iter().map(value).collect())
+        let value = |(number, values): (&u32, &[f64; 2])| (graph.node(*number), values[part]);
+        scatter(parts, signal, found.iter().map(value).collect())
     })
 }
 
 /// the largest value.
 pub(super) fn titles(
-    fields: &mut [Field<'_>],
-    net: &Net<'_>,
+    parts: &mut [SegmentColumns<'_>],
+    graph: &EligibleGraph<'_>,
     query: &Query,
     starts: &[(Node, f64)],
 ) -> f64 {
     // Names, each with those who know it: rank and memory; no memory = the query.
     let mut known: HashMap<String, Vec<(usize, Option<Node>)>> = HashMap::new();
     for (id, _) in &query.entities {
-        if let Some(name) = net.locate(id).and_then(|node| net.key_name(node)) {
+        if let Some(name) = graph.locate(id).and_then(|node| graph.key_name(node)) {
             known.entry(name.into()).or_default().push((0, None));
         }
     }
     for (rank, (start, _)) in starts.iter().enumerate() {
-        for entity in net.entities_of(*start) {
-            if let Some(name) = net.key_name(entity) {
+        for entity in graph.entities_of(*start) {
+            if let Some(name) = graph.key_name(entity) {
                 known
                     .entry(name.into())
                     .or_default()
@@ -99,16 +104,16 @@ pub(super) fn titles(
         }
     }
     let mut found = Vec::new();
-    for (part, field) in fields.iter().enumerate().filter(|(_, field)| field.any) {
+    for (part, columns) in parts.iter().enumerate().filter(|(_, columns)| columns.any) {
         let numbers: HashMap<u32, &Vec<(usize, Option<Node>)>> = known
             .iter()
-            .filter_map(|(name, by)| Some((field.segment.string_number(name)?, by)))
+            .filter_map(|(name, by)| Some((columns.segment.string_number(name)?, by)))
             .collect();
         if numbers.is_empty() {
             continue;
         }
-        for row in set_bits(&field.eligible) {
-            let by = field
+        for row in set_bits(&columns.eligible) {
+            let by = columns
                 .segment
                 .title(row)
                 .and_then(|title| numbers.get(&title));
@@ -123,5 +128,5 @@ pub(super) fn titles(
             }
         }
     }
-    scatter(fields, Signal::Title, found)
+    scatter(parts, Signal::Title, found)
 }

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::candidates::{Candidate, by_start, ranks};
-use super::eligible_graph::Net;
-use super::score_table::Sheet;
+use super::eligible_graph::EligibleGraph;
+use super::score_table::ScoreTable;
 use super::scorer::{Scorer, Scores};
 use super::types::{Pool, Query, Ranking, Scan};
 use crate::kernels::math;
@@ -16,7 +16,7 @@ use crate::segment::KIND_SUMMARY;
 
 /// A memory of the pool, or one that fills it up.
 #[derive(Clone)]
-pub(super) struct Entry {
+pub(super) struct PoolEntry {
     pub(super) candidate: Candidate,
     pub(super) scores: Scores,
     pub(super) factors: TraceFactors,
@@ -30,7 +30,7 @@ pub(super) struct Entry {
     pub(super) pool_rank: Option<usize>,
 }
 
-fn by_final(a: &Entry, b: &Entry) -> Ordering {
+fn by_final(a: &PoolEntry, b: &PoolEntry) -> Ordering {
     descending(a.final_score, b.final_score)
         .then(descending(a.candidate.cosine, b.candidate.cosine))
         .then(a.candidate.id.cmp(&b.candidate.id))
@@ -38,9 +38,9 @@ fn by_final(a: &Entry, b: &Entry) -> Ordering {
 
 /// Everything a call ranks with.
 pub(super) struct Ranker<'a, 'b> {
-    pub(super) sheet: &'b Sheet<'a>,
+    pub(super) table: &'b ScoreTable<'a>,
     pub(super) scorer: &'b Scorer<'a>,
-    pub(super) net: Net<'a>,
+    pub(super) graph: EligibleGraph<'a>,
     pub(super) query: &'b Query,
     pub(super) walk: Vec<Walked>,
     pub(super) starts: Vec<Candidate>,
@@ -48,15 +48,15 @@ pub(super) struct Ranker<'a, 'b> {
 
 impl<'a, 'b> Ranker<'a, 'b> {
     pub(super) fn new(
-        sheet: &'b Sheet<'a>,
+        table: &'b ScoreTable<'a>,
         scorer: &'b Scorer<'a>,
-        net: Net<'a>,
+        graph: EligibleGraph<'a>,
         query: &'b Query,
     ) -> Self {
         Self {
-            sheet,
+            table,
             scorer,
-            net,
+            graph,
             query,
             walk: Vec::new(),
             starts: Vec::new(),
@@ -69,14 +69,14 @@ impl<'a, 'b> Ranker<'a, 'b> {
 
     pub(super) fn node(&self, candidate: &Candidate) -> Node {
         Node {
-            part: candidate.field as u32,
+            part: candidate.part as u32,
             row: candidate.row as u32,
         }
     }
 
     fn candidate(&self, node: Node) -> Candidate {
         Candidate::of(
-            self.sheet,
+            self.table,
             self.scorer,
             node.part as usize,
             node.row as usize,
@@ -84,12 +84,12 @@ impl<'a, 'b> Ranker<'a, 'b> {
     }
 
     fn scores(&self, candidate: &Candidate) -> Scores {
-        let field = &self.sheet.fields[candidate.field];
-        let summary = field.segment.attributes(candidate.row).kind == KIND_SUMMARY;
-        let weights = self.scorer.weights(field, candidate.row);
-        let known = (self.sheet).known(self.scorer, candidate.field, candidate.row);
+        let columns = &self.table.parts[candidate.part];
+        let summary = columns.segment.attributes(candidate.row).kind == KIND_SUMMARY;
+        let weights = self.scorer.weights(columns, candidate.row);
+        let row_signals = (self.table).row_signals(self.scorer, candidate.part, candidate.row);
         self.scorer
-            .scores(weights, candidate.cosine, &known, summary)
+            .scores(weights, candidate.cosine, &row_signals, summary)
     }
 
     /// Walks from the best candidates.
@@ -102,22 +102,23 @@ impl<'a, 'b> Ranker<'a, 'b> {
         let starts: Vec<u32> = self
             .starts
             .iter()
-            .map(|start| self.net.number(self.node(start)))
+            .map(|start| self.graph.number(self.node(start)))
             .collect();
         let cap = traversal.max_nodes.max(ranking.limit).max(starts.len());
         let params = traversal.params(cap);
-        self.net.set_max_entity_degree(traversal.max_entity_degree);
-        self.walk = walk(&mut self.net, &starts, self.query.seed, &params).0;
+        self.graph
+            .set_max_entity_degree(traversal.max_entity_degree);
+        self.walk = walk(&mut self.graph, &starts, self.query.seed, &params).0;
     }
 
-    fn entry(&mut self, candidate: Candidate, direct: bool, filled: bool) -> Entry {
-        let node = self.net.number(self.node(&candidate));
+    fn entry(&mut self, candidate: Candidate, direct: bool, filled: bool) -> PoolEntry {
+        let node = self.graph.number(self.node(&candidate));
         let walked = self
             .walk
             .iter()
             .position(|w| w.node == node)
             .map(|at| at as u32);
-        let mut entry = Entry {
+        let mut entry = PoolEntry {
             candidate,
             scores: self.scores(&candidate),
             factors: TraceFactors::NONE,
@@ -128,7 +129,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             start_rank: None,
             pool_rank: None,
         };
-        entry.factors = self.net.factors(self.node(&candidate));
+        entry.factors = self.graph.factors(self.node(&candidate));
         entry.final_score = self.final_score(&entry);
         entry
     }
@@ -138,14 +139,14 @@ impl<'a, 'b> Ranker<'a, 'b> {
     }
 
     /// The signal by which a memory is in the pool; None = it is direct or fills up.
-    pub(super) fn reached(&self, entry: &Entry) -> Option<&Walked> {
+    pub(super) fn reached(&self, entry: &PoolEntry) -> Option<&Walked> {
         match entry.walked {
             Some(at) if !entry.direct && !entry.filled => Some(&self.walk[at as usize]),
             _ => None,
         }
     }
 
-    fn final_score(&self, entry: &Entry) -> f64 {
+    fn final_score(&self, entry: &PoolEntry) -> f64 {
         let ranking = self.ranking();
         let base = entry.scores.base;
         let mut score = base;
@@ -164,14 +165,14 @@ impl<'a, 'b> Ranker<'a, 'b> {
     }
 
     /// The pool: direct candidates, what the walk reached, what pooled summaries cover.
-    fn pool(&mut self, candidates: &[Candidate]) -> Vec<Entry> {
+    fn pool(&mut self, candidates: &[Candidate]) -> Vec<PoolEntry> {
         let ranking = self.ranking();
         let count = match ranking.pool {
             Pool::All => candidates.len(),
             Pool::Starts => ranking.start_top_k,
             Pool::Best(count) => count,
         };
-        let mut pool: Vec<Entry> = Vec::new();
+        let mut pool: Vec<PoolEntry> = Vec::new();
         for (rank, candidate) in candidates.iter().take(count).enumerate() {
             let mut entry = self.entry(*candidate, true, false);
             entry.start_rank = Some(rank);
@@ -179,13 +180,13 @@ impl<'a, 'b> Ranker<'a, 'b> {
         }
         let mut pooled: Vec<u32> = pool
             .iter()
-            .map(|entry| self.net.number(self.node(&entry.candidate)))
+            .map(|entry| self.graph.number(self.node(&entry.candidate)))
             .collect();
         pooled.sort_unstable();
         let reached: Vec<u32> = self.walk.iter().map(|walked| walked.node).collect();
         for number in reached {
             if pooled.binary_search(&number).is_err() {
-                let candidate = self.candidate(self.net.node(number));
+                let candidate = self.candidate(self.graph.node(number));
                 pool.push(self.entry(candidate, false, false));
             }
         }
@@ -195,12 +196,12 @@ impl<'a, 'b> Ranker<'a, 'b> {
         pool
     }
 
-    fn expand(&mut self, pool: &mut Vec<Entry>) {
+    fn expand(&mut self, pool: &mut Vec<PoolEntry>) {
         let mut covered: Vec<Node> = Vec::new();
         for entry in pool.iter() {
-            let segment = self.sheet.fields[entry.candidate.field].segment;
+            let segment = self.table.parts[entry.candidate.part].segment;
             if segment.attributes(entry.candidate.row).kind == KIND_SUMMARY {
-                covered.extend(self.net.covered(self.node(&entry.candidate)));
+                covered.extend(self.graph.covered(self.node(&entry.candidate)));
             }
         }
         covered.sort_unstable();
@@ -241,7 +242,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             self.fill(&mut shown, candidates);
         }
         let least = ranking.min_score;
-        let (mut returned, below): (Vec<Entry>, Vec<Entry>) = shown
+        let (mut returned, below): (Vec<PoolEntry>, Vec<PoolEntry>) = shown
             .into_iter()
             .partition(|entry| least.is_none_or(|least| entry.final_score >= least));
         scan.below_min_score = below.len();
@@ -257,7 +258,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             .collect();
     }
 
-    fn fill(&mut self, shown: &mut Vec<Entry>, candidates: &[Candidate]) {
+    fn fill(&mut self, shown: &mut Vec<PoolEntry>, candidates: &[Candidate]) {
         let pooled: Vec<Node> = shown.iter().map(|e| self.node(&e.candidate)).collect();
         for (rank, candidate) in candidates.iter().enumerate() {
             if shown.len() >= self.ranking().limit {
@@ -271,17 +272,22 @@ impl<'a, 'b> Ranker<'a, 'b> {
         }
     }
 
-    fn watched(&mut self, returned: &[Entry], below: Vec<Entry>, rest: Vec<Entry>) -> Vec<Entry> {
+    fn watched(
+        &mut self,
+        returned: &[PoolEntry],
+        below: Vec<PoolEntry>,
+        rest: Vec<PoolEntry>,
+    ) -> Vec<PoolEntry> {
         let ranking = self.ranking();
-        let mut known: Vec<Entry> = below;
+        let mut known: Vec<PoolEntry> = below;
         known.extend(rest);
         let mut found = Vec::new();
         for id in &ranking.watch {
-            let is = |entry: &Entry| entry.candidate.id == *id;
-            let Some(node) = self.net.locate(id) else {
+            let is = |entry: &PoolEntry| entry.candidate.id == *id;
+            let Some(node) = self.graph.locate(id) else {
                 continue;
             };
-            if !self.net.is_eligible(node) || returned.iter().chain(&found).any(is) {
+            if !self.graph.is_eligible(node) || returned.iter().chain(&found).any(is) {
                 continue;
             }
             let entry = match known.iter().position(is) {
@@ -297,8 +303,13 @@ impl<'a, 'b> Ranker<'a, 'b> {
     }
 
     /// Ranks by S that the candidates do not tell, counted only when somebody watches.
-    fn find_ranks(&self, returned: &mut [Entry], watched: &mut [Entry], candidates: &[Candidate]) {
-        let mut open: Vec<&mut Entry> = Vec::new();
+    fn find_ranks(
+        &self,
+        returned: &mut [PoolEntry],
+        watched: &mut [PoolEntry],
+        candidates: &[Candidate],
+    ) {
+        let mut open: Vec<&mut PoolEntry> = Vec::new();
         for entry in returned.iter_mut().chain(watched) {
             if entry.start_rank.is_some() {
                 continue;
@@ -313,7 +324,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
             return;
         }
         let targets: Vec<Candidate> = open.iter().map(|entry| entry.candidate).collect();
-        let found = ranks(self.sheet, self.scorer, &targets);
+        let found = ranks(self.table, self.scorer, &targets);
         for (entry, rank) in open.into_iter().zip(found) {
             entry.start_rank = Some(rank);
         }

@@ -1,13 +1,13 @@
-//! Bounds of L by slot: terms summed up in any order, with slack for the roundings.
+//! Bounds of L by turn: terms summed up in any order, with slack for the roundings.
 //!
-//! One pass over blocks of slots, so that the sums of a block stay near the processor while every
+//! One pass over blocks of turns, so that the sums of a block stay near the processor while every
 //! term is added.
 
 use super::neighbour_vectors::Bounds;
 use super::scorer::Scorer;
 use super::signal::Signal;
-use super::text_flags::{Facts, fact};
-use super::turn_index::Places;
+use super::text_flags::{TextFlags, flag};
+use super::turn_index::TurnIndex;
 
 /// Far above the roundings of a sum of terms, each of at most some operations of 2⁻⁵³.
 pub(super) const SLACK: f64 = 1e-12;
@@ -16,14 +16,14 @@ const BLOCK: usize = 1024;
 /// Number of codes.
 const CODES: usize = 1 << 13;
 
-/// Raw values by slot.
+/// Raw values by turn.
 pub(super) enum Values<'a> {
     Column(&'a [f64]),
     /// Of the memory so many positions behind (before: negative); 0 outside the session.
     Beside(&'a [f64], isize),
     /// Of the memory before, where this one answers it.
     Reply(&'a [f64]),
-    /// By number, the last one for every larger number; the numbers by slot.
+    /// By number, the last one for every larger number; the numbers by turn.
     Table(Vec<f64>, &'a [u32]),
     Each(Box<dyn Fn(usize) -> f64 + 'a>),
 }
@@ -34,11 +34,11 @@ struct Share<'a> {
     values: Values<'a>,
 }
 
-/// Sums by slot.
-pub(super) struct Level<'a> {
+/// Sums by turn.
+pub(super) struct ScoreBounds<'a> {
     scorer: &'a Scorer<'a>,
-    places: &'a Places,
-    facts: &'a Facts,
+    index: &'a TurnIndex,
+    text_flags: &'a TextFlags,
     /// The only origin, if there is but one.
     origin: Option<usize>,
     kinds: Vec<f64>,
@@ -47,14 +47,18 @@ pub(super) struct Level<'a> {
     size: f64,
 }
 
-impl<'a> Level<'a> {
-    pub(super) fn new(scorer: &'a Scorer<'a>, places: &'a Places, facts: &'a Facts) -> Self {
+impl<'a> ScoreBounds<'a> {
+    pub(super) fn new(
+        scorer: &'a Scorer<'a>,
+        index: &'a TurnIndex,
+        text_flags: &'a TextFlags,
+    ) -> Self {
         let mut origins = (0..4).filter(|origin| scorer.origins[*origin]);
         let first = origins.next();
         Self {
             scorer,
-            places,
-            facts,
+            index,
+            text_flags,
             origin: first.filter(|_| origins.next().is_none()),
             kinds: vec![0.0; CODES],
             shares: Vec::new(),
@@ -96,8 +100,8 @@ impl<'a> Level<'a> {
 
     /// Adds the biases and the terms that follow from the codes of the texts.
     pub(super) fn add_kinds<const N: usize>(&mut self, values: impl Fn(u16) -> [(Signal, f64); N]) {
-        for kind in &self.facts.kinds {
-            let weights = &self.scorer.ranking.weights[usize::from(kind & fact::ORIGIN)];
+        for kind in &self.text_flags.kinds {
+            let weights = &self.scorer.ranking.weights[usize::from(kind & flag::ORIGIN)];
             let (mut sum, mut size) = (weights.bias, weights.bias.abs());
             for (term, value) in values(*kind) {
                 let share = weights.terms[term].unwrap_or(0.0) * self.inverse(term) * value;
@@ -131,12 +135,12 @@ impl<'a> Level<'a> {
                 known.push((factors, bounds));
             }
         }
-        let (slots, slack) = (self.places.len(), self.size * SLACK);
-        let mut low = Vec::with_capacity(slots);
-        let mut high = Vec::with_capacity(slots);
+        let (turns, slack) = (self.index.len(), self.size * SLACK);
+        let mut low = Vec::with_capacity(turns);
+        let mut high = Vec::with_capacity(turns);
         let mut sums = [0.0; BLOCK];
-        for start in (0..slots).step_by(BLOCK) {
-            let end = (start + BLOCK).min(slots);
+        for start in (0..turns).step_by(BLOCK) {
+            let end = (start + BLOCK).min(turns);
             let sums = &mut sums[..end - start];
             self.sum(start, sums);
             low.extend(sums.iter().map(|sum| sum - slack));
@@ -154,8 +158,10 @@ impl<'a> Level<'a> {
                     }
                     continue;
                 }
-                for (((low, high), (least, most)), code) in sums.zip(&self.facts.codes[start..]) {
-                    let factor = factors[usize::from(code & fact::ORIGIN)];
+                for (((low, high), (least, most)), code) in
+                    sums.zip(&self.text_flags.codes[start..])
+                {
+                    let factor = factors[usize::from(code & flag::ORIGIN)];
                     let (a, b) = (factor * least, factor * most);
                     *low += a.min(b);
                     *high += a.max(b);
@@ -165,26 +171,26 @@ impl<'a> Level<'a> {
         Bounds { low, high }
     }
 
-    /// Everything but the bounds, of the slots from `start` on.
+    /// Everything but the bounds, of the turns from `start` on.
     fn sum(&self, start: usize, sums: &mut [f64]) {
         let end = start + sums.len();
-        for (sum, code) in sums.iter_mut().zip(&self.facts.codes[start..end]) {
+        for (sum, code) in sums.iter_mut().zip(&self.text_flags.codes[start..end]) {
             *sum = self.kinds[usize::from(*code) % CODES];
         }
         for share in &self.shares {
             match &share.values {
                 Values::Column(values) => self.mix(share, start, sums, &values[start..end]),
                 Values::Beside(values, offset) => {
-                    for (slots, near) in self.places.pairs(start..end, *offset) {
-                        let sums = &mut sums[slots.start - start..slots.end - start];
-                        self.mix(share, slots.start, sums, &values[near]);
+                    for (turns, near) in self.index.pairs(start..end, *offset) {
+                        let sums = &mut sums[turns.start - start..turns.end - start];
+                        self.mix(share, turns.start, sums, &values[near]);
                     }
                 }
                 Values::Reply(values) => {
                     for (at, sum) in sums.iter_mut().enumerate() {
-                        let code = self.facts.codes[start + at];
-                        if code & fact::ANSWERS != 0 {
-                            let factor = share.factors[usize::from(code & fact::ORIGIN)];
+                        let code = self.text_flags.codes[start + at];
+                        if code & flag::ANSWERS != 0 {
+                            let factor = share.factors[usize::from(code & flag::ORIGIN)];
                             *sum += factor * values[start + at - 1];
                         }
                     }
@@ -199,7 +205,7 @@ impl<'a> Level<'a> {
         }
     }
 
-    /// Adds the values of the slots from `start` on.
+    /// Adds the values of the turns from `start` on.
     #[inline]
     fn mix(&self, share: &Share<'_>, start: usize, sums: &mut [f64], values: &[f64]) {
         if let Some(origin) = self.origin {
@@ -221,9 +227,9 @@ impl<'a> Level<'a> {
         sums: &mut [f64],
         value: impl Fn(usize) -> f64,
     ) {
-        let codes = &self.facts.codes[start..];
+        let codes = &self.text_flags.codes[start..];
         for (at, (sum, code)) in sums.iter_mut().zip(codes).enumerate() {
-            *sum += share.factors[usize::from(code & fact::ORIGIN)] * value(at);
+            *sum += share.factors[usize::from(code & flag::ORIGIN)] * value(at);
         }
     }
 }

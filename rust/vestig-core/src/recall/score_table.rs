@@ -1,23 +1,23 @@
-//! Everything that is known of the rows of one call.
+//! Everything that is row_signals of the rows of one call.
 
-use super::scorer::{Known, Scorer};
-use super::segment_columns::Field;
-use super::turn_signals::Signals;
+use super::scorer::{RowSignals, Scorer};
+use super::segment_columns::SegmentColumns;
+use super::turn_signals::TurnSignals;
 
-/// Fields by part, and what is known by slot.
-pub(super) struct Sheet<'a> {
-    pub(super) fields: Vec<Field<'a>>,
+/// Parts by part, and what is row_signals by turn.
+pub(super) struct ScoreTable<'a> {
+    pub(super) parts: Vec<SegmentColumns<'a>>,
     /// None = L has no such term.
-    pub(super) signals: Option<Signals<'a>>,
+    pub(super) signals: Option<TurnSignals<'a>>,
 }
 
-impl Sheet<'_> {
-    /// What is known of a row beside its cosine.
-    pub(super) fn known(&self, scorer: &Scorer<'_>, part: usize, row: usize) -> Known {
-        let mut known = self.fields[part].known(row);
+impl ScoreTable<'_> {
+    /// What is row_signals of a row beside its cosine.
+    pub(super) fn row_signals(&self, scorer: &Scorer<'_>, part: usize, row: usize) -> RowSignals {
+        let mut row_signals = self.parts[part].row_signals(row);
         if let Some(signals) = &self.signals {
-            signals.fill_raw(scorer, signals.places.slot(part, row), &mut known.raw);
+            signals.fill_raw(scorer, signals.index.turn(part, row), &mut row_signals.raw);
         }
-        known
+        row_signals
     }
 }

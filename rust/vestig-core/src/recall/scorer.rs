@@ -1,22 +1,22 @@
 //! How S, L and the base follow from the numbers of a row (R-05 … ).
 
-use super::segment_columns::{Field, Special};
+use super::segment_columns::{SegmentColumns, SparseRow};
 use super::signal::{BySignal, Signal};
 use super::types::{Base, Query, Ranking, Weights};
 use crate::kernels::dot::{cosine, dot};
 use crate::kernels::{math, metadata};
 use crate::segment::Segment;
 
-/// What is known of a row beside its cosine.
+/// What is row_signals of a row beside its cosine.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct RowSignals {
     /// Nearest question and its cosine.
     pub(super) question: Option<(u32, f64)>,
     /// Raw values; that of the cosine is not used.
     pub(super) raw: BySignal<f64>,
 }
 
-impl Known {
+impl RowSignals {
     pub(super) const NOTHING: Self = Self {
         question: None,
         raw: BySignal::of(0.0),
@@ -60,8 +60,8 @@ pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], term: Signal) -> boo
 }
 
 /// Place of the row's weights in [`Ranking::weights`].
-pub(super) fn origin(field: &Field<'_>, row: usize) -> usize {
-    usize::from(field.segment.attributes(row).origin & 3)
+pub(super) fn origin(columns: &SegmentColumns<'_>, row: usize) -> usize {
+    usize::from(columns.segment.attributes(row).origin & 3)
 }
 
 impl<'a> Scorer<'a> {
@@ -117,14 +117,14 @@ impl<'a> Scorer<'a> {
         if most > 0.0 { value / most } else { 0.0 }
     }
 
-    pub(super) fn weights(&self, field: &Field<'_>, row: usize) -> &Weights {
-        &self.ranking.weights[origin(field, row)]
+    pub(super) fn weights(&self, columns: &SegmentColumns<'_>, row: usize) -> &Weights {
+        &self.ranking.weights[origin(columns, row)]
     }
 
     ///
     #[inline]
-    pub(super) fn semantic(&self, content: f64, known: &Known) -> f64 {
-        self.semantic_of(content, known.question)
+    pub(super) fn semantic(&self, content: f64, row_signals: &RowSignals) -> f64 {
+        self.semantic_of(content, row_signals.question)
     }
 
     #[inline]
@@ -134,9 +134,9 @@ impl<'a> Scorer<'a> {
     }
 
     /// What the terms that few rows have add to L, and the sum of their sizes.
-    pub(super) fn of_few(&self, weights: &Weights, special: &Special) -> (f64, f64) {
+    pub(super) fn sparse_share(&self, weights: &Weights, sparse: &SparseRow) -> (f64, f64) {
         let (mut sum, mut size) = (0.0, 0.0);
-        for (term, raw) in Signal::SPARSE.into_iter().zip(special.few) {
+        for (term, raw) in Signal::SPARSE.into_iter().zip(sparse.values) {
             if let (Some(weight), Some(most)) = (weights.terms[term], self.maxima[term]) {
                 let share = weight * Self::normalised(raw, most);
                 sum += share;
@@ -148,14 +148,14 @@ impl<'a> Scorer<'a> {
 
     /// L of Q-03.
     #[inline]
-    fn level(&self, weights: &Weights, semantic: f64, known: &Known) -> f64 {
+    fn level(&self, weights: &Weights, semantic: f64, row_signals: &RowSignals) -> f64 {
         let mut sum = weights.bias;
         for (signal, weight) in weights.terms.iter() {
             if let (Some(weight), Some(most)) = (weight, self.maxima[signal]) {
                 let raw = if signal == Signal::Cosine {
                     semantic
                 } else {
-                    known.raw[signal]
+                    row_signals.raw[signal]
                 };
                 sum += weight * Self::normalised(raw, most);
             }
@@ -163,25 +163,25 @@ impl<'a> Scorer<'a> {
         sum
     }
 
-    fn metadata(&self, known: &Known) -> Option<f64> {
+    fn metadata(&self, row_signals: &RowSignals) -> Option<f64> {
         if self.alpha == 0.0 {
             return None;
         }
-        let value = |i: usize| self.metadata[i].then_some(known.raw[Signal::METADATA[i]]);
+        let value = |i: usize| self.metadata[i].then_some(row_signals.raw[Signal::METADATA[i]]);
         let values = std::array::from_fn(value);
         metadata::metadata(values, self.ranking.meta_weights, self.alpha).0
     }
 
     /// S of a row with that cosine: what orders the pool, the starts and what fills.
     #[inline]
-    pub(super) fn start(&self, weights: &Weights, content: f64, known: &Known) -> f64 {
+    pub(super) fn start(&self, weights: &Weights, content: f64, row_signals: &RowSignals) -> f64 {
         if !self.start_enabled {
             return content;
         }
-        let semantic = self.semantic(content, known);
+        let semantic = self.semantic(content, row_signals);
         match self.ranking.base {
-            Base::Linear => self.level(weights, semantic, known),
-            _ => metadata::blend(self.metadata(known), semantic, self.alpha),
+            Base::Linear => self.level(weights, semantic, row_signals),
+            _ => metadata::blend(self.metadata(row_signals), semantic, self.alpha),
         }
     }
 
@@ -191,15 +191,15 @@ impl<'a> Scorer<'a> {
         &self,
         weights: &Weights,
         (low, high): (f64, f64),
-        known: &Known,
+        row_signals: &RowSignals,
     ) -> (f64, f64) {
         let falls = self.start_enabled
             && self.ranking.base == Base::Linear
             && weights.terms[Signal::Cosine].is_some_and(|w| w < 0.0);
         let (low, high) = if falls { (high, low) } else { (low, high) };
         (
-            self.start(weights, low, known),
-            self.start(weights, high, known),
+            self.start(weights, low, row_signals),
+            self.start(weights, high, row_signals),
         )
     }
 
@@ -207,11 +207,11 @@ impl<'a> Scorer<'a> {
         &self,
         weights: &Weights,
         content: f64,
-        known: &Known,
+        row_signals: &RowSignals,
         summary: bool,
     ) -> Scores {
-        let start = self.start(weights, content, known);
-        let semantic = self.semantic(content, known);
+        let start = self.start(weights, content, row_signals);
+        let semantic = self.semantic(content, row_signals);
         let prior = |score: f64| {
             if summary {
                 score + self.ranking.summary_prior
@@ -223,14 +223,14 @@ impl<'a> Scorer<'a> {
             Base::Semantic => prior(semantic).max(0.0),
             Base::Blend => prior(start).max(0.0),
             Base::Linear if self.start_enabled => math::logistic(prior(start)),
-            Base::Linear => math::logistic(prior(self.level(weights, semantic, known))),
+            Base::Linear => math::logistic(prior(self.level(weights, semantic, row_signals))),
             Base::Cosine => content,
         };
         Scores {
             semantic,
             start,
             base,
-            metadata: self.metadata(known),
+            metadata: self.metadata(row_signals),
         }
     }
 
@@ -238,13 +238,13 @@ impl<'a> Scorer<'a> {
     pub(super) fn signals(
         &self,
         semantic: f64,
-        known: &Known,
+        row_signals: &RowSignals,
     ) -> BySignal<(Option<f64>, Option<f64>)> {
         BySignal::from_fn(|signal| {
             let raw = if signal == Signal::Cosine {
                 semantic
             } else {
-                known.raw[signal]
+                row_signals.raw[signal]
             };
             match self.maxima[signal] {
                 Some(most) => (Some(raw), Some(Self::normalised(raw, most))),

@@ -1,6 +1,6 @@
 //! The columns of one call: eligible rows of a segment, their cosines and lexical scores.
 
-use super::scorer::{Known, Scorer};
+use super::scorer::{RowSignals, Scorer};
 use super::signal::{BySignal, Signal};
 use super::types::Effort;
 use crate::kernels::bits::{Bits, count, set_bits};
@@ -53,17 +53,17 @@ impl Similarity<'_> {
 
 /// What few rows have.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Special {
+pub(super) struct SparseRow {
     pub(super) row: u32,
     /// Raw values of `Signal::SPARSE`.
-    pub(super) few: [f64; Signal::SPARSE.len()],
+    pub(super) values: [f64; Signal::SPARSE.len()],
     /// The nearest question with its cosine; then `content` is the exact cosine of the memory.
     pub(super) question: Option<(u32, f64)>,
     pub(super) content: f64,
 }
 
 /// One segment during a call.
-pub(super) struct Field<'a> {
+pub(super) struct SegmentColumns<'a> {
     pub(super) segment: &'a Segment,
     pub(super) eligible: Bits,
     /// Whether any row is eligible.
@@ -73,15 +73,15 @@ pub(super) struct Field<'a> {
     pub(super) lexical: Vec<f64>,
     /// Raw values of `Signal::DENSE` by row; empty = all 0.
     pub(super) dense: [Vec<f64>; Signal::DENSE.len()],
-    /// Whether S is made of cosine and lexical score alone, except in `special`.
+    /// Whether S is made of cosine and lexical score alone, except in `sparse`.
     pub(super) screened: bool,
     /// By row.
-    pub(super) special: Vec<Special>,
-    /// Rows in `special`; empty = none.
-    marks: Bits,
+    pub(super) sparse: Vec<SparseRow>,
+    /// Rows in `sparse`; empty = none.
+    sparse_bits: Bits,
 }
 
-impl<'a> Field<'a> {
+impl<'a> SegmentColumns<'a> {
     pub(super) fn new(segment: &'a Segment, eligible: Bits) -> Self {
         Self {
             segment,
@@ -94,8 +94,8 @@ impl<'a> Field<'a> {
             lexical: Vec::new(),
             dense: Default::default(),
             screened: true,
-            special: Vec::new(),
-            marks: Bits::new(),
+            sparse: Vec::new(),
+            sparse_bits: Bits::new(),
         }
     }
 
@@ -104,54 +104,54 @@ impl<'a> Field<'a> {
     }
 
     #[inline]
-    pub(super) fn is_special(&self, row: usize) -> bool {
-        self.marks
+    pub(super) fn is_sparse(&self, row: usize) -> bool {
+        self.sparse_bits
             .get(row / 64)
             .is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
-    pub(super) fn special(&self, row: usize) -> Option<&Special> {
-        if !self.is_special(row) {
+    pub(super) fn sparse_row(&self, row: usize) -> Option<&SparseRow> {
+        if !self.is_sparse(row) {
             return None;
         }
         let at = self
-            .special
+            .sparse
             .binary_search_by_key(&(row as u32), |s| s.row)
             .ok()?;
-        Some(&self.special[at])
+        Some(&self.sparse[at])
     }
 
-    /// Changes what is special about rows; later values of a row are added by `set`.
-    pub(super) fn mark<T>(&mut self, rows: Vec<(u32, T)>, set: impl Fn(&mut Special, T)) {
+    /// Changes what is sparse about rows; later values of a row are added by `set`.
+    pub(super) fn set_sparse<T>(&mut self, rows: Vec<(u32, T)>, set: impl Fn(&mut SparseRow, T)) {
         if rows.is_empty() {
             return;
         }
-        if self.marks.is_empty() {
-            self.marks = vec![0; self.eligible.len()];
+        if self.sparse_bits.is_empty() {
+            self.sparse_bits = vec![0; self.eligible.len()];
         }
-        let known = self.special.len();
+        let known = self.sparse.len();
         let mut fresh: Vec<(u32, T)> = Vec::new();
         for (row, value) in rows {
-            match self.special[..known].binary_search_by_key(&row, |s| s.row) {
-                Ok(at) => set(&mut self.special[at], value),
+            match self.sparse[..known].binary_search_by_key(&row, |s| s.row) {
+                Ok(at) => set(&mut self.sparse[at], value),
                 Err(_) => fresh.push((row, value)),
             }
         }
         for (row, value) in fresh {
-            self.marks[row as usize / 64] |= 1 << (row % 64);
-            let mut special = Special {
+            self.sparse_bits[row as usize / 64] |= 1 << (row % 64);
+            let mut sparse = SparseRow {
                 row,
-                ..Special::default()
+                ..SparseRow::default()
             };
-            set(&mut special, value);
-            self.special.push(special);
+            set(&mut sparse, value);
+            self.sparse.push(sparse);
         }
-        self.special.sort_unstable_by_key(|special| special.row);
+        self.sparse.sort_unstable_by_key(|sparse| sparse.row);
     }
 
     /// What is known of a row beside its cosine.
     #[inline]
-    pub(super) fn known(&self, row: usize) -> Known {
+    pub(super) fn row_signals(&self, row: usize) -> RowSignals {
         let mut raw = BySignal::of(0.0);
         raw[Signal::Lexical] = self.lexical(row);
         if !self.screened {
@@ -160,19 +160,19 @@ impl<'a> Field<'a> {
             }
         }
         let mut question = None;
-        if let Some(special) = self.special(row) {
-            for (term, value) in Signal::SPARSE.into_iter().zip(special.few) {
+        if let Some(sparse) = self.sparse_row(row) {
+            for (term, value) in Signal::SPARSE.into_iter().zip(sparse.values) {
                 raw[term] = value;
             }
-            question = special.question;
+            question = sparse.question;
         }
-        Known { question, raw }
+        RowSignals { question, raw }
     }
 
     /// Bounds of a row's content cosine; equal when it is exact.
     pub(super) fn content_bounds(&self, row: usize) -> (f64, f64) {
-        match self.special(row) {
-            Some(special) if special.question.is_some() => (special.content, special.content),
+        match self.sparse_row(row) {
+            Some(sparse) if sparse.question.is_some() => (sparse.content, sparse.content),
             _ => self.similarity.bounds(row),
         }
     }
@@ -186,8 +186,8 @@ impl<'a> Field<'a> {
     }
 }
 
-pub(super) fn unembedded(field: &Field<'_>) -> usize {
-    let words = field.eligible.iter().zip(field.segment.embedded());
+pub(super) fn unembedded(columns: &SegmentColumns<'_>) -> usize {
+    let words = columns.eligible.iter().zip(columns.segment.embedded());
     words
         .map(|(eligible, embedded)| (eligible & !embedded).count_ones() as usize)
         .sum()
@@ -195,18 +195,18 @@ pub(super) fn unembedded(field: &Field<'_>) -> usize {
 
 /// Cosines of all eligible rows of a segment: exact, or by 8-bit codes.
 pub(super) fn measure<'a>(
-    field: &mut Field<'a>,
+    columns: &mut SegmentColumns<'a>,
     vector: &[f32],
     quantised: Option<&'a QuantisedQuery>,
     effort: Effort,
 ) {
-    let segment = field.segment;
+    let segment = columns.segment;
     let (rows, lanes) = (segment.memory_rows(), segment.lanes());
     let mut values = vec![0.0_f32; rows];
     let vectors = segment.column::<f32>(Section::Vectors);
     let codes = segment.column::<i8>(Section::Codes);
     let scales = segment.column::<f32>(Section::Scales);
-    let sparse = count(&field.eligible) < rows / 8;
+    let sparse = count(&columns.eligible) < rows / 8;
     let part = |first: usize, out: &mut [f32]| match quantised {
         _ if sparse && quantised.is_none() => {}
         Some(query) => approx_rows(query, &codes[first * lanes..], &scales[first..], out),
@@ -226,24 +226,24 @@ pub(super) fn measure<'a>(
         });
     }
     if sparse && quantised.is_none() {
-        for row in set_bits(&field.eligible) {
+        for row in set_bits(&columns.eligible) {
             values[row] = dot(vector, segment.vector(row));
         }
     }
     let errors = quantised.map(|query| (segment.column::<f32>(Section::Bounds), query));
-    poison(&mut values, &field.eligible);
-    field.similarity = Similarity { values, errors };
+    poison(&mut values, &columns.eligible);
+    columns.similarity = Similarity { values, errors };
 }
 
 /// The nearest stored question of every eligible row that has some. Their cosines leave
 /// the common column, so that no scan takes them for S_query.
-pub(super) fn ask(field: &mut Field<'_>, vector: &[f32]) {
-    let segment = field.segment;
+pub(super) fn ask(columns: &mut SegmentColumns<'_>, vector: &[f32]) {
+    let segment = columns.segment;
     if segment.question_count() == 0 {
         return;
     }
     let mut found = Vec::new();
-    for row in set_bits(&field.eligible) {
+    for row in set_bits(&columns.eligible) {
         let mut best: Option<(u32, f64)> = None;
         for (i, number) in segment.questions(row).enumerate() {
             let value = cosine(dot(vector, segment.question_vector(number)));
@@ -257,11 +257,11 @@ pub(super) fn ask(field: &mut Field<'_>, vector: &[f32]) {
         }
     }
     for (row, _) in &found {
-        field.similarity.values[*row as usize] = f32::NEG_INFINITY;
+        columns.similarity.values[*row as usize] = f32::NEG_INFINITY;
     }
-    field.mark(found, |special, (question, content)| {
-        special.question = question;
-        special.content = content;
+    columns.set_sparse(found, |sparse, (question, content)| {
+        sparse.question = question;
+        sparse.content = content;
     });
 }
 
@@ -280,19 +280,19 @@ fn poison(values: &mut [f32], eligible: &[u64]) {
 }
 
 /// B-16: the threshold is rounded to float32 before comparing.
-pub(super) fn drop_dissimilar(field: &mut Field<'_>, least: f64) {
+pub(super) fn drop_dissimilar(columns: &mut SegmentColumns<'_>, least: f64) {
     let least = f64::from(least as f32);
-    let below: Vec<usize> = set_bits(&field.eligible)
-        .filter(|row| field.similarity.bounds(*row).0 < least)
+    let below: Vec<usize> = set_bits(&columns.eligible)
+        .filter(|row| columns.similarity.bounds(*row).0 < least)
         .collect();
     for row in below {
-        field.eligible[row / 64] &= !(1 << (row % 64));
+        columns.eligible[row / 64] &= !(1 << (row % 64));
     }
-    poison(&mut field.similarity.values, &field.eligible);
+    poison(&mut columns.similarity.values, &columns.eligible);
 }
 
 /// Statistics of the query's terms over the eligible rows.
-pub(super) struct Words {
+pub(super) struct TermStatistics {
     /// Of each term.
     pub(super) idfs: Vec<f64>,
     pub(super) norms: Norms,
@@ -301,51 +301,55 @@ pub(super) struct Words {
 }
 
 /// Fills in the lexical scores.
-pub(super) fn score_words(fields: &mut [Field<'_>], terms: &[String], eligible: usize) -> Words {
-    let whole: Vec<bool> = fields
+pub(super) fn score_words(
+    parts: &mut [SegmentColumns<'_>],
+    terms: &[String],
+    eligible: usize,
+) -> TermStatistics {
+    let whole: Vec<bool> = parts
         .iter()
-        .map(|field| count(&field.eligible) == field.segment.memory_rows())
+        .map(|columns| count(&columns.eligible) == columns.segment.memory_rows())
         .collect();
-    let total: u64 = fields.iter().map(total_length).sum();
+    let total: u64 = parts.iter().map(total_length).sum();
     let norms = Norms::new(total, eligible as u64);
     let mut idfs = Vec::with_capacity(terms.len());
     for term in terms {
-        let numbers: Vec<Option<u32>> = fields
+        let numbers: Vec<Option<u32>> = parts
             .iter()
-            .map(|field| field.segment.term_number(term))
+            .map(|columns| columns.segment.term_number(term))
             .collect();
         let mut holding = 0;
-        for ((field, number), whole) in fields.iter().zip(&numbers).zip(&whole) {
+        for ((columns, number), whole) in parts.iter().zip(&numbers).zip(&whole) {
             if let Some(number) = number {
-                let bits = (!whole).then_some(field.eligible.as_slice());
-                let rows = field.segment.postings(*number as usize).0;
+                let bits = (!whole).then_some(columns.eligible.as_slice());
+                let rows = columns.segment.postings(*number as usize).0;
                 holding += lexical::document_frequency(rows, bits);
             }
         }
         let idf = lexical::idf(eligible as u64, holding);
         idfs.push(idf);
-        for ((field, number), whole) in fields.iter_mut().zip(&numbers).zip(&whole) {
+        for ((columns, number), whole) in parts.iter_mut().zip(&numbers).zip(&whole) {
             let Some(number) = number else { continue };
-            if field.lexical.is_empty() {
-                field.lexical = vec![0.0; field.segment.memory_rows()];
+            if columns.lexical.is_empty() {
+                columns.lexical = vec![0.0; columns.segment.memory_rows()];
             }
-            let bits = (!whole).then_some(field.eligible.as_slice());
-            let lengths = field.segment.column::<u32>(Section::Lengths);
-            let postings = field.segment.postings(*number as usize);
-            lexical::accumulate(&mut field.lexical, idf, postings, lengths, bits, &norms);
+            let bits = (!whole).then_some(columns.eligible.as_slice());
+            let lengths = columns.segment.column::<u32>(Section::Lengths);
+            let postings = columns.segment.postings(*number as usize);
+            lexical::accumulate(&mut columns.lexical, idf, postings, lengths, bits, &norms);
         }
     }
-    let scores = fields.iter().flat_map(|field| &field.lexical);
-    Words {
+    let scores = parts.iter().flat_map(|columns| &columns.lexical);
+    TermStatistics {
         idfs,
         norms,
         most: scores.fold(0.0, |most, score| f64::max(most, *score)),
     }
 }
 
-fn total_length(field: &Field<'_>) -> u64 {
-    let lengths = field.segment.column::<u32>(Section::Lengths);
-    field
+fn total_length(columns: &SegmentColumns<'_>) -> u64 {
+    let lengths = columns.segment.column::<u32>(Section::Lengths);
+    columns
         .eligible
         .iter()
         .zip(lengths.chunks(64))

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use super::turn_index::{NONE, Places};
+use super::turn_index::{NONE, TurnIndex};
 use super::window_words::{SHAPES, Window};
 use crate::kernels::author_names::folded;
 use crate::kernels::dates::year_of;
 use crate::segment::Segment;
 use crate::segment::format::Section;
 
-/// Bits of a code of [`Facts`]: what signals make of it, `ORIGIN` and `NAMES`, `TIMES` being
+/// Bits of a code of [`TextFlags`]: what signals make of it, `ORIGIN` and `NAMES`, `TIMES` being
 /// numbers.
-pub(super) mod fact {
+pub(super) mod flag {
     pub(in crate::recall) const ORIGIN: u16 = 3;
     pub(in crate::recall) const USER: u16 = 1 << 2;
     pub(in crate::recall) const ASSISTANT: u16 = 1 << 3;
@@ -34,19 +34,19 @@ const NAMES_SHIFT: u32 = 14;
 /// No author has this number.
 const UNSEEN: u32 = NONE - 1;
 
-/// Small numbers of every slot.
-pub(super) struct Facts {
-    /// By slot, see [`fact`].
+/// Small numbers of every turn.
+pub(super) struct TextFlags {
+    /// By turn, see [`fact`].
     pub(super) codes: Vec<u16>,
     /// Those that occur.
     pub(super) kinds: Vec<u16>,
-    /// By slot: code points, at most 2,000.
+    /// By turn: code points, at most 2,000.
     pub(super) lengths: Vec<u16>,
 }
 
 /// Who said what.
 pub(super) struct Authors {
-    /// By slot; `NONE` = nobody.
+    /// By turn; `NONE` = nobody.
     pub(super) of: Vec<u32>,
     /// As they are compared with queries.
     pub(super) names: Vec<Vec<char>>,
@@ -54,35 +54,37 @@ pub(super) struct Authors {
 
 /// Everything that follows from the rows, at first use.
 #[derive(Default)]
-pub(super) struct Derived {
-    facts: OnceLock<Facts>,
+pub(super) struct DerivedColumns {
+    text_flags: OnceLock<TextFlags>,
     authors: OnceLock<Authors>,
     years: OnceLock<Vec<i64>>,
     pub(super) windows: [OnceLock<Window>; SHAPES.len()],
     pub(super) norms: OnceLock<Vec<f32>>,
 }
 
-/// Calls `sink` with every slot, its segment and row, in the order of rows.
+/// Calls `sink` with every turn, its segment and row, in the order of rows.
 pub(super) fn each_row<'a>(
-    places: &Places,
+    index: &TurnIndex,
     segments: &[&'a Segment],
     mut sink: impl FnMut(usize, usize, &'a Segment, usize),
 ) {
     for (part, segment) in segments.iter().enumerate() {
-        for (row, slot) in places.slots(part).iter().enumerate() {
-            if *slot != NONE {
-                sink(*slot as usize, part, segment, row);
+        for (row, turn) in index.turns(part).iter().enumerate() {
+            if *turn != NONE {
+                sink(*turn as usize, part, segment, row);
             }
         }
     }
 }
 
-impl Places {
-    pub(super) fn facts(&self, segments: &[&Segment]) -> &Facts {
-        self.derived.facts.get_or_init(|| self.find_facts(segments))
+impl TurnIndex {
+    pub(super) fn text_flags(&self, segments: &[&Segment]) -> &TextFlags {
+        self.derived
+            .text_flags
+            .get_or_init(|| self.find_text_flags(segments))
     }
 
-    fn find_facts(&self, segments: &[&Segment]) -> Facts {
+    fn find_text_flags(&self, segments: &[&Segment]) -> TextFlags {
         let mut codes = vec![0_u16; self.len()];
         let mut lengths = vec![0_u16; self.len()];
         let role = |segment: &Segment, role| segment.string_number(role).unwrap_or(NONE - 1);
@@ -91,33 +93,33 @@ impl Places {
             let roles = segment.column::<u32>(Section::Role);
             let attributes = segment.column::<[u8; 8]>(Section::Attributes);
             let windows = segment.column::<u32>(Section::WindowOffsets);
-            for (row, slot) in self.slots(part).iter().enumerate() {
-                if *slot == NONE {
+            for (row, turn) in self.turns(part).iter().enumerate() {
+                if *turn == NONE {
                     continue;
                 }
                 let features = segment.features(row);
                 let flag = |holds: bool, flag: u16| if holds { flag } else { 0 };
                 let times = (windows[row + 1] - windows[row]).min(2) as u16;
                 let names = (features >> NAMES_SHIFT & 3) as u16;
-                codes[*slot as usize] = u16::from(attributes[row][2] & 3)
-                    | flag(roles[row] == user, fact::USER)
-                    | flag(roles[row] == assistant, fact::ASSISTANT)
-                    | flag(features & HAS_QUESTION != 0, fact::QUESTION)
-                    | flag(features & HAS_NUMBER != 0, fact::NUMBER)
-                    | flag(features & IS_OWN != 0, fact::OWN)
-                    | names << fact::NAMES
-                    | times << fact::TIMES;
-                lengths[*slot as usize] = (features & LENGTH) as u16;
+                codes[*turn as usize] = u16::from(attributes[row][2] & 3)
+                    | flag(roles[row] == user, flag::USER)
+                    | flag(roles[row] == assistant, flag::ASSISTANT)
+                    | flag(features & HAS_QUESTION != 0, flag::QUESTION)
+                    | flag(features & HAS_NUMBER != 0, flag::NUMBER)
+                    | flag(features & IS_OWN != 0, flag::OWN)
+                    | names << flag::NAMES
+                    | times << flag::TIMES;
+                lengths[*turn as usize] = (features & LENGTH) as u16;
             }
         }
         let authors = &self.authors(segments).of;
         if self.single() {
             for session in self.sessions_in(0..self.len()) {
-                codes[session.start] |= fact::FIRST;
-                for slot in session.skip(1) {
-                    let asks = codes[slot - 1] & fact::QUESTION != 0;
-                    if asks && authors[slot - 1] != authors[slot] {
-                        codes[slot] |= fact::ANSWERS;
+                codes[session.start] |= flag::FIRST;
+                for turn in session.skip(1) {
+                    let asks = codes[turn - 1] & flag::QUESTION != 0;
+                    if asks && authors[turn - 1] != authors[turn] {
+                        codes[turn] |= flag::ANSWERS;
                     }
                 }
             }
@@ -129,7 +131,7 @@ impl Places {
             .iter()
             .for_each(|code| occurs[usize::from(*code)] = true);
         let kinds = (0..1 << 13).filter(|kind| occurs[usize::from(*kind)]);
-        Facts {
+        TextFlags {
             kinds: kinds.collect(),
             codes,
             lengths,
@@ -138,15 +140,15 @@ impl Places {
 
     /// Who answers and who is the first of a session.
     fn mark_places(&self, codes: &mut [u16], authors: &[u32]) {
-        for slot in 0..self.len() {
+        for turn in 0..self.len() {
             let asks = |other: usize| {
-                codes[other] & fact::QUESTION != 0 && authors[other] != authors[slot]
+                codes[other] & flag::QUESTION != 0 && authors[other] != authors[turn]
             };
-            if self.beside(slot, -1).any(asks) {
-                codes[slot] |= fact::ANSWERS;
+            if self.beside(turn, -1).any(asks) {
+                codes[turn] |= flag::ANSWERS;
             }
-            if self.is_first(slot) {
-                codes[slot] |= fact::FIRST;
+            if self.is_first(turn) {
+                codes[turn] |= flag::FIRST;
             }
         }
     }
@@ -159,9 +161,9 @@ impl Places {
                 let authors = segment.column::<u32>(Section::Author);
                 let strings = segment.column::<u64>(Section::StringOffsets).len();
                 let mut known = vec![UNSEEN; strings];
-                for (row, slot) in self.slots(part).iter().enumerate() {
+                for (row, turn) in self.turns(part).iter().enumerate() {
                     let author = authors[row];
-                    if *slot == NONE || author == NONE {
+                    if *turn == NONE || author == NONE {
                         continue;
                     }
                     let number = &mut known[author as usize];
@@ -174,7 +176,7 @@ impl Places {
                             *numbers.entry(name).or_insert(next)
                         };
                     }
-                    of[*slot as usize] = *number;
+                    of[*turn as usize] = *number;
                 }
             }
             let mut names = vec![Vec::new(); numbers.len()];

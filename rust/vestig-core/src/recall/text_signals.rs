@@ -3,9 +3,9 @@
 use super::score_bounds::Values;
 use super::scorer::Scorer;
 use super::signal::{Signal, question_kind};
-use super::text_flags::{Authors, each_row, fact};
+use super::text_flags::{Authors, each_row, flag};
 use super::turn_columns::{largest, largest_of};
-use super::turn_signals::Signals;
+use super::turn_signals::TurnSignals;
 use super::types::Query;
 use crate::kernels::author_names::Said;
 use crate::kernels::dates::{date_match, in_years};
@@ -14,22 +14,22 @@ use crate::kernels::temporal::Window;
 use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START};
 
-impl Signals<'_> {
+impl TurnSignals<'_> {
     fn authors(&self) -> &Authors {
-        self.places.authors(&self.segments)
+        self.index.authors(&self.segments)
     }
 
     /// Maxima of what the texts alone say.
     pub(super) fn fill_texts(&self, scorer: &mut Scorer<'_>) {
-        let facts = self.facts();
+        let text_flags = self.text_flags();
         for (term, _) in OF_TEXTS {
             if scorer.weighs(term) && self.is_asked(term) {
-                let values = facts.kinds.iter().map(|kind| of_text(term, *kind));
+                let values = text_flags.kinds.iter().map(|kind| of_text(term, *kind));
                 scorer.maxima[term] = Some(largest(values));
             }
         }
         if scorer.weighs(Signal::FormLength) {
-            let most = facts.lengths.iter().copied().max().unwrap_or(0);
+            let most = text_flags.lengths.iter().copied().max().unwrap_or(0);
             scorer.maxima[Signal::FormLength] = Some(of_length(most));
         }
     }
@@ -59,17 +59,17 @@ impl Signals<'_> {
             scorer.maxima[Signal::Person] = Some(f64::from(count > 0));
         }
         if both {
-            let slots = 0..if count > 0 { self.places.len() } else { 0 };
-            let most = largest(slots.map(|slot| self.first_person(slot)));
+            let turns = 0..if count > 0 { self.index.len() } else { 0 };
+            let most = largest(turns.map(|turn| self.first_person(turn)));
             scorer.maxima[Signal::FirstPersonPerson] = Some(most);
         }
     }
 
-    pub(super) fn person(&self, slot: usize) -> f64 {
+    pub(super) fn person(&self, turn: usize) -> f64 {
         if self.people.is_empty() {
             return 0.0;
         }
-        let author = self.authors().of[slot] as usize;
+        let author = self.authors().of[turn] as usize;
         self.people.get(author).copied().unwrap_or(0.0)
     }
 
@@ -80,9 +80,9 @@ impl Signals<'_> {
         Values::Table(table, &self.authors().of)
     }
 
-    pub(super) fn first_person(&self, slot: usize) -> f64 {
-        if self.holds(slot, fact::OWN) {
-            self.person(slot)
+    pub(super) fn first_person(&self, turn: usize) -> f64 {
+        if self.holds(turn, flag::OWN) {
+            self.person(turn)
         } else {
             0.0
         }
@@ -96,19 +96,19 @@ impl Signals<'_> {
         for date in &query.dates {
             match *date {
                 (Some(start), Some(end), true) => {
-                    windows.extend(in_years((start, end), self.places.years(&self.segments)));
+                    windows.extend(in_years((start, end), self.index.years(&self.segments)));
                 }
                 (start, end, _) => windows.push((start, end)),
             }
         }
         let open = |time: i64, none: i64| (time != none).then_some(time);
-        let mut dates = vec![0.0; self.places.len()];
-        each_row(&self.places, &self.segments, |slot, _, segment, row| {
+        let mut dates = vec![0.0; self.index.len()];
+        each_row(&self.index, &self.segments, |turn, _, segment, row| {
             let at = Some(segment.column::<i64>(Section::Valid)[row]);
             let times = segment
                 .windows(row)
                 .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)));
-            dates[slot] = date_match(std::iter::once((at, at)).chain(times), &windows);
+            dates[turn] = date_match(std::iter::once((at, at)).chain(times), &windows);
         });
         scorer.maxima[Signal::Date] = Some(largest_of(&dates));
         self.date = dates;
@@ -130,14 +130,14 @@ pub(super) const OF_TEXTS: [(Signal, u8); 8] = [
 pub(super) fn of_text(term: Signal, kind: u16) -> f64 {
     let part = |shift: u32, most: f64| f64::from(kind >> shift & 3) / most;
     let flag = match term {
-        Signal::When => return part(fact::TIMES, 2.0),
-        Signal::AnswerTypeName => return part(fact::NAMES, 3.0),
-        Signal::Role => fact::USER,
-        Signal::FormQuestion => fact::QUESTION,
-        Signal::FormFirst => fact::FIRST,
-        Signal::ReplyQuestion => fact::ANSWERS,
-        Signal::AnswerTypeNumber => fact::NUMBER,
-        _ => fact::OWN,
+        Signal::When => return part(flag::TIMES, 2.0),
+        Signal::AnswerTypeName => return part(flag::NAMES, 3.0),
+        Signal::Role => flag::USER,
+        Signal::FormQuestion => flag::QUESTION,
+        Signal::FormFirst => flag::FIRST,
+        Signal::ReplyQuestion => flag::ANSWERS,
+        Signal::AnswerTypeNumber => flag::NUMBER,
+        _ => flag::OWN,
     };
     f64::from(kind & flag != 0)
 }

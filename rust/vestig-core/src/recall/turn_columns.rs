@@ -1,8 +1,8 @@
-//! Columns of values by slot.
+//! Columns of values by turn.
 
 use std::ops::Range;
 
-use super::turn_index::{NONE, Places};
+use super::turn_index::{NONE, TurnIndex};
 
 /// Values that are compared at once.
 const LANES: usize = 8;
@@ -26,18 +26,18 @@ pub(super) fn largest_of(values: &[f64]) -> f64 {
     largest(most.into_iter().chain(rest.iter().copied()))
 }
 
-impl Places {
-    /// Where no text is split: slots of this range that have another at that offset, and those.
+impl TurnIndex {
+    /// Where no text is split: turns of this range that have another at that offset, and those.
     pub(super) fn pairs(
         &self,
-        slots: Range<usize>,
+        turns: Range<usize>,
         offset: isize,
     ) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
-        self.sessions_in(slots.clone()).filter_map(move |session| {
-            let moved = |slot: usize| slot.saturating_add_signed(-offset);
-            let from = moved(session.start).max(session.start).max(slots.start);
-            let to = moved(session.end).min(session.end).min(slots.end);
-            let other = |slot: usize| slot.wrapping_add_signed(offset);
+        self.sessions_in(turns.clone()).filter_map(move |session| {
+            let moved = |turn: usize| turn.saturating_add_signed(-offset);
+            let from = moved(session.start).max(session.start).max(turns.start);
+            let to = moved(session.end).min(session.end).min(turns.end);
+            let other = |turn: usize| turn.wrapping_add_signed(offset);
             (from < to).then(|| (from..to, other(from)..other(to)))
         })
     }
@@ -45,26 +45,26 @@ impl Places {
 
 /// The largest value among the memories at that offset; 0 outside the session.
 #[inline]
-pub(super) fn beside(places: &Places, values: &[f64], slot: usize, offset: isize) -> f64 {
-    if places.single() {
-        return if places.reaches(slot, offset) {
-            values[slot.wrapping_add_signed(offset)]
+pub(super) fn beside(index: &TurnIndex, values: &[f64], turn: usize, offset: isize) -> f64 {
+    if index.single() {
+        return if index.reaches(turn, offset) {
+            values[turn.wrapping_add_signed(offset)]
         } else {
             0.0
         };
     }
-    let found = places.beside(slot, offset).map(|at| values[at]);
+    let found = index.beside(turn, offset).map(|at| values[at]);
     found.reduce(f64::max).unwrap_or(0.0)
 }
 
-/// A column of rows by slot; an empty one is all 0.
-pub(super) fn by_slot<'a>(places: &Places, of: impl Fn(usize) -> &'a Vec<f64>) -> Vec<f64> {
-    let mut found = vec![0.0; places.len()];
-    for part in 0..places.parts() {
+/// A column of rows by turn; an empty one is all 0.
+pub(super) fn by_turn<'a>(index: &TurnIndex, of: impl Fn(usize) -> &'a Vec<f64>) -> Vec<f64> {
+    let mut found = vec![0.0; index.len()];
+    for part in 0..index.parts() {
         let values = of(part);
-        for (slot, value) in places.slots(part).iter().zip(values) {
-            if *slot != NONE {
-                found[*slot as usize] = *value;
+        for (turn, value) in index.turns(part).iter().zip(values) {
+            if *turn != NONE {
+                found[*turn as usize] = *value;
             }
         }
     }
@@ -73,18 +73,18 @@ pub(super) fn by_slot<'a>(places: &Places, of: impl Fn(usize) -> &'a Vec<f64>) -
 
 /// The largest of values, at least 0.
 pub(super) struct Largest<'a> {
-    places: &'a Places,
+    index: &'a TurnIndex,
     values: &'a [f64],
     most: f64,
     at: Option<usize>,
 }
 
 impl<'a> Largest<'a> {
-    pub(super) fn of(places: &'a Places, values: &'a [f64]) -> Self {
+    pub(super) fn of(index: &'a TurnIndex, values: &'a [f64]) -> Self {
         let most = largest_of(values);
         let at = values.iter().position(|value| *value == most);
         Self {
-            places,
+            index,
             values,
             most,
             at,
@@ -96,19 +96,19 @@ impl<'a> Largest<'a> {
         // Whoever stands on the other side of a value sees it.
         if self
             .at
-            .is_some_and(|slot| self.places.reaches(slot, -offset))
+            .is_some_and(|turn| self.index.reaches(turn, -offset))
         {
             return self.most;
         }
         let seen = self.values.iter().enumerate();
-        let seen = seen.filter(|(slot, _)| self.places.reaches(*slot, -offset));
+        let seen = seen.filter(|(turn, _)| self.index.reaches(*turn, -offset));
         largest(seen.map(|(_, value)| *value))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::turn_index::places;
+    use super::super::turn_index::TurnIndex;
     use super::super::window_words::SHAPES;
     use super::*;
     use crate::segment::Segment;
@@ -155,33 +155,33 @@ mod tests {
         let parts = || snapshot.parts.iter();
         let segments: Vec<&Segment> = parts().map(|part| part.segment.as_ref()).collect();
         let eligible: Vec<_> = parts().map(|part| part.live.as_ref()).collect();
-        let places = places(&segments, &eligible);
-        assert!(places.single() && places.len() == 240);
-        let values: Vec<f64> = (0..240).map(|slot| f64::from(slot * 37 % 101)).collect();
+        let index = TurnIndex::of(&segments, &eligible);
+        assert!(index.single() && index.len() == 240);
+        let values: Vec<f64> = (0..240).map(|turn| f64::from(turn * 37 % 101)).collect();
         for offset in [-3, -2, -1, 1, 2, 3] {
             for block in [1, 7, 64, 240] {
                 let mut found = vec![0.0; 240];
                 for start in (0..240).step_by(block) {
                     let end = (start + block).min(240);
-                    for (slots, near) in places.pairs(start..end, offset) {
-                        assert!(start <= slots.start && slots.end <= end);
-                        found[slots].copy_from_slice(&values[near]);
+                    for (turns, near) in index.pairs(start..end, offset) {
+                        assert!(start <= turns.start && turns.end <= end);
+                        found[turns].copy_from_slice(&values[near]);
                     }
                 }
-                let wanted = (0..240).map(|slot| beside(&places, &values, slot, offset));
+                let wanted = (0..240).map(|turn| beside(&index, &values, turn, offset));
                 assert_eq!(found, wanted.collect::<Vec<_>>(), "{offset} {block}");
             }
-            let wanted = largest((0..240).map(|slot| beside(&places, &values, slot, offset)));
-            assert_eq!(Largest::of(&places, &values).beside(offset), wanted);
+            let wanted = largest((0..240).map(|turn| beside(&index, &values, turn, offset)));
+            assert_eq!(Largest::of(&index, &values).beside(offset), wanted);
         }
         let mut found = vec![7; 240];
-        let own: Vec<u32> = (0..240).map(|slot| slot * 37 % 11).collect();
+        let own: Vec<u32> = (0..240).map(|turn| turn * 37 % 11).collect();
         for shape in SHAPES {
             let mut wanted = vec![0; 240];
-            for (slot, n) in own.iter().enumerate() {
-                places.spread(slot, shape, |at, weight| wanted[at] += weight * n);
+            for (turn, n) in own.iter().enumerate() {
+                index.spread(turn, shape, |at, weight| wanted[at] += weight * n);
             }
-            places.spread_all(&own, shape, &mut found);
+            index.spread_all(&own, shape, &mut found);
             assert_eq!(found, wanted);
         }
         assert_eq!(largest_of(&values), largest(values.iter().copied()));

@@ -1,6 +1,6 @@
-//! The terms that sessions, texts and dates give (Q-11 … … Q-27), by slot.
+//! The terms that sessions, texts and dates give (Q-11 … … Q-27), by turn.
 //!
-//! Of every slot there are bounds of L₁ without what few rows have; exact raw values are made for
+//! Of every turn there are bounds of L₁ without what few rows have; exact raw values are made for
 //! the rows that can reach the pool.
 
 use std::borrow::Cow;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use super::neighbour_vectors::{self, Bounds, Context};
 use super::question_words;
-use super::score_bounds::{Level, Values};
+use super::score_bounds::{ScoreBounds, Values};
 use super::scorer::{Scorer, weighs};
-use super::segment_columns::Field;
+use super::segment_columns::SegmentColumns;
 use super::signal::{BySignal, Signal};
-use super::text_flags::{Facts, fact};
+use super::text_flags::{TextFlags, flag};
 use super::text_signals::{OF_TEXTS, of_length, of_text};
-use super::turn_columns::{Largest, beside, by_slot, largest, largest_of};
-use super::turn_index::{NONE, Places, places};
+use super::turn_columns::{Largest, beside, by_turn, largest, largest_of};
+use super::turn_index::{NONE, TurnIndex};
 use super::types::{Query, Ranking};
 use super::window_words::{SHAPES, score};
 use crate::kernels::bits::has;
@@ -28,9 +28,9 @@ const WINDOWS: [Signal; SHAPES.len()] = [
     Signal::ContextWide,
 ];
 
-/// Values by slot; empty columns are all 0.
-pub(super) struct Signals<'a> {
-    pub(super) places: Arc<Places>,
+/// Values by turn; empty columns are all 0.
+pub(super) struct TurnSignals<'a> {
+    pub(super) index: Arc<TurnIndex>,
     pub(super) segments: Vec<&'a Segment>,
     lexical: Vec<f64>,
     /// S_query, where a term is made of that of neighbours.
@@ -47,7 +47,7 @@ pub(super) struct Signals<'a> {
     pub(super) level: Bounds,
 }
 
-/// Whether any of the terms that are made by slot weighs something.
+/// Whether any of the terms that are made by turn weighs something.
 pub(super) fn wanted(scorer: &Scorer<'_>) -> bool {
     let mut signals = Signal::ALL.into_iter().filter(|signal| signal.is_by_turn());
     signals.any(|signal| scorer.weighs(signal))
@@ -60,12 +60,16 @@ pub(super) fn by_cosines(ranking: &Ranking, origins: [bool; 4]) -> bool {
     terms.any(|at| weighs(ranking, origins, at))
 }
 
-impl<'a> Signals<'a> {
+impl<'a> TurnSignals<'a> {
     /// Fills in the columns and the maxima of the terms.
-    pub(super) fn new(fields: &[Field<'a>], scorer: &mut Scorer<'_>, query: &Query) -> Self {
-        let segments: Vec<&Segment> = fields.iter().map(|field| field.segment).collect();
-        let eligible: Vec<_> = fields.iter().map(|field| &field.eligible).collect();
-        let places = places(&segments, &eligible);
+    pub(super) fn new(
+        parts: &[SegmentColumns<'a>],
+        scorer: &mut Scorer<'_>,
+        query: &Query,
+    ) -> Self {
+        let segments: Vec<&Segment> = parts.iter().map(|columns| columns.segment).collect();
+        let eligible: Vec<_> = parts.iter().map(|columns| &columns.eligible).collect();
+        let index = TurnIndex::of(&segments, &eligible);
         let mut signals = Self {
             lexical: Vec::new(),
             semantic: Vec::new(),
@@ -80,32 +84,32 @@ impl<'a> Signals<'a> {
                 high: Vec::new(),
             },
             segments,
-            places,
+            index,
         };
-        signals.fill_words(fields, scorer, query);
+        signals.fill_words(parts, scorer, query);
         signals.fill_questions(scorer, query);
         signals.fill_texts(scorer);
         signals.fill_people(scorer, query);
         signals.fill_dates(scorer, query);
-        signals.fill_level(fields, scorer);
+        signals.fill_level(parts, scorer);
         signals
     }
 
-    pub(super) fn facts(&self) -> &Facts {
-        self.places.facts(&self.segments)
+    pub(super) fn text_flags(&self) -> &TextFlags {
+        self.index.text_flags(&self.segments)
     }
 
-    pub(super) fn holds(&self, slot: usize, flag: u16) -> bool {
-        self.facts().codes[slot] & flag != 0
+    pub(super) fn holds(&self, turn: usize, flag: u16) -> bool {
+        self.text_flags().codes[turn] & flag != 0
     }
 
-    fn fill_words(&mut self, fields: &[Field<'_>], scorer: &mut Scorer<'_>, query: &Query) {
+    fn fill_words(&mut self, parts: &[SegmentColumns<'_>], scorer: &mut Scorer<'_>, query: &Query) {
         let Some(terms) = query.terms.as_ref().filter(|terms| !terms.is_empty()) else {
             return;
         };
-        self.lexical = by_slot(&self.places, |part| &fields[part].lexical);
+        self.lexical = by_turn(&self.index, |part| &parts[part].lexical);
         let wanted = WINDOWS.map(|term| scorer.weighs(term));
-        self.windows = score(&self.places, &self.segments, terms, wanted);
+        self.windows = score(&self.index, &self.segments, terms, wanted);
         for (at, term) in WINDOWS
             .into_iter()
             .enumerate()
@@ -114,7 +118,7 @@ impl<'a> Signals<'a> {
             scorer.maxima[term] = Some(largest_of(&self.windows[at]));
         }
         let most = scorer.maxima[Signal::Lexical].unwrap_or(0.0);
-        let near = Largest::of(&self.places, &self.lexical);
+        let near = Largest::of(&self.index, &self.lexical);
         for (term, offset) in Signal::NEIGHBOURS_LEXICAL {
             if scorer.weighs(term) {
                 let value = near.beside(offset);
@@ -123,10 +127,10 @@ impl<'a> Signals<'a> {
         }
         for term in [Signal::AnswerLexical, Signal::ReplyLexical] {
             if scorer.weighs(term) {
-                let slots = 0..self.places.len();
+                let turns = 0..self.index.len();
                 let value = match term {
                     Signal::AnswerLexical => {
-                        largest(slots.map(|slot| self.answer(&self.lexical, slot)))
+                        largest(turns.map(|turn| self.answer(&self.lexical, turn)))
                     }
                     _ => self.largest_reply(),
                 };
@@ -140,44 +144,44 @@ impl<'a> Signals<'a> {
         let Some((terms, words)) = given.filter(|_| scorer.weighs(Signal::Questions)) else {
             return;
         };
-        self.questions = question_words::score(&self.places, &self.segments, terms, words);
+        self.questions = question_words::score(&self.index, &self.segments, terms, words);
         scorer.maxima[Signal::Questions] = Some(largest(self.questions.iter().copied()));
     }
 
     /// What is made of cosines, then the bounds of L₁.
-    fn fill_level(&mut self, fields: &[Field<'a>], scorer: &mut Scorer<'_>) {
-        let nothing = || vec![0.0; self.places.len()];
+    fn fill_level(&mut self, parts: &[SegmentColumns<'a>], scorer: &mut Scorer<'_>) {
+        let nothing = || vec![0.0; self.index.len()];
         let mut cosines = Bounds {
             low: nothing(),
             high: nothing(),
         };
         let embedded = !scorer.vector.is_empty();
         if embedded {
-            for (part, field) in fields.iter().enumerate() {
-                for (row, slot) in self.places.slots(part).iter().enumerate() {
-                    if *slot != NONE {
-                        let slot = *slot as usize;
-                        (cosines.low[slot], cosines.high[slot]) = field.similarity.bounds(row);
+            for (part, columns) in parts.iter().enumerate() {
+                for (row, turn) in self.index.turns(part).iter().enumerate() {
+                    if *turn != NONE {
+                        let turn = *turn as usize;
+                        (cosines.low[turn], cosines.high[turn]) = columns.similarity.bounds(row);
                     }
                 }
-                for special in field.special.iter().filter(|s| s.question.is_some()) {
-                    if has(&field.eligible, special.row as usize) {
-                        let slot = self.places.slot(part, special.row as usize);
-                        let content = special.content;
-                        (cosines.low[slot], cosines.high[slot]) = (content, content);
+                for sparse in columns.sparse.iter().filter(|s| s.question.is_some()) {
+                    if has(&columns.eligible, sparse.row as usize) {
+                        let turn = self.index.turn(part, sparse.row as usize);
+                        let content = sparse.content;
+                        (cosines.low[turn], cosines.high[turn]) = (content, content);
                     }
                 }
             }
         }
         let mut semantic = Cow::Borrowed(&cosines);
-        for (part, field) in fields.iter().enumerate() {
-            for special in field.special.iter().filter(|s| s.question.is_some()) {
-                let row = special.row as usize;
-                if has(&field.eligible, row) {
-                    let slot = self.places.slot(part, row);
-                    let value = scorer.semantic_of(special.content, special.question);
+        for (part, columns) in parts.iter().enumerate() {
+            for sparse in columns.sparse.iter().filter(|s| s.question.is_some()) {
+                let row = sparse.row as usize;
+                if has(&columns.eligible, row) {
+                    let turn = self.index.turn(part, row);
+                    let value = scorer.semantic_of(sparse.content, sparse.question);
                     let semantic = semantic.to_mut();
-                    (semantic.low[slot], semantic.high[slot]) = (value, value);
+                    (semantic.low[turn], semantic.high[turn]) = (value, value);
                 }
             }
         }
@@ -188,17 +192,17 @@ impl<'a> Signals<'a> {
         let mut near = None;
         if embedded && scorer.weighs(Signal::ContextVector) {
             let context = Context::new(&self.segments, &scorer.vector);
-            let bounds = neighbour_vectors::bounds(&self.places, &self.segments, &cosines);
-            scorer.maxima[Signal::ContextVector] = Some(context.most(&self.places, &bounds));
+            let bounds = neighbour_vectors::bounds(&self.index, &self.segments, &cosines);
+            scorer.maxima[Signal::ContextVector] = Some(context.most(&self.index, &bounds));
             self.context = Some(context);
             near = Some(bounds);
         }
-        self.level = self.bounds(fields, scorer, &semantic, near.as_ref());
+        self.level = self.bounds(parts, scorer, &semantic, near.as_ref());
     }
 
     fn fill_cosines(&self, scorer: &mut Scorer<'_>) {
         let most = scorer.maxima[Signal::Cosine].unwrap_or(0.0);
-        let near = Largest::of(&self.places, &self.semantic);
+        let near = Largest::of(&self.index, &self.semantic);
         for (term, offset) in Signal::NEIGHBOURS_COSINE {
             if scorer.weighs(term) {
                 let value = near.beside(offset);
@@ -206,27 +210,27 @@ impl<'a> Signals<'a> {
             }
         }
         if scorer.weighs(Signal::AnswerCosine) {
-            let slots = 0..self.places.len();
-            let value = largest(slots.map(|slot| self.answer(&self.semantic, slot)));
+            let turns = 0..self.index.len();
+            let value = largest(turns.map(|turn| self.answer(&self.semantic, turn)));
             scorer.maxima[Signal::AnswerCosine] = Some(Scorer::normalised(value, most));
         }
     }
 
     /// The largest value of the next memory's parts that the assistant said, at least 0.
-    fn answer(&self, values: &[f64], slot: usize) -> f64 {
-        let next = self.places.beside(slot, 1);
-        let said = next.filter(|at| self.holds(*at, fact::ASSISTANT));
+    fn answer(&self, values: &[f64], turn: usize) -> f64 {
+        let next = self.index.beside(turn, 1);
+        let said = next.filter(|at| self.holds(*at, flag::ASSISTANT));
         largest(said.map(|at| values[at]))
     }
 
     fn largest_reply(&self) -> f64 {
-        if !self.places.single() {
-            return largest((0..self.places.len()).map(|slot| self.reply(slot)));
+        if !self.index.single() {
+            return largest((0..self.index.len()).map(|turn| self.reply(turn)));
         }
         // Who answers stands behind another.
-        let codes = self.facts().codes.iter().skip(1);
+        let codes = self.text_flags().codes.iter().skip(1);
         codes.zip(&self.lexical).fold(0.0, |most, (code, before)| {
-            if code & fact::ANSWERS != 0 && *before > most {
+            if code & flag::ANSWERS != 0 && *before > most {
                 *before
             } else {
                 most
@@ -234,9 +238,9 @@ impl<'a> Signals<'a> {
         })
     }
 
-    fn reply(&self, slot: usize) -> f64 {
-        if self.holds(slot, fact::ANSWERS) {
-            beside(&self.places, &self.lexical, slot, -1)
+    fn reply(&self, turn: usize) -> f64 {
+        if self.holds(turn, flag::ANSWERS) {
+            beside(&self.index, &self.lexical, turn, -1)
         } else {
             0.0
         }
@@ -244,13 +248,13 @@ impl<'a> Signals<'a> {
 
     fn bounds(
         &self,
-        fields: &[Field<'_>],
+        parts: &[SegmentColumns<'_>],
         scorer: &Scorer<'_>,
         semantic: &Bounds,
         near: Option<&Bounds>,
     ) -> Bounds {
-        let (facts, places) = (self.facts(), &*self.places);
-        let mut level = Level::new(scorer, places, facts);
+        let (text_flags, index) = (self.text_flags(), &*self.index);
+        let mut level = ScoreBounds::new(scorer, index, text_flags);
         level.add_kinds(|kind| {
             let of = |(term, _)| (term, of_text(term, kind));
             OF_TEXTS.map(of)
@@ -265,10 +269,10 @@ impl<'a> Signals<'a> {
         ] {
             for (term, offset) in terms {
                 let unit = level.inverse(of);
-                let near = if places.single() {
+                let near = if index.single() {
                     Values::Beside(values, offset)
                 } else {
-                    Values::Each(Box::new(move |slot| beside(places, values, slot, offset)))
+                    Values::Each(Box::new(move |turn| beside(index, values, turn, offset)))
                 };
                 level.add(term, unit, near);
             }
@@ -281,13 +285,13 @@ impl<'a> Signals<'a> {
             (Signal::AnswerLexical, words, &self.lexical),
             (Signal::AnswerCosine, cosines, &self.semantic),
         ] {
-            let of = Box::new(move |slot| self.answer(values, slot));
+            let of = Box::new(move |turn| self.answer(values, turn));
             level.add(term, unit, Values::Each(of));
         }
-        let replies = if places.single() {
+        let replies = if index.single() {
             Values::Reply(&self.lexical)
         } else {
-            Values::Each(Box::new(|slot| self.reply(slot)))
+            Values::Each(Box::new(|turn| self.reply(turn)))
         };
         level.add(Signal::ReplyLexical, words, replies);
         if !self.questions.is_empty() {
@@ -295,22 +299,22 @@ impl<'a> Signals<'a> {
         }
         if !self.people.is_empty() {
             level.add(Signal::Person, 1.0, self.by_author());
-            let of = Box::new(|slot| self.first_person(slot));
+            let of = Box::new(|turn| self.first_person(turn));
             level.add(Signal::FirstPersonPerson, 1.0, Values::Each(of));
         }
         level.add(Signal::Date, 1.0, Values::Column(&self.date));
         if level.weighs(Signal::FormLength) {
             let of: Vec<f64> = (0..1 << 11).map(of_length).collect();
-            let of = Box::new(move |slot: usize| of[usize::from(facts.lengths[slot])]);
+            let of = Box::new(move |turn: usize| of[usize::from(text_flags.lengths[turn])]);
             level.add(Signal::FormLength, 1.0, Values::Each(of));
         }
         let dense = Signal::DENSE.into_iter().enumerate();
         let dense: Vec<(Signal, Vec<f64>)> = dense
             .filter(|(_, term)| level.weighs(*term))
-            .map(|(at, term)| (term, by_slot(places, |part| &fields[part].dense[at])))
+            .map(|(at, term)| (term, by_turn(index, |part| &parts[part].dense[at])))
             .collect();
         for (term, values) in dense {
-            let of = Box::new(move |slot: usize| values[slot]);
+            let of = Box::new(move |turn: usize| values[turn]);
             level.add(term, 1.0, Values::Each(of));
         }
         level.into_bounds(&[
@@ -320,7 +324,7 @@ impl<'a> Signals<'a> {
     }
 
     /// Raw values of a row, for the terms that have a maximum.
-    pub(super) fn fill_raw(&self, scorer: &Scorer<'_>, slot: usize, raw: &mut BySignal<f64>) {
+    pub(super) fn fill_raw(&self, scorer: &Scorer<'_>, turn: usize, raw: &mut BySignal<f64>) {
         let maxima = &scorer.maxima;
         let most = |term: Signal| maxima[term].unwrap_or(0.0);
         let mut set = |term: Signal, value: &dyn Fn() -> f64| {
@@ -328,15 +332,15 @@ impl<'a> Signals<'a> {
                 raw[term] = value();
             }
         };
-        let kind = self.facts().codes[slot];
+        let kind = self.text_flags().codes[turn];
         for (term, _) in OF_TEXTS {
             set(term, &|| of_text(term, kind));
         }
         for (at, term) in WINDOWS.into_iter().enumerate() {
-            set(term, &|| self.windows[at][slot]);
+            set(term, &|| self.windows[at][turn]);
         }
         if let Some(context) = &self.context {
-            set(Signal::ContextVector, &|| context.of(&self.places, slot));
+            set(Signal::ContextVector, &|| context.of(&self.index, turn));
         }
         for (terms, values, of) in [
             (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
@@ -344,25 +348,25 @@ impl<'a> Signals<'a> {
         ] {
             for (term, offset) in terms {
                 set(term, &|| {
-                    let value = beside(&self.places, values, slot, offset);
+                    let value = beside(&self.index, values, turn, offset);
                     Scorer::normalised(value, most(of))
                 });
             }
         }
         let words = |value| Scorer::normalised(value, most(Signal::Lexical));
         set(Signal::AnswerLexical, &|| {
-            words(self.answer(&self.lexical, slot))
+            words(self.answer(&self.lexical, turn))
         });
-        set(Signal::ReplyLexical, &|| words(self.reply(slot)));
+        set(Signal::ReplyLexical, &|| words(self.reply(turn)));
         set(Signal::AnswerCosine, &|| {
-            Scorer::normalised(self.answer(&self.semantic, slot), most(Signal::Cosine))
+            Scorer::normalised(self.answer(&self.semantic, turn), most(Signal::Cosine))
         });
-        set(Signal::Questions, &|| self.questions[slot]);
-        set(Signal::Person, &|| self.person(slot));
-        set(Signal::FirstPersonPerson, &|| self.first_person(slot));
-        set(Signal::Date, &|| self.date[slot]);
+        set(Signal::Questions, &|| self.questions[turn]);
+        set(Signal::Person, &|| self.person(turn));
+        set(Signal::FirstPersonPerson, &|| self.first_person(turn));
+        set(Signal::Date, &|| self.date[turn]);
         set(Signal::FormLength, &|| {
-            of_length(self.facts().lengths[slot])
+            of_length(self.text_flags().lengths[turn])
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::question_words::FieldWords;
+use super::question_words::QuestionWords;
 use super::signal::{BySignal, Signal};
 use crate::kernels::quantised::STAGED_ROWS;
 use crate::kernels::temporal::Window;
@@ -227,7 +227,7 @@ impl Ranking {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathStep {
     /// (type code, id) of what the step adds to the path: the memory, before it the entity.
-    pub places: Vec<(u8, Id)>,
+    pub nodes: Vec<(u8, Id)>,
     /// The edge, or both edges.
     pub edges: Vec<Id>,
     /// Weight, or the product of both confidences.
@@ -355,7 +355,7 @@ pub struct Query {
     /// Token vectors; `u32::MAX` marks a piece that stands for no word. None = no late terms.
     pub pieces: Option<OwnedPieces>,
     /// Words of the questions that memories answer; None = no such term.
-    pub questions: Option<Arc<FieldWords>>,
+    pub questions: Option<Arc<QuestionWords>>,
     /// What a cross-encoder says of the best memories; None = no such term.
     pub reranked: Option<Vec<(Id, f64)>>,
 }

@@ -1,6 +1,6 @@
 //! The walks alone, without a query's scan: what a bench measures.
 
-use super::eligible_graph::Net;
+use super::eligible_graph::EligibleGraph;
 use super::types::Traversal;
 use crate::kernels::bits::count;
 use crate::kernels::tracerank::TraceParams;
@@ -10,9 +10,9 @@ use crate::segment::Id;
 use crate::snapshot::Snapshot;
 
 /// Walks over one snapshot.
-pub struct Steps<'a>(Net<'a>);
+pub struct Walks<'a>(EligibleGraph<'a>);
 
-impl<'a> Steps<'a> {
+impl<'a> Walks<'a> {
     /// Finds what is eligible.
     #[must_use]
     pub fn new(
@@ -24,7 +24,13 @@ impl<'a> Steps<'a> {
         let of = |part| eligible(part, filter).0;
         let bits: Vec<_> = snapshot.parts.iter().map(of).collect();
         let total = bits.iter().map(|bits| count(bits)).sum();
-        Self(Net::new(snapshot, filter, bits, total, (trace, query_time)))
+        Self(EligibleGraph::new(
+            snapshot,
+            filter,
+            bits,
+            total,
+            (trace, query_time),
+        ))
     }
 
     /// Where these memories and entities are; unknown ones are left out.

@@ -1,10 +1,10 @@
-//! BM25 over a memory with its neighbours as one field: term at a time over slots.
+//! BM25 over a memory with its neighbours as one frequencies: term at a time over turns.
 //!
 //! Frequencies and lengths are summed over the window in whole units of the least weight, so that
 //! no layout can change a bit; N, df and mean length are those of the windows.
 
 use super::text_flags::each_row;
-use super::turn_index::{NONE, Places};
+use super::turn_index::{NONE, TurnIndex};
 use crate::kernels::lexical::{self, norm};
 use crate::segment::Segment;
 use crate::segment::format::Section;
@@ -20,26 +20,26 @@ const LONG: u32 = 1 << 28;
 
 /// Of the windows of one shape.
 pub(super) struct Window {
-    /// Length norm in its units, by slot.
+    /// Length norm in its units, by turn.
     norms: Vec<f64>,
 }
 
-/// Memories that hold a term: (slot, frequency).
-pub(super) type Holders = Vec<(u32, u32)>;
+/// Memories that hold a term: (turn, frequency).
+pub(super) type TurnPostings = Vec<(u32, u32)>;
 
-impl Places {
+impl TurnIndex {
     pub(super) fn window(&self, shape: usize, segments: &[&Segment]) -> &Window {
         self.derived.windows[shape].get_or_init(|| {
             let mut own = vec![0_u32; self.len()];
-            each_row(self, segments, |slot, _, segment, row| {
-                own[slot] = segment.column::<u32>(Section::Lengths)[row];
+            each_row(self, segments, |turn, _, segment, row| {
+                own[turn] = segment.column::<u32>(Section::Lengths)[row];
             });
             let mut lengths = vec![0_u32; self.len()];
             if self.single() && own.iter().all(|length| *length < LONG) {
                 self.spread_all(&own, SHAPES[shape], &mut lengths);
             } else {
-                for (slot, length) in own.iter().enumerate().filter(|(_, length)| **length > 0) {
-                    self.spread(slot, SHAPES[shape], |at, weight| {
+                for (turn, length) in own.iter().enumerate().filter(|(_, length)| **length > 0) {
+                    self.spread(turn, SHAPES[shape], |at, weight| {
                         lengths[at] = lengths[at].saturating_add(weight * length);
                     });
                 }
@@ -55,11 +55,11 @@ impl Places {
         })
     }
 
-    /// Calls `sink` with the slots in whose window a memory lies, and its weight there.
+    /// Calls `sink` with the turns in whose window a memory lies, and its weight there.
     #[inline]
-    pub(super) fn spread(&self, slot: usize, shape: Shape, mut sink: impl FnMut(usize, u32)) {
-        sink(slot, shape[0]);
-        let (before, after) = self.reach(slot);
+    pub(super) fn spread(&self, turn: usize, shape: Shape, mut sink: impl FnMut(usize, u32)) {
+        sink(turn, shape[0]);
+        let (before, after) = self.reach(turn);
         let weights = || {
             (1..)
                 .zip(shape.into_iter().skip(1))
@@ -68,20 +68,20 @@ impl Places {
         for (distance, weight) in weights() {
             if self.single() {
                 if distance <= before {
-                    sink(slot - distance, weight);
+                    sink(turn - distance, weight);
                 }
                 if distance <= after {
-                    sink(slot + distance, weight);
+                    sink(turn + distance, weight);
                 }
                 continue;
             }
-            let near = self.beside(slot, -(distance as isize));
-            let far = self.beside(slot, distance as isize);
+            let near = self.beside(turn, -(distance as isize));
+            let far = self.beside(turn, distance as isize);
             near.chain(far).for_each(|at| sink(at, weight));
         }
     }
 
-    /// As `spread`, of every slot where no text is split: `out` holds what lies in each window.
+    /// As `spread`, of every turn where no text is split: `out` holds what lies in each window.
     pub(super) fn spread_all(&self, own: &[u32], shape: Shape, out: &mut [u32]) {
         fn add(out: &mut [u32], values: &[u32], weight: u32) {
             if weight == 1 {
@@ -109,70 +109,72 @@ impl Places {
     }
 
     /// Eligible memories that hold a term.
-    pub(super) fn holders(&self, segments: &[&Segment], term: &str, out: &mut Holders) {
+    pub(super) fn holders(&self, segments: &[&Segment], term: &str, out: &mut TurnPostings) {
         out.clear();
         for (part, segment) in segments.iter().enumerate() {
             let Some(number) = segment.term_number(term) else {
                 continue;
             };
-            let slots = self.slots(part);
+            let turns = self.turns(part);
             let (rows, counts) = segment.postings(number as usize);
             for (row, count) in rows.iter().zip(counts) {
                 // Postings of entities lie behind the memories.
-                if let Some(slot) = slots.get(*row as usize).filter(|slot| **slot != NONE) {
-                    out.push((*slot, lexical::frequency(*count)));
+                if let Some(turn) = turns.get(*row as usize).filter(|turn| **turn != NONE) {
+                    out.push((*turn, lexical::frequency(*count)));
                 }
             }
         }
     }
 }
 
-/// Scores by slot of the windows of these shapes, for those that are wanted.
+/// Scores by turn of the windows of these shapes, for those that are wanted.
 pub(super) fn score(
-    places: &Places,
+    index: &TurnIndex,
     segments: &[&Segment],
     terms: &[String],
     wanted: [bool; SHAPES.len()],
 ) -> [Vec<f64>; SHAPES.len()] {
-    let size = |wanted: bool| if wanted { places.len() } else { 0 };
+    let size = |wanted: bool| if wanted { index.len() } else { 0 };
     let mut scores = wanted.map(|wanted| vec![0.0; size(wanted)]);
-    let mut holders = Holders::new();
-    let mut field = vec![0_u32; places.len()];
+    let mut holders = TurnPostings::new();
+    let mut frequencies = vec![0_u32; index.len()];
     let mut touched = Vec::new();
     let mut own = Vec::new();
     for term in terms {
-        places.holders(segments, term, &mut holders);
+        index.holders(segments, term, &mut holders);
         for (shape, scores) in scores.iter_mut().enumerate().filter(|(at, _)| wanted[*at]) {
-            let window = places.window(shape, segments);
-            if holders.len() * 16 < places.len() {
-                few(places, &holders, shape, &mut field, &mut touched);
-                let idf = lexical::idf(places.len() as u64, touched.len() as u64);
-                for slot in touched.drain(..) {
-                    let slot = slot as usize;
-                    let tf = f64::from(std::mem::take(&mut field[slot]));
-                    scores[slot] += idf * (tf / (tf + window.norms[slot]));
+            let window = index.window(shape, segments);
+            if holders.len() * 16 < index.len() {
+                add_sparse(index, &holders, shape, &mut frequencies, &mut touched);
+                let idf = lexical::idf(index.len() as u64, touched.len() as u64);
+                for turn in touched.drain(..) {
+                    let turn = turn as usize;
+                    let tf = f64::from(std::mem::take(&mut frequencies[turn]));
+                    scores[turn] += idf * (tf / (tf + window.norms[turn]));
                 }
             } else {
-                if places.single() {
-                    own.resize(places.len(), 0);
-                    for (slot, tf) in &holders {
-                        own[*slot as usize] = *tf;
+                if index.single() {
+                    own.resize(index.len(), 0);
+                    for (turn, tf) in &holders {
+                        own[*turn as usize] = *tf;
                     }
-                    places.spread_all(&own, SHAPES[shape], &mut field);
-                    for (slot, _) in &holders {
-                        own[*slot as usize] = 0;
+                    index.spread_all(&own, SHAPES[shape], &mut frequencies);
+                    for (turn, _) in &holders {
+                        own[*turn as usize] = 0;
                     }
                 } else {
-                    for (slot, tf) in &holders {
-                        places.spread(*slot as usize, SHAPES[shape], |at, weight| {
-                            field[at] += weight * tf;
+                    for (turn, tf) in &holders {
+                        index.spread(*turn as usize, SHAPES[shape], |at, weight| {
+                            frequencies[at] += weight * tf;
                         });
                     }
                 }
-                let holding: u32 = field.iter().map(|tf| u32::from(*tf > 0)).sum();
-                let idf = lexical::idf(places.len() as u64, u64::from(holding));
+                let holding: u32 = frequencies.iter().map(|tf| u32::from(*tf > 0)).sum();
+                let idf = lexical::idf(index.len() as u64, u64::from(holding));
                 // Adding 0 changes no bit: scores are never below 0.
-                for ((score, tf), norm) in scores.iter_mut().zip(&mut field).zip(&window.norms) {
+                for ((score, tf), norm) in
+                    scores.iter_mut().zip(&mut frequencies).zip(&window.norms)
+                {
                     // Words of a window are far fewer than 2³¹, and signed numbers convert faster.
                     let tf = f64::from(std::mem::take(tf).cast_signed());
                     *score += idf * (tf / (tf + norm));
@@ -184,19 +186,19 @@ pub(super) fn score(
 }
 
 /// Sums up where few windows hold a term, and tells which.
-fn few(
-    places: &Places,
-    holders: &Holders,
+fn add_sparse(
+    index: &TurnIndex,
+    holders: &TurnPostings,
     shape: usize,
-    field: &mut [u32],
+    frequencies: &mut [u32],
     touched: &mut Vec<u32>,
 ) {
-    for (slot, tf) in holders {
-        places.spread(*slot as usize, SHAPES[shape], |at, weight| {
-            if field[at] == 0 {
+    for (turn, tf) in holders {
+        index.spread(*turn as usize, SHAPES[shape], |at, weight| {
+            if frequencies[at] == 0 {
                 touched.push(at as u32);
             }
-            field[at] += weight * tf;
+            frequencies[at] += weight * tf;
         });
     }
 }

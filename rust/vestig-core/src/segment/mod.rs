@@ -26,7 +26,7 @@ pub(crate) use links::{
 };
 pub(crate) use mention_counts::MentionCounts;
 pub(crate) use row_set_cache::cached;
-pub(crate) use session_rows::{Conversations, SessionKey};
+pub(crate) use session_rows::{SessionKey, SessionRows};
 
 use self::format::{Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
 use crate::segment::map::{Plain, Region, cast};
@@ -114,7 +114,7 @@ pub struct Segment {
     counts: mention_counts::Remembered,
     /// See `rows_ascend`.
     ascend: OnceLock<bool>,
-    talk: session_rows::Talk,
+    sessions: session_rows::SessionCache,
     row_sets: row_set_cache::RowSetCache,
     holders: text_columns::Holders,
 }
@@ -149,7 +149,7 @@ impl Segment {
             starts: OnceLock::new(),
             counts: mention_counts::Remembered::default(),
             ascend: OnceLock::new(),
-            talk: session_rows::Talk::new(),
+            sessions: session_rows::SessionCache::new(),
             row_sets: row_set_cache::RowSetCache::default(),
             holders: text_columns::Holders::default(),
         };

@@ -14,7 +14,7 @@ use crate::segment::format::Section;
 pub(crate) type SessionKey = [u8; 16];
 
 /// Memory rows that have a session and a sequence.
-pub(crate) struct Conversations {
+pub(crate) struct SessionRows {
     /// Session by session, in each by (sequence, seq, id).
     pub(crate) rows: Vec<u32>,
     /// Extents in `rows`, by the first row of the session.
@@ -24,18 +24,18 @@ pub(crate) struct Conversations {
 }
 
 /// What a segment keeps about its sessions.
-pub(super) struct Talk {
+pub(super) struct SessionCache {
     number: u64,
-    conversations: OnceLock<Conversations>,
+    rows: OnceLock<SessionRows>,
     near: OnceLock<[Vec<f32>; 2]>,
 }
 
-impl Talk {
+impl SessionCache {
     pub(super) fn new() -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
-            conversations: OnceLock::new(),
+            rows: OnceLock::new(),
             near: OnceLock::new(),
         }
     }
@@ -44,14 +44,14 @@ impl Talk {
 impl Segment {
     /// No other segment of this process has it.
     pub(crate) fn number(&self) -> u64 {
-        self.talk.number
+        self.sessions.number
     }
 
-    pub(crate) fn conversations(&self) -> &Conversations {
-        self.talk.conversations.get_or_init(|| self.converse())
+    pub(crate) fn session_rows(&self) -> &SessionRows {
+        self.sessions.rows.get_or_init(|| self.find_sessions())
     }
 
-    fn converse(&self) -> Conversations {
+    fn find_sessions(&self) -> SessionRows {
         let namespaces = self.column::<u32>(Section::Namespace);
         let scopes = self.column::<u32>(Section::Scope);
         let sessions = self.column::<u32>(Section::Session);
@@ -84,7 +84,7 @@ impl Segment {
             keys.push((self.session_key(key(first)), number as u32));
         }
         keys.sort_unstable();
-        Conversations {
+        SessionRows {
             rows: ordered,
             sessions: extents,
             keys,
@@ -107,11 +107,11 @@ impl Segment {
         key
     }
 
-    /// Dot products of each vector of `Conversations::rows` with the next one, and with the one
+    /// Dot products of each vector of `SessionRows::rows` with the next one, and with the one
     /// behind that.
     pub(crate) fn near_dots(&self) -> &[Vec<f32>; 2] {
-        self.talk.near.get_or_init(|| {
-            let rows = &self.conversations().rows;
+        self.sessions.near.get_or_init(|| {
+            let rows = &self.session_rows().rows;
             let vector = |at: usize| self.vector(rows[at] as usize);
             [1, 2].map(|step| {
                 let ends = step..rows.len();

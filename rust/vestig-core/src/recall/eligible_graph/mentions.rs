@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Net;
+use super::EligibleGraph;
 use crate::kernels::bits::has;
 use crate::kernels::entity_walk::{PUSHES_MAX, Ranks, THRESHOLD, entity_walk};
 use crate::query::graph::Node;
@@ -12,7 +12,7 @@ use crate::segment::{EXTRA, MENTIONS, MentionCounts, SOURCE_MASK, Segment, kind_
 /// The row is an entity of the namespace that holds.
 const ENTITY: u32 = 1 << 31;
 
-impl Net<'_> {
+impl EligibleGraph<'_> {
     /// Q-04 from these memories with their L₁, best first, and these entities.
     pub(in crate::recall) fn entity_walk(
         &mut self,

@@ -22,13 +22,13 @@ use crate::segment::{
 };
 use crate::snapshot::Snapshot;
 use graph_columns::Columns;
-use related_edges::Line;
+use related_edges::RelatedCursor;
 
 /// Records read ahead: as many as wait for memory at the same time, and some.
 const AHEAD: usize = 32;
 
 /// What a walk sees of a snapshot.
-pub(super) struct Net<'a> {
+pub(super) struct EligibleGraph<'a> {
     snapshot: &'a Snapshot,
     graph: Graph<'a>,
     filter: &'a Filter,
@@ -47,14 +47,14 @@ pub(super) struct Net<'a> {
     max_entity_degree: usize,
     scratch: Vec<TraceEvent>,
     mentioning: Vec<(u32, u64, f64)>,
-    lines: Vec<Line<'a>>,
+    lines: Vec<RelatedCursor<'a>>,
     /// Of every part; None = not counted.
     counts: Vec<Option<Arc<MentionCounts>>>,
     /// Node numbers ascend by (seq, id).
     ordered: bool,
 }
 
-impl<'a> Net<'a> {
+impl<'a> EligibleGraph<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
         filter: &'a Filter,

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Net, handle};
+use super::{EligibleGraph, handle};
 use crate::kernels::bits::has;
 use crate::kernels::top_k::descending;
 use crate::kernels::walk::{Hop, Links};
@@ -11,7 +11,7 @@ use crate::segment::map::fetch;
 use crate::segment::{EXTRA, SOURCE_MASK, Way, unpack};
 
 /// What is left of the ways of a node in one part, and the next that leads somewhere.
-pub(super) struct Line<'a> {
+pub(super) struct RelatedCursor<'a> {
     part: u32,
     /// Row of the node there; its own edges count only where it lives.
     row: u32,
@@ -22,7 +22,7 @@ pub(super) struct Line<'a> {
 
 const NO_ROW: u32 = u32::MAX;
 
-impl<'a> Net<'a> {
+impl<'a> EligibleGraph<'a> {
     /// Tells the ways of a memory in way order until `sink` says that it has enough; `most`: how
     /// many it takes.
     pub(super) fn each_way(&mut self, node: Node, most: usize, sink: impl FnMut(Hop) -> bool) {
@@ -34,7 +34,7 @@ impl<'a> Net<'a> {
 
     fn merge_lines(
         &self,
-        lines: &mut Vec<Line<'a>>,
+        lines: &mut Vec<RelatedCursor<'a>>,
         node: Node,
         most: usize,
         mut sink: impl FnMut(Hop) -> bool,
@@ -45,7 +45,7 @@ impl<'a> Net<'a> {
                 continue;
             }
             self.fetch_ways(part, &ways[..most.min(ways.len())]);
-            let mut line = Line {
+            let mut line = RelatedCursor {
                 part: part as u32,
                 row: row.map_or(NO_ROW, |row| row as u32),
                 own: part == node.part as usize,
@@ -65,7 +65,7 @@ impl<'a> Net<'a> {
         }
     }
 
-    fn first(&self, lines: &[Line<'a>]) -> Option<usize> {
+    fn first(&self, lines: &[RelatedCursor<'a>]) -> Option<usize> {
         if let [only] = lines {
             return only.next.is_some().then_some(0);
         }
@@ -95,7 +95,7 @@ impl<'a> Net<'a> {
 
     /// The next way of a line that is known and leads to an eligible memory.
     #[inline]
-    fn next_way(&self, line: &mut Line<'a>) -> Option<Hop> {
+    fn next_way(&self, line: &mut RelatedCursor<'a>) -> Option<Hop> {
         let columns = &self.columns[line.part as usize];
         let eligible = &self.eligible[line.part as usize];
         for [other, number] in line.rest.by_ref() {

@@ -69,7 +69,7 @@ fn projection(again: &[u8]) -> Projection {
     projection
 }
 
-fn with_net(again: &[u8], past: bool, mut check: impl FnMut(&mut Net<'_>)) {
+fn with_graph(again: &[u8], past: bool, mut check: impl FnMut(&mut EligibleGraph<'_>)) {
     let projection = projection(again);
     let snapshot = projection.snapshot();
     let filter = Filter {
@@ -82,41 +82,48 @@ fn with_net(again: &[u8], past: bool, mut check: impl FnMut(&mut Net<'_>)) {
     let bits: Vec<Bits> = snapshot.parts.iter().map(of).collect();
     let total = bits.iter().map(|bits| count(bits)).sum();
     let trace = TraceParams::new(vec![0.0; 13]);
-    check(&mut Net::new(&snapshot, &filter, bits, total, (&trace, 0)));
+    check(&mut EligibleGraph::new(
+        &snapshot,
+        &filter,
+        bits,
+        total,
+        (&trace, 0),
+    ));
 }
 
-fn degrees(net: &Net<'_>) -> Vec<usize> {
-    let nodes = (0..ENTITIES).filter_map(|n| net.locate(&id(2, n)));
-    let kept = nodes.filter(|node| net.is_entity(*node));
-    kept.map(|node| net.mentions_of(node, usize::MAX)).collect()
+fn degrees(graph: &EligibleGraph<'_>) -> Vec<usize> {
+    let nodes = (0..ENTITIES).filter_map(|n| graph.locate(&id(2, n)));
+    let kept = nodes.filter(|node| graph.is_entity(*node));
+    kept.map(|node| graph.mentions_of(node, usize::MAX))
+        .collect()
 }
 
-fn starts(net: &Net<'_>) -> Vec<(u32, f64)> {
-    let number = |n| net.number(net.locate(&id(1, n)).unwrap());
+fn starts(graph: &EligibleGraph<'_>) -> Vec<(u32, f64)> {
+    let number = |n| graph.number(graph.locate(&id(1, n)).unwrap());
     [(number(3), 0.9), (number(20), 0.5), (number(11), 0.25)].to_vec()
 }
 
 #[test]
 fn counted_mentions_are_those_of_the_graph_q04() {
     for again in [&[][..], &[4, 9, 33]] {
-        with_net(again, false, |net| {
-            let asked = degrees(net);
+        with_graph(again, false, |graph| {
+            let asked = degrees(graph);
             let mut distinct = Vec::new();
             for n in (0..ENTITIES).filter(|n| *n != 8) {
                 let mut memories = Vec::new();
-                let node = net.locate(&id(2, n)).unwrap();
-                net.each_mention(node, |memory, _| memories.push(memory));
+                let node = graph.locate(&id(2, n)).unwrap();
+                graph.each_mention(node, |memory, _| memories.push(memory));
                 memories.dedup();
                 distinct.push(memories.len());
             }
             assert_eq!(asked, distinct);
-            let starts = starts(net);
-            let first = net.entity_walk(&starts, &[]);
-            assert!(net.counts.iter().all(Option::is_none));
-            let second = net.entity_walk(&starts, &[]);
-            assert!(net.counts.iter().all(Option::is_some));
+            let starts = starts(graph);
+            let first = graph.entity_walk(&starts, &[]);
+            assert!(graph.counts.iter().all(Option::is_none));
+            let second = graph.entity_walk(&starts, &[]);
+            assert!(graph.counts.iter().all(Option::is_some));
             assert_eq!(first, second);
-            assert_eq!(degrees(net), asked);
+            assert_eq!(degrees(graph), asked);
             assert!(first.pushes > 3);
         });
     }
@@ -124,11 +131,11 @@ fn counted_mentions_are_those_of_the_graph_q04() {
 
 #[test]
 fn the_past_is_never_counted_t13() {
-    with_net(&[], true, |net| {
-        let starts = starts(net);
-        let first = net.entity_walk(&starts, &[]);
-        assert_eq!(first, net.entity_walk(&starts, &[]));
-        assert!(net.counts.iter().all(Option::is_none));
+    with_graph(&[], true, |graph| {
+        let starts = starts(graph);
+        let first = graph.entity_walk(&starts, &[]);
+        assert_eq!(first, graph.entity_walk(&starts, &[]));
+        assert!(graph.counts.iter().all(Option::is_none));
     });
 }
 
@@ -136,11 +143,11 @@ fn the_past_is_never_counted_t13() {
 fn rows_out_of_order_are_sorted_by_key_q04() {
     let mut ranks = Vec::new();
     for (again, ordered) in [(&[][..], true), (&[4, 9, 33][..], false)] {
-        with_net(again, false, |net| {
-            let found = net.entity_walk(&starts(net), &[]);
-            assert_eq!(net.ordered, ordered);
+        with_graph(again, false, |graph| {
+            let found = graph.entity_walk(&starts(graph), &[]);
+            assert_eq!(graph.ordered, ordered);
             let mut named: Vec<(Id, u64)> = (found.memories.iter())
-                .map(|(node, rank)| (net.graph.id(net.node(*node)), rank.to_bits()))
+                .map(|(node, rank)| (graph.graph.id(graph.node(*node)), rank.to_bits()))
                 .collect();
             named.sort_unstable();
             ranks.push(named);

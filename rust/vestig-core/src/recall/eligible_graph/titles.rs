@@ -1,10 +1,10 @@
 //! Entities by the names that titles are compared with.
 
-use super::Net;
+use super::EligibleGraph;
 use crate::query::graph::Node;
 use crate::segment::MENTIONS;
 
-impl Net<'_> {
+impl EligibleGraph<'_> {
     /// Entities that a memory mentions, each once.
     pub(in crate::recall) fn entities_of(&self, memory: Node) -> Vec<Node> {
         let mut found = Vec::new();

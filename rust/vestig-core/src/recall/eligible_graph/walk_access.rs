@@ -1,13 +1,13 @@
 //! What the kernels that walk ask for.
 
-use super::{Net, handle};
+use super::{EligibleGraph, handle};
 use crate::kernels::entity_walk::Mentions;
 use crate::kernels::walk::{Hop, Links};
 use crate::query::graph::Node;
 use crate::segment::format::Section;
 use crate::segment::{Id, MENTIONS, unpack};
 
-impl Links for Net<'_> {
+impl Links for EligibleGraph<'_> {
     fn nodes(&self) -> usize {
         self.offsets.last().map_or(0, |rows| *rows as usize)
     }
@@ -73,7 +73,7 @@ impl Links for Net<'_> {
     }
 }
 
-impl Mentions for Net<'_> {
+impl Mentions for EligibleGraph<'_> {
     fn memories_total(&self) -> usize {
         self.eligible_total
     }
