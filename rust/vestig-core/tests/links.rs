@@ -1,10 +1,10 @@
 //! Edges are read alike however the rows lie in segments.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-#[path = "common/dice.rs"]
-mod dice;
+#[path = "common/random_rows.rs"]
+mod random_rows;
 
-use dice::{Dice, identity, open};
+use random_rows::{Rng, identity, open};
 use vestig_core::query::graph::Graph;
 use vestig_core::segment::format::{self, Section};
 use vestig_core::segment::image;
@@ -30,9 +30,9 @@ fn links(projection: &Projection) -> Vec<(Id, Vec<(Id, Id)>)> {
 #[test]
 fn edges_join_the_same_nodes_however_rows_are_cut_into_segments() {
     let folder = tempfile::tempdir().unwrap();
-    let mut dice = Dice(11);
+    let mut rng = Rng(11);
     let mut rows: Vec<NewRow> = (0..90)
-        .map(|n| dice.row(n, n as i64 + 1, 8, false))
+        .map(|n| rng.row(n, n as i64 + 1, 8, false))
         .collect();
     let whole = open(None, 8);
     whole.apply(&rows, 200, [0; 32]).unwrap();

@@ -1,11 +1,11 @@
 //! The projection as a whole: every layout, every effort and every rebuild give the same bits.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-#[path = "common/dice.rs"]
-mod dice;
+#[path = "common/random_rows.rs"]
+mod random_rows;
 
-use dice::{Dice, open};
 use proptest::prelude::*;
+use random_rows::{Rng, open};
 use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::query::similar::{Limits, Probe, similar};
@@ -69,28 +69,28 @@ fn bits(
 }
 
 /// Rows in transactions; some replace an earlier version of a memory.
-fn history(dice: &mut Dice, count: u64, dimensions: usize, coarse: bool) -> Vec<NewRow> {
+fn history(rng: &mut Rng, count: u64, dimensions: usize, coarse: bool) -> Vec<NewRow> {
     let mut rows: Vec<NewRow> = Vec::new();
     for i in 0..count {
         let seq = i as i64 + 1;
-        if i > 3 && dice.below(5) == 0 {
-            let mut changed = rows[dice.below(i) as usize].clone();
+        if i > 3 && rng.below(5) == 0 {
+            let mut changed = rows[rng.below(i) as usize].clone();
             changed.wseq = seq;
             changed.lists[0].push("changed".into());
-            changed.status = [0, 1, 3][dice.below(3) as usize];
+            changed.status = [0, 1, 3][rng.below(3) as usize];
             rows.push(changed);
         } else {
-            rows.push(dice.row(i, seq, dimensions, coarse));
+            rows.push(rng.row(i, seq, dimensions, coarse));
         }
     }
     rows
 }
 
-fn queries(dice: &mut Dice, dimensions: usize, coarse: bool) -> Vec<Query> {
+fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
     let terms = |text: &str| Some(words::terms(text, None));
     vec![
         Query {
-            vector: Some(dice.vector(dimensions, coarse)),
+            vector: Some(rng.vector(dimensions, coarse)),
             terms: terms("cache the night"),
             said: Some("What did Anna cache the night before?".into()),
             dates: vec![
@@ -98,11 +98,11 @@ fn queries(dice: &mut Dice, dimensions: usize, coarse: bool) -> Vec<Query> {
                 (None, Some(9_000), false),
             ],
             asks: 7,
-            pieces: dice.pieces(),
+            pieces: rng.pieces(),
             ..Query::default()
         },
         Query {
-            vector: Some(dice.vector(dimensions, coarse)),
+            vector: Some(rng.vector(dimensions, coarse)),
             terms: None,
             ..Query::default()
         },
@@ -158,21 +158,21 @@ proptest! {
         dimensions in prop::sample::select(vec![3_usize, 64, 70]),
         coarse in any::<bool>(),
     ) {
-        let mut dice = Dice(seed);
-        let rows = history(&mut dice, count, dimensions, coarse);
-        let queries = queries(&mut dice, dimensions, coarse);
+        let mut rng = Rng(seed);
+        let rows = history(&mut rng, count, dimensions, coarse);
+        let queries = queries(&mut rng, dimensions, coarse);
         let folder = tempfile::tempdir().unwrap();
         let (plain, spread) = (open(None, dimensions), open(Some(folder.path()), dimensions));
         plain.apply(&rows, count, [1; 32]).unwrap();
         let mut done = 0;
         while done < rows.len() {
-            let next = (done + 1 + dice.below(40) as usize).min(rows.len());
+            let next = (done + 1 + rng.below(40) as usize).min(rows.len());
             spread.apply(&rows[done..next], next as u64, [1; 32]).unwrap();
             done = next;
-            match dice.below(7) {
+            match rng.below(7) {
                 0 => drop(spread.publish(true).unwrap()),
                 1..=3 => drop(spread.publish(false).unwrap()),
-                4 | 5 => drop(spread.merge(goal(1 + dice.below(3) as usize)).unwrap()),
+                4 | 5 => drop(spread.merge(goal(1 + rng.below(3) as usize)).unwrap()),
                 _ => {}
             }
         }
@@ -210,13 +210,13 @@ proptest! {
         seed in any::<u64>(),
         count in 1_u64..700,
     ) {
-        let mut dice = Dice(seed);
-        let rows = history(&mut dice, count, 6, true);
+        let mut rng = Rng(seed);
+        let rows = history(&mut rng, count, 6, true);
         let projection = open(None, 6);
         projection.apply(&rows, count, [0; 32]).unwrap();
         let exclude = vec![rows[0].id];
         let probe = Probe {
-            vector: dice.vector(6, true),
+            vector: rng.vector(6, true),
             scope: Some("work".into()),
             author: None,
             exclude: exclude.clone(),

@@ -14,11 +14,11 @@ const ROW_BYTES: usize = 256;
 const MOST: usize = (32 << 20) - (64 << 10);
 
 /// Keeps about as much as a call over so many rows needs, at most twice `MOST`.
-pub(super) fn keep(rows: usize) {
-    static KEPT: AtomicUsize = AtomicUsize::new(0);
+pub(super) fn hint(rows: usize) {
+    static HINTED: AtomicUsize = AtomicUsize::new(0);
     let bytes = rows.saturating_mul(ROW_BYTES).min(MOST);
     let bytes = bytes.next_power_of_two().min(MOST);
-    if KEPT.fetch_max(bytes, Ordering::Relaxed) < bytes {
+    if HINTED.fetch_max(bytes, Ordering::Relaxed) < bytes {
         drop(black_box(Vec::<u8>::with_capacity(bytes)));
     }
 }

@@ -50,17 +50,17 @@ pub(super) fn by_start(a: &Candidate, b: &Candidate) -> Ordering {
 
 /// A float that sorts by `total_cmp`.
 #[derive(PartialEq)]
-struct Total(f64);
+struct TotalOrder(f64);
 
-impl Eq for Total {}
+impl Eq for TotalOrder {}
 
-impl PartialOrd for Total {
+impl PartialOrd for TotalOrder {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Total {
+impl Ord for TotalOrder {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.total_cmp(&other.0)
     }
@@ -104,18 +104,18 @@ impl Screen {
 }
 
 /// Calls `visit` with every eligible row whose upper bound may reach what `visit` last returned.
-fn sift(
+fn visit_upper_bounds(
     table: &ScoreTable<'_>,
     scorer: &Scorer<'_>,
     mut least: f64,
     mut visit: impl FnMut(usize, usize, (f64, f64)) -> f64,
 ) {
     if let Some(signals) = table.signals.as_ref().filter(|_| scorer.start_enabled) {
-        return sift_turns(table, signals, scorer, least, visit);
+        return visit_by_turn(table, signals, scorer, least, visit);
     }
     let screen = Screen::new(scorer);
     for (i, columns) in table.parts.iter().enumerate() {
-        if !columns.any {
+        if !columns.any_eligible {
             continue;
         }
         let bounds = |row: usize| {
@@ -154,8 +154,8 @@ fn sift(
     }
 }
 
-/// As `sift`, by the bounds of all turns.
-fn sift_turns(
+/// As `visit_upper_bounds`, by the bounds of all turns.
+fn visit_by_turn(
     table: &ScoreTable<'_>,
     signals: &TurnSignals<'_>,
     scorer: &Scorer<'_>,
@@ -202,10 +202,10 @@ fn bounded_rows(
     k: usize,
     origins: [bool; 4],
 ) -> Vec<BoundedRow> {
-    let mut lowers: BinaryHeap<Reverse<Total>> = BinaryHeap::new();
+    let mut lowers: BinaryHeap<Reverse<TotalOrder>> = BinaryHeap::new();
     let mut threshold = f64::NEG_INFINITY;
     let mut found = Vec::new();
-    sift(table, scorer, threshold, |part, row, (low, high)| {
+    visit_upper_bounds(table, scorer, threshold, |part, row, (low, high)| {
         if !origins[origin(&table.parts[part], row)] {
             return threshold;
         }
@@ -215,7 +215,7 @@ fn bounded_rows(
             low,
             high,
         });
-        lowers.push(Reverse(Total(low)));
+        lowers.push(Reverse(TotalOrder(low)));
         if lowers.len() > k {
             lowers.pop();
         }
@@ -239,14 +239,14 @@ pub(super) fn candidates(table: &ScoreTable<'_>, scorer: &Scorer<'_>, k: usize) 
 
 /// The best `k` rows of these origins by S in any order, as (columns, row); exact numbers are made
 /// only of those whose bounds leave it open.
-pub(super) fn members(
+pub(super) fn best_rows(
     table: &ScoreTable<'_>,
     scorer: &Scorer<'_>,
     k: usize,
     origins: [bool; 4],
 ) -> Vec<(usize, usize)> {
     let found = bounded_rows(table, scorer, k, origins);
-    let mut highs: Vec<Total> = found.iter().map(|one| Total(one.high)).collect();
+    let mut highs: Vec<TotalOrder> = found.iter().map(|one| TotalOrder(one.high)).collect();
     let next = (k < highs.len()).then(|| {
         let (_, next, _) = highs.select_nth_unstable_by(k, |a, b| b.cmp(a));
         next.0
@@ -277,7 +277,7 @@ pub(super) fn ranks(
         return Vec::new();
     };
     let mut before = vec![0_usize; sorted.len() + 1];
-    sift(table, scorer, least, |i, row, (low, high)| {
+    visit_upper_bounds(table, scorer, least, |i, row, (low, high)| {
         let surely = sorted.partition_point(|target| target.start >= low);
         let maybe = sorted.partition_point(|target| target.start > high);
         let first = if surely == maybe {

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::candidates::members;
-use super::metadata_signals::scatter;
+use super::candidates::best_rows;
+use super::metadata_signals::fill_sparse;
 use super::score_table::ScoreTable;
 use super::scorer::Scorer;
 use super::segment_columns::SegmentColumns;
@@ -22,7 +22,7 @@ use crate::segment::Segment;
 use crate::segment::format::Section;
 
 /// Word piece of a query that stands for no word: it weighs nothing where pieces are weighed.
-pub(super) const SPECIAL: u32 = u32::MAX;
+pub(super) const NO_WORD: u32 = u32::MAX;
 /// What is computed here.
 const LATE: [Signal; 5] = [
     Signal::LateMean,
@@ -53,7 +53,7 @@ pub(super) fn fill(
     let enabled = std::mem::replace(&mut scorer.start_enabled, true);
     let weighing = |weights: &Weights| LATE.iter().any(|term| weights.weigh(*term));
     let origins = std::array::from_fn(|origin| weighing(&scorer.ranking.weights[origin]));
-    let pool = members(table, scorer, scorer.ranking.late_pool, origins);
+    let pool = best_rows(table, scorer, scorer.ranking.late_pool, origins);
     scorer.start_enabled = enabled;
     let weights = if wanted[1] || wanted[3] {
         weights_of(&table.parts, pieces.view(), eligible)
@@ -77,7 +77,7 @@ pub(super) fn fill(
                 (values[2], values[3]) = (late.mean(near), late.weighted(near));
             }
             if wanted[4] && sessions.answers(&late.segments, turn) {
-                values[4] = late.said_before(sessions, turn);
+                values[4] = late.mean_before(sessions, turn);
             }
         }
         for (found, value) in found.iter_mut().zip(values) {
@@ -86,7 +86,7 @@ pub(super) fn fill(
     }
     for ((term, wanted), found) in LATE.into_iter().zip(wanted).zip(found) {
         if wanted {
-            scorer.maxima[term] = Some(scatter(&mut table.parts, term, found));
+            scorer.maxima[term] = Some(fill_sparse(&mut table.parts, term, found));
         }
     }
 }
@@ -107,7 +107,7 @@ impl Sessions {
 
     /// Whether the memory before asks, and somebody else says this one.
     fn answers(&self, segments: &[&Segment], turn: usize) -> bool {
-        self.index.text_flags(segments).codes[turn] & flag::ANSWERS != 0
+        self.index.text_flags(segments).codes[turn] & flag::REPLIES != 0
     }
 }
 
@@ -179,7 +179,7 @@ impl<'a> Late<'a> {
     }
 
     /// The largest mean of the memories at the position before; 0 for one without pieces.
-    fn said_before(&mut self, sessions: &Sessions, turn: usize) -> f64 {
+    fn mean_before(&mut self, sessions: &Sessions, turn: usize) -> f64 {
         let mut most: Option<f64> = None;
         for other in sessions.index.beside(turn, -1) {
             let (part, row) = sessions.index.row(other);
@@ -215,7 +215,7 @@ fn weights_of(parts: &[SegmentColumns<'_>], query: Pieces<'_>, eligible: usize) 
     asked.sort_unstable();
     asked.dedup();
     let mut holding = vec![0_u64; asked.len()];
-    for columns in parts.iter().filter(|columns| columns.any) {
+    for columns in parts.iter().filter(|columns| columns.any_eligible) {
         let counts = holders(columns, &asked);
         holding
             .iter_mut()
@@ -223,7 +223,7 @@ fn weights_of(parts: &[SegmentColumns<'_>], query: Pieces<'_>, eligible: usize) 
             .for_each(|(sum, n)| *sum += n);
     }
     let weight = |id: &u32| match asked.binary_search(id) {
-        Ok(at) if *id != SPECIAL => lexical::idf(eligible as u64, holding[at]),
+        Ok(at) if *id != NO_WORD => lexical::idf(eligible as u64, holding[at]),
         _ => 0.0,
     };
     query.ids.iter().map(weight).collect()

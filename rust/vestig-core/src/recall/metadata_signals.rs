@@ -13,7 +13,7 @@ use crate::segment::format::Section;
 use crate::segment::{NO_TIME, OPEN_START, Segment};
 
 /// Fills a dense column of every columns; its largest value over the eligible, at least 0.
-fn fill(
+fn fill_dense(
     parts: &mut [SegmentColumns<'_>],
     signal: Signal,
     value: impl Fn(usize, &Segment, usize) -> f64,
@@ -24,7 +24,7 @@ fn fill(
     for (i, columns) in parts
         .iter_mut()
         .enumerate()
-        .filter(|(_, columns)| columns.any)
+        .filter(|(_, columns)| columns.any_eligible)
     {
         let mut values = vec![0.0; columns.segment.memory_rows()];
         for row in set_bits(&columns.eligible) {
@@ -69,7 +69,7 @@ pub(super) fn keyword(
         let total = eligible as u64;
         idfs = counts.into_iter().map(|n| lexical::idf(total, n)).collect();
     }
-    fill(parts, Signal::Keyword, |i, segment, row| {
+    fill_dense(parts, Signal::Keyword, |i, segment, row| {
         let list = segment.keywords(row);
         if weighted {
             return metadata::weighted(&idfs, |at| holds(list, numbers[i][at]));
@@ -82,7 +82,7 @@ pub(super) fn keyword(
 /// T-06: `t_valid` and the windows of the text.
 pub(super) fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) -> f64 {
     let open = |time: i64, none: i64| (time != none).then_some(time);
-    fill(parts, Signal::Temporal, |_, segment, row| {
+    fill_dense(parts, Signal::Temporal, |_, segment, row| {
         let at = segment.column::<i64>(Section::Valid)[row];
         let windows: Vec<Window> = segment
             .windows(row)
@@ -94,13 +94,13 @@ pub(super) fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking:
 
 pub(super) fn recency(parts: &mut [SegmentColumns<'_>], ranking: &Ranking) -> f64 {
     let (now, tau) = (ranking.query_time, ranking.recency_tau_days);
-    fill(parts, Signal::Recency, |_, segment, row| {
+    fill_dense(parts, Signal::Recency, |_, segment, row| {
         metadata::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
     })
 }
 
 /// Values of a sparse signal, which few rows have. The largest one, at least 0.
-pub(super) fn scatter(
+pub(super) fn fill_sparse(
     parts: &mut [SegmentColumns<'_>],
     signal: Signal,
     found: Vec<(Node, f64)>,
@@ -152,7 +152,7 @@ pub(super) fn entity(
     }
     let of = query.entities.len() as f64;
     sums.iter_mut().for_each(|(_, sum)| *sum /= of);
-    scatter(parts, Signal::Entity, sums)
+    fill_sparse(parts, Signal::Entity, sums)
 }
 
 /// Q-04 from the best memories by L₁ and the query's entities.
@@ -178,5 +178,5 @@ pub(super) fn walk_entities(
         (graph.node(*memory), value)
     });
     let found = found.collect();
-    scatter(parts, Signal::EntityWalk, found)
+    fill_sparse(parts, Signal::EntityWalk, found)
 }

@@ -37,7 +37,8 @@ use self::ranker::Ranker;
 use self::score_table::ScoreTable;
 use self::scorer::{Scorer, weighs};
 use self::segment_columns::{
-    SegmentColumns, TermStatistics, ask, drop_dissimilar, measure, score_words, unembedded,
+    SegmentColumns, TermStatistics, apply_min_similarity, fill_cosines, fill_lexical,
+    score_stored_questions, unembedded,
 };
 pub use self::signal::{BySignal, Normaliser, Signal, question_kind};
 use self::turn_signals::TurnSignals;
@@ -81,7 +82,7 @@ pub fn recall(
         parts.push(SegmentColumns::new(&part.segment, bits));
     }
     let rows: usize = parts.iter().map(|columns| count(&columns.eligible)).sum();
-    allocator_hint::keep(rows);
+    allocator_hint::hint(rows);
     let mut origins = origins_of(&parts);
     let staged = rows >= effort.staged_rows
         && filter.min_similarity.is_none()
@@ -90,21 +91,21 @@ pub fn recall(
         && !turn_signals::by_cosines(ranking, origins);
     let quantised = staged.then(|| QuantisedQuery::new(&vector));
     if !vector.is_empty() {
-        for columns in parts.iter_mut().filter(|columns| columns.any) {
-            measure(columns, &vector, quantised.as_ref(), effort);
+        for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
+            fill_cosines(columns, &vector, quantised.as_ref(), effort);
         }
     }
     if let Some(least) = filter.min_similarity {
         parts
             .iter_mut()
-            .for_each(|columns| drop_dissimilar(columns, least));
+            .for_each(|columns| apply_min_similarity(columns, least));
         origins = origins_of(&parts);
     }
     scan.eligible = parts.iter().map(|columns| count(&columns.eligible)).sum();
     scan.unembedded = parts.iter().map(unembedded).sum();
     if ranking.hyde && !vector.is_empty() {
-        for columns in parts.iter_mut().filter(|columns| columns.any) {
-            ask(columns, &vector);
+        for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
+            score_stored_questions(columns, &vector);
         }
     }
     scan.terms = query.terms.clone().unwrap_or_default();
@@ -144,7 +145,7 @@ pub fn recall(
 /// Origins of the eligible rows.
 fn origins_of(parts: &[SegmentColumns<'_>]) -> [bool; 4] {
     let mut found = 0_u8;
-    for columns in parts.iter().filter(|columns| columns.any) {
+    for columns in parts.iter().filter(|columns| columns.any_eligible) {
         let attributes = columns.segment.column::<[u8; 8]>(Section::Attributes);
         for (word, codes) in columns.eligible.iter().zip(attributes.chunks(64)) {
             if found == 15 || *word == 0 {
@@ -229,7 +230,7 @@ fn fill_rerank(
         let node = graph.locate(id).filter(|node| graph.is_eligible(*node))?;
         Some((node, *score))
     });
-    let most = metadata_signals::scatter(&mut table.parts, Signal::Rerank, found.collect());
+    let most = metadata_signals::fill_sparse(&mut table.parts, Signal::Rerank, found.collect());
     scorer.maxima[Signal::Rerank] = Some(most);
 }
 
@@ -243,7 +244,7 @@ fn fill_terms(
 ) -> TermStatistics {
     let ranking = scorer.ranking;
     let terms = query.terms.as_deref().unwrap_or_default();
-    let words = score_words(parts, terms, eligible);
+    let words = fill_lexical(parts, terms, eligible);
     if eligible == 0 {
         return words;
     }

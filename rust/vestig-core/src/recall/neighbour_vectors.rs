@@ -234,7 +234,7 @@ mod tests {
     }
 
     /// Sessions of three, in two parts; in every fourth one the vectors nearly cancel out.
-    fn projection(dice: &mut u64) -> Projection {
+    fn projection(rng: &mut u64) -> Projection {
         let identity = Identity {
             store_uuid: [1; 16],
             dimensions: D as u32,
@@ -244,7 +244,7 @@ mod tests {
         let projection = Projection::open(None, identity, false).unwrap();
         let mut rows: Vec<NewRow> = Vec::new();
         for n in 0..240_u8 {
-            let mut own = vector(dice);
+            let mut own = vector(rng);
             let before = rows.last().and_then(|row| row.embedding.as_ref());
             if let Some(before) = before.filter(|_| n % 12 == 1) {
                 let opposite = |(own, before): (&f32, &f32)| own * 0.02 - before;
@@ -270,8 +270,8 @@ mod tests {
 
     #[test]
     fn bounds_hold_what_they_bound_q11() {
-        let mut dice = 7;
-        let projection = projection(&mut dice);
+        let mut rng = 7;
+        let projection = projection(&mut rng);
         let snapshot = projection.snapshot();
         let parts = || snapshot.parts.iter();
         let segments: Vec<&Segment> = parts().map(|part| part.segment.as_ref()).collect();
@@ -281,7 +281,7 @@ mod tests {
         let mut short = 0;
         for _ in 0..20 {
             let mut query = vec![0.0; segments[0].lanes()];
-            unit(&vector(&mut dice), &mut query);
+            unit(&vector(&mut rng), &mut query);
             let mut cosines = vec![0.0; index.len()];
             each_row(&index, &segments, |turn, _, segment, row| {
                 cosines[turn] = cosine(dot(&query, segment.vector(row)));

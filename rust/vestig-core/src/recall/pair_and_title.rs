@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::eligible_graph::EligibleGraph;
-use super::metadata_signals::scatter;
+use super::metadata_signals::fill_sparse;
 use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::Signal;
 use super::types::Query;
@@ -17,7 +17,7 @@ use crate::segment::format::Section;
 pub(super) const STARTS: usize = 5;
 
 /// idf · saturation of every term of the query in a memory.
-fn held(
+fn term_shares(
     parts: &[SegmentColumns<'_>],
     query: &Query,
     words: &TermStatistics,
@@ -36,7 +36,7 @@ fn held(
 }
 
 /// Numbers of the other memories that share an entity with one, hubs left out.
-fn sharing(graph: &mut EligibleGraph<'_>, start: u32) -> Vec<u32> {
+fn co_mentioning(graph: &mut EligibleGraph<'_>, start: u32) -> Vec<u32> {
     let most = mentions_max(graph.memories_total());
     let (mut entities, mut found) = (Vec::new(), Vec::new());
     graph.entities(start, &mut entities);
@@ -62,10 +62,10 @@ pub(super) fn pairs(
     let total: f64 = words.idfs.iter().sum();
     let mut found: HashMap<u32, [f64; 2]> = HashMap::new();
     for (start, _) in starts {
-        let own = held(parts, query, words, *start);
+        let own = term_shares(parts, query, words, *start);
         let alone = own.iter().sum::<f64>() / total;
-        for other in sharing(graph, graph.number(*start)) {
-            let theirs = held(parts, query, words, graph.node(other));
+        for other in co_mentioning(graph, graph.number(*start)) {
+            let theirs = term_shares(parts, query, words, graph.node(other));
             let both = own.iter().zip(&theirs).map(|(a, b)| a.max(*b));
             let pair = both.sum::<f64>() / total;
             let [most, gain] = found.entry(other).or_default();
@@ -75,7 +75,7 @@ pub(super) fn pairs(
     }
     [(0, Signal::PairPair), (1, Signal::PairGain)].map(|(part, signal)| {
         let value = |(number, values): (&u32, &[f64; 2])| (graph.node(*number), values[part]);
-        scatter(parts, signal, found.iter().map(value).collect())
+        fill_sparse(parts, signal, found.iter().map(value).collect())
     })
 }
 
@@ -89,13 +89,13 @@ pub(super) fn titles(
     // Names, each with those who know it: rank and memory; no memory = the query.
     let mut known: HashMap<String, Vec<(usize, Option<Node>)>> = HashMap::new();
     for (id, _) in &query.entities {
-        if let Some(name) = graph.locate(id).and_then(|node| graph.key_name(node)) {
+        if let Some(name) = graph.locate(id).and_then(|node| graph.normal_name(node)) {
             known.entry(name.into()).or_default().push((0, None));
         }
     }
     for (rank, (start, _)) in starts.iter().enumerate() {
         for entity in graph.entities_of(*start) {
-            if let Some(name) = graph.key_name(entity) {
+            if let Some(name) = graph.normal_name(entity) {
                 known
                     .entry(name.into())
                     .or_default()
@@ -104,7 +104,11 @@ pub(super) fn titles(
         }
     }
     let mut found = Vec::new();
-    for (part, columns) in parts.iter().enumerate().filter(|(_, columns)| columns.any) {
+    for (part, columns) in parts
+        .iter()
+        .enumerate()
+        .filter(|(_, columns)| columns.any_eligible)
+    {
         let numbers: HashMap<u32, &Vec<(usize, Option<Node>)>> = known
             .iter()
             .filter_map(|(name, by)| Some((columns.segment.string_number(name)?, by)))
@@ -128,5 +132,5 @@ pub(super) fn titles(
             }
         }
     }
-    scatter(parts, Signal::Title, found)
+    fill_sparse(parts, Signal::Title, found)
 }

@@ -201,7 +201,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
         for entry in pool.iter() {
             let segment = self.table.parts[entry.candidate.part].segment;
             if segment.attributes(entry.candidate.row).kind == KIND_SUMMARY {
-                covered.extend(self.graph.covered(self.node(&entry.candidate)));
+                covered.extend(self.graph.summarised_by(self.node(&entry.candidate)));
             }
         }
         covered.sort_unstable();

@@ -99,7 +99,10 @@ impl<'a> ScoreBounds<'a> {
     }
 
     /// Adds the biases and the terms that follow from the codes of the texts.
-    pub(super) fn add_kinds<const N: usize>(&mut self, values: impl Fn(u16) -> [(Signal, f64); N]) {
+    pub(super) fn add_text_flags<const N: usize>(
+        &mut self,
+        values: impl Fn(u16) -> [(Signal, f64); N],
+    ) {
         for kind in &self.text_flags.kinds {
             let weights = &self.scorer.ranking.weights[usize::from(kind & flag::ORIGIN)];
             let (mut sum, mut size) = (weights.bias, weights.bias.abs());
@@ -189,7 +192,7 @@ impl<'a> ScoreBounds<'a> {
                 Values::Reply(values) => {
                     for (at, sum) in sums.iter_mut().enumerate() {
                         let code = self.text_flags.codes[start + at];
-                        if code & flag::ANSWERS != 0 {
+                        if code & flag::REPLIES != 0 {
                             let factor = share.factors[usize::from(code & flag::ORIGIN)];
                             *sum += factor * values[start + at - 1];
                         }

@@ -67,7 +67,7 @@ pub(super) struct SegmentColumns<'a> {
     pub(super) segment: &'a Segment,
     pub(super) eligible: Bits,
     /// Whether any row is eligible.
-    pub(super) any: bool,
+    pub(super) any_eligible: bool,
     pub(super) similarity: Similarity<'a>,
     /// Raw lexical score by row; empty = all 0.
     pub(super) lexical: Vec<f64>,
@@ -85,7 +85,7 @@ impl<'a> SegmentColumns<'a> {
     pub(super) fn new(segment: &'a Segment, eligible: Bits) -> Self {
         Self {
             segment,
-            any: eligible.iter().any(|word| *word != 0),
+            any_eligible: eligible.iter().any(|word| *word != 0),
             eligible,
             similarity: Similarity {
                 values: Vec::new(),
@@ -194,7 +194,7 @@ pub(super) fn unembedded(columns: &SegmentColumns<'_>) -> usize {
 }
 
 /// Cosines of all eligible rows of a segment: exact, or by 8-bit codes.
-pub(super) fn measure<'a>(
+pub(super) fn fill_cosines<'a>(
     columns: &mut SegmentColumns<'a>,
     vector: &[f32],
     quantised: Option<&'a QuantisedQuery>,
@@ -231,13 +231,13 @@ pub(super) fn measure<'a>(
         }
     }
     let errors = quantised.map(|query| (segment.column::<f32>(Section::Bounds), query));
-    poison(&mut values, &columns.eligible);
+    mask_ineligible(&mut values, &columns.eligible);
     columns.similarity = Similarity { values, errors };
 }
 
 /// The nearest stored question of every eligible row that has some. Their cosines leave
 /// the common column, so that no scan takes them for S_query.
-pub(super) fn ask(columns: &mut SegmentColumns<'_>, vector: &[f32]) {
+pub(super) fn score_stored_questions(columns: &mut SegmentColumns<'_>, vector: &[f32]) {
     let segment = columns.segment;
     if segment.question_count() == 0 {
         return;
@@ -266,7 +266,7 @@ pub(super) fn ask(columns: &mut SegmentColumns<'_>, vector: &[f32]) {
 }
 
 /// Ineligible rows get a value below every cosine, so that scans need not look at the bits.
-fn poison(values: &mut [f32], eligible: &[u64]) {
+fn mask_ineligible(values: &mut [f32], eligible: &[u64]) {
     for (values, word) in values.chunks_mut(64).zip(eligible) {
         if *word == u64::MAX {
             continue;
@@ -280,7 +280,7 @@ fn poison(values: &mut [f32], eligible: &[u64]) {
 }
 
 /// B-16: the threshold is rounded to float32 before comparing.
-pub(super) fn drop_dissimilar(columns: &mut SegmentColumns<'_>, least: f64) {
+pub(super) fn apply_min_similarity(columns: &mut SegmentColumns<'_>, least: f64) {
     let least = f64::from(least as f32);
     let below: Vec<usize> = set_bits(&columns.eligible)
         .filter(|row| columns.similarity.bounds(*row).0 < least)
@@ -288,7 +288,7 @@ pub(super) fn drop_dissimilar(columns: &mut SegmentColumns<'_>, least: f64) {
     for row in below {
         columns.eligible[row / 64] &= !(1 << (row % 64));
     }
-    poison(&mut columns.similarity.values, &columns.eligible);
+    mask_ineligible(&mut columns.similarity.values, &columns.eligible);
 }
 
 /// Statistics of the query's terms over the eligible rows.
@@ -301,7 +301,7 @@ pub(super) struct TermStatistics {
 }
 
 /// Fills in the lexical scores.
-pub(super) fn score_words(
+pub(super) fn fill_lexical(
     parts: &mut [SegmentColumns<'_>],
     terms: &[String],
     eligible: usize,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::turn_index::{NONE, TurnIndex};
-use super::window_words::{SHAPES, Window};
+use super::window_words::{SHAPES, WindowNorms};
 use crate::kernels::author_names::folded;
 use crate::kernels::dates::year_of;
 use crate::segment::Segment;
@@ -18,11 +18,11 @@ pub(super) mod flag {
     pub(in crate::recall) const ASSISTANT: u16 = 1 << 3;
     pub(in crate::recall) const QUESTION: u16 = 1 << 4;
     pub(in crate::recall) const NUMBER: u16 = 1 << 5;
-    pub(in crate::recall) const OWN: u16 = 1 << 6;
+    pub(in crate::recall) const FIRST_PERSON: u16 = 1 << 6;
     pub(in crate::recall) const NAMES: u32 = 7;
     pub(in crate::recall) const TIMES: u32 = 9;
-    pub(in crate::recall) const FIRST: u16 = 1 << 11;
-    pub(in crate::recall) const ANSWERS: u16 = 1 << 12;
+    pub(in crate::recall) const FIRST_TURN: u16 = 1 << 11;
+    pub(in crate::recall) const REPLIES: u16 = 1 << 12;
 }
 
 /// Bits of the features of a text.
@@ -58,7 +58,7 @@ pub(super) struct DerivedColumns {
     text_flags: OnceLock<TextFlags>,
     authors: OnceLock<Authors>,
     years: OnceLock<Vec<i64>>,
-    pub(super) windows: [OnceLock<Window>; SHAPES.len()],
+    pub(super) windows: [OnceLock<WindowNorms>; SHAPES.len()],
     pub(super) norms: OnceLock<Vec<f32>>,
 }
 
@@ -106,7 +106,7 @@ impl TurnIndex {
                     | flag(roles[row] == assistant, flag::ASSISTANT)
                     | flag(features & HAS_QUESTION != 0, flag::QUESTION)
                     | flag(features & HAS_NUMBER != 0, flag::NUMBER)
-                    | flag(features & IS_OWN != 0, flag::OWN)
+                    | flag(features & IS_OWN != 0, flag::FIRST_PERSON)
                     | names << flag::NAMES
                     | times << flag::TIMES;
                 lengths[*turn as usize] = (features & LENGTH) as u16;
@@ -115,16 +115,16 @@ impl TurnIndex {
         let authors = &self.authors(segments).of;
         if self.single() {
             for session in self.sessions_in(0..self.len()) {
-                codes[session.start] |= flag::FIRST;
+                codes[session.start] |= flag::FIRST_TURN;
                 for turn in session.skip(1) {
                     let asks = codes[turn - 1] & flag::QUESTION != 0;
                     if asks && authors[turn - 1] != authors[turn] {
-                        codes[turn] |= flag::ANSWERS;
+                        codes[turn] |= flag::REPLIES;
                     }
                 }
             }
         } else {
-            self.mark_places(&mut codes, authors);
+            self.flag_positions(&mut codes, authors);
         }
         let mut occurs = vec![false; 1 << 13];
         codes
@@ -139,16 +139,16 @@ impl TurnIndex {
     }
 
     /// Who answers and who is the first of a session.
-    fn mark_places(&self, codes: &mut [u16], authors: &[u32]) {
+    fn flag_positions(&self, codes: &mut [u16], authors: &[u32]) {
         for turn in 0..self.len() {
             let asks = |other: usize| {
                 codes[other] & flag::QUESTION != 0 && authors[other] != authors[turn]
             };
             if self.beside(turn, -1).any(asks) {
-                codes[turn] |= flag::ANSWERS;
+                codes[turn] |= flag::REPLIES;
             }
             if self.is_first(turn) {
-                codes[turn] |= flag::FIRST;
+                codes[turn] |= flag::FIRST_TURN;
             }
         }
     }

@@ -22,21 +22,21 @@ impl TurnSignals<'_> {
     /// Maxima of what the texts alone say.
     pub(super) fn fill_texts(&self, scorer: &mut Scorer<'_>) {
         let text_flags = self.text_flags();
-        for (term, _) in OF_TEXTS {
-            if scorer.weighs(term) && self.is_asked(term) {
-                let values = text_flags.kinds.iter().map(|kind| of_text(term, *kind));
+        for (term, _) in TEXT_SIGNALS {
+            if scorer.weighs(term) && self.fits_question(term) {
+                let values = text_flags.kinds.iter().map(|kind| text_value(term, *kind));
                 scorer.maxima[term] = Some(largest(values));
             }
         }
         if scorer.weighs(Signal::FormLength) {
             let most = text_flags.lengths.iter().copied().max().unwrap_or(0);
-            scorer.maxima[Signal::FormLength] = Some(of_length(most));
+            scorer.maxima[Signal::FormLength] = Some(length_value(most));
         }
     }
 
     /// Whether the question is of the kind that a term is about.
-    fn is_asked(&self, term: Signal) -> bool {
-        let kind = OF_TEXTS.iter().find(|(of, _)| *of == term);
+    fn fits_question(&self, term: Signal) -> bool {
+        let kind = TEXT_SIGNALS.iter().find(|(of, _)| *of == term);
         kind.is_none_or(|(_, kind)| *kind == 0 || self.asks & kind != 0)
     }
 
@@ -81,7 +81,7 @@ impl TurnSignals<'_> {
     }
 
     pub(super) fn first_person(&self, turn: usize) -> f64 {
-        if self.holds(turn, flag::OWN) {
+        if self.holds(turn, flag::FIRST_PERSON) {
             self.person(turn)
         } else {
             0.0
@@ -116,7 +116,7 @@ impl TurnSignals<'_> {
 }
 
 /// Terms that follow from the code of a text, each with the kind of question it is about; 0 = any.
-pub(super) const OF_TEXTS: [(Signal, u8); 8] = [
+pub(super) const TEXT_SIGNALS: [(Signal, u8); 8] = [
     (Signal::Role, 0),
     (Signal::When, question_kind::WHEN),
     (Signal::FormQuestion, 0),
@@ -127,22 +127,22 @@ pub(super) const OF_TEXTS: [(Signal, u8); 8] = [
     (Signal::FirstPersonSaid, 0),
 ];
 
-pub(super) fn of_text(term: Signal, kind: u16) -> f64 {
+pub(super) fn text_value(term: Signal, kind: u16) -> f64 {
     let part = |shift: u32, most: f64| f64::from(kind >> shift & 3) / most;
     let flag = match term {
         Signal::When => return part(flag::TIMES, 2.0),
         Signal::AnswerTypeName => return part(flag::NAMES, 3.0),
         Signal::Role => flag::USER,
         Signal::FormQuestion => flag::QUESTION,
-        Signal::FormFirst => flag::FIRST,
-        Signal::ReplyQuestion => flag::ANSWERS,
+        Signal::FormFirst => flag::FIRST_TURN,
+        Signal::ReplyQuestion => flag::REPLIES,
         Signal::AnswerTypeNumber => flag::NUMBER,
-        _ => flag::OWN,
+        _ => flag::FIRST_PERSON,
     };
     f64::from(kind & flag != 0)
 }
 
 /// ln(1 + n).
-pub(super) fn of_length(length: u16) -> f64 {
+pub(super) fn length_value(length: u16) -> f64 {
     math::ln(1.0 + f64::from(length))
 }

@@ -13,11 +13,11 @@ use super::scorer::{Scorer, weighs};
 use super::segment_columns::SegmentColumns;
 use super::signal::{BySignal, Signal};
 use super::text_flags::{TextFlags, flag};
-use super::text_signals::{OF_TEXTS, of_length, of_text};
+use super::text_signals::{TEXT_SIGNALS, length_value, text_value};
 use super::turn_columns::{Largest, beside, by_turn, largest, largest_of};
 use super::turn_index::{NONE, TurnIndex};
 use super::types::{Query, Ranking};
-use super::window_words::{SHAPES, score};
+use super::window_words::{SHAPES, score_windows};
 use crate::kernels::bits::has;
 use crate::segment::Segment;
 
@@ -109,7 +109,7 @@ impl<'a> TurnSignals<'a> {
         };
         self.lexical = by_turn(&self.index, |part| &parts[part].lexical);
         let wanted = WINDOWS.map(|term| scorer.weighs(term));
-        self.windows = score(&self.index, &self.segments, terms, wanted);
+        self.windows = score_windows(&self.index, &self.segments, terms, wanted);
         for (at, term) in WINDOWS
             .into_iter()
             .enumerate()
@@ -187,7 +187,7 @@ impl<'a> TurnSignals<'a> {
         }
         if embedded && by_cosines(scorer.ranking, scorer.origins) {
             self.semantic.clone_from(&semantic.low);
-            self.fill_cosines(scorer);
+            self.fill_neighbour_cosines(scorer);
         }
         let mut near = None;
         if embedded && scorer.weighs(Signal::ContextVector) {
@@ -200,7 +200,7 @@ impl<'a> TurnSignals<'a> {
         self.level = self.bounds(parts, scorer, &semantic, near.as_ref());
     }
 
-    fn fill_cosines(&self, scorer: &mut Scorer<'_>) {
+    fn fill_neighbour_cosines(&self, scorer: &mut Scorer<'_>) {
         let most = scorer.maxima[Signal::Cosine].unwrap_or(0.0);
         let near = Largest::of(&self.index, &self.semantic);
         for (term, offset) in Signal::NEIGHBOURS_COSINE {
@@ -230,7 +230,7 @@ impl<'a> TurnSignals<'a> {
         // Who answers stands behind another.
         let codes = self.text_flags().codes.iter().skip(1);
         codes.zip(&self.lexical).fold(0.0, |most, (code, before)| {
-            if code & flag::ANSWERS != 0 && *before > most {
+            if code & flag::REPLIES != 0 && *before > most {
                 *before
             } else {
                 most
@@ -239,7 +239,7 @@ impl<'a> TurnSignals<'a> {
     }
 
     fn reply(&self, turn: usize) -> f64 {
-        if self.holds(turn, flag::ANSWERS) {
+        if self.holds(turn, flag::REPLIES) {
             beside(&self.index, &self.lexical, turn, -1)
         } else {
             0.0
@@ -255,9 +255,9 @@ impl<'a> TurnSignals<'a> {
     ) -> Bounds {
         let (text_flags, index) = (self.text_flags(), &*self.index);
         let mut level = ScoreBounds::new(scorer, index, text_flags);
-        level.add_kinds(|kind| {
-            let of = |(term, _)| (term, of_text(term, kind));
-            OF_TEXTS.map(of)
+        level.add_text_flags(|kind| {
+            let of = |(term, _)| (term, text_value(term, kind));
+            TEXT_SIGNALS.map(of)
         });
         for (at, term) in WINDOWS.into_iter().enumerate() {
             level.add(term, 1.0, Values::Column(&self.windows[at]));
@@ -304,7 +304,7 @@ impl<'a> TurnSignals<'a> {
         }
         level.add(Signal::Date, 1.0, Values::Column(&self.date));
         if level.weighs(Signal::FormLength) {
-            let of: Vec<f64> = (0..1 << 11).map(of_length).collect();
+            let of: Vec<f64> = (0..1 << 11).map(length_value).collect();
             let of = Box::new(move |turn: usize| of[usize::from(text_flags.lengths[turn])]);
             level.add(Signal::FormLength, 1.0, Values::Each(of));
         }
@@ -333,8 +333,8 @@ impl<'a> TurnSignals<'a> {
             }
         };
         let kind = self.text_flags().codes[turn];
-        for (term, _) in OF_TEXTS {
-            set(term, &|| of_text(term, kind));
+        for (term, _) in TEXT_SIGNALS {
+            set(term, &|| text_value(term, kind));
         }
         for (at, term) in WINDOWS.into_iter().enumerate() {
             set(term, &|| self.windows[at][turn]);
@@ -366,7 +366,7 @@ impl<'a> TurnSignals<'a> {
         set(Signal::FirstPersonPerson, &|| self.first_person(turn));
         set(Signal::Date, &|| self.date[turn]);
         set(Signal::FormLength, &|| {
-            of_length(self.text_flags().lengths[turn])
+            length_value(self.text_flags().lengths[turn])
         });
     }
 }

@@ -80,7 +80,7 @@ pub enum Pool {
 ///
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traversal {
-    /// No dice: p ≥ `threshold`.
+    /// No rng: p ≥ `threshold`.
     pub deterministic: bool,
     /// Of the deterministic mode.
     pub threshold: f64,

@@ -19,7 +19,7 @@ pub(super) const SHAPES: [Shape; 3] = [[1, 1, 0], [4, 2, 1], [1, 1, 1]];
 const LONG: u32 = 1 << 28;
 
 /// Of the windows of one shape.
-pub(super) struct Window {
+pub(super) struct WindowNorms {
     /// Length norm in its units, by turn.
     norms: Vec<f64>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Window {
 pub(super) type TurnPostings = Vec<(u32, u32)>;
 
 impl TurnIndex {
-    pub(super) fn window(&self, shape: usize, segments: &[&Segment]) -> &Window {
+    pub(super) fn window(&self, shape: usize, segments: &[&Segment]) -> &WindowNorms {
         self.derived.windows[shape].get_or_init(|| {
             let mut own = vec![0_u32; self.len()];
             each_row(self, segments, |turn, _, segment, row| {
@@ -49,7 +49,7 @@ impl TurnIndex {
             // tf / (tf + norm) stays the same when both are counted in units.
             let unit = f64::from(SHAPES[shape][0]);
             let norms = lengths.iter().map(|length| unit * norm(mean, *length));
-            Window {
+            WindowNorms {
                 norms: norms.collect(),
             }
         })
@@ -128,7 +128,7 @@ impl TurnIndex {
 }
 
 /// Scores by turn of the windows of these shapes, for those that are wanted.
-pub(super) fn score(
+pub(super) fn score_windows(
     index: &TurnIndex,
     segments: &[&Segment],
     terms: &[String],

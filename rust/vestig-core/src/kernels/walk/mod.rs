@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::rng::Dice;
+use super::rng::UniformSource;
 use super::top_k::descending;
 
 mod links;
@@ -20,7 +20,7 @@ struct Walk<'a, L: Links> {
     params: &'a WalkParams,
     seed: u64,
     starts: Vec<u32>,
-    dice: Vec<Option<Dice>>,
+    uniforms: Vec<Option<UniformSource>>,
     admitted: Vec<u64>,
     walked: Vec<Walked>,
     /// Neighbours of the node that is expanded: one bit each, then cleared.
@@ -46,7 +46,7 @@ pub fn walk<L: Links>(
         params,
         seed,
         starts: starts.to_vec(),
-        dice: vec![None; starts.len()],
+        uniforms: vec![None; starts.len()],
         walked: Vec::new(),
         tried: Vec::new(),
         found: Vec::new(),
@@ -272,14 +272,14 @@ impl<L: Links> Walk<'_, L> {
         self.drawn += 1;
         let (links, seed) = (&*self.links, self.seed);
         let node = self.starts[start as usize];
-        let dice = self.dice[start as usize]
-            .get_or_insert_with(|| Dice::new(seed, links.start_name(node).bytes()));
+        let uniforms = self.uniforms[start as usize]
+            .get_or_insert_with(|| UniformSource::new(seed, links.start_name(node).bytes()));
         let first = links.edge_name(hop.edge);
         if hop.mentions() {
             let second = links.edge_name(hop.second);
-            dice.uniform(&first, Some(&second))
+            uniforms.uniform(&first, Some(&second))
         } else {
-            dice.uniform(&first, None)
+            uniforms.uniform(&first, None)
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::segment::map::fetch;
 use crate::segment::{EventRow, Id, Record, Segment, Way};
 use crate::snapshot::Part;
 
-/// Ways in a cache line, and lines that the ways of most memories take.
+/// Ways in a cache line, and cursors that the ways of most memories take.
 const WAYS_A_LINE: usize = 8;
 const WAY_LINES: usize = 3;
 /// Edge records in a cache line.

@@ -56,7 +56,7 @@ impl EligibleGraph<'_> {
 
     /// What was counted for a row of a part, without asking the graph.
     #[inline]
-    fn count_of(&self, part: usize, row: usize) -> Option<u32> {
+    fn counted_mentions(&self, part: usize, row: usize) -> Option<u32> {
         let counts = self.counts[part].as_ref()?;
         let at = row.checked_sub(self.segment(part as u32).memory_rows())?;
         counts.of_entity(at)
@@ -65,7 +65,7 @@ impl EligibleGraph<'_> {
     /// An entity of the namespace that is not expired at K.
     #[inline]
     pub(in crate::recall) fn is_entity(&self, node: Node) -> bool {
-        match self.count_of(node.part as usize, node.row as usize) {
+        match self.counted_mentions(node.part as usize, node.row as usize) {
             Some(count) => count & ENTITY != 0,
             None => self.holds(node),
         }
@@ -138,7 +138,7 @@ impl EligibleGraph<'_> {
         let mut count = 0;
         for part in 0..self.eligible.len() {
             let known = match self.graph.row_in(part, entity) {
-                Some(row) => self.count_of(part, row),
+                Some(row) => self.counted_mentions(part, row),
                 None => None,
             };
             if let Some(known) = known {

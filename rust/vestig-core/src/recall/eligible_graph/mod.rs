@@ -47,7 +47,7 @@ pub(super) struct EligibleGraph<'a> {
     max_entity_degree: usize,
     scratch: Vec<TraceEvent>,
     mentioning: Vec<(u32, u64, f64)>,
-    lines: Vec<RelatedCursor<'a>>,
+    cursors: Vec<RelatedCursor<'a>>,
     /// Of every part; None = not counted.
     counts: Vec<Option<Arc<MentionCounts>>>,
     /// Node numbers ascend by (seq, id).
@@ -87,7 +87,7 @@ impl<'a> EligibleGraph<'a> {
             max_entity_degree: usize::MAX,
             scratch: Vec::new(),
             mentioning: Vec::new(),
-            lines: Vec::new(),
+            cursors: Vec::new(),
             counts: vec![None; snapshot.parts.len()],
             ordered: false,
         }
@@ -169,7 +169,7 @@ impl<'a> EligibleGraph<'a> {
 
     /// Number and end of every known edge of a type that starts at a node and whose end counts.
     #[inline]
-    fn each_end(&self, node: Node, kind: u8, mut sink: impl FnMut(usize, Node)) {
+    fn each_target(&self, node: Node, kind: u8, mut sink: impl FnMut(usize, Node)) {
         let (part, columns) = (node.part, &self.columns[node.part as usize]);
         for number in columns.edges(node.row as usize) {
             let (_, _, end, start) = unpack(&columns.records[number]);
@@ -178,7 +178,7 @@ impl<'a> EligibleGraph<'a> {
                 Ordering::Equal => {}
                 Ordering::Greater => return, // they stand by type
             }
-            if (start & EXTRA != 0 || self.filter.past) && !self.holds_then(part, number) {
+            if (start & EXTRA != 0 || self.filter.past) && !self.holds_at(part, number) {
                 continue;
             }
             let row = end as usize;
@@ -193,7 +193,7 @@ impl<'a> EligibleGraph<'a> {
         }
     }
 
-    fn holds_then(&self, part: u32, number: usize) -> bool {
+    fn holds_at(&self, part: u32, number: usize) -> bool {
         self.graph.known(&self.segment(part).edge(number))
     }
 
@@ -212,7 +212,7 @@ impl<'a> EligibleGraph<'a> {
     /// Entities that a memory mentions.
     pub(super) fn mentioned(&self, memory: Node) -> Vec<Id> {
         let mut found = Vec::new();
-        self.each_end(memory, MENTIONS, |_, end| {
+        self.each_target(memory, MENTIONS, |_, end| {
             if self.is_entity(end) {
                 found.push(self.graph.id(end));
             }
@@ -221,9 +221,9 @@ impl<'a> EligibleGraph<'a> {
     }
 
     /// Eligible memories that a summary covers, ascending.
-    pub(super) fn covered(&self, summary: Node) -> Vec<Node> {
+    pub(super) fn summarised_by(&self, summary: Node) -> Vec<Node> {
         let mut found = Vec::new();
-        self.each_end(summary, SUMMARIZES, |_, end| {
+        self.each_target(summary, SUMMARIZES, |_, end| {
             if self.is_eligible(end) {
                 found.push(end);
             }

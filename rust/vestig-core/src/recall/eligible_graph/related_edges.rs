@@ -25,16 +25,16 @@ const NO_ROW: u32 = u32::MAX;
 impl<'a> EligibleGraph<'a> {
     /// Tells the ways of a memory in way order until `sink` says that it has enough; `most`: how
     /// many it takes.
-    pub(super) fn each_way(&mut self, node: Node, most: usize, sink: impl FnMut(Hop) -> bool) {
-        let mut lines = std::mem::take(&mut self.lines);
-        lines.clear();
-        self.merge_lines(&mut lines, node, most, sink);
-        self.lines = lines;
+    pub(super) fn each_related(&mut self, node: Node, most: usize, sink: impl FnMut(Hop) -> bool) {
+        let mut cursors = std::mem::take(&mut self.cursors);
+        cursors.clear();
+        self.merge_related(&mut cursors, node, most, sink);
+        self.cursors = cursors;
     }
 
-    fn merge_lines(
+    fn merge_related(
         &self,
-        lines: &mut Vec<RelatedCursor<'a>>,
+        cursors: &mut Vec<RelatedCursor<'a>>,
         node: Node,
         most: usize,
         mut sink: impl FnMut(Hop) -> bool,
@@ -44,7 +44,7 @@ impl<'a> EligibleGraph<'a> {
             if ways.is_empty() {
                 continue;
             }
-            self.fetch_ways(part, &ways[..most.min(ways.len())]);
+            self.fetch_related(part, &ways[..most.min(ways.len())]);
             let mut line = RelatedCursor {
                 part: part as u32,
                 row: row.map_or(NO_ROW, |row| row as u32),
@@ -52,25 +52,25 @@ impl<'a> EligibleGraph<'a> {
                 rest: ways.iter(),
                 next: None,
             };
-            line.next = self.next_way(&mut line);
-            lines.push(line);
+            line.next = self.next_related(&mut line);
+            cursors.push(line);
         }
-        while let Some(at) = self.first(lines) {
-            let line = &mut lines[at];
+        while let Some(at) = self.first(cursors) {
+            let line = &mut cursors[at];
             let Some(hop) = line.next else { return };
             if !sink(hop) {
                 return;
             }
-            line.next = self.next_way(line);
+            line.next = self.next_related(line);
         }
     }
 
-    fn first(&self, lines: &[RelatedCursor<'a>]) -> Option<usize> {
-        if let [only] = lines {
+    fn first(&self, cursors: &[RelatedCursor<'a>]) -> Option<usize> {
+        if let [only] = cursors {
             return only.next.is_some().then_some(0);
         }
-        let key = |at: &usize| lines[*at].next;
-        let known = (0..lines.len()).filter(|at| lines[*at].next.is_some());
+        let key = |at: &usize| cursors[*at].next;
+        let known = (0..cursors.len()).filter(|at| cursors[*at].next.is_some());
         known.min_by(|a, b| match (key(a), key(b)) {
             (Some(a), Some(b)) => self.way_order(&a, &b),
             _ => Ordering::Equal,
@@ -85,7 +85,7 @@ impl<'a> EligibleGraph<'a> {
 
     /// Whatever is read of these is asked of memory at once, for it lies far apart.
     #[inline]
-    fn fetch_ways(&self, part: usize, ways: &[Way]) {
+    fn fetch_related(&self, part: usize, ways: &[Way]) {
         let columns = &self.columns[part];
         for [other, number] in ways {
             fetch(columns.records, *number as usize);
@@ -95,7 +95,7 @@ impl<'a> EligibleGraph<'a> {
 
     /// The next way of a line that is known and leads to an eligible memory.
     #[inline]
-    fn next_way(&self, line: &mut RelatedCursor<'a>) -> Option<Hop> {
+    fn next_related(&self, line: &mut RelatedCursor<'a>) -> Option<Hop> {
         let columns = &self.columns[line.part as usize];
         let eligible = &self.eligible[line.part as usize];
         for [other, number] in line.rest.by_ref() {
@@ -108,7 +108,7 @@ impl<'a> EligibleGraph<'a> {
                 continue;
             }
             if (start & EXTRA != 0 || self.filter.past)
-                && !self.holds_then(line.part, *number as usize)
+                && !self.holds_at(line.part, *number as usize)
             {
                 continue;
             }

@@ -8,7 +8,7 @@ impl EligibleGraph<'_> {
     /// Entities that a memory mentions, each once.
     pub(in crate::recall) fn entities_of(&self, memory: Node) -> Vec<Node> {
         let mut found = Vec::new();
-        self.each_end(memory, MENTIONS, |_, end| {
+        self.each_target(memory, MENTIONS, |_, end| {
             if !found.contains(&end) && self.is_entity(end) {
                 found.push(end);
             }
@@ -17,7 +17,7 @@ impl EligibleGraph<'_> {
     }
 
     /// The normal form of an entity's canonical name.
-    pub(in crate::recall) fn key_name(&self, entity: Node) -> Option<&str> {
+    pub(in crate::recall) fn normal_name(&self, entity: Node) -> Option<&str> {
         let segment = self.segment(entity.part);
         if !self.is_entity(entity) {
             return None;

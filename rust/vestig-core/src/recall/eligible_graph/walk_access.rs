@@ -13,13 +13,13 @@ impl Links for EligibleGraph<'_> {
     }
 
     fn related(&mut self, node: u32, most: usize, sink: impl FnMut(Hop) -> bool) {
-        self.each_way(self.node(node), most, sink);
+        self.each_related(self.node(node), most, sink);
     }
 
     fn mentions(&mut self, node: u32, out: &mut Vec<Hop>) {
         let at = self.node(node);
         let mut own: Vec<(Node, u64, f64)> = Vec::new();
-        self.each_end(at, MENTIONS, |number, end| {
+        self.each_target(at, MENTIONS, |number, end| {
             let edge = self.segment(at.part).edge(number);
             own.push((
                 end,
@@ -79,7 +79,7 @@ impl Mentions for EligibleGraph<'_> {
     }
 
     fn entities(&mut self, memory: u32, out: &mut Vec<u32>) {
-        self.each_end(self.node(memory), MENTIONS, |_, end| {
+        self.each_target(self.node(memory), MENTIONS, |_, end| {
             let number = self.number(end);
             if !out.contains(&number) && self.is_entity(end) {
                 out.push(number);

@@ -16,9 +16,9 @@ const WORDS: [&str; 12] = [
 ];
 
 /// Numbers for tests: a fixed linear congruence.
-pub struct Dice(pub u64);
+pub struct Rng(pub u64);
 
-impl Dice {
+impl Rng {
     pub fn below(&mut self, n: u64) -> u64 {
         self.0 = self
             .0
@@ -28,16 +28,16 @@ impl Dice {
     }
 
     pub fn vector(&mut self, dimensions: usize, coarse: bool) -> Vec<f32> {
-        let value = |dice: &mut Self| match coarse {
-            true => dice.below(3) as f32 - 1.0,
-            false => dice.below(2001) as f32 / 1000.0 - 1.0,
+        let value = |rng: &mut Self| match coarse {
+            true => rng.below(3) as f32 - 1.0,
+            false => rng.below(2001) as f32 / 1000.0 - 1.0,
         };
         (0..dimensions).map(|_| value(self)).collect()
     }
 
     fn edges(&mut self, number: u64, seq: i64) -> Vec<EdgeVersion> {
-        let edge = |dice: &mut Self, i: u64| {
-            let end = dice.below(number + 3);
+        let edge = |rng: &mut Self, i: u64| {
+            let end = rng.below(number + 3);
             let mut id = [0; 16];
             id[..8].copy_from_slice(&(number * 8 + i).to_le_bytes());
             let mut other = [0; 16];
@@ -46,7 +46,7 @@ impl Dice {
                 id,
                 end: other,
                 kind: 1,
-                weight: dice.below(100) as f64 / 100.0,
+                weight: rng.below(100) as f64 / 100.0,
                 confidence: None,
                 created: seq * 1000,
                 expired: NO_TIME,

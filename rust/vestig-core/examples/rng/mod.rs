@@ -1,8 +1,8 @@
 //! Numbers to measure with: a fixed linear congruence.
 
-pub struct Dice(pub u64);
+pub struct Rng(pub u64);
 
-impl Dice {
+impl Rng {
     /// In [0, 1).
     pub fn unit(&mut self) -> f64 {
         self.0 = self
