@@ -62,7 +62,7 @@ class SnapshotMoved(Exception):
 class ProjectionDamaged(Exception):
     """A projection file failed a check during a call; discard and rebuild."""
 
-# --- numbers (B-16) ------------------------------------------------------------------------
+# --- numbers ------------------------------------------------------------------------
 
 def dot(x: Buffer, y: Buffer) -> float:
     """Float32 dot product with 64 lanes, as float64. ValueError when lengths differ."""
@@ -90,7 +90,7 @@ def tracerank(
     params: TraceParams,
     connectivity_n: int = 0,
 ) -> tuple[float, float, float, float, float, float, int]:
-    """(trace, basic, connectivity, confidence, unclipped, clipped, counted events) of T-07 … T-11.
+    """(trace, basic, connectivity, confidence, unclipped, clipped, counted events).
 
     events: (type code, occurred_us, seq, row) in any order.
     """
@@ -101,10 +101,10 @@ def temporal_match(
     query_windows: Sequence[tuple[int | None, int | None]],
     open_scale_days: float = 30.0,
 ) -> float:
-    """T-06. ValueError when there is no query window, or nothing to match."""
+    """How well instants and windows of a memory meet query windows, in [0, 1]. ValueError when there is no query window, or nothing to match."""
 
 def walk_uniform(seed: int, start: str, edge: str) -> float:
-    """u of R-11 in [0, 1): of an edge, or of a step over two edges joined by `|`.
+    """Random number u of the walk in [0, 1): of an edge, or of a step over two edges joined by `|`.
 
     Ids are texts: `mem_8-4-4-4-12`, `edge_8-4-4-4-12`."""
 
@@ -133,7 +133,7 @@ class TraceParams:
     ) -> Self:
         """event_weights: one weight per code of `EventType`."""
 
-# --- words (C-09, Q-10) --------------------------------------------------------------------
+# --- words --------------------------------------------------------------------
 
 def tokens(text: str) -> list[tuple[str, int, int, bool]]:
     """Word tokens of a text in order: (token lower-cased, start, end, is identifier); offsets in
@@ -142,9 +142,9 @@ def tokens(text: str) -> list[tuple[str, int, int, bool]]:
 
 def terms(text: str, author: str | None = None) -> list[str]:
     """Index terms in order, repeats kept: author first, identifiers whole and in parts, `'s`
-    cut, Snowball English stems (Q-10)."""
+    cut, Snowball English stems."""
 
-# --- marks: what to look for without keeping it (L-10) ---------------------------------------
+# --- marks: what to look for without keeping it ---------------------------------------
 
 def mark(key: int, run: bytes) -> int:
     """The mark of a run of bytes under a secret 64-bit key."""
@@ -155,11 +155,11 @@ def find_marks(
     """Mark → (how often, first offset) of the runs of `length` bytes with a wanted mark; runs that
     end within the first `seen` bytes are left out."""
 
-# --- projection (D-10) ---------------------------------------------------------------------
+# --- projection ---------------------------------------------------------------------
 
 @final
 class Filter:
-    """Eligibility (R-02, T-13); everything absent = no restriction but the defaults named."""
+    """Eligibility; everything absent = no restriction but the defaults named."""
 
     def __new__(
         cls,
@@ -190,14 +190,14 @@ class Filter:
         entities: bytes | None = None,
         ends: Sequence[tuple[bytes, int | None]] = ...,
     ) -> Self:
-        """known_at_us: K of T-13. past: K was given, so events recorded after K are ignored.
+        """known_at_us: K, what the store knew then. past: K was given, so events recorded after K are ignored.
         ids: only these (16 bytes each; metadata equality comes this way). ends: `t_invalid` as
         known at K for memories whose end was written later. entities: only memories with an edge
         of type MENTIONS, unexpired at K, to one of these (16 bytes each)."""
 
 @final
 class Query:
-    """A query, analysed (R-03). ValueError: a vector that is not finite, a window that ends before
+    """A query, analysed. ValueError: a vector that is not finite, a window that ends before
     it starts."""
 
     def __new__(
@@ -217,19 +217,19 @@ class Query:
         | None = None,
         reranked: Sequence[tuple[bytes, float]] | None = None,
     ) -> Self:
-        """text: for the lexical terms, None = without. keywords: of C-09. windows: (start_us,
+        """text: for the lexical terms, None = without. keywords: of the analysed text. windows: (start_us,
         end_us), None = open. entities: ids of 16 bytes with their match score, merges resolved.
         seed: of the walk. What is given twice counts once. said: the text in which names of
-        authors are looked for (Q-16). dates: windows of Q-17; True = of every year in which an
+        authors are looked for. dates: windows of explicit dates; True = of every year in which an
         eligible memory is valid, unless it is open. asks: bit 0 when, 1 how many, 2 who, where,
         which or what thing. pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands
         for no word. questions: of an extra field, ids (16 bytes each), words of each, and by term
-        of the query the places of those that hold it, with how often each does (Q-15).
-        reranked: ids of the best with the score of each (Q-23); no one else has one."""
+        of the query the places of those that hold it, with how often each does.
+        reranked: ids of the best with the score of each; no one else has one."""
 
 @final
 class Walk:
-    """The traversal from the start nodes (R-10)."""
+    """The traversal from the start nodes."""
 
     def __new__(
         cls,
@@ -255,7 +255,7 @@ class Walk:
 
 @final
 class Ranking:
-    """How scores are made (R-05 … R-13, R-15, Q-03). ValueError: an unknown word, a share outside
+    """How scores are made. ValueError: an unknown word, a share outside
     [0, 1], a tau of 0."""
 
     def __new__(
@@ -296,14 +296,14 @@ class Ranking:
 
 @final
 class Row:
-    """One memory with every number that made its rank (R-14)."""
+    """One memory with every number that made its rank."""
 
     id: bytes
     final_score: float
     similarity: float
     """Content cosine; 0 without a vector."""
     semantic_score: float
-    """S_query (R-05)."""
+    """S_query."""
     start_score: float
     """S, or L where the base is linear; the content cosine without `start_enabled`."""
     base: float
@@ -318,13 +318,13 @@ class Row:
     """The nearest stored question: its place and cosine."""
     metadata_score: float | None
     alpha_used: float | None
-    """R-07; None where the base is linear or S is the cosine alone."""
+    """Share of the metadata signals in S; None where the base is linear or S is the cosine alone."""
     matched_terms: list[int]
     """Places in `Scan.terms`."""
     matched_keywords: list[str]
     matched_entities: list[bytes]
     filled: bool
-    """Came because the pool was smaller than the limit (R-13)."""
+    """Came because the pool was smaller than the limit."""
     direct: bool
     """A direct candidate: path score 1, and association does not apply. A watched row that is
     neither direct nor walked to has the score that it would have as a direct candidate."""
@@ -474,12 +474,12 @@ class Projection:
         """Names of unexpired entities in the words of a text, overlaps included: (first word,
         number of words, entity, name as stored), ascending. A word comes in lower case as it
         stands, without punctuation in front, behind, and on both sides; a name is there when its
-        normal form equals 1 to 8 words joined by one space, stripped at the outer ends (G-03).
+        normal form equals 1 to 8 words joined by one space, stripped at the outer ends.
         Raises SnapshotMoved unless applied_seq == seq."""
 
     def lowercase(self, seq: int, namespace: str, words: Sequence[str]) -> list[bool]:
         """Per word, whether a live memory of the namespace holds its index term written in lower
-        case (G-03). Raises SnapshotMoved unless applied_seq == seq."""
+        case. Raises SnapshotMoved unless applied_seq == seq."""
 
     def recall(
         self, seq: int, query: Query, filter: Filter, ranking: Ranking, threads: int = 1
@@ -495,7 +495,7 @@ class Projection:
         entities: bool,
         top: int,
     ) -> list[tuple[bytes, int, float]]:
-        """(id, kind, cosine) of the nearest nodes with a vector, best first, ties by id (G-21). An
+        """(id, kind, cosine) of the nearest nodes with a vector, best first, ties by id. An
         entity is eligible by namespace, time and the lists of ids alone. Raises SnapshotMoved
         unless applied_seq == seq."""
 
@@ -543,8 +543,8 @@ class Projection:
     ) -> list[tuple[list[tuple[bytes, float]], list[tuple[bytes, float]]]]:
         """Per query vector (scopes, authors, exclude one each): near = active or archived
         MEMORY rows of the same namespace, scope and author with cosine >= near_threshold, ids in
-        `exclude` (16 bytes each) left out (C-07); related = active MEMORY rows of the namespace
-        with cosine >= related_threshold (G-07). Both best first, ties by id. top 0 = none."""
+        `exclude` (16 bytes each) left out; related = active MEMORY rows of the namespace
+        with cosine >= related_threshold. Both best first, ties by id. top 0 = none."""
 
     def related(
         self,
@@ -559,7 +559,7 @@ class Projection:
         """The MEMORY rows of a namespace, in the order in which they were stored, from place
         `first` on: id, and of the memories stored earlier (also in the same transaction) and
         active when it was, the best `top` with cosine >= threshold, best first, ties by id: what
-        its commit linked (G-07). Without vector: none."""
+        its commit linked. Without vector: none."""
 
 def similar_within(
     vectors: Buffer, dimensions: int, threshold: float

@@ -16,7 +16,7 @@ use vestig_core::snapshot::tail::NewRow;
 type Deed = fn(&Path);
 
 #[test]
-fn damage_is_moved_aside_and_the_store_opens_empty_d10() {
+fn damage_is_moved_aside_and_the_store_opens_empty() {
     let deeds: [(&str, Deed); 9] = [
         ("manifest emptied", |f| overwrite(&f.join("manifest"), b"")),
         ("manifest foreign", |f| {
@@ -103,7 +103,7 @@ fn damage_is_moved_aside_and_the_store_opens_empty_d10() {
 }
 
 #[test]
-fn files_of_another_store_model_or_analyser_are_discarded_d10() {
+fn files_of_another_store_model_or_analyser_are_discarded() {
     type Change = fn(&mut Identity);
     let changes: [(&str, Change); 4] = [
         ("store", |i| i.store_uuid = [8; 16]),

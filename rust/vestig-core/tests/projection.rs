@@ -152,7 +152,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_layout_and_effort_gives_the_same_bits_b09_b16_r20(
+    fn every_layout_and_effort_gives_the_same_bits(
         seed in any::<u64>(),
         count in 1_u64..160,
         dimensions in prop::sample::select(vec![3_usize, 64, 70]),
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn similar_finds_what_a_full_comparison_finds_c07_g07(
+    fn similar_finds_what_a_full_comparison_finds(
         seed in any::<u64>(),
         count in 1_u64..700,
     ) {

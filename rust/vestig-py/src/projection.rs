@@ -1,4 +1,4 @@
-//! Binding of the projection (D-10): convert, release the interpreter, wrap.
+//! Binding of the projection: convert, release the interpreter, wrap.
 
 use std::path::PathBuf;
 

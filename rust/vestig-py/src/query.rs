@@ -1,4 +1,4 @@
-//! What may be found (R-02, T-13).
+//! What may be found.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(crate) fn ids_of(bytes: &[u8]) -> PyResult<Vec<Id>> {
     bytes.chunks_exact(16).map(id_of).collect()
 }
 
-/// Eligibility (R-02, T-13).
+/// Eligibility.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Filter(pub(crate) CoreFilter);
 

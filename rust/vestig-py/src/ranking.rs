@@ -1,4 +1,4 @@
-//! What a query asks (R-03 … R-12): its parts, how scores are made, how the graph is walked.
+//! What a query asks: its parts, how scores are made, how the graph is walked.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl Query {
     }
 }
 
-/// The traversal.
+/// The traversal.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Walk(Traversal);
 
@@ -182,7 +182,7 @@ fn pool_of(pool: &Bound<'_, PyAny>) -> PyResult<Pool> {
     Ok(Pool::Best(pool.extract()?))
 }
 
-/// How scores are made (R-05 … ).
+/// How scores are made.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Ranking(pub(crate) CoreRanking);
 

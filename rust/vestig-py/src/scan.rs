@@ -1,4 +1,4 @@
-//! What a query gets: rows with every number that made their rank.
+//! What a query gets: rows with every number that made their rank.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,7 +10,7 @@ type Signal = (Option<f64>, Option<f64>);
 /// (edges in hexadecimal joined by `|`, weight, p, u).
 type Step = (String, f64, f64, Option<f64>);
 
-/// One memory with every number that made its rank.
+/// One memory with every number that made its rank.
 #[pyclass(frozen, get_all, module = "vestig._core")]
 pub(crate) struct Row {
     id: Py<PyBytes>,

@@ -1,4 +1,4 @@
-//! Names of authors in a query, as whole words, in any case.
+//! Names of authors in a query, as whole words, in any case.
 
 /// One lower-case letter a letter, so that places stay the same.
 #[must_use]

@@ -1,4 +1,4 @@
-//! MaxSim over token vectors: for each token of a query the most similar one of a memory.
+//! MaxSim over token vectors: for each token of a query the most similar one of a memory.
 //!
 //! The similarity of two tokens is the integer product c·k of their codes times both scales, in
 //! float64. |c·k| ≤ 127² · 64 has 21 bits and a scale 24, so (c·k)·s is exact and each similarity is
@@ -120,7 +120,7 @@ mod tests {
         })
     }
 
-    /// (c·k · query's scale) · the piece's, as Q-05 says it.
+    /// (c·k · query's scale) · the piece's, in this order of multiplications.
     fn by_definition(query: Pieces<'_>, memory: Pieces<'_>) -> Vec<f64> {
         let rows = |of: Pieces<'_>| of.codes.as_chunks::<PIECE_LANES>().0.to_vec();
         let best = |(token, scale): (&[i8; PIECE_LANES], &f32)| {

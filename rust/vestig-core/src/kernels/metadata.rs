@@ -1,4 +1,4 @@
-//! Values of the metadata signals and how they are mixed.
+//! Values of the metadata signals and how they are mixed.
 
 use super::math;
 use super::temporal::DAY_US;
@@ -35,7 +35,7 @@ pub fn recency(valid_us: i64, query_time_us: i64, tau_days: f64) -> f64 {
     math::exp(-age / tau_days)
 }
 
-/// the memory's own vector and the nearest of its questions.
+/// S_query: the cosine of the memory's own vector, mixed with that of the nearest of its questions.
 #[must_use]
 #[inline]
 pub fn semantic(content: f64, question: Option<f64>, weights: (f64, f64)) -> f64 {
@@ -45,7 +45,7 @@ pub fn semantic(content: f64, question: Option<f64>, weights: (f64, f64)) -> f64
     }
 }
 
-/// S_meta over the available values (keyword, temporal, entity, recency) and α; (None, 0)
+/// S_meta over the available values (keyword, temporal, entity, recency) and α; (None, 0)
 /// when nothing is available or the weights are all 0.
 #[must_use]
 pub fn metadata(values: [Option<f64>; 4], weights: [f64; 4], alpha: f64) -> (Option<f64>, f64) {
@@ -63,7 +63,7 @@ pub fn metadata(values: [Option<f64>; 4], weights: [f64; 4], alpha: f64) -> (Opt
     }
 }
 
-/// α · S_meta + (1 − α) · S_query.
+/// S: α · S_meta + (1 − α) · S_query.
 #[must_use]
 #[inline]
 pub fn blend(metadata: Option<f64>, semantic: f64, alpha: f64) -> f64 {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn golden_blends_x_r01() {
+    fn golden_blends() {
         near(semantic(0.5, Some(0.9), (0.4, 0.6)), 0.74);
         let all = metadata([Some(0.25), Some(1.0), Some(0.5), None], WEIGHTS, 0.6);
         near(all.0.unwrap(), 0.525);

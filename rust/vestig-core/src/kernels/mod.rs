@@ -1,6 +1,6 @@
 //! Kernels: slices in, values out. No kernel calls another room of the crate.
 //!
-//! Numbers that rank are defined to the bit (B-16): no kernel's result depends on the
+//! Numbers that rank are defined to the bit: no kernel's result depends on the
 //! instruction level, the number of threads or the layout of segments.
 
 pub mod author_names;

@@ -1,4 +1,4 @@
-//! Random numbers of the walk: a pure function of seed, start and edge.
+//! Random numbers of the walk: a pure function of seed, start and edge.
 
 use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn golden_numbers_x_r10() {
+    fn golden_numbers() {
         assert!((u(7, "edge_1") - 0.256754842799).abs() < 5e-13);
         assert!((u(7, "edge_2") - 0.869195390843).abs() < 5e-13);
         assert!((u(0, "edge_1") - 0.545385399329).abs() < 5e-13);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_sha_256_at_every_length_r11() {
+    fn numbers_are_sha_256_at_every_length() {
         let name = "x".repeat(NAME_BYTES);
         for (seed, length) in (0..16).flat_map(|e| (0..=64).map(move |n| (10_u64.pow(e), n))) {
             let (edge, second) = name.split_at(length);

@@ -1,4 +1,4 @@
-//! Token vectors of one text: word-piece ids, 8-bit vectors, scales.
+//! Token vectors of one text: word-piece ids, 8-bit vectors, scales.
 
 use crate::error::{CoreError, Result};
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// Cuts `items` to its `k` first under `order` and sorts them.
 ///
-/// `order` must be a total order (end it at the id: B-09), then the result depends on no input
+/// `order` must be a total order (end it at the id), then the result depends on no input
 /// order. `Ordering::Less` means "ranks before". Cost: O(n) partition, O(k log k) sort.
 pub fn top_k<T>(items: &mut Vec<T>, k: usize, mut order: impl FnMut(&T, &T) -> Ordering) {
     if k == 0 {
@@ -19,7 +19,7 @@ pub fn top_k<T>(items: &mut Vec<T>, k: usize, mut order: impl FnMut(&T, &T) -> O
 }
 
 /// Compares scores so that the higher one ranks before. 0 and −0 are equal, so that a tie goes
-/// on to the next key (B-09); a total order on every float.
+/// on to the next key; a total order on every float.
 #[inline]
 pub fn descending(a: f64, b: f64) -> Ordering {
     // Adding +0 turns −0 into +0 and changes nothing else.

@@ -1,4 +1,4 @@
-//! TraceRank: how reinforcement, connectivity and the age of a fact lift or lower it (T-07 … T-11).
+//! TraceRank: how reinforcement, connectivity and the age of a fact lift or lower it.
 
 use std::cmp::Reverse;
 
@@ -8,10 +8,10 @@ use crate::error::{CoreError, Result};
 
 /// Microseconds of an hour.
 const HOUR_US: f64 = 3_600_000_000.0;
-/// Smallest factor of the two decaying stabilities (T-09).
+/// Smallest factor of the two decaying stabilities.
 const CONFIDENCE_FLOOR: f64 = 0.01;
 
-/// How long a fact tends to hold (T-04). The order is the code in the projection.
+/// How long a fact tends to hold. The order is the code in the projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stability {
     /// Never changes (birthplace).
@@ -55,12 +55,12 @@ pub struct TraceEvent {
     pub row: i64,
 }
 
-/// Settings of `m3.tracerank` (K-07), with its defaults.
+/// Settings of TraceRank, with its defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceParams {
-    /// `false`: the multiplier is exactly 1.0 and nothing is computed (T-11).
+    /// `false`: the multiplier is exactly 1.0 and nothing is computed.
     pub enabled: bool,
-    /// Weight per event type code; missing codes weigh 0, weights ≤ 0 are not counted (T-07).
+    /// Weight per event type code; missing codes weigh 0, weights ≤ 0 are not counted.
     pub event_weights: Vec<f64>,
     /// E-folding time of an event, days, > 0.
     pub tau_days: f64,
@@ -70,7 +70,7 @@ pub struct TraceParams {
     pub burst_discount: f64,
     /// Strength of the logarithmic boost.
     pub k: f64,
-    /// `false`: confidence is 1.0 (T-09).
+    /// `false`: confidence is 1.0.
     pub temporal_decay_enabled: bool,
     /// E-folding time of dynamic facts, days, > 0.
     pub dynamic_tau_days: f64,
@@ -82,20 +82,20 @@ pub struct TraceParams {
     pub clip_min: f64,
     /// Upper end of the clip, ≥ `clip_min`.
     pub clip_max: f64,
-    /// Whether spaced repetition earns more (T-08).
+    /// Whether spaced repetition earns more.
     pub spacing_enabled: bool,
     /// Largest extra share of a spaced event.
     pub spacing_bonus: f64,
     /// Gap to the next older event that earns the whole bonus, days, > 0.
     pub spacing_days: f64,
-    /// Whether inbound RELATED edges count (T-10).
+    /// Whether inbound RELATED edges count.
     pub connectivity_enabled: bool,
     /// Strength of connectivity.
     pub graph_k: f64,
 }
 
 impl TraceParams {
-    /// The defaults of K-07 with the given weight per event type code.
+    /// The defaults with the given weight per event type code.
     pub fn new(event_weights: Vec<f64>) -> Self {
         Self {
             enabled: true,
@@ -166,7 +166,7 @@ impl TraceParams {
         Ok(())
     }
 
-    /// E-folding time of ephemeral facts in days (T-09).
+    /// E-folding time of ephemeral facts in days.
     pub fn ephemeral_tau(&self) -> f64 {
         match self.ephemeral_tau_days {
             Some(days) => days,
@@ -183,7 +183,7 @@ impl TraceParams {
             .unwrap_or(0.0)
     }
 
-    /// 1 + `graph_k` · ln(1 + n), or 1.0 when off (T-10).
+    /// 1 + `graph_k` · ln(1 + n), or 1.0 when off.
     #[inline]
     pub fn connectivity(&self, n: u64) -> f64 {
         if self.connectivity_enabled {
@@ -193,7 +193,7 @@ impl TraceParams {
         }
     }
 
-    /// Whether a fact of that stability may weigh less or more with its age (T-09).
+    /// Whether a fact of that stability may weigh less or more with its age.
     #[inline]
     pub fn ages(&self, stability: Stability) -> bool {
         self.temporal_decay_enabled
@@ -204,7 +204,7 @@ impl TraceParams {
             }
     }
 
-    /// Factor of a fact of that stability that began at `valid_from_us` (T-09).
+    /// Factor of a fact of that stability that began at `valid_from_us`.
     pub fn confidence(&self, stability: Stability, valid_from_us: i64, query_time_us: i64) -> f64 {
         let age = days_between(valid_from_us, query_time_us);
         if !self.temporal_decay_enabled || age <= 0.0 {
@@ -219,16 +219,16 @@ impl TraceParams {
     }
 }
 
-/// The multiplier and everything that made it (T-11, R-14).
+/// The multiplier and everything that made it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceFactors {
     /// Sum of the counted events' weights.
     pub trace: f64,
     /// 1 + k · ln(1 + trace).
     pub basic: f64,
-    /// T-10.
+    /// 1 + `graph_k` · ln(1 + n), or 1.0 when off.
     pub connectivity: f64,
-    /// T-09.
+    /// Factor of the fact's age; 1.0 for what does not age.
     pub confidence: f64,
     /// basic · connectivity · confidence.
     pub unclipped: f64,
@@ -239,7 +239,7 @@ pub struct TraceFactors {
 }
 
 impl TraceFactors {
-    /// Exactly 1.0 throughout: TraceRank switched off, and every summary (T-11).
+    /// Exactly 1.0 throughout: TraceRank switched off, and every summary.
     pub const NONE: Self = Self {
         trace: 0.0,
         basic: 1.0,
@@ -264,7 +264,7 @@ pub struct TraceSubject {
     pub valid_from_us: i64,
     /// How long its fact tends to hold.
     pub stability: Stability,
-    /// Distinct active memories with an unexpired RELATED edge to it; used when T-10 is on.
+    /// Distinct active memories with an unexpired RELATED edge to it; used when `connectivity_enabled`.
     pub connectivity_n: u64,
 }
 
@@ -312,7 +312,7 @@ pub fn tracerank(
     }
 }
 
-/// T-08's sum over counted events, newest first.
+/// Reinforcement: the sum over counted events, newest first.
 fn trace_sum(newest_first: &[TraceEvent], query_time_us: i64, params: &TraceParams) -> f64 {
     let cooldown_us = params.cooldown_hours * HOUR_US;
     let mut sum = 0.0;

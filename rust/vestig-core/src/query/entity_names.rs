@@ -1,4 +1,4 @@
-//! Names that a store knows, found in the words of a text (G-03), and how words are written.
+//! Names that a store knows, found in the words of a text, and how words are written.
 
 use std::collections::HashMap;
 

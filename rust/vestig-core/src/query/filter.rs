@@ -1,4 +1,4 @@
-//! Filters to a bitmap of rows, before any ranking and any cut (R-02, T-13, B-06).
+//! Filters to a bitmap of rows, before any ranking and any cut.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,13 +12,13 @@ const STATUS_ARCHIVED: u8 = 3;
 /// Conditions on rows; None = no restriction, an empty list = nothing passes.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Exactly this one (B-14).
+    /// Exactly this one.
     pub namespace: String,
-    /// K of T-13, µs.
+    /// K, µs: what the store knew at this time is what counts.
     pub known_at: i64,
     /// Whether K was given.
     pub past: bool,
-    /// V of T-13, µs.
+    /// V, µs: only what was true in the world at this time; None = no restriction.
     pub valid_at: Option<i64>,
     /// None inside the list = memories without scope.
     pub scopes: Option<Vec<Option<String>>>,
@@ -83,7 +83,7 @@ impl Filter {
         match status {
             STATUS_ACTIVE => true,
             STATUS_ARCHIVED => self.include_archived,
-            // In time travel t_expired decides, not today's status (T-13).
+            // In time travel t_expired decides, not today's status.
             _ => self.include_expired || self.travels(),
         }
     }

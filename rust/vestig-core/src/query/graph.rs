@@ -40,7 +40,7 @@ pub struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    /// `known_at`: K of T-13 in µs; the far future for "now".
+    /// `known_at`: K in µs, see the filter; the far future for "now".
     #[must_use]
     pub fn new(snapshot: &'a Snapshot, known_at: i64) -> Self {
         Self {

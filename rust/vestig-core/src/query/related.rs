@@ -1,4 +1,4 @@
-//! RELATED of memories that are stored already, as their commits found them (G-07).
+//! RELATED of memories that are stored already, as their commits found them.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Unified search over memories and entities: by cosine (G-21) and by links (G-22, G-23).
+//! Unified search over memories and entities: by cosine and by links.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -1,4 +1,4 @@
-//! Near-duplicates and neighbours of new vectors (C-07, G-07), exact and in one pass.
+//! Near-duplicates and neighbours of new vectors, exact and in one pass.
 
 use crate::kernels::bits::Bits;
 use crate::kernels::dot::{cosine, dot, unit};
@@ -26,7 +26,7 @@ pub struct Probe {
 /// How much is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Cosine, inclusive, rounded to float32 (B-16).
+    /// Cosine, inclusive, rounded to float32.
     pub threshold: f64,
     /// 0 = none.
     pub top: usize,

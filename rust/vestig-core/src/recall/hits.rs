@@ -1,4 +1,4 @@
-//! Results with every number that made their rank.
+//! Results with every number that made their rank.
 
 use super::candidates::Candidate;
 use super::ranker::{PoolEntry, Ranker};

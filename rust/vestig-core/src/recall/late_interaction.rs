@@ -1,4 +1,4 @@
-//! Late interaction: the tokens of the query against those of the best by L₂, and of
+//! Late interaction: the tokens of the query against those of the best by L₂, and of
 //! what stands beside them in their sessions.
 
 use std::collections::HashMap;
@@ -209,7 +209,7 @@ impl<'a> Late<'a> {
     }
 }
 
-/// idf of each word piece of the query over the eligible.
+/// idf of each word piece of the query over the eligible.
 fn weights_of(parts: &[SegmentColumns<'_>], query: Pieces<'_>, eligible: usize) -> Vec<f64> {
     let mut asked: Vec<u32> = query.ids.to_vec();
     asked.sort_unstable();

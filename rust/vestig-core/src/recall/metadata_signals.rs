@@ -1,4 +1,4 @@
-//! Columns of the signals of R-06, filled in only when they can change a score.
+//! The metadata signals and the entity walk, filled in only when they can change a score.
 
 use super::eligible_graph::EligibleGraph;
 use super::segment_columns::SegmentColumns;
@@ -79,7 +79,7 @@ pub(super) fn keyword(
     })
 }
 
-/// T-06: `t_valid` and the windows of the text.
+/// Match of the query's time windows with `t_valid` and the times in the text.
 pub(super) fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) -> f64 {
     let open = |time: i64, none: i64| (time != none).then_some(time);
     fill_dense(parts, Signal::Temporal, |_, segment, row| {
@@ -155,7 +155,7 @@ pub(super) fn entity(
     fill_sparse(parts, Signal::Entity, sums)
 }
 
-/// Q-04 from the best memories by L₁ and the query's entities.
+/// The entity walk from the best memories by L₁ and the query's entities.
 pub(super) fn walk_entities(
     parts: &mut [SegmentColumns<'_>],
     graph: &mut EligibleGraph<'_>,

@@ -1,7 +1,7 @@
 //! Recall: the only caller of the kernels, fused over one snapshot.
 //!
-//! Definition: every eligible row's exact cosine, signals and S, the best by S, what
-//! the traversal reaches from them, then all by final score. Above `STAGED_ROWS` rows the
+//! Definition: every eligible row's exact cosine, signals and S, the best by S, what
+//! the traversal reaches from them, then all by final score. Above `STAGED_ROWS` rows the
 //! same result is found from 8-bit bounds: every term but the cosine is known before, and every
 //! number of S is monotone in the cosine, operation by operation, also after rounding, so S of an
 //! upper bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
@@ -56,7 +56,7 @@ use crate::snapshot::Snapshot;
 
 /// Above the roundings of a float32 sum of a cosine and its bound.
 const SLACK: f32 = 1e-6;
-/// Memories that the entity walk starts from.
+/// Memories that the entity walk starts from.
 const WALK_STARTS: usize = 4;
 
 /// One query over one snapshot.
@@ -159,7 +159,7 @@ fn origins_of(parts: &[SegmentColumns<'_>]) -> [bool; 4] {
     std::array::from_fn(|origin| found >> origin & 1 == 1)
 }
 
-/// Terms that are made from the best by L₁.
+/// Terms that are made from the best by L₁.
 fn fill_graph(
     table: &mut ScoreTable<'_>,
     scorer: &mut Scorer<'_>,
@@ -215,7 +215,7 @@ fn fill_graph(
     }
 }
 
-/// what a cross-encoder says of the best; without it the term is unavailable.
+/// The scores of a cross-encoder for the best memories; without them the signal is unavailable.
 fn fill_rerank(
     table: &mut ScoreTable<'_>,
     scorer: &mut Scorer<'_>,

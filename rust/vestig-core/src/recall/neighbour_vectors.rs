@@ -1,4 +1,4 @@
-//! The vector of a memory with its neighbours: cosine with unit(previous + own + next).
+//! The vector of a memory with its neighbours: cosine with unit(previous + own + next).
 //!
 //! The sum goes in that order in float32, parts of a split text by (seq, id), so no layout can
 //! change a bit. It is made for the memories that can reach the pool; for the others the cosines
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold_what_they_bound_q11() {
+    fn bounds_contain_the_exact_cosine_with_neighbours() {
         let mut rng = 7;
         let projection = projection(&mut rng);
         let snapshot = projection.snapshot();

@@ -1,4 +1,5 @@
-//! What the best memories by L₁ tell of others: pairs of evidence and titles.
+//! Two-hop signals from the best memories by L₁: `pair`, what such a memory and another one with a
+//! common entity hold of the query together, and `title`, whose title it mentions as an entity.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use crate::kernels::lexical;
 use crate::query::graph::Node;
 use crate::segment::format::Section;
 
-/// Best memories by L₁ that tell of others.
+/// How many of the best memories by L₁ these signals start from.
 pub(super) const STARTS: usize = 5;
 
 /// idf · saturation of every term of the query in a memory.
@@ -35,7 +36,8 @@ fn term_shares(
     terms.map(|term| of(term).unwrap_or(0.0)).collect()
 }
 
-/// Numbers of the other memories that share an entity with one, hubs left out.
+/// Numbers of the other memories that mention an entity of this one; entities that too many
+/// memories mention do not count.
 fn co_mentioning(graph: &mut EligibleGraph<'_>, start: u32) -> Vec<u32> {
     let most = mentions_max(graph.memories_total());
     let (mut entities, mut found) = (Vec::new(), Vec::new());
@@ -51,7 +53,7 @@ fn co_mentioning(graph: &mut EligibleGraph<'_>, start: u32) -> Vec<u32> {
     found
 }
 
-/// the largest pair and gain.
+/// Fills in `pair.pair` and `pair.gain`; the largest value of each.
 pub(super) fn pairs(
     parts: &mut [SegmentColumns<'_>],
     graph: &mut EligibleGraph<'_>,
@@ -79,7 +81,7 @@ pub(super) fn pairs(
     })
 }
 
-/// the largest value.
+/// Fills in `title`; its largest value.
 pub(super) fn titles(
     parts: &mut [SegmentColumns<'_>],
     graph: &EligibleGraph<'_>,

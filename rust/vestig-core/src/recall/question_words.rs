@@ -1,4 +1,4 @@
-//! Questions that memories answer: BM25 over words that the caller makes of their texts.
+//! Questions that memories answer: BM25 over words that the caller makes of their texts.
 
 use std::collections::HashMap;
 use std::sync::Arc;

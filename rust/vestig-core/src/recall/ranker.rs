@@ -1,4 +1,4 @@
-//! From candidates and walked memories to results.
+//! From candidates and walked memories to results.
 
 use std::cmp::Ordering;
 

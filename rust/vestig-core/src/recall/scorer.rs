@@ -1,4 +1,4 @@
-//! How S, L and the base follow from the numbers of a row (R-05 … ).
+//! S, L and the base from the raw values of a row.
 
 use super::segment_columns::{SegmentColumns, SparseRow};
 use super::signal::{BySignal, Signal};
@@ -30,7 +30,7 @@ pub(super) struct Scores {
     pub(super) semantic: f64,
     /// S, or L.
     pub(super) start: f64,
-    /// R-12, the summary's prior included.
+    /// What the final score starts from, the summary's prior included.
     pub(super) base: f64,
     /// S_meta.
     pub(super) metadata: Option<f64>,
@@ -47,7 +47,7 @@ pub(super) struct Scorer<'a> {
     pub(super) origins: [bool; 4],
     /// Whether each of keyword, temporal, entity, recency is available and weighs something.
     pub(super) metadata: [bool; 4],
-    /// α of R-07 for this query.
+    /// Share of S_meta in S for this query; 0 where no metadata signal is available.
     pub(super) alpha: f64,
     /// false: S is the content cosine. The entity walk starts by L₁ all the same.
     pub(super) start_enabled: bool,
@@ -121,7 +121,7 @@ impl<'a> Scorer<'a> {
         &self.ranking.weights[origin(columns, row)]
     }
 
-    ///
+    /// S_query: the cosine of the content, mixed with that of the nearest stored question.
     #[inline]
     pub(super) fn semantic(&self, content: f64, row_signals: &RowSignals) -> f64 {
         self.semantic_of(content, row_signals.question)
@@ -146,7 +146,7 @@ impl<'a> Scorer<'a> {
         (sum, size)
     }
 
-    /// L of Q-03.
+    /// L: the bias and weight · normalised value of each signal, summed in their order.
     #[inline]
     fn level(&self, weights: &Weights, semantic: f64, row_signals: &RowSignals) -> f64 {
         let mut sum = weights.bias;
@@ -172,7 +172,7 @@ impl<'a> Scorer<'a> {
         metadata::metadata(values, self.ranking.meta_weights, self.alpha).0
     }
 
-    /// S of a row with that cosine: what orders the pool, the starts and what fills.
+    /// S of a row with that cosine: what orders the pool, the starts and what fills.
     #[inline]
     pub(super) fn start(&self, weights: &Weights, content: f64, row_signals: &RowSignals) -> f64 {
         if !self.start_enabled {

@@ -1,4 +1,5 @@
-//! The columns of one call: eligible rows of a segment, their cosines and lexical scores.
+//! The columns of one segment during one query: eligible rows, cosines, lexical scores, and what
+//! only some rows have.
 
 use super::scorer::{RowSignals, Scorer};
 use super::signal::{BySignal, Signal};
@@ -121,7 +122,7 @@ impl<'a> SegmentColumns<'a> {
         Some(&self.sparse[at])
     }
 
-    /// Changes what is sparse about rows; later values of a row are added by `set`.
+    /// Sets sparse values of rows; a row that has none yet gets an entry.
     pub(super) fn set_sparse<T>(&mut self, rows: Vec<(u32, T)>, set: impl Fn(&mut SparseRow, T)) {
         if rows.is_empty() {
             return;
@@ -235,7 +236,7 @@ pub(super) fn fill_cosines<'a>(
     columns.similarity = Similarity { values, errors };
 }
 
-/// The nearest stored question of every eligible row that has some. Their cosines leave
+/// The nearest stored question of every eligible row that has some. Their cosines leave
 /// the common column, so that no scan takes them for S_query.
 pub(super) fn score_stored_questions(columns: &mut SegmentColumns<'_>, vector: &[f32]) {
     let segment = columns.segment;
@@ -279,7 +280,7 @@ fn mask_ineligible(values: &mut [f32], eligible: &[u64]) {
     }
 }
 
-/// B-16: the threshold is rounded to float32 before comparing.
+/// Makes rows below the threshold ineligible; it is rounded to float32 before comparing.
 pub(super) fn apply_min_similarity(columns: &mut SegmentColumns<'_>, least: f64) {
     let least = f64::from(least as f32);
     let below: Vec<usize> = set_bits(&columns.eligible)

@@ -1,4 +1,4 @@
-//! Terms of L that texts, authors and dates give (Q-14, Q-16 … ).
+//! Terms of L that texts, authors and dates give.
 
 use super::score_bounds::Values;
 use super::scorer::Scorer;

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_columns_say_what_slots_say_q11_q12() {
+    fn whole_columns_equal_values_turn_by_turn() {
         let projection = projection();
         let snapshot = projection.snapshot();
         let parts = || snapshot.parts.iter();

@@ -1,4 +1,4 @@
-//! Which eligible memories stand beside each other in their sessions (Q-11 … ).
+//! Which eligible memories stand beside each other in their sessions.
 //!
 //! A session is (namespace, scope, session id). The position of a memory is the rank of its
 //! sequence among those of the eligible memories of the session; memories of one sequence, the

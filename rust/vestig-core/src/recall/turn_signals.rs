@@ -1,4 +1,4 @@
-//! The terms that sessions, texts and dates give (Q-11 … … Q-27), by turn.
+//! The signals that follow from sessions, texts and dates, by turn.
 //!
 //! Of every turn there are bounds of L₁ without what few rows have; exact raw values are made for
 //! the rows that can reach the pool.
@@ -36,10 +36,10 @@ pub(super) struct TurnSignals<'a> {
     /// S_query, where a term is made of that of neighbours.
     semantic: Vec<f64>,
     windows: [Vec<f64>; SHAPES.len()],
-    ///
+    /// BM25 in the questions that memories answer.
     questions: Vec<f64>,
     pub(super) date: Vec<f64>,
-    /// Value of every author.
+    /// Value of every author.
     pub(super) people: Vec<f64>,
     pub(super) asks: u8,
     context: Option<Context<'a>>,

@@ -13,7 +13,7 @@ use crate::segment::Id;
 
 /// Fewest rows that a thread is started for.
 const THREAD_ROWS: usize = 8192;
-/// Where the final score starts from.
+/// Where the final score starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
     /// max(0, S_query).
@@ -77,10 +77,10 @@ pub enum Pool {
     Best(usize),
 }
 
-///
+/// How the graph is walked from the start nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Traversal {
-    /// No rng: p ≥ `threshold`.
+    /// Follows edges with p ≥ `threshold`; otherwise each edge with probability p.
     pub deterministic: bool,
     /// Of the deterministic mode.
     pub threshold: f64,
@@ -134,11 +134,11 @@ impl Traversal {
 /// How scores are made.
 #[derive(Debug, Clone)]
 pub struct Ranking {
-    ///
+    /// What the final score starts from.
     pub base: Base,
     /// Per code of OriginType.
     pub weights: [Weights; 4],
-    /// T-07 … T-11.
+    /// Settings of TraceRank.
     pub trace: TraceParams,
     /// 0 = no TraceRank at all.
     pub tracerank_power: f64,
@@ -146,7 +146,7 @@ pub struct Ranking {
     pub path_power: f64,
     /// Share of the start's base that a walked memory keeps per signal; 0 = off.
     pub association: f64,
-    /// α of R-07.
+    /// Share of the metadata signals in S; only for the bases semantic and blend.
     pub alpha: f64,
     /// keyword, temporal, entity, recency.
     pub meta_weights: [f64; 4],
@@ -156,15 +156,15 @@ pub struct Ranking {
     pub entity_weighted: bool,
     /// E-folding time, days.
     pub recency_tau_days: f64,
-    /// T-06, days.
+    /// Width that a window open at one end counts as, days.
     pub open_scale_days: f64,
-    ///
+    /// Weight of the content's cosine in S_query.
     pub content_weight: f64,
-    ///
+    /// Weight of the nearest stored question's cosine in S_query.
     pub query_weight: f64,
     /// Whether stored questions count.
     pub hyde: bool,
-    /// false: S = content cosine.
+    /// false: S = content cosine.
     pub start_enabled: bool,
     /// Number of start nodes.
     pub start_top_k: usize,
@@ -180,16 +180,16 @@ pub struct Ranking {
     pub limit: usize,
     /// Only results with at least this final score.
     pub min_score: Option<f64>,
-    /// Memories that token vectors are compared for.
+    /// Memories that token vectors are compared for.
     pub late_pool: usize,
     /// µs.
     pub query_time: i64,
-    /// Memories to tell of even when they are not returned.
+    /// Memories whose rows are wanted even when they are not among the results.
     pub watch: Vec<Id>,
 }
 
 impl Ranking {
-    /// A plain ranking by this base: no traversal, no signals of R-06, no TraceRank.
+    /// A plain ranking by this base: no traversal, no metadata signals, no TraceRank.
     #[must_use]
     pub fn plain(base: Base, trace: TraceParams) -> Self {
         Self {
@@ -245,18 +245,18 @@ pub struct Path {
     pub start: Id,
     /// Its base.
     pub start_base: f64,
-    /// σ.
+    /// Product of the decay and the edges' shares along the path.
     pub signal: f64,
     /// From the start on; empty for a start.
     pub steps: Vec<PathStep>,
 }
 
-/// One memory with every number that made its rank.
+/// One memory with every number that made its rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
     /// Memory.
     pub id: Id,
-    ///
+    /// Base · path score · TraceRank, each to its power.
     pub final_score: f64,
     /// Content cosine; 0 without a vector.
     pub cosine: f64,
@@ -276,7 +276,7 @@ pub struct Hit {
     pub signals: BySignal<(Option<f64>, Option<f64>)>,
     /// The nearest stored question and its cosine.
     pub question: Option<(u32, f64)>,
-    /// S_meta.
+    /// S_meta.
     pub metadata: Option<f64>,
     /// α as it was used; None where it has no part.
     pub alpha: Option<f64>,
@@ -286,7 +286,7 @@ pub struct Hit {
     pub matched_keywords: Vec<usize>,
     /// Entities of the query that the memory mentions.
     pub matched_entities: Vec<Id>,
-    /// From outside the pool.
+    /// From outside the pool.
     pub filled: bool,
     /// A direct candidate: path score 1.
     pub direct: bool,
@@ -298,7 +298,7 @@ pub struct Hit {
     pub path: Option<Path>,
     /// 1 for direct candidates and filled ones, else the signal.
     pub path_score: f64,
-    /// T-11.
+    /// TraceRank and what made it.
     pub trace: TraceFactors,
     /// Code.
     pub stability: u8,
@@ -338,9 +338,9 @@ pub struct Query {
     pub vector: Option<Vec<f32>>,
     /// Index terms in order, repeats allowed; None = no lexical signal.
     pub terms: Option<Vec<String>>,
-    /// Keywords of C-09.
+    /// Keywords of the analysed query.
     pub keywords: Vec<String>,
-    /// T-05, each start ≤ end.
+    /// Time windows of the query, µs; each start ≤ end, None = open.
     pub windows: Vec<Window>,
     /// Matched entities with their match score.
     pub entities: Vec<(Id, f64)>,
@@ -348,7 +348,7 @@ pub struct Query {
     pub seed: u64,
     /// The text in which names of authors are looked for.
     pub said: Option<String>,
-    /// Windows of Q-17: start ≤ end; true = of every year in which a memory is valid.
+    /// Windows of explicit dates: start ≤ end; true = of every year in which a memory is valid.
     pub dates: Vec<(Option<i64>, Option<i64>, bool)>,
     /// Bits: 0 when, 1 how many, 2 who, where, which or what thing.
     pub asks: u8,

@@ -40,7 +40,7 @@ impl<'a> Walks<'a> {
         ids.iter().filter_map(found).collect()
     }
 
-    /// R-10 from these memories: (admitted, drawn).
+    /// The traversal from these memories: (nodes admitted, random numbers drawn).
     pub fn walk(&mut self, starts: &[u32], seed: u64, traversal: &Traversal) -> (usize, usize) {
         self.0.set_max_entity_degree(traversal.max_entity_degree);
         let cap = traversal.max_nodes.max(starts.len());
@@ -48,7 +48,8 @@ impl<'a> Walks<'a> {
         (walked.len(), drawn)
     }
 
-    /// Q-04 from these memories with their L₁, and these entities: (memories reached, pushes).
+    /// The entity walk from these memories with their L₁, and these entities: (memories reached,
+    /// pushes).
     pub fn walk_entities(&mut self, starts: &[(u32, f64)], entities: &[u32]) -> (usize, usize) {
         let ranks = self.0.entity_walk(starts, entities);
         (ranks.memories.len(), ranks.pushes)

@@ -1,4 +1,4 @@
-//! BM25 over a memory with its neighbours as one frequencies: term at a time over turns.
+//! BM25 over a memory with its neighbours as one field: term at a time over turns.
 //!
 //! Frequencies and lengths are summed over the window in whole units of the least weight, so that
 //! no layout can change a bit; N, df and mean length are those of the windows.

@@ -1,4 +1,4 @@
-//! What links a row to others: edges, names, questions, windows (D-02, D-03).
+//! What links a row to others: edges, names, questions, windows.
 
 use std::cmp::Ordering;
 use std::ops::Range;

@@ -18,17 +18,17 @@ pub struct RowVersion<'a> {
     pub wseq: i64,
     /// Small codes.
     pub attributes: Attributes,
-    /// D-11.
+    /// Exactly one.
     pub namespace: &'a str,
-    /// D-11.
+    /// None = without scope.
     pub scope: Option<&'a str>,
     /// Who said it.
     pub author: Option<&'a str>,
-    ///
+    /// `user` or `assistant` of a chat; of an entity: its type.
     pub role: Option<&'a str>,
-    ///
+    /// Session id; unique within namespace and scope.
     pub session: Option<&'a str>,
-    ///
+    /// Position in the session; the parts of a long text share it.
     pub sequence: Option<i64>,
     /// t_valid, t_invalid, t_created, t_expired in µs; `NO_TIME` = null.
     pub times: [i64; 4],

@@ -15,7 +15,7 @@ use crate::words;
 
 /// Position of chat_agent in OriginType.
 const CHAT_AGENT: u8 = 1;
-/// Words of a chat_agent memory from this code point on are not indexed.
+/// Words of a chat_agent memory from this code point on are not indexed.
 const AGENT_WORDS_END: usize = 1200;
 
 /// One memory as the ledger gives it (`ports.ProjectionRow`).
@@ -31,25 +31,25 @@ pub struct NewRow {
     pub content: String,
     /// Who said it.
     pub author: Option<String>,
-    /// D-11.
+    /// Exactly one.
     pub namespace: String,
-    /// D-11.
+    /// None = without scope.
     pub scope: Option<String>,
     /// Code of Kind.
     pub kind: u8,
     /// Code of Status.
     pub status: u8,
-    ///
+    /// `user` or `assistant` of a chat; of an entity: its type.
     pub role: Option<String>,
-    ///
+    /// Session id; unique within namespace and scope.
     pub session: Option<String>,
-    ///
+    /// Position in the session; the parts of a long text share it.
     pub sequence: Option<i64>,
     /// Code of OriginType.
     pub origin: u8,
     /// Code of Stability.
     pub stability: u8,
-    /// L-06.
+    /// Never removed by retention.
     pub pinned: bool,
     /// µs.
     pub t_valid: i64,

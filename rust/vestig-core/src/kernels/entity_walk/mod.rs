@@ -1,4 +1,4 @@
-//! The entity walk: personalised PageRank over memory–entity edges by forward push.
+//! The entity walk: personalised PageRank over memory–entity edges by forward push.
 //!
 //! Definition, to the bit: rounds; in each round first the memories, then the entities, each by
 //! (seq, id) ascending, whose residual exceeds `THRESHOLD` · degree are pushed, until a round

@@ -1,4 +1,4 @@
-//! Golden numbers of T-08 … T-11 and properties of the multiplier.
+//! Golden numbers of reinforcement, confidence and connectivity, and properties of the multiplier.
 use super::*;
 use proptest::prelude::*;
 

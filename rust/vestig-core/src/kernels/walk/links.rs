@@ -67,18 +67,18 @@ pub trait Links {
     /// Id of an edge.
     fn edge_id(&self, edge: u64) -> [u8; 16];
 
-    /// Id of a memory as R-11 hashes it.
+    /// Id of a memory, which the random number is made from.
     fn start_name(&self, node: u32) -> Name {
         Name::of("mem", &self.id(node))
     }
 
-    /// Id of an edge as R-11 hashes it.
+    /// Id of an edge, which the random number is made from.
     fn edge_name(&self, edge: u64) -> Name {
         Name::of("edge", &self.edge_id(edge))
     }
 }
 
-/// Settings of `m5.traversal`.
+/// Settings of the traversal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WalkParams {
     /// None: probabilistic. Else chosen when p ≥ this and p > 0.

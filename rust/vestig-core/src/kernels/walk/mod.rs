@@ -1,4 +1,4 @@
-//! The traversal from the start nodes, over whatever gives neighbours.
+//! The traversal from the start nodes, over whatever gives neighbours.
 //!
 //! Nodes are numbers below [`Links::nodes`]; edges are numbers of the caller's. The result depends
 //! on ids, weights and boosts only, never on the order in which neighbours are given.
@@ -229,7 +229,7 @@ impl<L: Links> Walk<'_, L> {
         self.hops.extend(found.drain(..).filter(fresh));
     }
 
-    /// Step 3 and 4 of R-10: the offer, if the neighbour is chosen.
+    /// The signal that a neighbour is offered with, if chance or the threshold chooses it.
     fn choose(&mut self, parent: u32, hop: &Hop) -> Option<Walked> {
         let params = self.params;
         let from = self.walked[parent as usize];

@@ -13,7 +13,7 @@ use crate::segment::{EXTRA, MENTIONS, MentionCounts, SOURCE_MASK, Segment, kind_
 const ENTITY: u32 = 1 << 31;
 
 impl EligibleGraph<'_> {
-    /// Q-04 from these memories with their L₁, best first, and these entities.
+    /// Personalised PageRank from these memories with their L₁, best first, and these entities.
     pub(in crate::recall) fn entity_walk(
         &mut self,
         starts: &[(u32, f64)],

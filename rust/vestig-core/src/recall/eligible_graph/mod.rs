@@ -1,4 +1,4 @@
-//! The graph of the eligible memories, as the kernels that walk ask for it.
+//! The graph of the eligible memories and the entities of their namespace, as the walks read it.
 //!
 //! A node is numbered over all parts: the rows before its part, plus its row.
 
@@ -27,7 +27,7 @@ use related_edges::RelatedCursor;
 /// Records read ahead: as many as wait for memory at the same time, and some.
 const AHEAD: usize = 32;
 
-/// What a walk sees of a snapshot.
+/// Nodes are eligible memories and unexpired entities, edges are those known at K.
 pub(super) struct EligibleGraph<'a> {
     snapshot: &'a Snapshot,
     graph: Graph<'a>,
@@ -233,7 +233,7 @@ impl<'a> EligibleGraph<'a> {
         found
     }
 
-    /// T-10: distinct active memories with a RELATED edge to this one.
+    /// Distinct active memories with a RELATED edge to this one.
     fn connections(&self, node: Node) -> u64 {
         let mut count = 0;
         let mut sources: Vec<usize> = Vec::new();
@@ -268,7 +268,7 @@ impl<'a> EligibleGraph<'a> {
         current && has(&held.live, row)
     }
 
-    /// T-07 … T-11 of a memory; summaries have none.
+    /// TraceRank of a memory; summaries have none.
     pub(super) fn factors(&mut self, node: Node) -> TraceFactors {
         let columns = &self.columns[node.part as usize];
         let row = node.row as usize;

@@ -104,7 +104,7 @@ fn starts(graph: &EligibleGraph<'_>) -> Vec<(u32, f64)> {
 }
 
 #[test]
-fn counted_mentions_are_those_of_the_graph_q04() {
+fn counted_mentions_are_those_of_the_graph() {
     for again in [&[][..], &[4, 9, 33]] {
         with_graph(again, false, |graph| {
             let asked = degrees(graph);
@@ -130,7 +130,7 @@ fn counted_mentions_are_those_of_the_graph_q04() {
 }
 
 #[test]
-fn the_past_is_never_counted_t13() {
+fn time_travel_never_uses_counted_mentions() {
     with_graph(&[], true, |graph| {
         let starts = starts(graph);
         let first = graph.entity_walk(&starts, &[]);
@@ -140,7 +140,7 @@ fn the_past_is_never_counted_t13() {
 }
 
 #[test]
-fn rows_out_of_order_are_sorted_by_key_q04() {
+fn rows_out_of_order_give_the_same_entity_walk() {
     let mut ranks = Vec::new();
     for (again, ordered) in [(&[][..], true), (&[4, 9, 33][..], false)] {
         with_graph(again, false, |graph| {

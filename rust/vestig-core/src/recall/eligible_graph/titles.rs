@@ -1,4 +1,4 @@
-//! Entities by the names that titles are compared with.
+//! Entities by the names that titles are compared with.
 
 use super::EligibleGraph;
 use crate::query::graph::Node;
