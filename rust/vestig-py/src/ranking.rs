@@ -255,7 +255,7 @@ impl Ranking {
             open_scale_days,
             content_weight,
             query_weight,
-            hyde,
+            stored_questions: hyde,
             start_enabled,
             start_top_k,
             pool: pool_of(pool)?,

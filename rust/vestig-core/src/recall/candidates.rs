@@ -3,12 +3,12 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+use super::ranking::Base;
 use super::score_bounds::SLACK;
 use super::score_table::ScoreTable;
 use super::scorer::{RowSignals, Scorer, origin};
 use super::signal::Signal;
 use super::turn_signals::TurnSignals;
-use super::types::Base;
 use crate::kernels::bits::has;
 use crate::kernels::top_k::{descending, top_k};
 use crate::segment::Id;

@@ -2,7 +2,8 @@
 
 use super::candidates::Candidate;
 use super::ranker::{PoolEntry, Ranker};
-use super::types::{Base, Hit, Path, PathStep, Scan};
+use super::ranking::Base;
+use super::result::{Hit, Path, PathStep, Scan};
 use crate::kernels::walk::{Links, NONE};
 use crate::segment::{Id, MENTIONS, RELATED, Segment};
 

@@ -4,15 +4,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::analysed_query::Query;
 use super::candidates::best_rows;
 use super::metadata_signals::fill_sparse;
+use super::ranking::Weights;
 use super::score_table::ScoreTable;
 use super::scorer::Scorer;
 use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
 use super::text_flags::flag;
 use super::turn_index::TurnIndex;
-use super::types::{Query, Weights};
 use crate::kernels::bits::{count, set_bits};
 use crate::kernels::lexical;
 use crate::kernels::max_sim::Tokens;

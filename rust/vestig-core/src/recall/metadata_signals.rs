@@ -1,9 +1,10 @@
 //! The metadata signals and the entity walk, filled in only when they can change a score.
 
+use super::analysed_query::Query;
 use super::eligible_graph::EligibleGraph;
+use super::ranking::Ranking;
 use super::segment_columns::SegmentColumns;
 use super::signal::Signal;
-use super::types::{Query, Ranking};
 use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk;
 use crate::kernels::temporal::{Window, temporal_match};

@@ -1,12 +1,37 @@
-//! Recall: the only caller of the kernels, fused over one snapshot.
+//! Recall: one query over one snapshot, every kernel in one pass.
 //!
-//! Definition: every eligible row's exact cosine, signals and S, the best by S, what
-//! the traversal reaches from them, then all by final score. Above `STAGED_ROWS` rows the
-//! same result is found from 8-bit bounds: every term but the cosine is known before, and every
-//! number of S is monotone in the cosine, operation by operation, also after rounding, so S of an
-//! upper bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
+//! What is computed: of every eligible row the exact cosine, the signals and S; the best by S; what
+//! the walk reaches from them; all of these by final score. Above `STAGED_ROWS` rows the same
+//! result is found from 8-bit bounds: every signal but the cosine is known before, and every number
+//! of S is monotone in the cosine, operation by operation, also after rounding. So S of an upper
+//! bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
+//!
+//! # Glossary
+//!
+//! * *Part*: a segment of the snapshot, with the rows of it that no later version masks. *Row*: one
+//!   memory of a part. *Eligible*: passes the filter. *Origin*: where a memory came from (a chat of
+//!   people, a chat with an agent, a document, a note); weights depend on it.
+//! * *Turn*: an eligible memory at its place in its session; numbered over all parts, session after
+//!   session. *Position*: turns of one sequence number, the parts of a long text. *Neighbour*: a
+//!   turn up to three positions before or after. *Window*: a turn with its neighbours as one text.
+//! * *Signal*: one number of a memory for the query. *Raw*: as computed. *Normalised*: divided as
+//!   [`Normaliser`] says. *Dense* signals have a column with a value for every row, *sparse* ones a
+//!   list of the few rows that have any, others are held by turn.
+//! * *S_query*: cosine with the content, mixed with that of the nearest stored question. *S_meta*:
+//!   weighted mean of the metadata signals (keyword, temporal, entity, recency). *S*, start score:
+//!   what orders candidates; S_query blended with S_meta, or L.
+//! * *L*, linear score: bias + Σ weight · normalised signal. *L₁*: without the entity walk, pairs,
+//!   titles, late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with
+//!   the first three of these; late interaction is computed for its best.
+//! * *Candidate*: a row with its exact S. *Start node*: one of the best by S, where the *walk* along
+//!   the links begins. *Pool*: direct candidates and what the walk reached.
+//! * *Base*: what the final score starts from. *Path score*: signal of the walk, 1 for direct
+//!   candidates. *TraceRank*: multiplier of reinforcement, connectivity and age. *Final score*: base
+//!   · path score · TraceRank. *Filled*: added in order of S because the pool was too small.
+//!   *Watched*: wanted with all numbers although it is not among the results.
 
 mod allocator_hint;
+mod analysed_query;
 mod candidates;
 mod eligible_graph;
 mod hits;
@@ -16,6 +41,8 @@ mod neighbour_vectors;
 mod pair_and_title;
 mod question_words;
 mod ranker;
+mod ranking;
+mod result;
 mod score_bounds;
 mod score_table;
 mod scorer;
@@ -26,25 +53,24 @@ mod text_signals;
 mod turn_columns;
 mod turn_index;
 mod turn_signals;
-mod types;
 mod walks;
 mod window_words;
 
+pub use self::analysed_query::Query;
 use self::candidates::{Candidate, candidates};
 use self::eligible_graph::EligibleGraph;
 pub use self::question_words::{Postings, QuestionWords};
 use self::ranker::Ranker;
+pub use self::ranking::{Base, Effort, Pool, Ranking, Traversal, Weights};
+pub use self::result::{Hit, Path, PathStep, Scan};
 use self::score_table::ScoreTable;
-use self::scorer::{Scorer, weighs};
+use self::scorer::Scorer;
 use self::segment_columns::{
     SegmentColumns, TermStatistics, apply_min_similarity, fill_cosines, fill_lexical,
     score_stored_questions, unembedded,
 };
 pub use self::signal::{BySignal, Normaliser, Signal, question_kind};
 use self::turn_signals::TurnSignals;
-pub use self::types::{
-    Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, Scan, Traversal, Weights,
-};
 pub use self::walks::Walks;
 use crate::kernels::bits::count;
 use crate::kernels::dot::{cosine, unit};
@@ -68,78 +94,105 @@ pub fn recall(
     ranking: &Ranking,
     effort: Effort,
 ) -> Scan {
-    let mut scan = Scan::default();
-    let query = &distinct_parts(query);
-    let mut vector = Vec::new();
-    if let Some(given) = &query.vector {
-        vector.resize(snapshot.identity.lanes(), 0.0);
-        unit(given, &mut vector);
-    }
-    let mut parts: Vec<SegmentColumns<'_>> = Vec::new();
-    for part in &snapshot.parts {
-        let (bits, stored) = eligible(part, filter);
-        scan.stored += stored;
-        parts.push(SegmentColumns::new(&part.segment, bits));
-    }
-    let rows: usize = parts.iter().map(|columns| count(&columns.eligible)).sum();
+    let query = &query.distinct();
+    let mut scan = Scan {
+        terms: query.terms.clone().unwrap_or_default(),
+        keywords: query.keywords.clone(),
+        ..Scan::default()
+    };
+    let vector = unit_vector(query, snapshot);
+    let mut parts = eligible_parts(snapshot, filter, &mut scan);
+    let rows = eligible_rows(&parts);
     allocator_hint::hint(rows);
     let mut origins = origins_of(&parts);
-    let staged = rows >= effort.staged_rows
+    let bounded = rows >= effort.staged_rows
         && filter.min_similarity.is_none()
-        && wanted(ranking, false) < rows
+        && candidate_count(ranking, false) < rows
         && !vector.is_empty()
         && !turn_signals::by_cosines(ranking, origins);
-    let quantised = staged.then(|| QuantisedQuery::new(&vector));
+    let quantised = bounded.then(|| QuantisedQuery::new(&vector));
     if !vector.is_empty() {
         for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
             fill_cosines(columns, &vector, quantised.as_ref(), effort);
         }
     }
     if let Some(least) = filter.min_similarity {
-        parts
-            .iter_mut()
-            .for_each(|columns| apply_min_similarity(columns, least));
+        for columns in &mut parts {
+            apply_min_similarity(columns, least);
+        }
         origins = origins_of(&parts);
     }
-    scan.eligible = parts.iter().map(|columns| count(&columns.eligible)).sum();
+    scan.eligible = eligible_rows(&parts);
     scan.unembedded = parts.iter().map(unembedded).sum();
-    if ranking.hyde && !vector.is_empty() {
+    if ranking.stored_questions && !vector.is_empty() {
         for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
             score_stored_questions(columns, &vector);
         }
     }
-    scan.terms = query.terms.clone().unwrap_or_default();
-    scan.keywords = query.keywords.clone();
     let mut scorer = Scorer::new(ranking, query, vector, origins);
-    let bits = parts
-        .iter()
-        .map(|columns| columns.eligible.clone())
-        .collect();
-    let pace = (&ranking.trace, ranking.query_time);
-    let mut graph = EligibleGraph::new(snapshot, filter, bits, scan.eligible, pace);
+    let eligible = parts.iter().map(|columns| columns.eligible.clone());
+    let trace = (&ranking.trace, ranking.query_time);
+    let mut graph = EligibleGraph::new(snapshot, filter, eligible.collect(), scan.eligible, trace);
     let mut table = ScoreTable {
         parts,
         signals: None,
     };
-    let words = fill_terms(&mut table.parts, &mut scorer, &graph, query, scan.eligible);
-    if scan.eligible > 0 {
-        if turn_signals::wanted(&scorer) {
-            table.signals = Some(TurnSignals::new(&table.parts, &mut scorer, query));
-        }
-        fill_graph(&mut table, &mut scorer, &mut graph, query, &words);
-        late_interaction::fill(&mut table, &mut scorer, query, scan.eligible);
-        fill_rerank(&mut table, &mut scorer, &graph, query);
-    }
-    let asked = table.parts.iter().any(|columns| !columns.sparse.is_empty());
-    let best = candidates(
-        &table,
-        &scorer,
-        wanted(ranking, asked || scorer.alpha > 0.0),
-    );
+    scan.idfs = fill_table(&mut table, &mut scorer, &mut graph, query, scan.eligible);
+    let sparse = table.parts.iter().any(|columns| !columns.sparse.is_empty());
+    let count = candidate_count(ranking, sparse || scorer.alpha > 0.0);
+    let best = candidates(&table, &scorer, count);
     scan.maxima = scorer.maxima;
-    scan.idfs = words.idfs;
     Ranker::new(&table, &scorer, graph, query).rank(&mut scan, &best);
     scan
+}
+
+/// The query's vector with length 1 and whole lanes; empty = it has none.
+fn unit_vector(query: &Query, snapshot: &Snapshot) -> Vec<f32> {
+    let Some(given) = &query.vector else {
+        return Vec::new();
+    };
+    let mut vector = vec![0.0; snapshot.identity.lanes()];
+    unit(given, &mut vector);
+    vector
+}
+
+/// The columns of every part, with nothing but the rows that pass the filter.
+fn eligible_parts<'a>(
+    snapshot: &'a Snapshot,
+    filter: &Filter,
+    scan: &mut Scan,
+) -> Vec<SegmentColumns<'a>> {
+    let mut parts = Vec::with_capacity(snapshot.parts.len());
+    for part in &snapshot.parts {
+        let (bits, stored) = eligible(part, filter);
+        scan.stored += stored;
+        parts.push(SegmentColumns::new(&part.segment, bits));
+    }
+    parts
+}
+
+fn eligible_rows(parts: &[SegmentColumns<'_>]) -> usize {
+    parts.iter().map(|columns| count(&columns.eligible)).sum()
+}
+
+/// Everything but the cosine: signals, normalisers and bounds. The idf of each term.
+fn fill_table(
+    table: &mut ScoreTable<'_>,
+    scorer: &mut Scorer<'_>,
+    graph: &mut EligibleGraph<'_>,
+    query: &Query,
+    eligible: usize,
+) -> Vec<f64> {
+    let statistics = fill_terms(&mut table.parts, scorer, graph, query, eligible);
+    if eligible > 0 {
+        if turn_signals::wanted(scorer) {
+            table.signals = Some(TurnSignals::new(&table.parts, scorer, query));
+        }
+        fill_graph(table, scorer, graph, query, &statistics);
+        late_interaction::fill(table, scorer, query, eligible);
+        fill_rerank(table, scorer, graph, query);
+    }
+    statistics.idfs
 }
 
 /// Origins of the eligible rows.
@@ -159,26 +212,27 @@ fn origins_of(parts: &[SegmentColumns<'_>]) -> [bool; 4] {
     std::array::from_fn(|origin| found >> origin & 1 == 1)
 }
 
-/// Terms that are made from the best by L₁.
+/// The signals that are computed from the best memories by L₁.
 fn fill_graph(
     table: &mut ScoreTable<'_>,
     scorer: &mut Scorer<'_>,
     graph: &mut EligibleGraph<'_>,
     query: &Query,
-    words: &TermStatistics,
+    statistics: &TermStatistics,
 ) {
-    let made = [
+    let [walk, pair, gain, title] = [
         Signal::EntityWalk,
         Signal::PairPair,
         Signal::PairGain,
         Signal::Title,
-    ];
-    if !made.into_iter().any(|term| scorer.weighs(term)) {
+    ]
+    .map(|signal| scorer.weighs(signal));
+    if !(walk || pair || gain || title) {
         return;
     }
-    let enabled = std::mem::replace(&mut scorer.start_enabled, true);
+    let start_enabled = std::mem::replace(&mut scorer.start_enabled, true);
     let best = candidates(table, scorer, pair_and_title::STARTS.max(WALK_STARTS));
-    scorer.start_enabled = enabled;
+    scorer.start_enabled = start_enabled;
     let node = |c: &Candidate| Node {
         part: c.part as u32,
         row: c.row as u32,
@@ -186,32 +240,19 @@ fn fill_graph(
     let best: Vec<(Node, f64)> = best.iter().map(|c| (node(c), c.start)).collect();
     let starts = &best[..best.len().min(pair_and_title::STARTS)];
     let parts = &mut table.parts;
-    let maxima = &mut scorer.maxima;
-    let mut found = Vec::new();
-    let weighs = made.map(|term| weighs(scorer.ranking, scorer.origins, term));
-    if weighs[0] {
+    if walk {
         let best = &best[..best.len().min(WALK_STARTS)];
-        let most = metadata_signals::walk_entities(parts, graph, query, best);
-        found.push((Signal::EntityWalk, most));
+        let largest = metadata_signals::walk_entities(parts, graph, query, best);
+        scorer.maxima[Signal::EntityWalk] = Some(largest);
     }
-    if (weighs[1] || weighs[2]) && !words.idfs.is_empty() {
-        let most = pair_and_title::pairs(parts, graph, query, words, starts);
-        found.extend(
-            [(Signal::PairPair, most[0]), (Signal::PairGain, most[1])]
-                .into_iter()
-                .zip(&weighs[1..])
-                .filter(|(_, weighs)| **weighs)
-                .map(|(found, _)| found),
-        );
+    if (pair || gain) && !statistics.idfs.is_empty() {
+        let largest = pair_and_title::pairs(parts, graph, query, statistics, starts);
+        scorer.maxima[Signal::PairPair] = pair.then_some(largest[0]);
+        scorer.maxima[Signal::PairGain] = gain.then_some(largest[1]);
     }
-    if weighs[3] {
-        found.push((
-            Signal::Title,
-            pair_and_title::titles(parts, graph, query, starts),
-        ));
-    }
-    for (term, most) in found {
-        maxima[term] = Some(most);
+    if title {
+        let largest = pair_and_title::titles(parts, graph, query, starts);
+        scorer.maxima[Signal::Title] = Some(largest);
     }
 }
 
@@ -223,10 +264,10 @@ fn fill_rerank(
     query: &Query,
 ) {
     let weighs = scorer.weighs(Signal::Rerank);
-    let Some(said) = query.reranked.as_ref().filter(|_| weighs) else {
+    let Some(scores) = query.reranked.as_ref().filter(|_| weighs) else {
         return;
     };
-    let found = said.iter().filter_map(|(id, score)| {
+    let found = scores.iter().filter_map(|(id, score)| {
         let node = graph.locate(id).filter(|node| graph.is_eligible(*node))?;
         Some((node, *score))
     });
@@ -234,7 +275,7 @@ fn fill_rerank(
     scorer.maxima[Signal::Rerank] = Some(most);
 }
 
-/// The terms that are known before the cosine decides, and the normalisers.
+/// Lexical and metadata signals, and the normalisers of these and of the cosine.
 fn fill_terms(
     parts: &mut [SegmentColumns<'_>],
     scorer: &mut Scorer<'_>,
@@ -244,51 +285,45 @@ fn fill_terms(
 ) -> TermStatistics {
     let ranking = scorer.ranking;
     let terms = query.terms.as_deref().unwrap_or_default();
-    let words = fill_lexical(parts, terms, eligible);
+    let statistics = fill_lexical(parts, terms, eligible);
     if eligible == 0 {
-        return words;
+        return statistics;
     }
     if !scorer.vector.is_empty() {
         scorer.maxima[Signal::Cosine] = Some(largest_semantic(parts, scorer));
     }
     if !terms.is_empty() {
-        scorer.maxima[Signal::Lexical] = Some(words.most);
+        scorer.maxima[Signal::Lexical] = Some(statistics.largest);
     }
-    let [keyword, temporal, entity, recency] = scorer.metadata;
-    let weighted = (ranking.keyword_weighted, ranking.entity_weighted);
-    let mut maxima = [None; 4];
-    if keyword {
-        maxima[0] = Some(metadata_signals::keyword(
-            parts,
-            &query.keywords,
-            weighted.0,
-            eligible,
-        ));
-    }
-    if temporal {
-        maxima[1] = Some(metadata_signals::temporal(parts, query, ranking));
-    }
-    if entity {
-        maxima[2] = Some(metadata_signals::entity(parts, graph, query, weighted.1));
-    }
-    if recency {
-        maxima[3] = Some(metadata_signals::recency(parts, ranking));
-    }
-    if ranking.base == Base::Linear {
-        for (signal, most) in Signal::METADATA.into_iter().zip(maxima) {
-            scorer.maxima[signal] = most;
+    for (signal, used) in Signal::METADATA.into_iter().zip(scorer.metadata) {
+        if !used {
+            continue;
+        }
+        let largest = match signal {
+            Signal::Keyword => {
+                let weighted = ranking.keyword_weighted;
+                metadata_signals::keyword(parts, &query.keywords, weighted, eligible)
+            }
+            Signal::Temporal => metadata_signals::temporal(parts, query, ranking),
+            Signal::Entity => {
+                metadata_signals::entity(parts, graph, query, ranking.entity_weighted)
+            }
+            _ => metadata_signals::recency(parts, ranking),
+        };
+        if ranking.base == Base::Linear {
+            scorer.maxima[signal] = Some(largest);
         }
     }
     if scorer.alpha > 0.0 {
-        parts
-            .iter_mut()
-            .for_each(|columns| columns.screened = false);
+        for columns in parts {
+            columns.screened = false;
+        }
     }
-    words
+    statistics
 }
 
-/// How many rows in order of S decide the result. `mixed`: S holds more than the cosine.
-fn wanted(ranking: &Ranking, mixed: bool) -> usize {
+/// How many of the best by S decide the result. `mixed`: S holds more than the cosine.
+fn candidate_count(ranking: &Ranking, mixed: bool) -> usize {
     let starts = if ranking.walk.is_some() || ranking.pool == Pool::Starts {
         ranking.start_top_k
     } else {
@@ -309,32 +344,6 @@ fn wanted(ranking: &Ranking, mixed: bool) -> usize {
             ranking.limit
         }
         Pool::All => usize::MAX,
-    }
-}
-
-/// Terms, keywords and entities once each, by first position; an entity with its best score.
-fn distinct_parts(query: &Query) -> Query {
-    fn once(texts: &[String]) -> Vec<String> {
-        let mut seen: Vec<String> = Vec::new();
-        for text in texts {
-            if !seen.contains(text) {
-                seen.push(text.clone());
-            }
-        }
-        seen
-    }
-    let mut entities: Vec<([u8; 16], f64)> = Vec::new();
-    for (id, score) in &query.entities {
-        match entities.iter_mut().find(|(known, _)| known == id) {
-            Some((_, most)) => *most = most.max(*score),
-            None => entities.push((*id, *score)),
-        }
-    }
-    Query {
-        terms: query.terms.as_deref().map(once),
-        keywords: once(&query.keywords),
-        entities,
-        ..query.clone()
     }
 }
 

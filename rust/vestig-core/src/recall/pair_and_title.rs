@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
+use super::analysed_query::Query;
 use super::eligible_graph::EligibleGraph;
 use super::metadata_signals::fill_sparse;
 use super::segment_columns::{SegmentColumns, TermStatistics};
 use super::signal::Signal;
-use super::types::Query;
 use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk::{Mentions, mentions_max};
 use crate::kernels::lexical;

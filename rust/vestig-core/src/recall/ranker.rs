@@ -2,11 +2,13 @@
 
 use std::cmp::Ordering;
 
+use super::analysed_query::Query;
 use super::candidates::{Candidate, by_start, ranks};
 use super::eligible_graph::EligibleGraph;
+use super::ranking::{Pool, Ranking};
+use super::result::Scan;
 use super::score_table::ScoreTable;
 use super::scorer::{Scorer, Scores};
-use super::types::{Pool, Query, Ranking, Scan};
 use crate::kernels::math;
 use crate::kernels::top_k::{descending, top_k};
 use crate::kernels::tracerank::TraceFactors;

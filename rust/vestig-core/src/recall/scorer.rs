@@ -1,8 +1,9 @@
 //! S, L and the base from the raw values of a row.
 
+use super::analysed_query::Query;
+use super::ranking::{Base, Ranking, Weights};
 use super::segment_columns::{SegmentColumns, SparseRow};
 use super::signal::{BySignal, Signal};
-use super::types::{Base, Query, Ranking, Weights};
 use crate::kernels::dot::{cosine, dot};
 use crate::kernels::{math, metadata};
 use crate::segment::Segment;

@@ -1,9 +1,9 @@
 //! The columns of one segment during one query: eligible rows, cosines, lexical scores, and what
 //! only some rows have.
 
+use super::ranking::Effort;
 use super::scorer::{RowSignals, Scorer};
 use super::signal::{BySignal, Signal};
-use super::types::Effort;
 use crate::kernels::bits::{Bits, count, set_bits};
 use crate::kernels::dot::{cosine, dot, dot_rows};
 use crate::kernels::lexical::{self, Norms};
@@ -298,7 +298,7 @@ pub(super) struct TermStatistics {
     pub(super) idfs: Vec<f64>,
     pub(super) norms: Norms,
     /// The largest score, at least 0.
-    pub(super) most: f64,
+    pub(super) largest: f64,
 }
 
 /// Fills in the lexical scores.
@@ -344,7 +344,7 @@ pub(super) fn fill_lexical(
     TermStatistics {
         idfs,
         norms,
-        most: scores.fold(0.0, |most, score| f64::max(most, *score)),
+        largest: scores.fold(0.0, |largest, score| f64::max(largest, *score)),
     }
 }
 

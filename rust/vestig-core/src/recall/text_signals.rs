@@ -1,12 +1,12 @@
 //! Terms of L that texts, authors and dates give.
 
+use super::analysed_query::Query;
 use super::score_bounds::Values;
 use super::scorer::Scorer;
 use super::signal::{Signal, question_kind};
 use super::text_flags::{Authors, each_row, flag};
 use super::turn_columns::{largest, largest_of};
 use super::turn_signals::TurnSignals;
-use super::types::Query;
 use crate::kernels::author_names::Said;
 use crate::kernels::dates::{date_match, in_years};
 use crate::kernels::math;

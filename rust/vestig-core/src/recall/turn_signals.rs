@@ -6,8 +6,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::analysed_query::Query;
 use super::neighbour_vectors::{self, Bounds, Context};
 use super::question_words;
+use super::ranking::Ranking;
 use super::score_bounds::{ScoreBounds, Values};
 use super::scorer::{Scorer, weighs};
 use super::segment_columns::SegmentColumns;
@@ -16,7 +18,6 @@ use super::text_flags::{TextFlags, flag};
 use super::text_signals::{TEXT_SIGNALS, length_value, text_value};
 use super::turn_columns::{Largest, beside, by_turn, largest, largest_of};
 use super::turn_index::{NONE, TurnIndex};
-use super::types::{Query, Ranking};
 use super::window_words::{SHAPES, score_windows};
 use crate::kernels::bits::has;
 use crate::segment::Segment;

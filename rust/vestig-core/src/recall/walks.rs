@@ -1,7 +1,7 @@
 //! The walks alone, without a query's scan: what a bench measures.
 
 use super::eligible_graph::EligibleGraph;
-use super::types::Traversal;
+use super::ranking::Traversal;
 use crate::kernels::bits::count;
 use crate::kernels::tracerank::TraceParams;
 use crate::kernels::walk::walk;

@@ -1,18 +1,14 @@
-//! What recall is asked and what it answers.
+//! How scores are made: everything that configuration decides about a recall.
 
-use std::sync::Arc;
-
-use super::question_words::QuestionWords;
 use super::signal::{BySignal, Signal};
 use crate::kernels::quantised::STAGED_ROWS;
-use crate::kernels::temporal::Window;
-use crate::kernels::token_vectors::OwnedPieces;
-use crate::kernels::tracerank::{TraceFactors, TraceParams};
+use crate::kernels::tracerank::TraceParams;
 use crate::kernels::walk::WalkParams;
 use crate::segment::Id;
 
 /// Fewest rows that a thread is started for.
 const THREAD_ROWS: usize = 8192;
+
 /// Where the final score starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
@@ -163,7 +159,7 @@ pub struct Ranking {
     /// Weight of the nearest stored question's cosine in S_query.
     pub query_weight: f64,
     /// Whether stored questions count.
-    pub hyde: bool,
+    pub stored_questions: bool,
     /// false: S = content cosine.
     pub start_enabled: bool,
     /// Number of start nodes.
@@ -207,7 +203,7 @@ impl Ranking {
             open_scale_days: 30.0,
             content_weight: 0.4,
             query_weight: 0.6,
-            hyde: true,
+            stored_questions: true,
             start_enabled: true,
             start_top_k: 5,
             pool: Pool::All,
@@ -221,143 +217,6 @@ impl Ranking {
             watch: Vec::new(),
         }
     }
-}
-
-/// A choice of the traversal on the way to a memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PathStep {
-    /// (type code, id) of what the step adds to the path: the memory, before it the entity.
-    pub nodes: Vec<(u8, Id)>,
-    /// The edge, or both edges.
-    pub edges: Vec<Id>,
-    /// Weight, or the product of both confidences.
-    pub weight: f64,
-    /// Probability.
-    pub p: f64,
-    /// The number drawn; None where none was.
-    pub u: Option<f64>,
-}
-
-/// How the traversal reached a memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Path {
-    /// The start node.
-    pub start: Id,
-    /// Its base.
-    pub start_base: f64,
-    /// Product of the decay and the edges' shares along the path.
-    pub signal: f64,
-    /// From the start on; empty for a start.
-    pub steps: Vec<PathStep>,
-}
-
-/// One memory with every number that made its rank.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
-    /// Memory.
-    pub id: Id,
-    /// Base · path score · TraceRank, each to its power.
-    pub final_score: f64,
-    /// Content cosine; 0 without a vector.
-    pub cosine: f64,
-    /// S_query.
-    pub semantic: f64,
-    /// S, or L where the base is linear.
-    pub start_score: f64,
-    /// Before path and TraceRank.
-    pub base: f64,
-    /// Code of OriginType.
-    pub origin: u8,
-    /// Code of Kind.
-    pub kind: u8,
-    /// Has a vector.
-    pub embedded: bool,
-    /// (raw, normalised); None = unavailable or not computed.
-    pub signals: BySignal<(Option<f64>, Option<f64>)>,
-    /// The nearest stored question and its cosine.
-    pub question: Option<(u32, f64)>,
-    /// S_meta.
-    pub metadata: Option<f64>,
-    /// α as it was used; None where it has no part.
-    pub alpha: Option<f64>,
-    /// Positions in `Scan::terms`.
-    pub matched_terms: Vec<usize>,
-    /// Positions in `Scan::keywords`.
-    pub matched_keywords: Vec<usize>,
-    /// Entities of the query that the memory mentions.
-    pub matched_entities: Vec<Id>,
-    /// From outside the pool.
-    pub filled: bool,
-    /// A direct candidate: path score 1.
-    pub direct: bool,
-    /// Rank by S from 0; None: not among the best and not watched.
-    pub start_rank: Option<usize>,
-    /// Rank by final score in the pool from 0; None = not in the pool, or not asked for.
-    pub pool_rank: Option<usize>,
-    /// None = the traversal did not come by.
-    pub path: Option<Path>,
-    /// 1 for direct candidates and filled ones, else the signal.
-    pub path_score: f64,
-    /// TraceRank and what made it.
-    pub trace: TraceFactors,
-    /// Code.
-    pub stability: u8,
-}
-
-/// Result of one call.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Scan {
-    /// Best first.
-    pub hits: Vec<Hit>,
-    /// Eligible ones of `Ranking::watch` that are not among the hits, in its order.
-    pub watched: Vec<Hit>,
-    /// Distinct query terms by first position.
-    pub terms: Vec<String>,
-    /// Distinct query keywords by first position.
-    pub keywords: Vec<String>,
-    /// Memories of the namespace.
-    pub stored: usize,
-    /// Those that pass the filter.
-    pub eligible: usize,
-    /// Memories that the traversal admitted beyond its starts.
-    pub walked: usize,
-    /// Results cut by `min_score`.
-    pub below_min_score: usize,
-    /// Eligible ones without a vector.
-    pub unembedded: usize,
-    /// Largest raw value over the eligible; None = unavailable or not computed.
-    pub maxima: BySignal<Option<f64>>,
-    /// idf of each of `terms` over the eligible.
-    pub idfs: Vec<f64>,
-}
-
-/// A query.
-#[derive(Debug, Clone, Default)]
-pub struct Query {
-    /// As given, not yet a unit vector; None = no similarity.
-    pub vector: Option<Vec<f32>>,
-    /// Index terms in order, repeats allowed; None = no lexical signal.
-    pub terms: Option<Vec<String>>,
-    /// Keywords of the analysed query.
-    pub keywords: Vec<String>,
-    /// Time windows of the query, µs; each start ≤ end, None = open.
-    pub windows: Vec<Window>,
-    /// Matched entities with their match score.
-    pub entities: Vec<(Id, f64)>,
-    /// Of the walk, 0 … 2⁵³ − 1.
-    pub seed: u64,
-    /// The text in which names of authors are looked for.
-    pub said: Option<String>,
-    /// Windows of explicit dates: start ≤ end; true = of every year in which a memory is valid.
-    pub dates: Vec<(Option<i64>, Option<i64>, bool)>,
-    /// Bits: 0 when, 1 how many, 2 who, where, which or what thing.
-    pub asks: u8,
-    /// Token vectors; `u32::MAX` marks a piece that stands for no word. None = no late terms.
-    pub pieces: Option<OwnedPieces>,
-    /// Words of the questions that memories answer; None = no such term.
-    pub questions: Option<Arc<QuestionWords>>,
-    /// What a cross-encoder says of the best memories; None = no such term.
-    pub reranked: Option<Vec<(Id, f64)>>,
 }
 
 /// How the scan is done; never changes a bit of the result.
