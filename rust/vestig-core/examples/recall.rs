@@ -107,8 +107,8 @@ fn main() {
         .map(|_| Query {
             vector: Some(rng.vector()),
             terms: Some(vestig_core::words::terms(&rng.text(11), None)),
-            said: Some("when did Anna go there?".into()),
-            asks: 5,
+            names_text: Some("when did Anna go there?".into()),
+            question_kinds: 5,
             ..Query::default()
         })
         .collect();

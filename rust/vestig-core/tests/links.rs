@@ -102,7 +102,7 @@ fn triangle() -> Vec<u8> {
 }
 
 #[test]
-fn ways_stand_once_at_each_end_strongest_first_or_are_refused() {
+fn related_edges_stand_once_at_each_end_strongest_first_or_are_refused() {
     let image = triangle();
     let bind = |bytes: &[u8]| {
         let mut held = Held::zeroed(bytes.len());
@@ -113,20 +113,20 @@ fn ways_stand_once_at_each_end_strongest_first_or_are_refused() {
     let words = |segment: &Segment, section| segment.column::<u32>(section).to_vec();
     let segment = bind(&image).unwrap();
     // By row: edge 0 is the mention, for types stand together.
-    assert_eq!(words(&segment, Section::WayOffsets), [0, 2, 4, 6, 6]);
-    let ways = segment.column::<[u32; 2]>(Section::Ways);
-    assert_eq!(ways, [[2, 2], [1, 1], [2, 3], [0, 1], [0, 2], [1, 3]]);
+    assert_eq!(words(&segment, Section::RelatedOffsets), [0, 2, 4, 6, 6]);
+    let related = segment.column::<[u32; 2]>(Section::Related);
+    assert_eq!(related, [[2, 2], [1, 1], [2, 3], [0, 1], [0, 2], [1, 3]]);
     assert_eq!(words(&segment, Section::IncomingOffsets), [0, 0, 0, 0, 1]);
     assert_eq!(words(&segment, Section::Incoming), [0]);
     let extents = format::parse_header(&image).unwrap().extents;
     let broken: [(Section, usize, &[u32], &str); 9] = [
-        (Section::Ways, 0, &[1, 1, 2, 2], "ways does not sort"),
-        (Section::Ways, 0, &[2, 2, 2, 2], "ways does not sort"),
-        (Section::Ways, 0, &[1, 2], "ways does not sort"),
-        (Section::Ways, 4, &[0, 9], "ways does not sort"),
-        (Section::Ways, 4, &[0, 0], "ways does not sort"),
-        (Section::WayOffsets, 1, &[5], "not ascending"),
-        (Section::WayOffsets, 2, &[3], "ways does not sort"),
+        (Section::Related, 0, &[1, 1, 2, 2], "related does not sort"),
+        (Section::Related, 0, &[2, 2, 2, 2], "related does not sort"),
+        (Section::Related, 0, &[1, 2], "related does not sort"),
+        (Section::Related, 4, &[0, 9], "related does not sort"),
+        (Section::Related, 4, &[0, 0], "related does not sort"),
+        (Section::RelatedOffsets, 1, &[5], "not ascending"),
+        (Section::RelatedOffsets, 2, &[3], "related does not sort"),
         (Section::Incoming, 0, &[1], "incoming does not sort"),
         // The mention becomes the last of its row.
         (Section::Edges, 7, &[1 << 28], "section incoming: expected"),

@@ -92,12 +92,12 @@ fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
         Query {
             vector: Some(rng.vector(dimensions, coarse)),
             terms: terms("cache the night"),
-            said: Some("What did Anna cache the night before?".into()),
+            names_text: Some("What did Anna cache the night before?".into()),
             dates: vec![
                 (Some(0), Some(86_400_000_000), true),
                 (None, Some(9_000), false),
             ],
-            asks: 7,
+            question_kinds: 7,
             pieces: rng.pieces(),
             ..Query::default()
         },

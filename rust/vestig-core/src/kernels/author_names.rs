@@ -19,13 +19,13 @@ fn in_word(letter: char) -> bool {
 }
 
 /// A query in which names are looked for.
-pub struct Said {
+pub struct MentionedNames {
     letters: Vec<char>,
     /// Where no word goes on: names begin here.
     starts: Vec<usize>,
 }
 
-impl Said {
+impl MentionedNames {
     /// From the text as it is.
     #[must_use]
     pub fn new(text: &str) -> Self {
@@ -37,7 +37,7 @@ impl Said {
 
     /// Whether this name, [`folded`], stands in it.
     #[must_use]
-    pub fn names(&self, name: &[char]) -> bool {
+    pub fn contains(&self, name: &[char]) -> bool {
         !name.is_empty()
             && self.starts.iter().any(|at| {
                 let rest = &self.letters[*at..];
@@ -52,10 +52,10 @@ mod tests {
 
     #[test]
     fn whole_words_in_any_case() {
-        let said = Said::new("What did ANN say to Mary-Lou's dog?");
-        let names = |name: &str| said.names(&folded(name));
+        let said = MentionedNames::new("What did ANN say to Mary-Lou's dog?");
+        let names = |name: &str| said.contains(&folded(name));
         assert!(names("Ann") && names("mary-lou") && names("Mary"));
         assert!(!names("An") && !names("nn") && !names("dogs") && !names(""));
-        assert!(names("dog?") && !Said::new("").names(&folded("Ann")));
+        assert!(names("dog?") && !MentionedNames::new("").contains(&folded("Ann")));
     }
 }

@@ -1,7 +1,7 @@
 //! The graph of a snapshot: nodes are rows, edges are read where they start and where they end.
 
 use crate::kernels::bits::has;
-use crate::segment::{EdgeRow, Id, Segment, Target, Way};
+use crate::segment::{EdgeRow, Id, RelatedEnd, Segment, Target};
 use crate::snapshot::{Part, Snapshot};
 
 /// A live row of a snapshot.
@@ -109,10 +109,10 @@ impl<'a> Graph<'a> {
     /// RELATED edges of a part with an end at a node, those of masked rows included, and the row of
     /// the node there.
     #[inline]
-    pub(crate) fn ways_in(&self, part: usize, node: Node) -> (&'a [Way], Option<usize>) {
+    pub(crate) fn related_in(&self, part: usize, node: Node) -> (&'a [RelatedEnd], Option<usize>) {
         let row = self.row_in(part, node);
         let segment = &self.parts[part].segment;
-        (segment.ways_at(row, &self.id(node)), row)
+        (segment.related_at(row, &self.id(node)), row)
     }
 
     /// Adds the other ends of all edges at a node, in both directions, in no particular order. A
@@ -133,12 +133,13 @@ impl<'a> Graph<'a> {
             }
         }
         for (part, held) in self.parts.iter().enumerate() {
-            let (ways, row) = self.ways_in(part, node);
+            let (related, row) = self.related_in(part, node);
             // What starts at the node is above; an edge to itself comes from both ends.
             let comes = |edge: &EdgeRow| {
                 Some(edge.source) != row || edge.target == Target::Row(edge.source)
             };
-            let related = (ways.iter().map(|way| held.segment.edge(way[1] as usize))).filter(comes);
+            let related =
+                (related.iter().map(|end| held.segment.edge(end[1] as usize))).filter(comes);
             let others = (self.incoming_in(part, node).iter())
                 .map(|number| held.segment.edge(*number as usize));
             for edge in others.chain(related) {

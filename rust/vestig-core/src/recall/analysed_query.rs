@@ -23,11 +23,11 @@ pub struct Query {
     /// Of the walk, 0 … 2⁵³ − 1.
     pub seed: u64,
     /// The text in which names of authors are looked for.
-    pub said: Option<String>,
+    pub names_text: Option<String>,
     /// Windows of explicit dates: start ≤ end; true = of every year in which a memory is valid.
     pub dates: Vec<(Option<i64>, Option<i64>, bool)>,
     /// Bits: 0 when, 1 how many, 2 who, where, which or what thing.
-    pub asks: u8,
+    pub question_kinds: u8,
     /// Token vectors; `u32::MAX` marks a piece that stands for no word. None = no late terms.
     pub pieces: Option<OwnedPieces>,
     /// Words of the questions that memories answer; None = no such term.

@@ -162,7 +162,7 @@ fn visit_by_turn(
     mut least: f64,
     mut visit: impl FnMut(usize, usize, (f64, f64)) -> f64,
 ) {
-    let (low, high) = (&signals.level.low, &signals.level.high);
+    let (low, high) = (&signals.bounds.low, &signals.bounds.high);
     for (i, columns) in table.parts.iter().enumerate() {
         for sparse in &columns.sparse {
             let row = sparse.row as usize;

@@ -149,7 +149,7 @@ impl<'a> Scorer<'a> {
 
     /// L: the bias and weight · normalised value of each signal, summed in their order.
     #[inline]
-    fn level(&self, weights: &Weights, semantic: f64, row_signals: &RowSignals) -> f64 {
+    fn linear(&self, weights: &Weights, semantic: f64, row_signals: &RowSignals) -> f64 {
         let mut sum = weights.bias;
         for (signal, weight) in weights.terms.iter() {
             if let (Some(weight), Some(most)) = (weight, self.maxima[signal]) {
@@ -181,7 +181,7 @@ impl<'a> Scorer<'a> {
         }
         let semantic = self.semantic(content, row_signals);
         match self.ranking.base {
-            Base::Linear => self.level(weights, semantic, row_signals),
+            Base::Linear => self.linear(weights, semantic, row_signals),
             _ => metadata::blend(self.metadata(row_signals), semantic, self.alpha),
         }
     }
@@ -224,7 +224,7 @@ impl<'a> Scorer<'a> {
             Base::Semantic => prior(semantic).max(0.0),
             Base::Blend => prior(start).max(0.0),
             Base::Linear if self.start_enabled => math::logistic(prior(start)),
-            Base::Linear => math::logistic(prior(self.level(weights, semantic, row_signals))),
+            Base::Linear => math::logistic(prior(self.linear(weights, semantic, row_signals))),
             Base::Cosine => content,
         };
         Scores {

@@ -117,8 +117,8 @@ impl TurnIndex {
             for session in self.sessions_in(0..self.len()) {
                 codes[session.start] |= flag::FIRST_TURN;
                 for turn in session.skip(1) {
-                    let asks = codes[turn - 1] & flag::QUESTION != 0;
-                    if asks && authors[turn - 1] != authors[turn] {
+                    let has_question = codes[turn - 1] & flag::QUESTION != 0;
+                    if has_question && authors[turn - 1] != authors[turn] {
                         codes[turn] |= flag::REPLIES;
                     }
                 }
@@ -141,10 +141,10 @@ impl TurnIndex {
     /// Who answers and who is the first of a session.
     fn flag_positions(&self, codes: &mut [u16], authors: &[u32]) {
         for turn in 0..self.len() {
-            let asks = |other: usize| {
+            let has_question = |other: usize| {
                 codes[other] & flag::QUESTION != 0 && authors[other] != authors[turn]
             };
-            if self.beside(turn, -1).any(asks) {
+            if self.beside(turn, -1).any(has_question) {
                 codes[turn] |= flag::REPLIES;
             }
             if self.is_first(turn) {

@@ -7,7 +7,7 @@ use super::signal::{Signal, question_kind};
 use super::text_flags::{Authors, each_row, flag};
 use super::turn_columns::{largest, largest_of};
 use super::turn_signals::TurnSignals;
-use crate::kernels::author_names::Said;
+use crate::kernels::author_names::MentionedNames;
 use crate::kernels::dates::{date_match, in_years};
 use crate::kernels::math;
 use crate::kernels::temporal::Window;
@@ -37,18 +37,18 @@ impl TurnSignals<'_> {
     /// Whether the question is of the kind that a term is about.
     fn fits_question(&self, term: Signal) -> bool {
         let kind = TEXT_SIGNALS.iter().find(|(of, _)| *of == term);
-        kind.is_none_or(|(_, kind)| *kind == 0 || self.asks & kind != 0)
+        kind.is_none_or(|(_, kind)| *kind == 0 || self.question_kinds & kind != 0)
     }
 
     pub(super) fn fill_people(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
         let person = scorer.weighs(Signal::Person);
         let both = scorer.weighs(Signal::FirstPersonPerson);
-        let Some(said) = query.said.as_ref().filter(|_| person || both) else {
+        let Some(text) = query.names_text.as_ref().filter(|_| person || both) else {
             return;
         };
-        let said = Said::new(said);
+        let mentioned = MentionedNames::new(text);
         let names = &self.authors().names;
-        let named: Vec<bool> = names.iter().map(|name| said.names(name)).collect();
+        let named: Vec<bool> = names.iter().map(|name| mentioned.contains(name)).collect();
         let count = named.iter().filter(|named| **named).count();
         if count > 0 {
             let other = if count == 1 { -1.0 } else { 0.0 };

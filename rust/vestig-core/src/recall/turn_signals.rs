@@ -42,10 +42,10 @@ pub(super) struct TurnSignals<'a> {
     pub(super) date: Vec<f64>,
     /// Value of every author.
     pub(super) people: Vec<f64>,
-    pub(super) asks: u8,
+    pub(super) question_kinds: u8,
     context: Option<Context<'a>>,
     /// Of L₁ without what few rows have.
-    pub(super) level: Bounds,
+    pub(super) bounds: Bounds,
 }
 
 /// Whether any of the terms that are made by turn weighs something.
@@ -78,9 +78,9 @@ impl<'a> TurnSignals<'a> {
             questions: Vec::new(),
             date: Vec::new(),
             people: Vec::new(),
-            asks: query.asks,
+            question_kinds: query.question_kinds,
             context: None,
-            level: Bounds {
+            bounds: Bounds {
                 low: Vec::new(),
                 high: Vec::new(),
             },
@@ -92,7 +92,7 @@ impl<'a> TurnSignals<'a> {
         signals.fill_texts(scorer);
         signals.fill_people(scorer, query);
         signals.fill_dates(scorer, query);
-        signals.fill_level(parts, scorer);
+        signals.fill_bounds(parts, scorer);
         signals
     }
 
@@ -150,7 +150,7 @@ impl<'a> TurnSignals<'a> {
     }
 
     /// What is made of cosines, then the bounds of L₁.
-    fn fill_level(&mut self, parts: &[SegmentColumns<'a>], scorer: &mut Scorer<'_>) {
+    fn fill_bounds(&mut self, parts: &[SegmentColumns<'a>], scorer: &mut Scorer<'_>) {
         let nothing = || vec![0.0; self.index.len()];
         let mut cosines = Bounds {
             low: nothing(),
@@ -198,7 +198,7 @@ impl<'a> TurnSignals<'a> {
             self.context = Some(context);
             near = Some(bounds);
         }
-        self.level = self.bounds(parts, scorer, &semantic, near.as_ref());
+        self.bounds = self.bounds(parts, scorer, &semantic, near.as_ref());
     }
 
     fn fill_neighbour_cosines(&self, scorer: &mut Scorer<'_>) {
@@ -255,70 +255,67 @@ impl<'a> TurnSignals<'a> {
         near: Option<&Bounds>,
     ) -> Bounds {
         let (text_flags, index) = (self.text_flags(), &*self.index);
-        let mut level = ScoreBounds::new(scorer, index, text_flags);
-        level.add_text_flags(|kind| {
+        let mut sums = ScoreBounds::new(scorer, index, text_flags);
+        sums.add_text_flags(|kind| {
             let of = |(term, _)| (term, text_value(term, kind));
             TEXT_SIGNALS.map(of)
         });
         for (at, term) in WINDOWS.into_iter().enumerate() {
-            level.add(term, 1.0, Values::Column(&self.windows[at]));
+            sums.add(term, 1.0, Values::Column(&self.windows[at]));
         }
-        level.add(Signal::Lexical, 1.0, Values::Column(&self.lexical));
+        sums.add(Signal::Lexical, 1.0, Values::Column(&self.lexical));
         for (terms, values, of) in [
             (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
             (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
         ] {
             for (term, offset) in terms {
-                let unit = level.inverse(of);
+                let unit = sums.inverse(of);
                 let near = if index.single() {
                     Values::Beside(values, offset)
                 } else {
                     Values::Each(Box::new(move |turn| beside(index, values, turn, offset)))
                 };
-                level.add(term, unit, near);
+                sums.add(term, unit, near);
             }
         }
-        let (words, cosines) = (
-            level.inverse(Signal::Lexical),
-            level.inverse(Signal::Cosine),
-        );
+        let (words, cosines) = (sums.inverse(Signal::Lexical), sums.inverse(Signal::Cosine));
         for (term, unit, values) in [
             (Signal::AnswerLexical, words, &self.lexical),
             (Signal::AnswerCosine, cosines, &self.semantic),
         ] {
             let of = Box::new(move |turn| self.answer(values, turn));
-            level.add(term, unit, Values::Each(of));
+            sums.add(term, unit, Values::Each(of));
         }
         let replies = if index.single() {
             Values::Reply(&self.lexical)
         } else {
             Values::Each(Box::new(|turn| self.reply(turn)))
         };
-        level.add(Signal::ReplyLexical, words, replies);
+        sums.add(Signal::ReplyLexical, words, replies);
         if !self.questions.is_empty() {
-            level.add(Signal::Questions, 1.0, Values::Column(&self.questions));
+            sums.add(Signal::Questions, 1.0, Values::Column(&self.questions));
         }
         if !self.people.is_empty() {
-            level.add(Signal::Person, 1.0, self.by_author());
+            sums.add(Signal::Person, 1.0, self.by_author());
             let of = Box::new(|turn| self.first_person(turn));
-            level.add(Signal::FirstPersonPerson, 1.0, Values::Each(of));
+            sums.add(Signal::FirstPersonPerson, 1.0, Values::Each(of));
         }
-        level.add(Signal::Date, 1.0, Values::Column(&self.date));
-        if level.weighs(Signal::FormLength) {
+        sums.add(Signal::Date, 1.0, Values::Column(&self.date));
+        if sums.weighs(Signal::FormLength) {
             let of: Vec<f64> = (0..1 << 11).map(length_value).collect();
             let of = Box::new(move |turn: usize| of[usize::from(text_flags.lengths[turn])]);
-            level.add(Signal::FormLength, 1.0, Values::Each(of));
+            sums.add(Signal::FormLength, 1.0, Values::Each(of));
         }
         let dense = Signal::DENSE.into_iter().enumerate();
         let dense: Vec<(Signal, Vec<f64>)> = dense
-            .filter(|(_, term)| level.weighs(*term))
+            .filter(|(_, term)| sums.weighs(*term))
             .map(|(at, term)| (term, by_turn(index, |part| &parts[part].dense[at])))
             .collect();
         for (term, values) in dense {
             let of = Box::new(move |turn: usize| values[turn]);
-            level.add(term, 1.0, Values::Each(of));
+            sums.add(term, 1.0, Values::Each(of));
         }
-        level.into_bounds(&[
+        sums.into_bounds(&[
             (Signal::Cosine, Some(semantic)),
             (Signal::ContextVector, near),
         ])

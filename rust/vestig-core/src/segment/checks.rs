@@ -86,7 +86,7 @@ impl Segment {
         self.expect(S::PieceCodes, pieces)?;
         let nodes = rows + self.count(S::OtherIds)?;
         self.expect(S::IncomingOffsets, nodes + 1)?;
-        self.expect(S::WayOffsets, nodes + 1)?;
+        self.expect(S::RelatedOffsets, nodes + 1)?;
         self.expect(S::NameOrder, self.count(S::Names)?)?;
         if !self.count(S::QuestionVectors)?.is_multiple_of(self.lanes) {
             return damaged("section question_vectors has a part of a vector");
@@ -101,7 +101,7 @@ impl Segment {
             S::TermOffsets,
             S::Edges,
             S::Incoming,
-            S::Ways,
+            S::Related,
         ] {
             self.count(section)?;
         }

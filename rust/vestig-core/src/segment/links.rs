@@ -106,24 +106,24 @@ pub(crate) fn kind_of(start: u32) -> u8 {
     EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize]
 }
 
-/// Whether an edge is read by the ways of both its ends.
+/// Whether an edge is read by the related of both its ends.
 #[inline]
 pub(crate) fn is_related(record: &Record) -> bool {
     kind_of(unpack(record).3) == RELATED
 }
 
 /// One end of a RELATED edge: where the other end is, and the number of the edge.
-pub(crate) type Way = [u32; 2];
+pub(crate) type RelatedEnd = [u32; 2];
 
 /// Weight descending, id of the other end, id and number of the edge.
-pub(crate) fn way_order<'i>(
+pub(crate) fn by_strength<'i>(
     records: &[Record],
-    a: &Way,
-    b: &Way,
+    a: &RelatedEnd,
+    b: &RelatedEnd,
     id_of: impl Fn(usize) -> &'i Id,
 ) -> Ordering {
     let [(a_id, a_weight, ..), (b_id, b_weight, ..)] =
-        [a, b].map(|way| unpack(&records[way[1] as usize]));
+        [a, b].map(|end| unpack(&records[end[1] as usize]));
     descending(a_weight, b_weight)
         .then_with(|| id_of(a[0] as usize).cmp(id_of(b[0] as usize)))
         .then_with(|| a_id.cmp(&b_id))
@@ -335,11 +335,11 @@ impl Segment {
     }
 
     /// RELATED edges with an end at a node, by either end, masked starts included: see
-    /// `Section::Ways`; `row` as in `incoming_at`.
+    /// `Section::Related`; `row` as in `incoming_at`.
     #[must_use]
-    pub(crate) fn ways_at(&self, row: Option<usize>, id: &Id) -> &[Way] {
+    pub(crate) fn related_at(&self, row: Option<usize>, id: &Id) -> &[RelatedEnd] {
         self.place(row, id).map_or(&[], |place| {
-            &self.column::<Way>(Section::Ways)[self.span(Section::WayOffsets, place)]
+            &self.column::<RelatedEnd>(Section::Related)[self.span(Section::RelatedOffsets, place)]
         })
     }
 

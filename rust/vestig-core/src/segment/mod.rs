@@ -21,8 +21,8 @@ mod text_columns;
 pub use events::EventRow;
 pub use links::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
 pub(crate) use links::{
-    EXTRA, KIND_SHIFT, Record, SOURCE_MASK, SUMMARIZES, Way, is_related, kind_of, plain_value,
-    unpack, way_order,
+    EXTRA, KIND_SHIFT, Record, RelatedEnd, SOURCE_MASK, SUMMARIZES, by_strength, is_related,
+    kind_of, plain_value, unpack,
 };
 pub(crate) use mention_counts::MentionCounts;
 pub(crate) use row_set_cache::cached;

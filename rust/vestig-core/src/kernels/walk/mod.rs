@@ -160,7 +160,7 @@ impl<L: Links> Walk<'_, L> {
         self.gather(parent);
         let (links, hops) = (&*self.links, &mut self.hops);
         let related = hops.iter().take_while(|hop| !hop.mentions()).count();
-        hops[related..].sort_unstable_by(|a, b| way_order(links, a, b));
+        hops[related..].sort_unstable_by(|a, b| by_strength(links, a, b));
         self.hops.clone()
     }
 
@@ -216,12 +216,14 @@ impl<L: Links> Walk<'_, L> {
         let links = &*self.links;
         let found = &mut self.found;
         if has_repeats(found) {
-            found.sort_unstable_by(|a, b| a.node.cmp(&b.node).then_with(|| way_order(links, a, b)));
+            found.sort_unstable_by(|a, b| {
+                a.node.cmp(&b.node).then_with(|| by_strength(links, a, b))
+            });
             found.dedup_by_key(|hop| hop.node);
         }
         let most = self.params.max_edges;
         if found.len() > most {
-            found.select_nth_unstable_by(most, |a, b| way_order(links, a, b));
+            found.select_nth_unstable_by(most, |a, b| by_strength(links, a, b));
             found.truncate(most);
         }
         let admitted = &self.admitted;
@@ -313,7 +315,7 @@ fn ids<L: Links>(links: &L, a: u32, b: u32) -> Ordering {
 
 /// MENTIONS by entity degree ascending, then ids of neighbour and entity, then the stronger
 /// confidences and the ids of the edges.
-fn way_order<L: Links>(links: &L, a: &Hop, b: &Hop) -> Ordering {
+fn by_strength<L: Links>(links: &L, a: &Hop, b: &Hop) -> Ordering {
     let edges = || {
         (links.edge_id(a.edge).cmp(&links.edge_id(b.edge)))
             .then_with(|| links.edge_id(a.second).cmp(&links.edge_id(b.second)))

@@ -5,12 +5,12 @@ use std::ops::Range;
 use crate::kernels::tracerank::Stability;
 use crate::segment::format::Section;
 use crate::segment::map::fetch;
-use crate::segment::{EventRow, Id, Record, Segment, Way};
+use crate::segment::{EventRow, Id, Record, RelatedEnd, Segment};
 use crate::snapshot::Part;
 
-/// Ways in a cache line, and cursors that the ways of most memories take.
-const WAYS_A_LINE: usize = 8;
-const WAY_LINES: usize = 3;
+/// RELATED entries in a cache line, and lines that those of most memories take.
+const ENTRIES_A_LINE: usize = 8;
+const ENTRY_LINES: usize = 3;
 /// Edge records in a cache line.
 const RECORDS_A_LINE: usize = 2;
 
@@ -23,8 +23,8 @@ pub(super) struct Columns<'a> {
     pub(super) valid: &'a [i64],
     edge_offsets: &'a [u32],
     incoming_offsets: &'a [u32],
-    way_offsets: &'a [u32],
-    ways: &'a [Way],
+    related_offsets: &'a [u32],
+    related: &'a [RelatedEnd],
     attributes: &'a [[u8; 8]],
     event_offsets: &'a [u32],
 }
@@ -40,8 +40,8 @@ impl<'a> Columns<'a> {
             valid: segment.column(Section::Valid),
             edge_offsets: segment.column(Section::EdgeOffsets),
             incoming_offsets: segment.column(Section::IncomingOffsets),
-            way_offsets: segment.column(Section::WayOffsets),
-            ways: segment.column(Section::Ways),
+            related_offsets: segment.column(Section::RelatedOffsets),
+            related: segment.column(Section::Related),
             attributes: segment.column(Section::Attributes),
             event_offsets: segment.column(Section::EventOffsets),
         }
@@ -66,20 +66,20 @@ impl<'a> Columns<'a> {
         self.segment.events_at(range)
     }
 
-    /// Where the ways of a row lie is asked for; with `near` the first of them.
+    /// Where the related of a row lie is asked for; with `near` the first of them.
     #[inline]
-    pub(super) fn fetch_ways_of(&self, row: usize, near: bool) {
+    pub(super) fn fetch_related_of(&self, row: usize, near: bool) {
         if near {
-            let first = self.way_offsets[row] as usize;
-            for line in 0..WAY_LINES {
-                fetch(self.ways, first + line * WAYS_A_LINE);
+            let first = self.related_offsets[row] as usize;
+            for line in 0..ENTRY_LINES {
+                fetch(self.related, first + line * ENTRIES_A_LINE);
             }
         } else {
-            fetch(self.way_offsets, row);
+            fetch(self.related_offsets, row);
         }
     }
 
-    /// As `fetch_ways_of`, for the edges of a memory or those that end at an entity.
+    /// As `fetch_related_of`, for the edges of a memory or those that end at an entity.
     #[inline]
     pub(super) fn fetch_mentions(&self, row: usize, near: bool) {
         let memory = row < self.segment.memory_rows();

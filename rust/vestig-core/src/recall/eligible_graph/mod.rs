@@ -239,9 +239,9 @@ impl<'a> EligibleGraph<'a> {
         let mut sources: Vec<usize> = Vec::new();
         for part in 0..self.columns.len() {
             let segment = self.segment(part as u32);
-            let (ways, row) = self.graph.ways_in(part, node);
+            let (related, row) = self.graph.related_in(part, node);
             sources.clear();
-            for [other, number] in ways {
+            for [other, number] in related {
                 let edge = self.known_edge(segment, *number as usize, RELATED);
                 let comes =
                     |edge: &EdgeRow| Some(edge.source) != row || row == Some(*other as usize);

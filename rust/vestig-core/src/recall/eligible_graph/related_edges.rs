@@ -8,22 +8,22 @@ use crate::kernels::top_k::descending;
 use crate::kernels::walk::{Hop, Links};
 use crate::query::graph::Node;
 use crate::segment::map::fetch;
-use crate::segment::{EXTRA, SOURCE_MASK, Way, unpack};
+use crate::segment::{EXTRA, RelatedEnd, SOURCE_MASK, unpack};
 
-/// What is left of the ways of a node in one part, and the next that leads somewhere.
+/// What is left of the related of a node in one part, and the next that leads somewhere.
 pub(super) struct RelatedCursor<'a> {
     part: u32,
     /// Row of the node there; its own edges count only where it lives.
     row: u32,
     own: bool,
-    rest: std::slice::Iter<'a, Way>,
+    rest: std::slice::Iter<'a, RelatedEnd>,
     next: Option<Hop>,
 }
 
 const NO_ROW: u32 = u32::MAX;
 
 impl<'a> EligibleGraph<'a> {
-    /// Tells the ways of a memory in way order until `sink` says that it has enough; `most`: how
+    /// Tells the related of a memory strongest first until `sink` says that it has enough; `most`: how
     /// many it takes.
     pub(super) fn each_related(&mut self, node: Node, most: usize, sink: impl FnMut(Hop) -> bool) {
         let mut cursors = std::mem::take(&mut self.cursors);
@@ -40,16 +40,16 @@ impl<'a> EligibleGraph<'a> {
         mut sink: impl FnMut(Hop) -> bool,
     ) {
         for part in 0..self.columns.len() {
-            let (ways, row) = self.graph.ways_in(part, node);
-            if ways.is_empty() {
+            let (related, row) = self.graph.related_in(part, node);
+            if related.is_empty() {
                 continue;
             }
-            self.fetch_related(part, &ways[..most.min(ways.len())]);
+            self.fetch_related(part, &related[..most.min(related.len())]);
             let mut line = RelatedCursor {
                 part: part as u32,
                 row: row.map_or(NO_ROW, |row| row as u32),
                 own: part == node.part as usize,
-                rest: ways.iter(),
+                rest: related.iter(),
                 next: None,
             };
             line.next = self.next_related(&mut line);
@@ -72,12 +72,12 @@ impl<'a> EligibleGraph<'a> {
         let key = |at: &usize| cursors[*at].next;
         let known = (0..cursors.len()).filter(|at| cursors[*at].next.is_some());
         known.min_by(|a, b| match (key(a), key(b)) {
-            (Some(a), Some(b)) => self.way_order(&a, &b),
+            (Some(a), Some(b)) => self.by_strength(&a, &b),
             _ => Ordering::Equal,
         })
     }
 
-    fn way_order(&self, a: &Hop, b: &Hop) -> Ordering {
+    fn by_strength(&self, a: &Hop, b: &Hop) -> Ordering {
         descending(a.weight, b.weight)
             .then_with(|| self.id(a.node).cmp(&self.id(b.node)))
             .then_with(|| self.edge_id(a.edge).cmp(&self.edge_id(b.edge)))
@@ -85,9 +85,9 @@ impl<'a> EligibleGraph<'a> {
 
     /// Whatever is read of these is asked of memory at once, for it lies far apart.
     #[inline]
-    fn fetch_related(&self, part: usize, ways: &[Way]) {
+    fn fetch_related(&self, part: usize, related: &[RelatedEnd]) {
         let columns = &self.columns[part];
-        for [other, number] in ways {
+        for [other, number] in related {
             fetch(columns.records, *number as usize);
             columns.fetch_row(*other as usize);
         }

@@ -52,7 +52,7 @@ impl Links for EligibleGraph<'_> {
 
     fn ahead(&self, node: u32, near: bool) {
         let at = self.node(node);
-        self.columns[at.part as usize].fetch_ways_of(at.row as usize, near);
+        self.columns[at.part as usize].fetch_related_of(at.row as usize, near);
     }
 
     fn boost(&mut self, node: u32) -> f64 {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::{Columns, Rows};
 use crate::segment::format::Section;
 use crate::segment::{
-    EDGE_KINDS, EXTRA, EdgeVersion, Id, KIND_SHIFT, Record, SOURCE_MASK, is_related, plain_value,
-    unpack, way_order,
+    EDGE_KINDS, EXTRA, EdgeVersion, Id, KIND_SHIFT, Record, SOURCE_MASK, by_strength, is_related,
+    plain_value, unpack,
 };
 
 /// Columns of the edges that a record has no room for.
@@ -81,7 +81,7 @@ pub(super) fn put_edges<'a>(columns: &mut Columns, rows: &impl Rows<'a>) {
         offsets.push(records.len() as u32);
     }
     put_incoming(columns, nodes, &records);
-    put_ways(columns, nodes, &records, |node| {
+    put_related(columns, nodes, &records, |node| {
         ids.get(node).unwrap_or_else(|| &others[node - ids.len()])
     });
     columns.put(S::EdgeOffsets, &offsets);
@@ -132,7 +132,7 @@ fn put_incoming(columns: &mut Columns, nodes: usize, records: &[Record]) {
     columns.put(Section::Incoming, &incoming);
 }
 
-fn put_ways<'i>(
+fn put_related<'i>(
     columns: &mut Columns,
     nodes: usize,
     records: &[Record],
@@ -140,19 +140,20 @@ fn put_ways<'i>(
 ) {
     let both = ends(records, true).flat_map(|(number, start, end)| {
         let back = (end, [start as u32, number]);
-        let ways = [Some((start, [end as u32, number])), Some(back)];
+        let related = [Some((start, [end as u32, number])), Some(back)];
         // An edge of a node to itself is one way.
-        ways.into_iter()
+        related
+            .into_iter()
             .take(if start == end { 1 } else { 2 })
             .flatten()
     });
-    let (offsets, mut ways) = by_node(nodes, both);
+    let (offsets, mut related) = by_node(nodes, both);
     for pair in offsets.windows(2) {
-        let list = &mut ways[pair[0] as usize..pair[1] as usize];
-        list.sort_unstable_by(|a, b| way_order(records, a, b, &id_of));
+        let list = &mut related[pair[0] as usize..pair[1] as usize];
+        list.sort_unstable_by(|a, b| by_strength(records, a, b, &id_of));
     }
-    columns.put(Section::WayOffsets, &offsets);
-    columns.put(Section::Ways, &ways);
+    columns.put(Section::RelatedOffsets, &offsets);
+    columns.put(Section::Related, &related);
 }
 
 /// Names of entities, by provisional string numbers.

@@ -135,10 +135,10 @@ pub enum Section {
     /// i8, 64 a word piece.
     PieceCodes,
     /// u32, rows + others + 1: RELATED edges by the nodes at both ends.
-    WayOffsets,
-    /// u32 pairs: the other end as in `Edges` and the number of the edge, in way order per node:
+    RelatedOffsets,
+    /// u32 pairs: the other end as in `Edges` and the number of the edge, strongest first per node:
     /// weight descending, id of the other end, id and number of the edge.
-    Ways,
+    Related,
 }
 
 /// Number of sections of a segment.
@@ -211,6 +211,6 @@ pub const SECTION_TABLE: [(&str, u64); SECTIONS] = [
     ("piece_ids", 4),
     ("piece_scales", 4),
     ("piece_codes", 64),
-    ("way_offsets", 4),
-    ("ways", 8),
+    ("related_offsets", 4),
+    ("related", 8),
 ];
