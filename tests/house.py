@@ -10,7 +10,6 @@ FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 POSITIONAL_MAX = 6
 # Every class and function of the stub needs its conversion; arithmetic and files live elsewhere.
-BINDING_LINES_MAX = 1_600
 
 # Lower floors never know higher ones; units on one floor of rooms never know each other.
 FLOORS: dict[str, int] = {

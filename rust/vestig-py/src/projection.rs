@@ -5,10 +5,8 @@ use std::path::PathBuf;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use vestig_core::query::filter::eligible_ids;
-use vestig_core::query::related::related;
 use vestig_core::query::similar::{Limits, similar};
-use vestig_core::query::{entity_names, search};
+use vestig_core::query::{entity_names, filter::eligible_ids, related::related, search};
 use vestig_core::recall::{Effort, recall};
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
@@ -18,7 +16,9 @@ use vestig_core::snapshot::projection::Projection as CoreProjection;
 use vestig_core::words;
 
 use crate::errors::run;
-use crate::neighbours::{Neighbour, Told, neighbour, neighbours, probes_of, told, word_of};
+use crate::neighbours::{
+    Neighbour, NodeValue, neighbour, neighbours, node_values, probes_of, word_of,
+};
 use crate::numbers::floats;
 use crate::query::{Filter, id_of, ids_of};
 use crate::ranking::{Query, Ranking};
@@ -44,8 +44,8 @@ impl Projection {
         }
     }
 
-    /// Asks the state that stands at this seq.
-    fn ask<T: Send>(
+    /// Works on the state that stands at this seq; SnapshotMoved when it is another one.
+    fn on_snapshot<T: Send>(
         &self,
         py: Python<'_>,
         seq: u64,
@@ -190,7 +190,7 @@ impl Projection {
         seq: u64,
         filter: &Filter,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let ids = self.ask(py, seq, |snapshot| eligible_ids(snapshot, &filter.0))?;
+        let ids = self.on_snapshot(py, seq, |snapshot| eligible_ids(snapshot, &filter.0))?;
         Ok(PyBytes::new(py, ids.as_flattened()))
     }
 
@@ -226,7 +226,7 @@ impl Projection {
         known_at_us: i64,
     ) -> PyResult<Vec<(usize, usize, Bound<'py, PyBytes>, String)>> {
         let words: Vec<entity_names::Word> = words.into_iter().map(word_of).collect();
-        let found = self.ask(py, seq, |snapshot| {
+        let found = self.on_snapshot(py, seq, |snapshot| {
             entity_names::find_names(snapshot, namespace, &words, known_at_us)
         })?;
         let wrap = |f: entity_names::Found| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
@@ -240,7 +240,7 @@ impl Projection {
         namespace: &str,
         words: Vec<String>,
     ) -> PyResult<Vec<bool>> {
-        self.ask(py, seq, |snapshot| {
+        self.on_snapshot(py, seq, |snapshot| {
             entity_names::lowercase(snapshot, namespace, &words)
         })
     }
@@ -257,7 +257,7 @@ impl Projection {
     ) -> PyResult<Scan> {
         self.check(query.0.vector.as_ref())?;
         let effort = Effort::threads(threads);
-        let scan = self.ask(py, seq, |snapshot| {
+        let scan = self.on_snapshot(py, seq, |snapshot| {
             recall(snapshot, &query.0, &filter.0, &ranking.0, effort)
         });
         scan_of(py, scan?)
@@ -273,14 +273,14 @@ impl Projection {
         memories: bool,
         entities: bool,
         top: usize,
-    ) -> PyResult<Vec<Told<'py, f64>>> {
+    ) -> PyResult<Vec<NodeValue<'py, f64>>> {
         let vector = floats("vector", vector)?;
         self.check(Some(&vector))?;
         let kinds = (memories, entities);
-        let found = self.ask(py, seq, |snapshot| {
+        let found = self.on_snapshot(py, seq, |snapshot| {
             search::search(snapshot, &vector, &filter.0, kinds, top)
         })?;
-        Ok(told(py, found))
+        Ok(node_values(py, found))
     }
 
     #[pyo3(signature = (seq, seeds, depth, filter, memories, entities, max_degree=1000,
@@ -297,7 +297,7 @@ impl Projection {
         entities: bool,
         max_degree: usize,
         others: bool,
-    ) -> PyResult<(Vec<Told<'py, usize>>, Vec<Bound<'py, PyBytes>>)> {
+    ) -> PyResult<(Vec<NodeValue<'py, usize>>, Vec<Bound<'py, PyBytes>>)> {
         let reach = search::Reach {
             seeds: ids_of(seeds)?,
             depth,
@@ -306,11 +306,11 @@ impl Projection {
             max_degree,
             others,
         };
-        let (around, wide) = self.ask(py, seq, |snapshot| {
+        let (around, wide) = self.on_snapshot(py, seq, |snapshot| {
             search::neighbourhood(snapshot, &filter.0, &reach)
         })?;
         let wide = wide.iter().map(|id| PyBytes::new(py, id));
-        Ok((told(py, around), wide.collect()))
+        Ok((node_values(py, around), wide.collect()))
     }
 
     fn entity_similar<'py>(
@@ -328,7 +328,7 @@ impl Projection {
         }
         let vectors = vectors.chunks_exact(self.dimensions());
         let asked: Vec<_> = vectors.map(<[f32]>::to_vec).zip(types).collect();
-        let found = self.ask(py, seq, |snapshot| {
+        let found = self.on_snapshot(py, seq, |snapshot| {
             search::entity_similar(snapshot, namespace, &asked, threshold)
         })?;
         let wrap = |best: Option<_>| best.map(neighbour(py));
@@ -358,7 +358,7 @@ impl Projection {
         let limits = |threshold, top| Limits { threshold, top };
         let near = limits(near_threshold, near_top);
         let related = limits(related_threshold, related_top);
-        let found = self.ask(py, seq, |snapshot| {
+        let found = self.on_snapshot(py, seq, |snapshot| {
             similar(snapshot, namespace, &probes, near, related, threads)
         })?;
         let wrap = |(near, related)| (neighbours(py, near), neighbours(py, related));
@@ -380,7 +380,7 @@ impl Projection {
     ) -> PyResult<Vec<(Bound<'py, PyBytes>, Vec<Neighbour<'py>>)>> {
         let asked = first..first.saturating_add(count);
         let limits = Limits { threshold, top };
-        let found = self.ask(py, seq, |snapshot| {
+        let found = self.on_snapshot(py, seq, |snapshot| {
             related(snapshot, namespace, asked, limits, threads)
         })?;
         let wrap = |(id, near): (Id, _)| (PyBytes::new(py, &id), neighbours(py, near));

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use vestig_core::kernels::rng::uniform;
 use vestig_core::kernels::temporal::Window;
 use vestig_core::recall::{
     Base, Pool, Postings, Query as CoreQuery, QuestionWords, Ranking as CoreRanking, Signal,
@@ -284,11 +283,6 @@ fn signal_table() -> Vec<(&'static str, &'static str, String)> {
     Signal::ALL.into_iter().map(row).collect()
 }
 
-#[pyfunction]
-fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
-    uniform(seed, start.as_bytes(), edge.as_bytes())
-}
-
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let names = PyTuple::new(module.py(), Signal::ALL.map(Signal::name))?;
@@ -296,6 +290,5 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(signal_table, module)?)?;
     module.add_class::<Query>()?;
     module.add_class::<Walk>()?;
-    module.add_class::<Ranking>()?;
-    module.add_function(wrap_pyfunction!(walk_uniform, module)?)
+    module.add_class::<Ranking>()
 }

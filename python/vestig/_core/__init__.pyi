@@ -10,6 +10,8 @@ from typing import Self, final
 
 from typing_extensions import Buffer
 
+from vestig._core import testing as testing
+
 __all__ = [
     "ANALYSER_VERSION",
     "FORMAT_VERSION",
@@ -26,23 +28,16 @@ __all__ = [
     "SnapshotMoved",
     "TraceParams",
     "Walk",
-    "dot",
-    "dot_with",
-    "exp",
     "find_marks",
-    "levels",
     "ln",
-    "logistic",
     "mark",
     "pow",
     "signal_table",
     "similar_within",
-    "temporal_match",
     "terms",
+    "testing",
     "tokens",
-    "tracerank",
     "unit",
-    "walk_uniform",
 ]
 
 VERSION: str
@@ -62,51 +57,13 @@ class SnapshotMoved(Exception):
 class ProjectionDamaged(Exception):
     """A projection file failed a check during a call; discard and rebuild."""
 
-# --- numbers ------------------------------------------------------------------------
-
-def dot(x: Buffer, y: Buffer) -> float:
-    """Float32 dot product with 64 lanes, as float64. ValueError when lengths differ."""
-
-def dot_with(level: str, x: Buffer, y: Buffer) -> float:
-    """`dot` computed by one instruction level of `levels()`; every level gives the same bits."""
-
-def levels() -> list[str]:
-    """Instruction levels of this machine, best first; always ends with "portable"."""
+# --- numbers ---
 
 def unit(v: Buffer) -> bytes:
     """v / |v| as float32 bytes; a zero vector stays zero."""
 
-def exp(x: float) -> float: ...
 def ln(x: float) -> float: ...
 def pow(x: float, y: float) -> float: ...
-def logistic(x: float) -> float:
-    """1 / (1 + exp(-x))."""
-
-def tracerank(
-    events: Sequence[tuple[int, int, int, int]],
-    query_time_us: int,
-    valid_from_us: int,
-    stability: int,
-    params: TraceParams,
-    connectivity_n: int = 0,
-) -> tuple[float, float, float, float, float, float, int]:
-    """(trace, basic, connectivity, confidence, unclipped, clipped, counted events).
-
-    events: (type code, occurred_us, seq, row) in any order.
-    """
-
-def temporal_match(
-    instants_us: Sequence[int],
-    windows: Sequence[tuple[int | None, int | None]],
-    query_windows: Sequence[tuple[int | None, int | None]],
-    open_scale_days: float = 30.0,
-) -> float:
-    """How well instants and windows of a memory meet query windows, in [0, 1]. ValueError when there is no query window, or nothing to match."""
-
-def walk_uniform(seed: int, start: str, edge: str) -> float:
-    """Random number u of the walk in [0, 1): of an edge, or of a step over two edges joined by `|`.
-
-    Ids are texts: `mem_8-4-4-4-12`, `edge_8-4-4-4-12`."""
 
 @final
 class TraceParams:
@@ -133,7 +90,7 @@ class TraceParams:
     ) -> Self:
         """event_weights: one weight per code of `EventType`."""
 
-# --- words --------------------------------------------------------------------
+# --- words ---
 
 def tokens(text: str) -> list[tuple[str, int, int, bool]]:
     """Word tokens of a text in order: (token lower-cased, start, end, is identifier); offsets in
@@ -144,7 +101,7 @@ def terms(text: str, author: str | None = None) -> list[str]:
     """Index terms in order, repeats kept: author first, identifiers whole and in parts, `'s`
     cut, Snowball English stems."""
 
-# --- marks: what to look for without keeping it ---------------------------------------
+# --- marks: what to look for without keeping it ---
 
 def mark(key: int, run: bytes) -> int:
     """The mark of a run of bytes under a secret 64-bit key."""
@@ -155,7 +112,7 @@ def find_marks(
     """Mark → (how often, first offset) of the runs of `length` bytes with a wanted mark; runs that
     end within the first `seen` bytes are left out."""
 
-# --- projection ---------------------------------------------------------------------
+# --- projection ---
 
 @final
 class Filter:
@@ -190,10 +147,10 @@ class Filter:
         entities: bytes | None = None,
         ends: Sequence[tuple[bytes, int | None]] = ...,
     ) -> Self:
-        """known_at_us: K, what the store knew then. past: K was given, so events recorded after K are ignored.
-        ids: only these (16 bytes each; metadata equality comes this way). ends: `t_invalid` as
-        known at K for memories whose end was written later. entities: only memories with an edge
-        of type MENTIONS, unexpired at K, to one of these (16 bytes each)."""
+        """known_at_us: K, what the store knew then. past: K was given, so events recorded after K
+        are ignored. ids: only these (16 bytes each; metadata equality comes this way). ends:
+        `t_invalid` as known at K for memories whose end was written later. entities: only memories
+        with an edge of type MENTIONS, unexpired at K, to one of these (16 bytes each)."""
 
 @final
 class Query:
@@ -217,10 +174,10 @@ class Query:
         | None = None,
         reranked: Sequence[tuple[bytes, float]] | None = None,
     ) -> Self:
-        """text: for the lexical terms, None = without. keywords: of the analysed text. windows: (start_us,
-        end_us), None = open. entities: ids of 16 bytes with their match score, merges resolved.
-        seed: of the walk. What is given twice counts once. said: the text in which names of
-        authors are looked for. dates: windows of explicit dates; True = of every year in which an
+        """text: for the lexical terms, None = without. keywords: of the analysed text. windows:
+        (start_us, end_us), None = open. entities: ids of 16 bytes with their match score,
+        merges resolved. seed: of the walk. What is given twice counts once. said: the text in
+        which names of authors are looked for. dates: windows of explicit dates; True = of every year in which an
         eligible memory is valid, unless it is open. asks: bit 0 when, 1 how many, 2 who, where,
         which or what thing. pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands
         for no word. questions: of an extra field, ids (16 bytes each), words of each, and by term
@@ -318,7 +275,7 @@ class Row:
     """The nearest stored question: its place and cosine."""
     metadata_score: float | None
     alpha_used: float | None
-    """Share of the metadata signals in S; None where the base is linear or S is the cosine alone."""
+    """Share of the metadata signals in S; None where the base is linear or S is the cosine."""
     matched_terms: list[int]
     """Places in `Scan.terms`."""
     matched_keywords: list[str]
