@@ -36,12 +36,12 @@ impl Projection {
 
     fn check(&self, vector: Option<&Vec<f32>>) -> PyResult<()> {
         let dimensions = self.dimensions();
-        match vector.map(Vec::len) {
-            Some(found) if found != dimensions => Err(PyValueError::new_err(format!(
-                "expected {dimensions} dimensions, got {found}"
-            ))),
-            _ => Ok(()),
+        let found = vector.map_or(dimensions, Vec::len);
+        if found == dimensions {
+            return Ok(());
         }
+        let text = format!("expected {dimensions} dimensions, got {found}");
+        Err(PyValueError::new_err(text))
     }
 
     /// Works on the state that stands at this seq; SnapshotMoved when it is another one.
