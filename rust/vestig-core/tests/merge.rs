@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use common::{identity, open, row, segments};
 use vestig_core::segment::image;
-use vestig_core::snapshot::merge::Goal;
+use vestig_core::snapshot::merge::MergeGoal;
 use vestig_core::snapshot::merge_plan;
 use vestig_core::snapshot::merged_image;
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
 use vestig_core::snapshot::writer;
 
-const TO_ONE: Goal = Goal {
+const TO_ONE: MergeGoal = MergeGoal {
     max_segments: 1,
     max_bytes: u64::MAX,
     wait: false,
@@ -84,7 +84,7 @@ fn masks_hold_across_merges_and_publications() {
         let rows = [changed(number, seq)];
         projection.apply(&rows, seq as u64, [9; 32]).unwrap();
         projection.publish(false).unwrap();
-        let goal = Goal {
+        let goal = MergeGoal {
             max_segments: 3,
             ..TO_ONE
         };

@@ -10,13 +10,13 @@ use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{Base, BySignal, Effort, Pool, Query, Ranking, Signal, Weights, recall};
-use vestig_core::snapshot::merge::Goal;
+use vestig_core::snapshot::merge::MergeGoal;
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
 use vestig_core::words;
 
-fn goal(max_segments: usize) -> Goal {
-    Goal {
+fn goal(max_segments: usize) -> MergeGoal {
+    MergeGoal {
         max_segments,
         max_bytes: u64::MAX,
         wait: true,

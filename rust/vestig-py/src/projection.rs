@@ -11,7 +11,7 @@ use vestig_core::recall::{Effort, recall};
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
 use vestig_core::snapshot::Snapshot;
-use vestig_core::snapshot::merge::Goal;
+use vestig_core::snapshot::merge::MergeGoal;
 use vestig_core::snapshot::projection::Projection as CoreProjection;
 use vestig_core::words;
 
@@ -168,7 +168,7 @@ impl Projection {
         max_bytes: u64,
         wait: bool,
     ) -> PyResult<u64> {
-        let goal = Goal {
+        let goal = MergeGoal {
             max_segments,
             max_bytes,
             wait,
@@ -229,7 +229,8 @@ impl Projection {
         let found = self.on_snapshot(py, seq, |snapshot| {
             entity_names::find_names(snapshot, namespace, &words, known_at_us)
         })?;
-        let wrap = |f: entity_names::Found| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
+        let wrap =
+            |f: entity_names::NameMatch| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
         Ok(found.into_iter().map(wrap).collect())
     }
 
@@ -298,7 +299,7 @@ impl Projection {
         max_degree: usize,
         others: bool,
     ) -> PyResult<(Vec<NodeValue<'py, usize>>, Vec<Bound<'py, PyBytes>>)> {
-        let reach = search::Reach {
+        let query = search::NeighbourhoodQuery {
             seeds: ids_of(seeds)?,
             depth,
             memories,
@@ -306,11 +307,11 @@ impl Projection {
             max_degree,
             others,
         };
-        let (around, wide) = self.on_snapshot(py, seq, |snapshot| {
-            search::neighbourhood(snapshot, &filter.0, &reach)
+        let (nodes_by_depth, hubs) = self.on_snapshot(py, seq, |snapshot| {
+            search::neighbourhood(snapshot, &filter.0, &query)
         })?;
-        let wide = wide.iter().map(|id| PyBytes::new(py, id));
-        Ok((node_values(py, around), wide.collect()))
+        let hubs = hubs.iter().map(|id| PyBytes::new(py, id));
+        Ok((node_values(py, nodes_by_depth), hubs.collect()))
     }
 
     fn entity_similar<'py>(

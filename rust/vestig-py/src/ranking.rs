@@ -1,4 +1,4 @@
-//! What a query asks: its parts, how scores are made, how the graph is walked.
+//! The query, the ranking and the walk: what a recall gets from Python.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -18,10 +18,10 @@ fn in_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// A query in which names are looked for.
+/// A text that is searched for names.
 pub struct MentionedNames {
     letters: Vec<char>,
-    /// Where no word goes on: names begin here.
+    /// Places where a word may begin.
     starts: Vec<usize>,
 }
 
@@ -35,7 +35,7 @@ impl MentionedNames {
         Self { letters, starts }
     }
 
-    /// Whether this name, [`folded`], stands in it.
+    /// Whether this name, [`folded`], is there as whole words.
     #[must_use]
     pub fn contains(&self, name: &[char]) -> bool {
         !name.is_empty()

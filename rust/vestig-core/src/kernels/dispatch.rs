@@ -66,7 +66,7 @@ impl Level {
         levels
     }
 
-    /// The best level of this machine; asked once per process.
+    /// The best level of this machine; detected once per process.
     #[inline]
     pub fn best() -> Self {
         static BEST: OnceLock<Level> = OnceLock::new();

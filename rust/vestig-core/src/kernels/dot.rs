@@ -66,7 +66,7 @@ fn halve<const N: usize, const H: usize>(lanes: &[f32; N]) -> [f32; H] {
 }
 
 /// The lane loop over consecutive rows: `out[i]` = dot(query, rows[i·stride ..][..query.len()]).
-/// `prefetch` is told each row before it is read.
+/// `prefetch` is called with each row before it is read.
 #[inline(always)]
 pub(crate) fn dot_rows_lanes(
     query: &[f32],

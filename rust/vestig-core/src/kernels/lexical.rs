@@ -97,7 +97,7 @@ pub fn document_frequency(rows: &[u32], eligible: Option<&[u64]>) -> u64 {
 /// Bits of a posting's number that are its frequency.
 const COUNT_MASK: u32 = (1 << 31) - 1;
 
-/// The frequency that the number of a posting tells.
+/// The term frequency in the number of a posting, without its case bit.
 #[inline]
 #[must_use]
 pub fn frequency(count: u32) -> u32 {

@@ -18,7 +18,7 @@ pub struct Pieces<'a> {
     pub scales: &'a [f32],
 }
 
-/// As `Pieces`, held.
+/// As `Pieces`, owned.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OwnedPieces {
     ids: Vec<u32>,

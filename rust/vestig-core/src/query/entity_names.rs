@@ -1,4 +1,4 @@
-//! Names that a store knows, found in the words of a text, and how words are written.
+//! Names of entities in the words of a text, and which words memories write in lower case.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use crate::words;
 /// Most words of a name.
 const WORDS_MAX: usize = 8;
 
-/// A word of a text in lower case, as it stands and without punctuation at its ends.
+/// A word of a text in lower case, with and without punctuation at its ends.
 #[derive(Debug, Clone, Default)]
 pub struct Word {
-    /// As it stands.
+    /// With punctuation on both sides.
     pub raw: String,
     /// Without punctuation in front.
     pub left: String,
@@ -27,7 +27,7 @@ pub struct Word {
 
 /// A run of words that is the name of an entity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct NameMatch {
     /// First word.
     pub first: usize,
     /// Number of words.
@@ -47,7 +47,7 @@ pub fn find_names(
     namespace: &str,
     words: &[Word],
     known_at: i64,
-) -> Vec<Found> {
+) -> Vec<NameMatch> {
     let (bare, left) = (
         Distinct::of(words.iter().map(|word| word.bare.as_str())),
         Distinct::of(words.iter().map(|word| word.left.as_str())),
@@ -62,24 +62,24 @@ pub fn find_names(
         let Some(space) = segment.string_number(namespace) else {
             continue;
         };
-        let look = Look {
+        let lookup = NameLookup {
             part,
             space,
             known_at,
         };
-        let names: Vec<_> = bare.texts.iter().map(|text| look.norm(text)).collect();
+        let names: Vec<_> = bare.texts.iter().map(|text| lookup.norm(text)).collect();
         let mut begins = |text: &&str| {
             run.clear();
             run.push_str(text);
-            !run.is_empty() && goes_on(segment, &mut run)
+            !run.is_empty() && has_continuation(segment, &mut run)
         };
         let begins: Vec<bool> = left.texts.iter().map(&mut begins).collect();
         for first in 0..words.len() {
             if let Some(norm) = names[bare.places[first]] {
-                look.named(norm, first, 1, &mut found);
+                lookup.add_named(norm, first, 1, &mut found);
             }
             if begins[left.places[first]] {
-                look.longer(words, first, &mut run, &mut found);
+                lookup.match_longer(words, first, &mut run, &mut found);
             }
         }
     }
@@ -109,8 +109,8 @@ impl<'a> Distinct<'a> {
     }
 }
 
-/// Whether some text of the segment begins with these words and goes on with another.
-fn goes_on(segment: &Segment, run: &mut String) -> bool {
+/// Whether some string of the segment begins with these words followed by another one.
+fn has_continuation(segment: &Segment, run: &mut String) -> bool {
     run.push(' ');
     let number = segment.string_lower_bound(run);
     let more = segment
@@ -120,13 +120,13 @@ fn goes_on(segment: &Segment, run: &mut String) -> bool {
     more
 }
 
-struct Look<'a> {
+struct NameLookup<'a> {
     part: &'a Part,
     space: u32,
     known_at: i64,
 }
 
-impl Look<'_> {
+impl NameLookup<'_> {
     /// The number of a text that is the normal form of a name.
     fn norm(&self, text: &str) -> Option<u32> {
         let segment = self.part.segment.as_ref();
@@ -135,7 +135,13 @@ impl Look<'_> {
     }
 
     /// Names of several words that begin with this one, as long as any can go on.
-    fn longer(&self, words: &[Word], first: usize, run: &mut String, found: &mut Vec<Found>) {
+    fn match_longer(
+        &self,
+        words: &[Word],
+        first: usize,
+        run: &mut String,
+        found: &mut Vec<NameMatch>,
+    ) {
         let segment = self.part.segment.as_ref();
         run.clear();
         run.push_str(&words[first].left);
@@ -145,23 +151,23 @@ impl Look<'_> {
             let end = run.len();
             run.push_str(&last.right);
             if let Some(norm) = self.norm(run) {
-                self.named(norm, first, count, found);
+                self.add_named(norm, first, count, found);
             }
             run.truncate(end);
             run.push_str(&last.raw);
-            if !goes_on(segment, run) {
+            if !has_continuation(segment, run) {
                 return;
             }
         }
     }
 
-    fn named(&self, norm: u32, first: usize, count: usize, found: &mut Vec<Found>) {
+    fn add_named(&self, norm: u32, first: usize, count: usize, found: &mut Vec<NameMatch>) {
         let segment = self.part.segment.as_ref();
         let namespaces = segment.column::<u32>(Section::Namespace);
         for (row, name) in segment.named(norm) {
             let known = segment.known(row, self.known_at);
             if known && namespaces[row] == self.space && has(&self.part.live, row) {
-                found.push(Found {
+                found.push(NameMatch {
                     first,
                     count,
                     entity: segment.ids()[row],

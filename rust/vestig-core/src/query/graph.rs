@@ -116,7 +116,7 @@ impl<'a> Graph<'a> {
     }
 
     /// Adds the other ends of all edges at a node, in both directions, in no particular order. A
-    /// pair with several edges comes several times.
+    /// neighbour with several edges is added several times.
     pub fn neighbours(&self, node: Node, out: &mut Vec<Neighbour>) {
         let mut add = |edge: &EdgeRow, node: Node| {
             out.push(Neighbour {

@@ -96,38 +96,42 @@ pub fn search(
     found
 }
 
-/// How far to go from where.
+/// A breadth-first search nodes_by_depth seeds.
 #[derive(Debug, Clone)]
-pub struct Reach {
+pub struct NeighbourhoodQuery {
     /// Memories and entities; ineligible ones are left out.
     pub seeds: Vec<Id>,
     /// Most edges from the nearest seed.
     pub depth: usize,
-    /// Whether memories are told; they are walked through in any case.
+    /// Whether memories are among the results; they are walked through in any case.
     pub memories: bool,
-    /// Whether entities are told.
+    /// Whether entities are among the results.
     pub entities: bool,
-    /// Entities with more neighbours are told, but not walked through.
+    /// Entities with more neighbours are among the results, but not walked through.
     pub max_degree: usize,
     /// Seeds have the distance to the nearest other seed.
     pub others: bool,
 }
 
-/// (id, kind, depth) of the nodes around the seeds, by (depth, id).
-pub type Around = Vec<(Id, u8, usize)>;
+/// (id, kind, depth) of the nodes nodes_by_depth the seeds, by (depth, id).
+pub type NodesByDepth = Vec<(Id, u8, usize)>;
 
-/// Breadth-first over all edges in both directions, through eligible nodes: what is within reach,
+/// Breadth-first over all edges in both directions, through eligible nodes: what is within `depth`,
 /// and the ids of the entities that were not walked through, ascending.
 #[must_use]
-pub fn neighbourhood(snapshot: &Snapshot, filter: &Filter, reach: &Reach) -> (Around, Vec<Id>) {
+pub fn neighbourhood(
+    snapshot: &Snapshot,
+    filter: &Filter,
+    query: &NeighbourhoodQuery,
+) -> (NodesByDepth, Vec<Id>) {
     let graph = Graph::new(snapshot, filter.graph_time());
     let eligible = nodes(snapshot, filter, true, true);
     let passes = |node: Node| has(&eligible[node.part as usize], node.row as usize);
     // A node keeps the nearest seeds, two when the nearest may be itself.
-    let kept = if reach.others { 2 } else { 1 };
+    let kept = if query.others { 2 } else { 1 };
     let mut labels: HashMap<Node, Vec<(Node, usize)>> = HashMap::new();
     let mut queue: VecDeque<(Node, Node, usize)> = VecDeque::new();
-    let mut seeds: Vec<Node> = reach
+    let mut seeds: Vec<Node> = query
         .seeds
         .iter()
         .filter_map(|id| graph.locate(id))
@@ -136,14 +140,14 @@ pub fn neighbourhood(snapshot: &Snapshot, filter: &Filter, reach: &Reach) -> (Ar
     seeds.sort_unstable();
     seeds.dedup();
     queue.extend(seeds.iter().map(|seed| (*seed, *seed, 0)));
-    let (mut near, mut wide) = (Vec::new(), Vec::new());
+    let (mut near, mut hubs) = (Vec::new(), Vec::new());
     while let Some((node, seed, depth)) = queue.pop_front() {
         let own = labels.entry(node).or_default();
         if own.len() == kept || own.iter().any(|(known, _)| *known == seed) {
             continue;
         }
         own.push((seed, depth));
-        if depth == reach.depth {
+        if depth == query.depth {
             continue;
         }
         near.clear();
@@ -152,8 +156,8 @@ pub fn neighbourhood(snapshot: &Snapshot, filter: &Filter, reach: &Reach) -> (Ar
         near.sort_unstable_by_key(|neighbour| neighbour.node);
         near.dedup_by_key(|neighbour| neighbour.node);
         let entity = kind_of(&graph, node) == KIND_ENTITY;
-        if entity && near.len() > reach.max_degree {
-            wide.push(graph.id(node));
+        if entity && near.len() > query.max_degree {
+            hubs.push(graph.id(node));
             continue;
         }
         queue.extend(
@@ -161,25 +165,25 @@ pub fn neighbourhood(snapshot: &Snapshot, filter: &Filter, reach: &Reach) -> (Ar
                 .map(|neighbour| (neighbour.node, seed, depth + 1)),
         );
     }
-    let mut around: Around = Vec::new();
+    let mut nodes_by_depth: NodesByDepth = Vec::new();
     for (node, own) in labels {
         let kind = kind_of(&graph, node);
         if !(if kind == KIND_ENTITY {
-            reach.entities
+            query.entities
         } else {
-            reach.memories
+            query.memories
         }) {
             continue;
         }
-        let other = own.iter().find(|(seed, _)| !reach.others || *seed != node);
+        let other = own.iter().find(|(seed, _)| !query.others || *seed != node);
         if let Some((_, depth)) = other {
-            around.push((graph.id(node), kind, *depth));
+            nodes_by_depth.push((graph.id(node), kind, *depth));
         }
     }
-    around.sort_unstable_by_key(|(id, _, depth)| (*depth, *id));
-    wide.sort_unstable();
-    wide.dedup();
-    (around, wide)
+    nodes_by_depth.sort_unstable_by_key(|(id, _, depth)| (*depth, *id));
+    hubs.sort_unstable();
+    hubs.dedup();
+    (nodes_by_depth, hubs)
 }
 
 fn kind_of(graph: &Graph<'_>, node: Node) -> u8 {

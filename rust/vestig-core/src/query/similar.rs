@@ -23,7 +23,7 @@ pub struct Probe {
     pub exclude: Vec<Id>,
 }
 
-/// How much is asked for.
+/// Which neighbours are wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Cosine, inclusive, rounded to float32.
@@ -51,7 +51,7 @@ impl Best {
         }
     }
 
-    /// What a cosine needs at least to be kept.
+    /// Least cosine that is kept.
     pub(crate) fn floor(&self) -> f64 {
         match self.limits.top {
             0 => f64::INFINITY,

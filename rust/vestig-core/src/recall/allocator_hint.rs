@@ -1,4 +1,4 @@
-//! The memory of one call is kept for the next one.
+//! A hint to the allocator: large blocks of one call serve the next one.
 //!
 //! An allocator that gives every large column back to the system pays for each of its pages again
 //! at the next call, which costs more than filling them. glibc's bound for that follows the

@@ -1,4 +1,4 @@
-//! What is asked: a query after its analysis.
+//! A query after its analysis.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::kernels::temporal::Window;
 use crate::kernels::token_vectors::OwnedPieces;
 use crate::segment::Id;
 
-/// A query.
+/// The parts of a query that signals are made of.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
     /// As given, not yet a unit vector; None = no similarity.
@@ -28,11 +28,11 @@ pub struct Query {
     pub dates: Vec<(Option<i64>, Option<i64>, bool)>,
     /// Bits: 0 when, 1 how many, 2 who, where, which or what thing.
     pub question_kinds: u8,
-    /// Token vectors; `u32::MAX` marks a piece that stands for no word. None = no late terms.
+    /// Token vectors; `u32::MAX` marks a piece that belongs to no word. None = no late interaction.
     pub pieces: Option<OwnedPieces>,
     /// Words of the questions that memories answer; None = no such term.
     pub questions: Option<Arc<QuestionWords>>,
-    /// What a cross-encoder says of the best memories; None = no such term.
+    /// Scores of a cross-encoder for the best memories; None = no such signal.
     pub reranked: Option<Vec<(Id, f64)>>,
 }
 

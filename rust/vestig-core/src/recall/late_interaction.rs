@@ -32,8 +32,8 @@ const LATE: [Signal; 5] = [
     Signal::LateWindowIdf,
     Signal::ReplyLate,
 ];
-/// Eligible rows of a segment that are gone through at first, without asking what all its rows
-/// hold.
+/// Up to so many eligible rows are counted one by one at first, without counts of all rows of
+/// the segment.
 const FEW_ROWS: usize = 1024;
 
 /// Fills in the values of the best `late_pool` by L₂, and their maxima. Without token vectors of
@@ -92,7 +92,7 @@ pub(super) fn fill(
     }
 }
 
-/// Who stands beside whom.
+/// Neighbours by turn.
 struct Sessions {
     index: Arc<TurnIndex>,
 }
@@ -106,7 +106,7 @@ impl Sessions {
         }
     }
 
-    /// Whether the memory before asks, and somebody else says this one.
+    /// Whether the turn before is a question of another author.
     fn answers(&self, segments: &[&Segment], turn: usize) -> bool {
         self.index.text_flags(segments).codes[turn] & flag::REPLIES != 0
     }
@@ -157,7 +157,7 @@ impl<'a> Late<'a> {
                     continue;
                 };
                 let Some(into) = made else {
-                    // Copied, because the memory's own values are asked for again.
+                    // Copied, because the memory's own values are read again.
                     let first = own.unwrap_or(other);
                     made = Some(self.best.len());
                     self.best
@@ -217,7 +217,7 @@ fn weights_of(parts: &[SegmentColumns<'_>], query: Pieces<'_>, eligible: usize) 
     asked.dedup();
     let mut holding = vec![0_u64; asked.len()];
     for columns in parts.iter().filter(|columns| columns.any_eligible) {
-        let counts = holders(columns, &asked);
+        let counts = count_eligible(columns, &asked);
         holding
             .iter_mut()
             .zip(counts)
@@ -231,11 +231,11 @@ fn weights_of(parts: &[SegmentColumns<'_>], query: Pieces<'_>, eligible: usize) 
 }
 
 /// How many eligible rows hold each of these pieces, which ascend.
-fn holders(columns: &SegmentColumns<'_>, asked: &[u32]) -> Vec<u64> {
+fn count_eligible(columns: &SegmentColumns<'_>, asked: &[u32]) -> Vec<u64> {
     let segment = columns.segment;
     let rows = segment.memory_rows();
     let eligible = count(&columns.eligible);
-    if eligible < rows / 2 || (eligible <= FEW_ROWS && !segment.holders_pay()) {
+    if eligible < rows / 2 || (eligible <= FEW_ROWS && !segment.piece_counts_pay()) {
         return count_pieces(segment, asked, set_bits(&columns.eligible));
     }
     let others = (0..rows.div_ceil(64)).map(|word| {
@@ -244,14 +244,16 @@ fn holders(columns: &SegmentColumns<'_>, asked: &[u32]) -> Vec<u64> {
     });
     let others: Vec<u64> = others.collect();
     let left_out = count_pieces(segment, asked, set_bits(&others));
-    let all = asked.iter().map(|id| u64::from(segment.piece_holders(*id)));
+    let all = asked
+        .iter()
+        .map(|id| u64::from(segment.piece_row_count(*id)));
     all.zip(left_out).map(|(all, out)| all - out).collect()
 }
 
 fn count_pieces(segment: &Segment, asked: &[u32], rows: impl Iterator<Item = usize>) -> Vec<u64> {
     let offsets = segment.column::<u32>(Section::PieceOffsets);
     let ids = segment.column::<u32>(Section::PieceIds);
-    // Most pieces are not asked for: their last bits say so.
+    // Most pieces are not in the query: their last bits exclude them cheaply.
     let mut bounded_rows = vec![false; 1 << 12];
     let low = |id: u32| (id & 0xFFF) as usize;
     asked.iter().for_each(|id| bounded_rows[low(*id)] = true);

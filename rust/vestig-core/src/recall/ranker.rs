@@ -1,4 +1,4 @@
-//! From candidates and walked memories to results.
+//! From candidates and walked memories to the results, by final score.
 
 use std::cmp::Ordering;
 
@@ -304,7 +304,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
         found
     }
 
-    /// Ranks by S that the candidates do not tell, counted only when somebody watches.
+    /// Ranks by S outside the candidates, counted only for watched memories.
     fn find_ranks(
         &self,
         returned: &mut [PoolEntry],

@@ -4,7 +4,7 @@ use super::signal::BySignal;
 use crate::kernels::tracerank::TraceFactors;
 use crate::segment::Id;
 
-/// A choice of the traversal on the way to a memory.
+/// One step of the walk on the path to a memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PathStep {
     /// (type code, id) of what the step adds to the path: the memory, before it the entity.
@@ -73,7 +73,7 @@ pub struct Hit {
     pub direct: bool,
     /// Rank by S from 0; None: not among the best and not watched.
     pub start_rank: Option<usize>,
-    /// Rank by final score in the pool from 0; None = not in the pool, or not asked for.
+    /// Rank by final score in the pool from 0; None = not in the pool.
     pub pool_rank: Option<usize>,
     /// None = the traversal did not come by.
     pub path: Option<Path>,

@@ -221,7 +221,7 @@ impl<'a> ScoreBounds<'a> {
         }
     }
 
-    /// As `mix`; `value` is asked by the distance from `start`.
+    /// As `mix`; `value` gets the distance from `start`.
     #[inline]
     fn mix_each(
         &self,

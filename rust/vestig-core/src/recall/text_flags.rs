@@ -1,4 +1,5 @@
-//! What sessions and rows say whatever is asked, found once for a set of eligible memories.
+//! What follows from the rows alone, whatever the query: flags of texts, authors, years. Computed
+//! once for a set of eligible memories.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -44,9 +45,9 @@ pub(super) struct TextFlags {
     pub(super) lengths: Vec<u16>,
 }
 
-/// Who said what.
+/// Authors by turn.
 pub(super) struct Authors {
-    /// By turn; `NONE` = nobody.
+    /// By turn; `NONE` = without author.
     pub(super) of: Vec<u32>,
     /// As they are compared with queries.
     pub(super) names: Vec<Vec<char>>,

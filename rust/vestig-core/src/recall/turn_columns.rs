@@ -93,7 +93,7 @@ impl<'a> Largest<'a> {
 
     /// The largest that a memory has at that offset.
     pub(super) fn beside(&self, offset: isize) -> f64 {
-        // Whoever stands on the other side of a value sees it.
+        // A value is a neighbour of the turn on its other side.
         if self
             .at
             .is_some_and(|turn| self.index.reaches(turn, -offset))

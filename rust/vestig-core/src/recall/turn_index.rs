@@ -1,4 +1,4 @@
-//! Which eligible memories stand beside each other in their sessions.
+//! The eligible memories in the order of their sessions: each is a turn with neighbours.
 //!
 //! A session is (namespace, scope, session id). The position of a memory is the rank of its
 //! sequence among those of the eligible memories of the session; memories of one sequence, the
@@ -140,7 +140,7 @@ impl TurnIndex {
         turn < self.in_sessions && self.reach(turn).0 == 0
     }
 
-    /// Place in the conversations of the segment, unless the session lies in several ones.
+    /// Place in the session rows of its segment; None where the session spans several segments.
     pub(super) fn order(&self, turn: usize) -> Option<usize> {
         let order = self.order.get(turn).copied().unwrap_or(NONE);
         (order != NONE).then_some(order as usize)

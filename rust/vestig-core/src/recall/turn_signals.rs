@@ -217,7 +217,7 @@ impl<'a> TurnSignals<'a> {
         }
     }
 
-    /// The largest value of the next memory's parts that the assistant said, at least 0.
+    /// The largest value of the turns at the next position that the assistant said, at least 0.
     fn answer(&self, values: &[f64], turn: usize) -> f64 {
         let next = self.index.beside(turn, 1);
         let said = next.filter(|at| self.holds(*at, flag::ASSISTANT));
@@ -228,7 +228,7 @@ impl<'a> TurnSignals<'a> {
         if !self.index.single() {
             return largest((0..self.index.len()).map(|turn| self.reply(turn)));
         }
-        // Who answers stands behind another.
+        // A reply has a turn before it.
         let codes = self.text_flags().codes.iter().skip(1);
         codes.zip(&self.lexical).fold(0.0, |most, (code, before)| {
             if code & flag::REPLIES != 0 && *before > most {

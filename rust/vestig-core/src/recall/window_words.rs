@@ -127,7 +127,7 @@ impl TurnIndex {
     }
 }
 
-/// Scores by turn of the windows of these shapes, for those that are wanted.
+/// Scores by turn of the windows of the wanted shapes.
 pub(super) fn score_windows(
     index: &TurnIndex,
     segments: &[&Segment],
@@ -185,7 +185,7 @@ pub(super) fn score_windows(
     scores
 }
 
-/// Sums up where few windows hold a term, and tells which.
+/// As `spread` for a term that few windows hold; adds these windows to `touched`.
 fn add_sparse(
     index: &TurnIndex,
     holders: &TurnPostings,

@@ -1,5 +1,6 @@
-//! Where the bytes of a segment go. Vectors and codes, those of tokens too, are written row by row,
-//! the other columns are held until then; a row is made anew for each pass, so that rows of a file take no memory.
+//! The image of a segment, to memory or to a file. Vectors and codes, those of tokens too, are
+//! written row by row; the other columns are in memory. Each pass makes a row anew, so that rows of
+//! other files take no memory.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -172,7 +173,7 @@ fn put_zeros(out: &mut dyn Write, count: u64) -> io::Result<()> {
     io::copy(&mut io::Read::take(io::repeat(0), count), out).map(drop)
 }
 
-/// Rows that are held anyway.
+/// Rows that are in memory, in their order.
 struct HeldRows<'r, 'a>(Vec<&'r RowVersion<'a>>);
 
 impl<'a> Rows<'a> for HeldRows<'_, 'a> {

@@ -106,7 +106,7 @@ pub(crate) fn kind_of(start: u32) -> u8 {
     EDGE_KINDS[(start >> KIND_SHIFT & 3) as usize]
 }
 
-/// Whether an edge is read by the related of both its ends.
+/// Whether an edge stands in the RELATED lists of both its ends.
 #[inline]
 pub(crate) fn is_related(record: &Record) -> bool {
     kind_of(unpack(record).3) == RELATED
@@ -130,7 +130,7 @@ pub(crate) fn by_strength<'i>(
         .then_with(|| a[1].cmp(&b[1]))
 }
 
-/// What a record says without an entry in `ExtraEdges`: (weight, confidence) of its value.
+/// (weight, confidence) of a record without an entry in `ExtraEdges`, from its value.
 #[inline]
 fn plain(kind: u8, value: f64) -> (f64, Option<f64>) {
     if kind == MENTIONS {
@@ -140,7 +140,7 @@ fn plain(kind: u8, value: f64) -> (f64, Option<f64>) {
     }
 }
 
-/// The value of a record if these are what it says; None = it needs an entry in `ExtraEdges`.
+/// The value of a record that gives these; None = the edge needs an entry in `ExtraEdges`.
 pub(crate) fn plain_value(edge: &EdgeVersion, row_created: i64) -> Option<f64> {
     let value = if edge.kind == MENTIONS {
         edge.confidence.unwrap_or(f64::NAN)

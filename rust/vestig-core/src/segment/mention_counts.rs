@@ -1,5 +1,4 @@
-//! What walks ask of every entity row, kept with the segment as long as the same rows are asked
-//! about.
+//! Mentions of every entity row, cached with the segment for the last sets of eligible rows.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -7,7 +6,7 @@ use super::{NO_STRING, Segment};
 use crate::segment::format::Section;
 
 /// Sets of rows that are remembered: as many namespaces and filters in turn.
-const REMEMBERED: usize = 4;
+const SETS_MAX: usize = 4;
 
 /// One number per entity row, true for one set of rows.
 pub(crate) struct MentionCounts {
@@ -31,32 +30,32 @@ impl MentionCounts {
 
 /// Latest first.
 #[derive(Default)]
-pub(super) struct Remembered(Mutex<Vec<Arc<MentionCounts>>>);
+pub(super) struct MentionCache(Mutex<Vec<Arc<MentionCounts>>>);
 
 impl Segment {
     /// The place for the counts of these rows and this namespace (number of its string), from the
-    /// second time on that they are asked for: counting every entity is worth it only then.
+    /// second request on: counting every entity is worth it only then.
     pub(crate) fn mention_counts(
         &self,
         rows: &[u64],
         namespace: Option<u32>,
     ) -> Option<Arc<MentionCounts>> {
         let namespace = namespace.unwrap_or(NO_STRING);
-        let mut kept = (self.counts.0.lock()).unwrap_or_else(PoisonError::into_inner);
-        let found = kept
+        let mut cached = (self.counts.0.lock()).unwrap_or_else(PoisonError::into_inner);
+        let found = cached
             .iter()
             .position(|one| one.namespace == namespace && one.rows == rows);
         if let Some(at) = found {
-            kept[..=at].rotate_right(1);
-            return kept.first().cloned();
+            cached[..=at].rotate_right(1);
+            return cached.first().cloned();
         }
         let made = MentionCounts {
             rows: rows.to_vec(),
             namespace,
             counts: OnceLock::new(),
         };
-        kept.truncate(REMEMBERED - 1);
-        kept.insert(0, Arc::new(made));
+        cached.truncate(SETS_MAX - 1);
+        cached.insert(0, Arc::new(made));
         None
     }
 

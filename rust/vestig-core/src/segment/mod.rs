@@ -111,12 +111,12 @@ pub struct Segment {
     /// See `incoming_starts`.
     starts: OnceLock<Vec<u32>>,
     /// See `mention_counts`.
-    counts: mention_counts::Remembered,
+    counts: mention_counts::MentionCache,
     /// See `rows_ascend`.
     ascend: OnceLock<bool>,
     sessions: session_rows::SessionCache,
     row_sets: row_set_cache::RowSetCache,
-    holders: text_columns::Holders,
+    piece_counts: text_columns::PieceCounts,
 }
 
 impl Segment {
@@ -147,11 +147,11 @@ impl Segment {
             embedded: Vec::new(),
             memory_rows: 0,
             starts: OnceLock::new(),
-            counts: mention_counts::Remembered::default(),
+            counts: mention_counts::MentionCache::default(),
             ascend: OnceLock::new(),
             sessions: session_rows::SessionCache::new(),
             row_sets: row_set_cache::RowSetCache::default(),
-            holders: text_columns::Holders::default(),
+            piece_counts: text_columns::PieceCounts::default(),
         };
         segment.check_lengths()?;
         segment.check_strings()?;

@@ -1,4 +1,4 @@
-//! Sessions of one segment, in the order of the conversation: found when somebody asks first.
+//! Sessions of one segment in the order of the conversation, computed at first use.
 
 use std::ops::Range;
 use std::sync::OnceLock;

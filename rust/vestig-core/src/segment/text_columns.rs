@@ -11,29 +11,28 @@ use crate::segment::format::Section;
 /// Numbers of word pieces below this have their place in a list; vocabularies are smaller.
 const LISTED: usize = 1 << 18;
 
-/// How many rows hold each word piece, found when somebody asks first; and whether anybody might
-/// have asked.
+/// How many rows hold each word piece, counted at first use; and whether it was looked up before.
 #[derive(Default)]
-pub(super) struct Holders(OnceLock<(Vec<u32>, HashMap<u32, u32>)>, AtomicBool);
+pub(super) struct PieceCounts(OnceLock<(Vec<u32>, HashMap<u32, u32>)>, AtomicBool);
 
 impl Segment {
     /// How many rows hold a word piece, those that no longer count included.
     #[must_use]
-    pub(crate) fn piece_holders(&self, id: u32) -> u32 {
-        let (listed, others) = self.holders.0.get_or_init(|| self.count_holders());
+    pub(crate) fn piece_row_count(&self, id: u32) -> u32 {
+        let (listed, others) = self.piece_counts.0.get_or_init(|| self.count_pieces());
         match listed.get(id as usize) {
             Some(count) => *count,
             None => others.get(&id).copied().unwrap_or(0),
         }
     }
 
-    /// Whether `piece_holders` has its answers, or is worth finding them: when this is asked for
-    /// the second time. Rows that were just written are seldom asked twice before others come.
-    pub(crate) fn holders_pay(&self) -> bool {
-        self.holders.0.get().is_some() || self.holders.1.swap(true, Ordering::Relaxed)
+    /// Whether counts are there or worth making, from the second call on: the rows of a small new
+    /// segment are often merged into others before a second query.
+    pub(crate) fn piece_counts_pay(&self) -> bool {
+        self.piece_counts.0.get().is_some() || self.piece_counts.1.swap(true, Ordering::Relaxed)
     }
 
-    fn count_holders(&self) -> (Vec<u32>, HashMap<u32, u32>) {
+    fn count_pieces(&self) -> (Vec<u32>, HashMap<u32, u32>) {
         let ids = self.column::<u32>(Section::PieceIds);
         let offsets = self.column::<u32>(Section::PieceOffsets);
         let below = ids.iter().map(|id| *id as usize).filter(|id| *id < LISTED);

@@ -75,7 +75,7 @@ pub struct Prepared {
 }
 
 /// What need not be mapped, checked and compared again.
-pub struct Known<'a> {
+pub struct Reusable<'a> {
     /// Its published parts, whose masks hold as long as a manifest names them: a version that is
     /// replaced or forgotten never counts again.
     pub held: &'a Snapshot,
@@ -83,7 +83,7 @@ pub struct Known<'a> {
     pub prepared: Option<&'a Prepared>,
 }
 
-impl Known<'_> {
+impl Reusable<'_> {
     fn part(&self, name: &str) -> Option<Part> {
         let named = |part: &&Part| part.segment.name() == Some(name);
         let held = self.held.parts[..self.held.published].iter().find(named);
@@ -92,7 +92,7 @@ impl Known<'_> {
     }
 
     /// Whether the masks between two parts are made already.
-    fn settled(&self, a: &Part, b: &Part) -> bool {
+    fn masks_hold(&self, a: &Part, b: &Part) -> bool {
         let (Some(a), Some(b)) = (a.segment.name(), b.segment.name()) else {
             return false;
         };
@@ -116,11 +116,11 @@ impl Known<'_> {
     }
 }
 
-/// The published snapshot; None when there is no manifest. `known` segments are used again.
+/// The published snapshot; None when there is no manifest. `reusable` segments are used again.
 pub fn load(
     folder: &Path,
     identity: &Arc<Identity>,
-    known: &Known<'_>,
+    reusable: &Reusable<'_>,
 ) -> Result<Option<Snapshot>> {
     let mut missing = None;
     for _ in 0..ATTEMPTS {
@@ -131,13 +131,13 @@ pub fn load(
             let damage = Damage("belongs to another store".into());
             return Err(damaged_file(MANIFEST, damage));
         }
-        match bind_all(folder, identity, &manifest, known) {
+        match bind_all(folder, identity, &manifest, reusable) {
             Ok(parts) => {
                 return Ok(Some(assemble(
                     identity,
                     &manifest,
                     stamp,
-                    mask(parts, known),
+                    mask(parts, reusable),
                 )));
             }
             Err(CoreError::Io(error)) if error.kind() == ErrorKind::NotFound => {
@@ -155,11 +155,11 @@ fn bind_all(
     folder: &Path,
     identity: &Identity,
     manifest: &Manifest,
-    known: &Known<'_>,
+    reusable: &Reusable<'_>,
 ) -> Result<Vec<Part>> {
     let mut parts = Vec::with_capacity(manifest.segments.len());
     for entry in &manifest.segments {
-        let part = match known.part(&entry.name) {
+        let part = match reusable.part(&entry.name) {
             Some(part) => part,
             None => Part::whole(Arc::new(map(&folder.join(&entry.name), identity, entry)?)),
         };
@@ -183,10 +183,10 @@ pub fn map(path: &Path, identity: &Identity, entry: &SegmentEntry) -> Result<Seg
     Segment::open(region, identity, Some(entry.name.clone())).map_err(damaged)
 }
 
-fn mask(mut parts: Vec<Part>, known: &Known<'_>) -> Vec<Part> {
+fn mask(mut parts: Vec<Part>, reusable: &Reusable<'_>) -> Vec<Part> {
     for newer in 1..parts.len() {
         for older in 0..newer {
-            if !known.settled(&parts[older], &parts[newer]) {
+            if !reusable.masks_hold(&parts[older], &parts[newer]) {
                 parts[older] = parts[older].masked_by(&parts[newer]);
             }
         }

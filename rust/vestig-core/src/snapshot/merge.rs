@@ -1,5 +1,5 @@
 //! Many segments to few. Readers, commits and publications go on meanwhile: what is merged never
-//! changes, the work is done beside it, and only the swap of the manifest asks for the lock.
+//! changes, the work is done beside it, and only the swap of the manifest takes the lock.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::snapshot::load::{self, Prepared};
 use crate::snapshot::projection::Projection;
 use crate::snapshot::{Part, Snapshot};
 
-/// How far a merge goes.
+/// Bounds of a merge.
 #[derive(Debug, Clone, Copy)]
-pub struct Goal {
+pub struct MergeGoal {
     /// No more segments than this shall stay.
     pub max_segments: usize,
     /// No more than this is read.
@@ -28,7 +28,7 @@ impl Projection {
     /// Makes one segment of several, once; bytes written. 0 when few enough are there, when
     /// somebody else merges, or when what was to be merged has been replaced meanwhile (then the
     /// new file is removed). No result changes by a bit.
-    pub fn merge(&self, goal: Goal) -> Result<u64> {
+    pub fn merge(&self, goal: MergeGoal) -> Result<u64> {
         match self.merge_once(goal) {
             Ok(0) => Ok(0),
             // The inputs are let go of by now.
@@ -40,7 +40,7 @@ impl Projection {
         }
     }
 
-    fn merge_once(&self, goal: Goal) -> Result<u64> {
+    fn merge_once(&self, goal: MergeGoal) -> Result<u64> {
         let Some(folder) = self.writable() else {
             return Ok(0);
         };
@@ -77,12 +77,12 @@ impl Projection {
         drop(rows);
         let segment = Arc::new(load::map(draft.path(), &self.identity, &entry)?);
         let part = Part::whole(segment);
-        let made = Made {
+        let new = NewSegment {
             draft,
             entry,
             prepared: Prepared { part, beside },
         };
-        self.swap(&inputs, Some(made), &stop)
+        self.swap(&inputs, Some(new), &stop)
     }
 
     /// Makes merges that run now end soon, without a result.
@@ -102,7 +102,12 @@ impl Projection {
     }
 
     /// A manifest with the new segment in the place of the inputs, if all of them are still named.
-    fn swap(&self, inputs: &[Part], made: Option<Made>, stop: &dyn Fn() -> bool) -> Result<u64> {
+    fn swap(
+        &self,
+        inputs: &[Part],
+        new: Option<NewSegment>,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<u64> {
         let Some(folder) = self.writable() else {
             return Ok(0);
         };
@@ -126,14 +131,14 @@ impl Projection {
         manifest.generation = manifest.generation.max(newest) + 1;
         let mut bytes = 0;
         let replaced = at..at + inputs.len();
-        match made {
+        match new {
             None => drop(manifest.segments.drain(replaced)),
-            Some(made) => {
-                bytes += made.entry.bytes;
-                manifest.segments.splice(replaced, [made.entry]);
-                *self.prepared() = Some(made.prepared);
+            Some(new) => {
+                bytes += new.entry.bytes;
+                manifest.segments.splice(replaced, [new.entry]);
+                *self.prepared() = Some(new.prepared);
                 // Also when the manifest fails halfway: it may name the file by then.
-                made.draft.keep();
+                new.draft.keep();
             }
         }
         bytes += writer::write_manifest(folder, &manifest)?;
@@ -154,7 +159,7 @@ impl Projection {
 }
 
 /// A merged segment that no manifest names yet.
-struct Made {
+struct NewSegment {
     draft: writer::Draft,
     entry: crate::segment::format::SegmentEntry,
     prepared: Prepared,

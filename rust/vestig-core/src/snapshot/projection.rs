@@ -11,7 +11,7 @@ use crate::segment::Id;
 use crate::segment::format::{Identity, Manifest, SegmentEntry};
 use crate::segment::image::Image;
 use crate::snapshot::Snapshot;
-use crate::snapshot::load::{Known, Prepared};
+use crate::snapshot::load::{Prepared, Reusable};
 use crate::snapshot::merge_plan::{entries, first_written};
 use crate::snapshot::spill::HELD_BYTES_MAX;
 use crate::snapshot::tail::{Analysed, NewRow};
@@ -26,13 +26,13 @@ pub struct Projection {
     read_only: bool,
     pub(crate) identity: Arc<Identity>,
     current: RwLock<Arc<Snapshot>>,
-    /// Held by whoever makes the next snapshot; true after `reset`, until the next publication.
+    /// Lock of the writer that makes the next snapshot; true after `reset`, until the next publication.
     writing: Mutex<bool>,
     /// What a merge made, until a snapshot holds it.
     pub(crate) prepared: Mutex<Option<Prepared>>,
     /// Files of the tail.
     spilled: Mutex<Vec<writer::Draft>>,
-    /// How often merges were told to stop.
+    /// Number of requests to stop merging.
     pub(crate) stops: AtomicU64,
     discarded: Option<String>,
 }
@@ -91,7 +91,7 @@ impl Projection {
         Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The state now, if it stands at this seq.
+    /// The state now; `Moved` unless it is that of this seq.
     pub fn snapshot_at(&self, seq: u64) -> Result<Arc<Snapshot>> {
         let snapshot = self.snapshot();
         if snapshot.applied_seq == seq {
@@ -145,16 +145,16 @@ impl Projection {
         self.adopt(folder, u64::MAX)
     }
 
-    /// Takes over what is published if it is neither older than what is held nor newer than
+    /// Takes over what is published if it is neither older than the current snapshot nor newer than
     /// `newest`. The caller holds `writing`.
     pub(crate) fn adopt(&self, folder: &Path, newest: u64) -> Result<bool> {
         let old = self.snapshot();
         let prepared = self.prepared().clone();
-        let known = Known {
+        let reusable = Reusable {
             held: &old,
             prepared: prepared.as_ref(),
         };
-        let Some(mut new) = load::load(folder, &self.identity, &known)? else {
+        let Some(mut new) = load::load(folder, &self.identity, &reusable)? else {
             return Ok(false);
         };
         if new.stamp == old.stamp || new.upto_seq > newest {
@@ -216,7 +216,7 @@ impl Projection {
         snapshot.applied_seq = upto_seq;
         snapshot.chain_head = chain_head;
         self.replace(snapshot);
-        // A disk that refuses is told by the publication; until then memory serves as well.
+        // An error of the disk is reported by the publication; until then memory serves as well.
         let _ = self.spill_tail(HELD_BYTES_MAX);
         drop(guard);
         Ok(())
@@ -235,7 +235,7 @@ impl Projection {
         let mut replaced = self.writing();
         let old = self.snapshot();
         let mut empty = Snapshot::empty(Arc::clone(&self.identity));
-        // What lies there now was given up: only a newer manifest is looked at again.
+        // The files there are given up: only a newer manifest is read again.
         let folder = self.folder.as_deref();
         empty.stamp = folder.and_then(|folder| load::stamp(folder).ok().flatten());
         empty.generation = old.generation;
@@ -337,11 +337,11 @@ impl Projection {
             segments,
         };
         bytes += writer::write_manifest(folder, &manifest)?;
-        let known = Known {
+        let reusable = Reusable {
             held,
             prepared: None,
         };
-        if let Some(new) = load::load(folder, &self.identity, &known)? {
+        if let Some(new) = load::load(folder, &self.identity, &reusable)? {
             self.replace(new);
         }
         Ok((bytes, manifest))
@@ -367,11 +367,11 @@ fn open_folder(
 ) -> Result<(Snapshot, Option<String>)> {
     let mut empty = Snapshot::empty(Arc::clone(identity));
     let none = Snapshot::empty(Arc::clone(identity));
-    let known = Known {
+    let reusable = Reusable {
         held: &none,
         prepared: None,
     };
-    let first = load::load(folder, identity, &known);
+    let first = load::load(folder, identity, &reusable);
     let Err(CoreError::Damaged { .. }) = &first else {
         return Ok((first?.unwrap_or(empty), None));
     };
@@ -382,7 +382,7 @@ fn open_folder(
     }
     // Busy is not damaged: the verdict is given under the lock, where nobody writes.
     let lock = writer::Lock::exclusive(folder)?;
-    let verdict = load::load(folder, identity, &known);
+    let verdict = load::load(folder, identity, &reusable);
     let Err(CoreError::Damaged { .. }) = &verdict else {
         return Ok((verdict?.unwrap_or(empty), None));
     };

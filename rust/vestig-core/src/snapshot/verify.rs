@@ -1,4 +1,4 @@
-//! What lies in the files: for `doctor` and statistics.
+//! Checksums and sizes of the published files.
 
 use crate::snapshot::load;
 use crate::snapshot::projection::Projection;

@@ -16,9 +16,9 @@ pub const MANIFEST: &str = "manifest";
 const MANIFEST_NEW: &str = "manifest.new";
 const LOCK: &str = "lock";
 const MERGING: &str = "merging";
-/// A new segment is synced in pieces of this size: a commit of another thread whose own sync has to
-/// wait for ours waits for one piece.
-const PIECE: usize = 8 << 20;
+/// A new segment is synced in steps of this size: a commit of another thread whose own sync has to
+/// wait for this one waits for one step.
+const SYNC_BYTES: usize = 8 << 20;
 const DAMAGED: &str = ".damaged-";
 
 #[cfg(unix)]
@@ -75,7 +75,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing unlocks as well; a failure here has no one to tell.
+        // Closing unlocks as well, so a failure here changes nothing.
         let _ = self.0.unlock();
     }
 }
@@ -108,7 +108,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// An empty file under a name nobody knows yet. The caller holds the exclusive lock, so no
+    /// An empty file under a new name. The caller holds the exclusive lock, so no
     /// sweep comes between the file and its lock.
     pub fn create(folder: &Path, generation: u64) -> io::Result<Self> {
         loop {
@@ -133,26 +133,26 @@ impl Draft {
         }
     }
 
-    /// Writes an image durably and makes the file read-only; None when `stop` said so. `write`
+    /// Writes an image durably and makes the file read-only; None when `stop` returned true. `write`
     /// puts zeros in the place of the header, which it returns and which is written last.
     pub fn fill(
         &mut self,
         stop: &dyn Fn() -> bool,
         write: impl FnOnce(&mut dyn Write) -> io::Result<Vec<u8>>,
     ) -> io::Result<Option<SegmentEntry>> {
-        let mut pieces = Pieces {
+        let mut out = SyncedWriter {
             file: &self.file,
             waiting: Vec::new(),
             bytes: 0,
             stop,
             stopped: false,
         };
-        let written = write(&mut pieces).and_then(|header| pieces.rest().map(|()| header));
+        let written = write(&mut out).and_then(|header| out.rest().map(|()| header));
         let header = match written {
-            Err(_) if pieces.stopped => return Ok(None),
+            Err(_) if out.stopped => return Ok(None),
             other => other?,
         };
-        let bytes = pieces.bytes;
+        let bytes = out.bytes;
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&header)?;
         let mut permissions = self.file.metadata()?.permissions();
@@ -166,7 +166,7 @@ impl Draft {
         }))
     }
 
-    /// Where it lies.
+    /// Path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -187,8 +187,8 @@ impl Drop for Draft {
     }
 }
 
-/// Bytes on their way to a file, synced piece by piece.
-struct Pieces<'a> {
+/// Bytes on their way to a file, synced in steps.
+struct SyncedWriter<'a> {
     file: &'a File,
     waiting: Vec<u8>,
     bytes: u64,
@@ -196,7 +196,7 @@ struct Pieces<'a> {
     stopped: bool,
 }
 
-impl Pieces<'_> {
+impl SyncedWriter<'_> {
     fn rest(&mut self) -> io::Result<()> {
         self.stopped |= (self.stop)();
         if self.stopped {
@@ -209,11 +209,11 @@ impl Pieces<'_> {
     }
 }
 
-impl Write for Pieces<'_> {
+impl Write for SyncedWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(PIECE - self.waiting.len());
+        let taken = bytes.len().min(SYNC_BYTES - self.waiting.len());
         self.waiting.extend_from_slice(&bytes[..taken]);
-        if self.waiting.len() == PIECE {
+        if self.waiting.len() == SYNC_BYTES {
             self.rest()?;
             self.file.sync_data()?;
         }
@@ -225,7 +225,7 @@ impl Write for Pieces<'_> {
     }
 }
 
-/// Writes an image under a name nobody knows yet, durably, and makes it read-only.
+/// Writes an image under a new name, durably, and makes it read-only.
 pub fn write_segment(
     folder: &Path,
     generation: u64,

@@ -1,11 +1,11 @@
-//! What the walk asks of the graph, and what it answers.
+//! The graph as the walk reads it, and the result of the walk.
 
 use crate::kernels::rng::Name;
 
 /// Absent: no edge, no entity, no parent.
 pub const NONE: u32 = u32::MAX;
 
-/// A way to a neighbour: one RELATED edge, or two MENTIONS edges over an entity.
+/// A step to a neighbour: one RELATED edge, or two MENTIONS edges over an entity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
     /// The neighbour.
@@ -47,7 +47,7 @@ impl Hop {
     }
 }
 
-/// What the walk asks of the graph. Only eligible memories and edges that hold are ever given.
+/// A graph to walk: eligible memories and edges known at K only.
 pub trait Links {
     /// Nodes are numbers below this.
     fn nodes(&self) -> usize;
@@ -127,7 +127,7 @@ pub struct Walked {
 /// One choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// The way.
+    /// The step to it.
     pub hop: Hop,
     /// Probability.
     pub p: f64,

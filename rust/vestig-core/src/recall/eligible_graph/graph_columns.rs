@@ -66,7 +66,7 @@ impl<'a> Columns<'a> {
         self.segment.events_at(range)
     }
 
-    /// Where the related of a row lie is asked for; with `near` the first of them.
+    /// Prefetches where the RELATED edges of a row begin; with `near`, the first of them.
     #[inline]
     pub(super) fn fetch_related_of(&self, row: usize, near: bool) {
         if near {
@@ -95,7 +95,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Where TraceRank reads of a row is asked for.
+    /// Prefetches what TraceRank reads of a row.
     #[inline]
     pub(super) fn fetch_row(&self, row: usize) {
         fetch(self.attributes, row);

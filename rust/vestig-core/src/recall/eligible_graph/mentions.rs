@@ -54,7 +54,7 @@ impl EligibleGraph<'_> {
             .collect()
     }
 
-    /// What was counted for a row of a part, without asking the graph.
+    /// Cached count of a row of a part; None where nothing is cached.
     #[inline]
     fn counted_mentions(&self, part: usize, row: usize) -> Option<u32> {
         let counts = self.counts[part].as_ref()?;

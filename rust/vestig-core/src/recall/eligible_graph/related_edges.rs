@@ -10,7 +10,7 @@ use crate::query::graph::Node;
 use crate::segment::map::fetch;
 use crate::segment::{EXTRA, RelatedEnd, SOURCE_MASK, unpack};
 
-/// What is left of the related of a node in one part, and the next that leads somewhere.
+/// Position in the RELATED edges of a node in one part, and the next one to an eligible memory.
 pub(super) struct RelatedCursor<'a> {
     part: u32,
     /// Row of the node there; its own edges count only where it lives.
@@ -23,8 +23,8 @@ pub(super) struct RelatedCursor<'a> {
 const NO_ROW: u32 = u32::MAX;
 
 impl<'a> EligibleGraph<'a> {
-    /// Tells the related of a memory strongest first until `sink` says that it has enough; `most`: how
-    /// many it takes.
+    /// Calls `sink` with the RELATED edges of a memory, strongest first, until it returns
+    /// false. `most`: how many it takes.
     pub(super) fn each_related(&mut self, node: Node, most: usize, sink: impl FnMut(Hop) -> bool) {
         let mut cursors = std::mem::take(&mut self.cursors);
         cursors.clear();
@@ -83,7 +83,7 @@ impl<'a> EligibleGraph<'a> {
             .then_with(|| self.edge_id(a.edge).cmp(&self.edge_id(b.edge)))
     }
 
-    /// Whatever is read of these is asked of memory at once, for it lies far apart.
+    /// Prefetches what is read of these edges: records and rows lie far apart in memory.
     #[inline]
     fn fetch_related(&self, part: usize, related: &[RelatedEnd]) {
         let columns = &self.columns[part];

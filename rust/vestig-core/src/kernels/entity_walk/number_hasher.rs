@@ -8,9 +8,9 @@ const TOUCHED: usize = 800;
 
 /// Node numbers are spread already: one multiplication is enough.
 #[derive(Default, Clone, Copy)]
-pub(super) struct Spread(u64);
+pub(super) struct NodeHasher(u64);
 
-impl Hasher for Spread {
+impl Hasher for NodeHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -29,7 +29,7 @@ impl Hasher for Spread {
 }
 
 /// Node → its number among the touched ones.
-pub(super) type Numbers = HashMap<u32, u32, BuildHasherDefault<Spread>>;
+pub(super) type Numbers = HashMap<u32, u32, BuildHasherDefault<NodeHasher>>;
 
 /// Room for what most walks touch.
 pub(super) fn numbers() -> Numbers {
