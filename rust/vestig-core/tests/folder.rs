@@ -198,7 +198,7 @@ fn a_publication_writes_the_tail_alone() {
 }
 
 #[test]
-fn refresh_tells_damage_and_a_reset_replaces_it() {
+fn refresh_reports_damage_and_a_reset_replaces_it() {
     let folder = tempfile::tempdir().unwrap();
     let projection = filled(folder.path());
     overwrite(&folder.path().join("manifest"), b"no manifest");
@@ -222,7 +222,7 @@ fn refresh_tells_damage_and_a_reset_replaces_it() {
 }
 
 #[test]
-fn a_reader_tells_one_damage_once() {
+fn a_reader_reports_one_damage_once() {
     let folder = tempfile::tempdir().unwrap();
     drop(filled(folder.path()));
     let open_reader = || Projection::open(Some(folder.path().into()), identity(), true).unwrap();
