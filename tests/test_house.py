@@ -163,7 +163,7 @@ BAD: list[tuple[Check, str, str]] = [
         "try:\n    f()\nexcept (OSError, BaseException):  # noqa\n    x()",
     ),
     (house.lengths, "a.py", LONG),
-    (house.lengths, "a.py", "x = 1\n" * 401),
+    (house.lengths, "a.py", "x = 1\n" * 801),
     (house.lengths, "a.py", "def f(a, b, c, d, e, f, g): ..."),
     (house.outside_words, "a.md", "see /wor" + "k/main"),
     (house.outside_words, "a.md", "open('/ho" + "me/me/x')"),

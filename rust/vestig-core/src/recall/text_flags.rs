@@ -37,7 +37,7 @@ const UNSEEN: u32 = NONE - 1;
 
 /// Small numbers of every turn.
 pub(super) struct TextFlags {
-    /// By turn, see [`fact`].
+    /// By turn, see [`flag`].
     pub(super) codes: Vec<u16>,
     /// Those that occur.
     pub(super) kinds: Vec<u16>,

@@ -100,7 +100,7 @@ pub fn segment(bytes: &[u8]) -> bool {
     }
     let mut snapshot = Snapshot::empty(Arc::new(identity()));
     snapshot.push(Part::whole(Arc::new(segment)));
-    ask(&snapshot);
+    run_every_query(&snapshot);
     true
 }
 
@@ -176,12 +176,12 @@ pub fn folder(bytes: &[u8], at: &Path) {
     let opened = Projection::open(Some(at.to_path_buf()), identity(), false);
     assert!(opened.is_ok());
     if let Ok(projection) = opened {
-        ask(&projection.snapshot());
+        run_every_query(&projection.snapshot());
     }
 }
 
 /// Every kind of query.
-fn ask(snapshot: &Snapshot) {
+fn run_every_query(snapshot: &Snapshot) {
     let weights = |bias| Weights {
         bias,
         terms: BySignal::from_fn(|signal| (signal != Signal::Temporal).then_some(1.0)),
