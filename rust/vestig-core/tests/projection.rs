@@ -121,21 +121,21 @@ fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
 
 fn rankings() -> Vec<Ranking> {
     let mut odd = ranking(Base::Linear, Some(3), 9, 1.0);
-    odd.weights[1].terms[Signal::Cosine] = Some(-1.0);
-    odd.weights[2].terms[Signal::Cosine] = None;
-    odd.weights[3].terms[Signal::Lexical] = None;
+    odd.weights[1].signals[Signal::Cosine] = Some(-1.0);
+    odd.weights[2].signals[Signal::Cosine] = None;
+    odd.weights[3].signals[Signal::Lexical] = None;
     // Every signal, and those that leave the scan its bounds.
     let mut all = ranking(Base::Linear, Some(12), 6, 0.5);
     let mut bounded = ranking(Base::Linear, Some(4), 5, 0.0);
     for (origin, weights) in all.weights.iter_mut().enumerate() {
         let weight = |signal| (signal as usize * 7 + origin) as f64 % 5.0 - 1.0;
-        weights.terms = BySignal::from_fn(|signal| Some(weight(signal)));
+        weights.signals = BySignal::from_fn(|signal| Some(weight(signal)));
     }
     for weights in &mut bounded.weights[1..] {
         let of_cosines = |signal: Signal| {
             signal.name().starts_with("neighbours.cosine") || signal == Signal::AnswerCosine
         };
-        weights.terms = BySignal::from_fn(|signal| (!of_cosines(signal)).then_some(0.7));
+        weights.signals = BySignal::from_fn(|signal| (!of_cosines(signal)).then_some(0.7));
     }
     vec![
         ranking(Base::Linear, Some(20), 7, 0.5),

@@ -160,7 +160,7 @@ fn weights_of(given: &HashMap<String, f64>) -> PyResult<Weights> {
             return refuse(format!("expected a finite weight of {name}, got {weight}"));
         }
         match Signal::named(name) {
-            Some(signal) => weights.terms[signal] = Some(*weight),
+            Some(signal) => weights.signals[signal] = Some(*weight),
             None if name == "bias" => weights.bias = *weight,
             None => return refuse(format!("expected a signal or bias, got {name}")),
         }

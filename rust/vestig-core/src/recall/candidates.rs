@@ -84,10 +84,10 @@ impl Screen {
             if !linear {
                 return (0.0, 1.0, 0.0, 1.0);
             }
-            let cosine = weights.terms[Signal::Cosine].unwrap_or(0.0);
+            let cosine = weights.signals[Signal::Cosine].unwrap_or(0.0);
             let factor = cosine * scorer.maxima[Signal::Cosine].map_or(0.0, inverse);
             let words =
-                lexical_max.map_or(0.0, inverse) * weights.terms[Signal::Lexical].unwrap_or(0.0);
+                lexical_max.map_or(0.0, inverse) * weights.signals[Signal::Lexical].unwrap_or(0.0);
             // Far above the roundings of both forms: each term has at most four of 2⁻⁵³.
             let size =
                 weights.bias.abs() + factor.abs() + (words * lexical_max.unwrap_or(0.0)).abs();

@@ -37,9 +37,9 @@ const LATE: [Signal; 5] = [
 const FEW_ROWS: usize = 1024;
 
 /// Fills in the values of the best `late_pool` by L₂, and their maxima. Without token vectors of
-/// the query the terms are unavailable.
+/// the query the signals are unavailable.
 ///
-/// The pool is of memories whose origin weighs these terms: L₂ of the others is all they have, so
+/// The pool is of memories whose origin weighs these signals: L₂ of the others is all they have, so
 /// that they would stand before those that still wait for theirs.
 pub(super) fn fill(
     table: &mut ScoreTable<'_>,
@@ -47,12 +47,12 @@ pub(super) fn fill(
     query: &Query,
     eligible: usize,
 ) {
-    let wanted = LATE.map(|term| scorer.weighs(term));
+    let wanted = LATE.map(|signal| scorer.weighs(signal));
     let Some(pieces) = query.pieces.as_ref().filter(|_| wanted.contains(&true)) else {
         return;
     };
     let enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let weighing = |weights: &Weights| LATE.iter().any(|term| weights.weigh(*term));
+    let weighing = |weights: &Weights| LATE.iter().any(|signal| weights.weigh(*signal));
     let origins = std::array::from_fn(|origin| weighing(&scorer.ranking.weights[origin]));
     let pool = best_rows(table, scorer, scorer.ranking.late_pool, origins);
     scorer.start_enabled = enabled;
@@ -85,9 +85,9 @@ pub(super) fn fill(
             found.push((node, value));
         }
     }
-    for ((term, wanted), found) in LATE.into_iter().zip(wanted).zip(found) {
+    for ((signal, wanted), found) in LATE.into_iter().zip(wanted).zip(found) {
         if wanted {
-            scorer.maxima[term] = Some(fill_sparse(&mut table.parts, term, found));
+            scorer.maxima[signal] = Some(fill_sparse(&mut table.parts, signal, found));
         }
     }
 }

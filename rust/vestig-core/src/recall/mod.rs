@@ -185,7 +185,7 @@ fn fill_table(
 ) -> Vec<f64> {
     let statistics = fill_terms(&mut table.parts, scorer, graph, query, eligible);
     if eligible > 0 {
-        if turn_signals::wanted(scorer) {
+        if turn_signals::any_weighed(scorer) {
             table.signals = Some(TurnSignals::new(&table.parts, scorer, query));
         }
         fill_graph(table, scorer, graph, query, &statistics);

@@ -32,7 +32,7 @@ fn vector<'a>(index: &TurnIndex, segments: &[&'a Segment], turn: usize) -> &'a [
     segments[part].vector(row)
 }
 
-/// Slots whose vectors are summed up.
+/// Turns whose vectors are summed up.
 fn around(index: &TurnIndex, turn: usize) -> impl Iterator<Item = usize> {
     let (before, after) = (index.beside(turn, -1), index.beside(turn, 1));
     before.chain(std::iter::once(turn)).chain(after)
@@ -54,7 +54,7 @@ impl TurnIndex {
     }
 
     /// As `sum_length` of every turn of a session, where all of them follow each other in the
-    /// conversations of one segment; false elsewhere.
+    /// session rows of one segment; false elsewhere.
     fn add_run(&self, segments: &[&Segment], session: &Range<usize>, norms: &mut Vec<f32>) -> bool {
         let (first, last) = (session.start, session.end - 1);
         let (Some(begin), Some(end)) = (self.order(first), self.order(last)) else {
@@ -167,7 +167,7 @@ fn over(sum: f64, norm: f64) -> f64 {
 }
 
 /// Exact values, each made once.
-pub(super) struct Context<'a> {
+pub(super) struct NeighbourVectors<'a> {
     vector: Vec<f32>,
     segments: Vec<&'a Segment>,
     known: RefCell<HashMap<usize, f64>>,
@@ -175,7 +175,7 @@ pub(super) struct Context<'a> {
     scratch: RefCell<[Vec<f32>; 2]>,
 }
 
-impl<'a> Context<'a> {
+impl<'a> NeighbourVectors<'a> {
     /// `vector`: unit query, whole lanes.
     pub(super) fn new(segments: &[&'a Segment], vector: &[f32]) -> Self {
         Self {
@@ -291,7 +291,7 @@ mod tests {
                 high: cosines,
             };
             let Bounds { low, high } = bounds(&index, &segments, &cosines);
-            let context = Context::new(&segments, &query);
+            let context = NeighbourVectors::new(&segments, &query);
             for turn in 0..index.len() {
                 let value = context.of(&index, turn);
                 assert!(low[turn] <= value && value <= high[turn], "{turn}: {value}");

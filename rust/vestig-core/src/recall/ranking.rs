@@ -28,14 +28,14 @@ pub struct Weights {
     /// Added always.
     pub bias: f64,
     /// None = switched off.
-    pub terms: BySignal<Option<f64>>,
+    pub signals: BySignal<Option<f64>>,
 }
 
 impl Default for Weights {
     fn default() -> Self {
         Self {
             bias: 0.0,
-            terms: BySignal::of(None),
+            signals: BySignal::of(None),
         }
     }
 }
@@ -50,7 +50,7 @@ impl Weights {
         };
         for (name, weight) in terms {
             if let Some(signal) = Signal::named(name) {
-                weights.terms[signal] = Some(*weight);
+                weights.signals[signal] = Some(*weight);
             }
         }
         weights
@@ -58,7 +58,7 @@ impl Weights {
 
     /// Whether they make a difference of this term.
     pub(super) fn weigh(&self, term: Signal) -> bool {
-        self.terms[term].is_some_and(|weight| weight != 0.0)
+        self.signals[term].is_some_and(|weight| weight != 0.0)
     }
 }
 

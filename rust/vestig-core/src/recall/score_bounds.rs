@@ -1,7 +1,7 @@
-//! Bounds of L by turn: terms summed up in any order, with slack for the roundings.
+//! Bounds of L by turn: signals summed up in any order, with slack for the roundings.
 //!
 //! One pass over blocks of turns, so that the sums of a block stay near the processor while every
-//! term is added.
+//! signal is added.
 
 use super::neighbour_vectors::Bounds;
 use super::scorer::Scorer;
@@ -9,18 +9,18 @@ use super::signal::Signal;
 use super::text_flags::{TextFlags, flag};
 use super::turn_index::TurnIndex;
 
-/// Far above the roundings of a sum of terms, each of at most some operations of 2⁻⁵³.
+/// Far above the roundings of a sum of signals, each of at most some operations of 2⁻⁵³.
 pub(super) const SLACK: f64 = 1e-12;
-/// Slots that are summed up at once.
+/// Turns that are summed up at once.
 const BLOCK: usize = 1024;
 /// Number of codes.
 const CODES: usize = 1 << 13;
 
 /// Raw values by turn.
-pub(super) enum Values<'a> {
+pub(super) enum TurnValues<'a> {
     Column(&'a [f64]),
     /// Of the memory so many positions behind (before: negative); 0 outside the session.
-    Beside(&'a [f64], isize),
+    Neighbour(&'a [f64], isize),
     /// Of the memory before, where this one answers it.
     Reply(&'a [f64]),
     /// By number, the last one for every larger number; the numbers by turn.
@@ -28,10 +28,10 @@ pub(super) enum Values<'a> {
     Each(Box<dyn Fn(usize) -> f64 + 'a>),
 }
 
-/// What a term adds to L, by origin and unit of its values.
-struct Share<'a> {
+/// What a signal adds to L, by origin and unit of its values.
+struct WeightedValues<'a> {
     factors: [f64; 4],
-    values: Values<'a>,
+    values: TurnValues<'a>,
 }
 
 /// Sums by turn.
@@ -41,9 +41,9 @@ pub(super) struct ScoreBounds<'a> {
     text_flags: &'a TextFlags,
     /// The only origin, if there is but one.
     origin: Option<usize>,
-    kinds: Vec<f64>,
-    shares: Vec<Share<'a>>,
-    /// Largest sum of the terms' sizes.
+    of_code: Vec<f64>,
+    weighted: Vec<WeightedValues<'a>>,
+    /// Largest sum of the signals' sizes.
     size: f64,
 }
 
@@ -60,30 +60,30 @@ impl<'a> ScoreBounds<'a> {
             index,
             text_flags,
             origin: first.filter(|_| origins.next().is_none()),
-            kinds: vec![0.0; CODES],
-            shares: Vec::new(),
+            of_code: vec![0.0; CODES],
+            weighted: Vec::new(),
             size: 0.0,
         }
     }
 
     /// 1 / maximum.
-    pub(super) fn inverse(&self, term: Signal) -> f64 {
-        match self.scorer.maxima[term] {
+    pub(super) fn inverse(&self, signal: Signal) -> f64 {
+        match self.scorer.maxima[signal] {
             Some(most) if most > 0.0 => 1.0 / most,
             _ => 0.0,
         }
     }
 
-    /// Whether a term has values and changes anything.
-    pub(super) fn weighs(&self, term: Signal) -> bool {
-        self.scorer.weighs(term) && self.inverse(term) > 0.0
+    /// Whether a signal has values and changes anything.
+    pub(super) fn weighs(&self, signal: Signal) -> bool {
+        self.scorer.weighs(signal) && self.inverse(signal) > 0.0
     }
 
     /// By origin: weight / maximum.
-    fn factors(&self, term: Signal) -> [f64; 4] {
-        let inverse = self.inverse(term);
+    fn factors(&self, signal: Signal) -> [f64; 4] {
+        let inverse = self.inverse(signal);
         let weights = &self.scorer.ranking.weights;
-        let of = |origin: usize| weights[origin].terms[term].unwrap_or(0.0) * inverse;
+        let of = |origin: usize| weights[origin].signals[signal].unwrap_or(0.0) * inverse;
         std::array::from_fn(|origin| {
             if self.scorer.origins[origin] {
                 of(origin)
@@ -98,42 +98,42 @@ impl<'a> ScoreBounds<'a> {
         self.size += largest * most;
     }
 
-    /// Adds the biases and the terms that follow from the codes of the texts.
+    /// Adds the biases and the signals that follow from the codes of the texts.
     pub(super) fn add_text_flags<const N: usize>(
         &mut self,
         values: impl Fn(u16) -> [(Signal, f64); N],
     ) {
-        for kind in &self.text_flags.kinds {
-            let weights = &self.scorer.ranking.weights[usize::from(kind & flag::ORIGIN)];
+        for code in &self.text_flags.distinct_codes {
+            let weights = &self.scorer.ranking.weights[usize::from(code & flag::ORIGIN)];
             let (mut sum, mut size) = (weights.bias, weights.bias.abs());
-            for (term, value) in values(*kind) {
-                let share = weights.terms[term].unwrap_or(0.0) * self.inverse(term) * value;
+            for (signal, value) in values(*code) {
+                let share = weights.signals[signal].unwrap_or(0.0) * self.inverse(signal) * value;
                 sum += share;
                 size += share.abs();
             }
-            self.kinds[usize::from(*kind)] += sum;
+            self.of_code[usize::from(*code)] += sum;
             self.size = self.size.max(size);
         }
     }
 
-    /// Adds a term: `unit` times the value is the raw one. Values are at most 1 / (unit · maximum)
+    /// Adds a signal: `unit` times the value is the raw one. Values are at most 1 / (unit · maximum)
     /// in size, but for those of cosines.
-    pub(super) fn add(&mut self, term: Signal, unit: f64, values: Values<'a>) {
-        if !self.weighs(term) {
+    pub(super) fn add(&mut self, signal: Signal, unit: f64, values: TurnValues<'a>) {
+        if !self.weighs(signal) {
             return;
         }
-        let factors = self.factors(term).map(|factor| factor * unit);
-        let most = self.scorer.maxima[term].unwrap_or(0.0) / unit.max(f64::MIN_POSITIVE);
+        let factors = self.factors(signal).map(|factor| factor * unit);
+        let most = self.scorer.maxima[signal].unwrap_or(0.0) / unit.max(f64::MIN_POSITIVE);
         self.grow(factors, most.max(1.0));
-        self.shares.push(Share { factors, values });
+        self.weighted.push(WeightedValues { factors, values });
     }
 
-    /// Ends with the terms that are known by their bounds, at most 1 in size.
-    pub(super) fn into_bounds(mut self, terms: &[(Signal, Option<&Bounds>)]) -> Bounds {
+    /// Ends with the signals that are known by their bounds, at most 1 in size.
+    pub(super) fn into_bounds(mut self, signals: &[(Signal, Option<&Bounds>)]) -> Bounds {
         let mut known = Vec::new();
-        for (term, bounds) in terms {
-            if let Some(bounds) = bounds.filter(|_| self.weighs(*term)) {
-                let factors = self.factors(*term);
+        for (signal, bounds) in signals {
+            if let Some(bounds) = bounds.filter(|_| self.weighs(*signal)) {
+                let factors = self.factors(*signal);
                 self.grow(factors, 1.0);
                 known.push((factors, bounds));
             }
@@ -178,18 +178,20 @@ impl<'a> ScoreBounds<'a> {
     fn sum(&self, start: usize, sums: &mut [f64]) {
         let end = start + sums.len();
         for (sum, code) in sums.iter_mut().zip(&self.text_flags.codes[start..end]) {
-            *sum = self.kinds[usize::from(*code) % CODES];
+            *sum = self.of_code[usize::from(*code) % CODES];
         }
-        for share in &self.shares {
+        for share in &self.weighted {
             match &share.values {
-                Values::Column(values) => self.mix(share, start, sums, &values[start..end]),
-                Values::Beside(values, offset) => {
+                TurnValues::Column(values) => {
+                    self.accumulate(share, start, sums, &values[start..end])
+                }
+                TurnValues::Neighbour(values, offset) => {
                     for (turns, near) in self.index.pairs(start..end, *offset) {
                         let sums = &mut sums[turns.start - start..turns.end - start];
-                        self.mix(share, turns.start, sums, &values[near]);
+                        self.accumulate(share, turns.start, sums, &values[near]);
                     }
                 }
-                Values::Reply(values) => {
+                TurnValues::Reply(values) => {
                     for (at, sum) in sums.iter_mut().enumerate() {
                         let code = self.text_flags.codes[start + at];
                         if code & flag::REPLIES != 0 {
@@ -198,34 +200,42 @@ impl<'a> ScoreBounds<'a> {
                         }
                     }
                 }
-                Values::Table(table, numbers) => {
+                TurnValues::Table(table, numbers) => {
                     let last = table.len() - 1;
                     let value = |at: usize| table[(numbers[start + at] as usize).min(last)];
-                    self.mix_each(share, start, sums, value);
+                    self.accumulate_each(share, start, sums, value);
                 }
-                Values::Each(value) => self.mix_each(share, start, sums, |at| value(start + at)),
+                TurnValues::Each(value) => {
+                    self.accumulate_each(share, start, sums, |at| value(start + at))
+                }
             }
         }
     }
 
     /// Adds the values of the turns from `start` on.
     #[inline]
-    fn mix(&self, share: &Share<'_>, start: usize, sums: &mut [f64], values: &[f64]) {
+    fn accumulate(
+        &self,
+        share: &WeightedValues<'_>,
+        start: usize,
+        sums: &mut [f64],
+        values: &[f64],
+    ) {
         if let Some(origin) = self.origin {
             let factor = share.factors[origin];
             for (sum, value) in sums.iter_mut().zip(values) {
                 *sum += factor * value;
             }
         } else {
-            self.mix_each(share, start, sums, |at| values[at]);
+            self.accumulate_each(share, start, sums, |at| values[at]);
         }
     }
 
-    /// As `mix`; `value` gets the distance from `start`.
+    /// As `accumulate`; `value` gets the distance from `start`.
     #[inline]
-    fn mix_each(
+    fn accumulate_each(
         &self,
-        share: &Share<'_>,
+        share: &WeightedValues<'_>,
         start: usize,
         sums: &mut [f64],
         value: impl Fn(usize) -> f64,

@@ -54,9 +54,9 @@ pub(super) struct Scorer<'a> {
     pub(super) start_enabled: bool,
 }
 
-/// Whether a term of L can change anything for rows of these origins.
-pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], term: Signal) -> bool {
-    let any = |(w, occurs): (&Weights, bool)| occurs && w.weigh(term);
+/// Whether a signal of L can change anything for rows of these origins.
+pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], signal: Signal) -> bool {
+    let any = |(w, occurs): (&Weights, bool)| occurs && w.weigh(signal);
     ranking.base == Base::Linear && ranking.weights.iter().zip(origins).any(any)
 }
 
@@ -101,9 +101,9 @@ impl<'a> Scorer<'a> {
         scorer
     }
 
-    /// Whether a term of L can change anything.
-    pub(super) fn weighs(&self, term: Signal) -> bool {
-        weighs(self.ranking, self.origins, term)
+    /// Whether a signal of L can change anything.
+    pub(super) fn weighs(&self, signal: Signal) -> bool {
+        weighs(self.ranking, self.origins, signal)
     }
 
     pub(super) fn exact(&self, segment: &Segment, row: usize) -> f64 {
@@ -134,11 +134,11 @@ impl<'a> Scorer<'a> {
         metadata::semantic(content, question.map(|(_, cosine)| cosine), weights)
     }
 
-    /// What the terms that few rows have add to L, and the sum of their sizes.
+    /// What the signals that few rows have add to L, and the sum of their sizes.
     pub(super) fn sparse_share(&self, weights: &Weights, sparse: &SparseRow) -> (f64, f64) {
         let (mut sum, mut size) = (0.0, 0.0);
-        for (term, raw) in Signal::SPARSE.into_iter().zip(sparse.values) {
-            if let (Some(weight), Some(most)) = (weights.terms[term], self.maxima[term]) {
+        for (signal, raw) in Signal::SPARSE.into_iter().zip(sparse.values) {
+            if let (Some(weight), Some(most)) = (weights.signals[signal], self.maxima[signal]) {
                 let share = weight * Self::normalised(raw, most);
                 sum += share;
                 size += share.abs();
@@ -151,7 +151,7 @@ impl<'a> Scorer<'a> {
     #[inline]
     fn linear(&self, weights: &Weights, semantic: f64, row_signals: &RowSignals) -> f64 {
         let mut sum = weights.bias;
-        for (signal, weight) in weights.terms.iter() {
+        for (signal, weight) in weights.signals.iter() {
             if let (Some(weight), Some(most)) = (weight, self.maxima[signal]) {
                 let raw = if signal == Signal::Cosine {
                     semantic
@@ -196,7 +196,7 @@ impl<'a> Scorer<'a> {
     ) -> (f64, f64) {
         let falls = self.start_enabled
             && self.ranking.base == Base::Linear
-            && weights.terms[Signal::Cosine].is_some_and(|w| w < 0.0);
+            && weights.signals[Signal::Cosine].is_some_and(|w| w < 0.0);
         let (low, high) = if falls { (high, low) } else { (low, high) };
         (
             self.start(weights, low, row_signals),

@@ -30,7 +30,7 @@ pub(super) mod flag {
 const LENGTH: u32 = (1 << 11) - 1;
 const HAS_QUESTION: u32 = 1 << 11;
 const HAS_NUMBER: u32 = 1 << 12;
-const IS_OWN: u32 = 1 << 13;
+const HAS_FIRST_PERSON: u32 = 1 << 13;
 const NAMES_SHIFT: u32 = 14;
 /// No author has this number.
 const UNSEEN: u32 = NONE - 1;
@@ -40,7 +40,7 @@ pub(super) struct TextFlags {
     /// By turn, see [`flag`].
     pub(super) codes: Vec<u16>,
     /// Those that occur.
-    pub(super) kinds: Vec<u16>,
+    pub(super) distinct_codes: Vec<u16>,
     /// By turn: code points, at most 2,000.
     pub(super) lengths: Vec<u16>,
 }
@@ -107,7 +107,7 @@ impl TurnIndex {
                     | flag(roles[row] == assistant, flag::ASSISTANT)
                     | flag(features & HAS_QUESTION != 0, flag::QUESTION)
                     | flag(features & HAS_NUMBER != 0, flag::NUMBER)
-                    | flag(features & IS_OWN != 0, flag::FIRST_PERSON)
+                    | flag(features & HAS_FIRST_PERSON != 0, flag::FIRST_PERSON)
                     | names << flag::NAMES
                     | times << flag::TIMES;
                 lengths[*turn as usize] = (features & LENGTH) as u16;
@@ -131,9 +131,9 @@ impl TurnIndex {
         codes
             .iter()
             .for_each(|code| occurs[usize::from(*code)] = true);
-        let kinds = (0..1 << 13).filter(|kind| occurs[usize::from(*kind)]);
+        let distinct_codes = (0..1 << 13).filter(|code| occurs[usize::from(*code)]);
         TextFlags {
-            kinds: kinds.collect(),
+            distinct_codes: distinct_codes.collect(),
             codes,
             lengths,
         }

@@ -1,7 +1,7 @@
 //! Terms of L that texts, authors and dates give.
 
 use super::analysed_query::Query;
-use super::score_bounds::Values;
+use super::score_bounds::TurnValues;
 use super::scorer::Scorer;
 use super::signal::{Signal, question_kind};
 use super::text_flags::{Authors, each_row, flag};
@@ -22,10 +22,13 @@ impl TurnSignals<'_> {
     /// Maxima of what the texts alone say.
     pub(super) fn fill_texts(&self, scorer: &mut Scorer<'_>) {
         let text_flags = self.text_flags();
-        for (term, _) in TEXT_SIGNALS {
-            if scorer.weighs(term) && self.fits_question(term) {
-                let values = text_flags.kinds.iter().map(|kind| text_value(term, *kind));
-                scorer.maxima[term] = Some(largest(values));
+        for (signal, _) in TEXT_SIGNALS {
+            if scorer.weighs(signal) && self.fits_question(signal) {
+                let values = text_flags
+                    .distinct_codes
+                    .iter()
+                    .map(|kind| text_value(signal, *kind));
+                scorer.maxima[signal] = Some(largest(values));
             }
         }
         if scorer.weighs(Signal::FormLength) {
@@ -34,13 +37,13 @@ impl TurnSignals<'_> {
         }
     }
 
-    /// Whether the question is of the kind that a term is about.
-    fn fits_question(&self, term: Signal) -> bool {
-        let kind = TEXT_SIGNALS.iter().find(|(of, _)| *of == term);
+    /// Whether the question is of the kind that a signal is about.
+    fn fits_question(&self, signal: Signal) -> bool {
+        let kind = TEXT_SIGNALS.iter().find(|(of, _)| *of == signal);
         kind.is_none_or(|(_, kind)| *kind == 0 || self.question_kinds & kind != 0)
     }
 
-    pub(super) fn fill_people(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
+    pub(super) fn fill_authors(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
         let person = scorer.weighs(Signal::Person);
         let both = scorer.weighs(Signal::FirstPersonPerson);
         let Some(text) = query.names_text.as_ref().filter(|_| person || both) else {
@@ -53,7 +56,7 @@ impl TurnSignals<'_> {
         if count > 0 {
             let other = if count == 1 { -1.0 } else { 0.0 };
             let value = |named: &bool| if *named { 1.0 } else { other };
-            self.people = named.iter().map(value).collect();
+            self.author_values = named.iter().map(value).collect();
         }
         if person {
             scorer.maxima[Signal::Person] = Some(f64::from(count > 0));
@@ -66,18 +69,18 @@ impl TurnSignals<'_> {
     }
 
     pub(super) fn person(&self, turn: usize) -> f64 {
-        if self.people.is_empty() {
+        if self.author_values.is_empty() {
             return 0.0;
         }
         let author = self.authors().of[turn] as usize;
-        self.people.get(author).copied().unwrap_or(0.0)
+        self.author_values.get(author).copied().unwrap_or(0.0)
     }
 
     /// As `person`, by the number of the author.
-    pub(super) fn by_author(&self) -> Values<'_> {
+    pub(super) fn by_author(&self) -> TurnValues<'_> {
         let unnamed = std::iter::once(0.0);
-        let table = self.people.iter().copied().chain(unnamed).collect();
-        Values::Table(table, &self.authors().of)
+        let table = self.author_values.iter().copied().chain(unnamed).collect();
+        TurnValues::Table(table, &self.authors().of)
     }
 
     pub(super) fn first_person(&self, turn: usize) -> f64 {
@@ -127,9 +130,9 @@ pub(super) const TEXT_SIGNALS: [(Signal, u8); 8] = [
     (Signal::FirstPersonSaid, 0),
 ];
 
-pub(super) fn text_value(term: Signal, kind: u16) -> f64 {
+pub(super) fn text_value(signal: Signal, kind: u16) -> f64 {
     let part = |shift: u32, most: f64| f64::from(kind >> shift & 3) / most;
-    let flag = match term {
+    let flag = match signal {
         Signal::When => return part(flag::TIMES, 2.0),
         Signal::AnswerTypeName => return part(flag::NAMES, 3.0),
         Signal::Role => flag::USER,

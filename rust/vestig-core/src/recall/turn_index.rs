@@ -19,7 +19,7 @@ pub(super) const NONE: u32 = u32::MAX;
 /// Positions that are counted on each side.
 const REACH: usize = 3;
 
-/// Slots of the eligible memories.
+/// Turns of the eligible memories.
 pub(crate) struct TurnIndex {
     /// Rows before every part, and all rows.
     offsets: Vec<u32>,
@@ -27,7 +27,7 @@ pub(crate) struct TurnIndex {
     turns: Vec<u32>,
     /// By turn: row over all parts.
     rows: Vec<u32>,
-    /// By turn: place in the conversations of its segment; `NONE` = not known.
+    /// By turn: place in the session rows of its segment; `NONE` = not known.
     order: Vec<u32>,
     /// By turn; empty = every position has one memory, and its number is that of the turn.
     positions: Vec<u32>,
@@ -37,7 +37,7 @@ pub(crate) struct TurnIndex {
     reach: Vec<u8>,
     /// By session: its first turn.
     sessions: Vec<u32>,
-    /// Slots that are in sessions.
+    /// Turns that are in sessions.
     in_sessions: usize,
     pub(super) derived: DerivedColumns,
 }
@@ -59,7 +59,7 @@ impl TurnIndex {
         self.offsets.len() - 1
     }
 
-    /// Slots of the rows of a part, `NONE` for ineligible ones.
+    /// Turns of the rows of a part, `NONE` for ineligible ones.
     pub(super) fn turns(&self, part: usize) -> &[u32] {
         &self.turns[self.offsets[part] as usize..self.offsets[part + 1] as usize]
     }
@@ -107,7 +107,7 @@ impl TurnIndex {
         }
     }
 
-    /// Slots that stand so many positions behind (before: negative), at most 3; none outside.
+    /// Turns that stand so many positions behind (before: negative), at most 3; none outside.
     #[inline]
     pub(super) fn beside(&self, turn: usize, offset: isize) -> Range<usize> {
         if !self.reaches(turn, offset) {

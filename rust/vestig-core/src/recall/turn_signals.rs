@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::analysed_query::Query;
-use super::neighbour_vectors::{self, Bounds, Context};
+use super::neighbour_vectors::{self, Bounds, NeighbourVectors};
 use super::question_words;
 use super::ranking::Ranking;
-use super::score_bounds::{ScoreBounds, Values};
+use super::score_bounds::{ScoreBounds, TurnValues};
 use super::scorer::{Scorer, weighs};
 use super::segment_columns::SegmentColumns;
 use super::signal::{BySignal, Signal};
@@ -34,35 +34,35 @@ pub(super) struct TurnSignals<'a> {
     pub(super) index: Arc<TurnIndex>,
     pub(super) segments: Vec<&'a Segment>,
     lexical: Vec<f64>,
-    /// S_query, where a term is made of that of neighbours.
+    /// S_query, where a signal is made of that of neighbours.
     semantic: Vec<f64>,
     windows: [Vec<f64>; SHAPES.len()],
     /// BM25 in the questions that memories answer.
     questions: Vec<f64>,
     pub(super) date: Vec<f64>,
     /// Value of every author.
-    pub(super) people: Vec<f64>,
+    pub(super) author_values: Vec<f64>,
     pub(super) question_kinds: u8,
-    context: Option<Context<'a>>,
+    context: Option<NeighbourVectors<'a>>,
     /// Of L₁ without what few rows have.
     pub(super) bounds: Bounds,
 }
 
-/// Whether any of the terms that are made by turn weighs something.
-pub(super) fn wanted(scorer: &Scorer<'_>) -> bool {
+/// Whether any of the signals that are made by turn weighs something.
+pub(super) fn any_weighed(scorer: &Scorer<'_>) -> bool {
     let mut signals = Signal::ALL.into_iter().filter(|signal| signal.is_by_turn());
     signals.any(|signal| scorer.weighs(signal))
 }
 
-/// Whether a term is made of the cosines of neighbours.
+/// Whether a signal is made of the cosines of neighbours.
 pub(super) fn by_cosines(ranking: &Ranking, origins: [bool; 4]) -> bool {
     let neighbours = Signal::NEIGHBOURS_COSINE.map(|(signal, _)| signal);
-    let mut terms = neighbours.into_iter().chain([Signal::AnswerCosine]);
-    terms.any(|at| weighs(ranking, origins, at))
+    let mut signals = neighbours.into_iter().chain([Signal::AnswerCosine]);
+    signals.any(|at| weighs(ranking, origins, at))
 }
 
 impl<'a> TurnSignals<'a> {
-    /// Fills in the columns and the maxima of the terms.
+    /// Fills in the columns and the maxima of the signals.
     pub(super) fn new(
         parts: &[SegmentColumns<'a>],
         scorer: &mut Scorer<'_>,
@@ -77,7 +77,7 @@ impl<'a> TurnSignals<'a> {
             windows: Default::default(),
             questions: Vec::new(),
             date: Vec::new(),
-            people: Vec::new(),
+            author_values: Vec::new(),
             question_kinds: query.question_kinds,
             context: None,
             bounds: Bounds {
@@ -90,7 +90,7 @@ impl<'a> TurnSignals<'a> {
         signals.fill_words(parts, scorer, query);
         signals.fill_questions(scorer, query);
         signals.fill_texts(scorer);
-        signals.fill_people(scorer, query);
+        signals.fill_authors(scorer, query);
         signals.fill_dates(scorer, query);
         signals.fill_bounds(parts, scorer);
         signals
@@ -109,33 +109,33 @@ impl<'a> TurnSignals<'a> {
             return;
         };
         self.lexical = by_turn(&self.index, |part| &parts[part].lexical);
-        let wanted = WINDOWS.map(|term| scorer.weighs(term));
+        let wanted = WINDOWS.map(|signal| scorer.weighs(signal));
         self.windows = score_windows(&self.index, &self.segments, terms, wanted);
-        for (at, term) in WINDOWS
+        for (at, signal) in WINDOWS
             .into_iter()
             .enumerate()
             .filter(|(at, _)| wanted[*at])
         {
-            scorer.maxima[term] = Some(largest_of(&self.windows[at]));
+            scorer.maxima[signal] = Some(largest_of(&self.windows[at]));
         }
         let most = scorer.maxima[Signal::Lexical].unwrap_or(0.0);
         let near = Largest::of(&self.index, &self.lexical);
-        for (term, offset) in Signal::NEIGHBOURS_LEXICAL {
-            if scorer.weighs(term) {
+        for (signal, offset) in Signal::NEIGHBOURS_LEXICAL {
+            if scorer.weighs(signal) {
                 let value = near.beside(offset);
-                scorer.maxima[term] = Some(Scorer::normalised(value, most));
+                scorer.maxima[signal] = Some(Scorer::normalised(value, most));
             }
         }
-        for term in [Signal::AnswerLexical, Signal::ReplyLexical] {
-            if scorer.weighs(term) {
+        for signal in [Signal::AnswerLexical, Signal::ReplyLexical] {
+            if scorer.weighs(signal) {
                 let turns = 0..self.index.len();
-                let value = match term {
+                let value = match signal {
                     Signal::AnswerLexical => {
                         largest(turns.map(|turn| self.answer(&self.lexical, turn)))
                     }
                     _ => self.largest_reply(),
                 };
-                scorer.maxima[term] = Some(Scorer::normalised(value, most));
+                scorer.maxima[signal] = Some(Scorer::normalised(value, most));
             }
         }
     }
@@ -192,7 +192,7 @@ impl<'a> TurnSignals<'a> {
         }
         let mut near = None;
         if embedded && scorer.weighs(Signal::ContextVector) {
-            let context = Context::new(&self.segments, &scorer.vector);
+            let context = NeighbourVectors::new(&self.segments, &scorer.vector);
             let bounds = neighbour_vectors::bounds(&self.index, &self.segments, &cosines);
             scorer.maxima[Signal::ContextVector] = Some(context.most(&self.index, &bounds));
             self.context = Some(context);
@@ -204,10 +204,10 @@ impl<'a> TurnSignals<'a> {
     fn fill_neighbour_cosines(&self, scorer: &mut Scorer<'_>) {
         let most = scorer.maxima[Signal::Cosine].unwrap_or(0.0);
         let near = Largest::of(&self.index, &self.semantic);
-        for (term, offset) in Signal::NEIGHBOURS_COSINE {
-            if scorer.weighs(term) {
+        for (signal, offset) in Signal::NEIGHBOURS_COSINE {
+            if scorer.weighs(signal) {
                 let value = near.beside(offset);
-                scorer.maxima[term] = Some(Scorer::normalised(value, most));
+                scorer.maxima[signal] = Some(Scorer::normalised(value, most));
             }
         }
         if scorer.weighs(Signal::AnswerCosine) {
@@ -257,63 +257,63 @@ impl<'a> TurnSignals<'a> {
         let (text_flags, index) = (self.text_flags(), &*self.index);
         let mut sums = ScoreBounds::new(scorer, index, text_flags);
         sums.add_text_flags(|kind| {
-            let of = |(term, _)| (term, text_value(term, kind));
+            let of = |(signal, _)| (signal, text_value(signal, kind));
             TEXT_SIGNALS.map(of)
         });
-        for (at, term) in WINDOWS.into_iter().enumerate() {
-            sums.add(term, 1.0, Values::Column(&self.windows[at]));
+        for (at, signal) in WINDOWS.into_iter().enumerate() {
+            sums.add(signal, 1.0, TurnValues::Column(&self.windows[at]));
         }
-        sums.add(Signal::Lexical, 1.0, Values::Column(&self.lexical));
-        for (terms, values, of) in [
+        sums.add(Signal::Lexical, 1.0, TurnValues::Column(&self.lexical));
+        for (signals, values, of) in [
             (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
             (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
         ] {
-            for (term, offset) in terms {
+            for (signal, offset) in signals {
                 let unit = sums.inverse(of);
                 let near = if index.single() {
-                    Values::Beside(values, offset)
+                    TurnValues::Neighbour(values, offset)
                 } else {
-                    Values::Each(Box::new(move |turn| beside(index, values, turn, offset)))
+                    TurnValues::Each(Box::new(move |turn| beside(index, values, turn, offset)))
                 };
-                sums.add(term, unit, near);
+                sums.add(signal, unit, near);
             }
         }
         let (words, cosines) = (sums.inverse(Signal::Lexical), sums.inverse(Signal::Cosine));
-        for (term, unit, values) in [
+        for (signal, unit, values) in [
             (Signal::AnswerLexical, words, &self.lexical),
             (Signal::AnswerCosine, cosines, &self.semantic),
         ] {
             let of = Box::new(move |turn| self.answer(values, turn));
-            sums.add(term, unit, Values::Each(of));
+            sums.add(signal, unit, TurnValues::Each(of));
         }
         let replies = if index.single() {
-            Values::Reply(&self.lexical)
+            TurnValues::Reply(&self.lexical)
         } else {
-            Values::Each(Box::new(|turn| self.reply(turn)))
+            TurnValues::Each(Box::new(|turn| self.reply(turn)))
         };
         sums.add(Signal::ReplyLexical, words, replies);
         if !self.questions.is_empty() {
-            sums.add(Signal::Questions, 1.0, Values::Column(&self.questions));
+            sums.add(Signal::Questions, 1.0, TurnValues::Column(&self.questions));
         }
-        if !self.people.is_empty() {
+        if !self.author_values.is_empty() {
             sums.add(Signal::Person, 1.0, self.by_author());
             let of = Box::new(|turn| self.first_person(turn));
-            sums.add(Signal::FirstPersonPerson, 1.0, Values::Each(of));
+            sums.add(Signal::FirstPersonPerson, 1.0, TurnValues::Each(of));
         }
-        sums.add(Signal::Date, 1.0, Values::Column(&self.date));
+        sums.add(Signal::Date, 1.0, TurnValues::Column(&self.date));
         if sums.weighs(Signal::FormLength) {
             let of: Vec<f64> = (0..1 << 11).map(length_value).collect();
             let of = Box::new(move |turn: usize| of[usize::from(text_flags.lengths[turn])]);
-            sums.add(Signal::FormLength, 1.0, Values::Each(of));
+            sums.add(Signal::FormLength, 1.0, TurnValues::Each(of));
         }
         let dense = Signal::DENSE.into_iter().enumerate();
         let dense: Vec<(Signal, Vec<f64>)> = dense
-            .filter(|(_, term)| sums.weighs(*term))
-            .map(|(at, term)| (term, by_turn(index, |part| &parts[part].dense[at])))
+            .filter(|(_, signal)| sums.weighs(*signal))
+            .map(|(at, signal)| (signal, by_turn(index, |part| &parts[part].dense[at])))
             .collect();
-        for (term, values) in dense {
+        for (signal, values) in dense {
             let of = Box::new(move |turn: usize| values[turn]);
-            sums.add(term, 1.0, Values::Each(of));
+            sums.add(signal, 1.0, TurnValues::Each(of));
         }
         sums.into_bounds(&[
             (Signal::Cosine, Some(semantic)),
@@ -321,31 +321,31 @@ impl<'a> TurnSignals<'a> {
         ])
     }
 
-    /// Raw values of a row, for the terms that have a maximum.
+    /// Raw values of a row, for the signals that have a maximum.
     pub(super) fn fill_raw(&self, scorer: &Scorer<'_>, turn: usize, raw: &mut BySignal<f64>) {
         let maxima = &scorer.maxima;
-        let most = |term: Signal| maxima[term].unwrap_or(0.0);
-        let mut set = |term: Signal, value: &dyn Fn() -> f64| {
-            if maxima[term].is_some() {
-                raw[term] = value();
+        let most = |signal: Signal| maxima[signal].unwrap_or(0.0);
+        let mut set = |signal: Signal, value: &dyn Fn() -> f64| {
+            if maxima[signal].is_some() {
+                raw[signal] = value();
             }
         };
         let kind = self.text_flags().codes[turn];
-        for (term, _) in TEXT_SIGNALS {
-            set(term, &|| text_value(term, kind));
+        for (signal, _) in TEXT_SIGNALS {
+            set(signal, &|| text_value(signal, kind));
         }
-        for (at, term) in WINDOWS.into_iter().enumerate() {
-            set(term, &|| self.windows[at][turn]);
+        for (at, signal) in WINDOWS.into_iter().enumerate() {
+            set(signal, &|| self.windows[at][turn]);
         }
         if let Some(context) = &self.context {
             set(Signal::ContextVector, &|| context.of(&self.index, turn));
         }
-        for (terms, values, of) in [
+        for (signals, values, of) in [
             (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
             (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
         ] {
-            for (term, offset) in terms {
-                set(term, &|| {
+            for (signal, offset) in signals {
+                set(signal, &|| {
                     let value = beside(&self.index, values, turn, offset);
                     Scorer::normalised(value, most(of))
                 });

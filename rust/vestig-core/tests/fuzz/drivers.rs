@@ -184,7 +184,7 @@ pub fn folder(bytes: &[u8], at: &Path) {
 fn run_every_query(snapshot: &Snapshot) {
     let weights = |bias| Weights {
         bias,
-        terms: BySignal::from_fn(|signal| (signal != Signal::Temporal).then_some(1.0)),
+        signals: BySignal::from_fn(|signal| (signal != Signal::Temporal).then_some(1.0)),
     };
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;
