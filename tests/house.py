@@ -10,7 +10,6 @@ FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 60
 POSITIONAL_MAX = 6
 # Every class and function of the stub needs its conversion; arithmetic and files live elsewhere.
-BINDING_LINES_MAX = 1_600
 
 # Rooms, lowest first, in groups whose members do not know each other: an import points to an
 # earlier group. A room of `store` is named with it.
@@ -300,11 +299,11 @@ def rust_code(source: str) -> str:
 
 
 UNSAFE_PLACES = (
-    "vestig-core/src/map.rs",
+    "vestig-core/src/segment/map.rs",
     "vestig-core/src/kernels/dispatch.rs",
     "vestig-core/src/kernels/dispatch/x86.rs",
 )
-WRITER = "vestig-core/src/writer.rs"
+WRITER = "vestig-core/src/snapshot/writer.rs"
 _WRITES = re.compile(
     r"fs::(?:write|rename|remove_\w+|create_\w+|set_permissions|copy|hard_link)\b"
     r"|File::(?:create\w*|options)\b|OpenOptions|DirBuilder|\.set_len\(|\.sync_(?:all|data)\("

@@ -132,11 +132,6 @@ def test_rust(check: Check) -> None:
     assert not found, "\n" + "\n".join(found)
 
 
-def test_the_binding_crate_stays_thin() -> None:
-    lines = sum(s.count("\n") for p, s in rust_sources().items() if p.startswith("vestig-py/src/"))
-    assert 0 < lines <= house.BINDING_LINES_MAX
-
-
 LONG = "def f():\n" + "    x = 1\n" * 60
 BAD: list[tuple[Check, str, str]] = [
     (house.floors, "commit/a.py", "from vestig import recall"),
@@ -178,7 +173,7 @@ BAD: list[tuple[Check, str, str]] = [
     (house.outside_words, "a.toml", "index = 'https://py" + "pi.org/simple'"),
     (house.rust_unsafe, "vestig-core/src/recall.rs", "fn f() { unsafe { g() } }"),
     (house.rust_unsafe, "vestig-py/src/lib.rs", "unsafe fn f() {}"),
-    (house.rust_writes, "vestig-core/src/map.rs", "std::fs::rename(a, b)?;"),
+    (house.rust_writes, "vestig-core/src/segment/map.rs", "std::fs::rename(a, b)?;"),
     (house.rust_writes, "vestig-core/src/a.rs", "let f = File::create(p)?;"),
     (house.rust_core_is_pure, "vestig-core/src/a.rs", "use pyo3::prelude::*;"),
     (house.rust_core_is_pure, "vestig-core/Cargo.toml", 'pyo3 = "0.30"'),
@@ -203,7 +198,7 @@ GOOD: list[tuple[Check, str, str]] = [
     (house.broad_excepts, "a.py", "try:\n    f()\nexcept Exception:  # a hostile repr\n    pass"),
     (house.broad_excepts, "a.py", "try:\n    f()\nexcept BaseException:\n    g()\n    raise"),
     (house.lengths, "a.py", 'def f(self):\n    """' + "x\n" * 70 + '"""\n    return 1\n'),
-    (house.rust_unsafe, "vestig-core/src/map.rs", "unsafe { map() }"),
+    (house.rust_unsafe, "vestig-core/src/segment/map.rs", "unsafe { map() }"),
     (house.rust_unsafe, "vestig-core/src/a.rs", "// never unsafe here\n#![deny(unsafe_code)]"),
     (house.rust_writes, "vestig-core/src/a.rs", "#[cfg(test)]\nmod t { fs::write(a, b); }"),
 ]

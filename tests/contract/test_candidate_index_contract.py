@@ -32,7 +32,7 @@ def vectors(count: int, seed: int = 1) -> list[bytes]:
 
 
 def exact(rows: list[bytes], query: bytes, count: int) -> list[int]:
-    order = sorted(range(len(rows)), key=lambda n: -_core.dot(rows[n], query))
+    order = sorted(range(len(rows)), key=lambda n: -_core.testing.dot(rows[n], query))
     return order[:count]
 
 

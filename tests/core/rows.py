@@ -273,7 +273,7 @@ def expected(
         counted = [(kind, at, seq, n) for kind, at, _, seq, n in row.events]
         boost = 1.0
         if row.kind == 0:
-            boost = _core.tracerank(counted, NOW, row.t_valid_us, row.stability, trace())[5]
+            boost = _core.testing.tracerank(counted, NOW, row.t_valid_us, row.stability, trace())[5]
         final = base(s, c) if power == 0 else base(s, c) * _core.pow(boost, power)
         scored.append((row.id, final, s, c))
     scored.sort(key=lambda r: (-r[2], -r[3], r[0]))

@@ -32,7 +32,7 @@ from vestig import _core
 WEIGHTS = [(0.2, 2.0, 1.5), (-0.1, 1.0, None), (0.0, None, 1.0), (0.0, 1.0, 1.0)]
 COSINE, LEXICAL = (_core.SIGNALS.index(name) for name in ("cosine", "lexical"))
 BASES = {
-    "linear": lambda s, c: _core.logistic(s),
+    "linear": lambda s, c: _core.testing.logistic(s),
     "semantic": lambda s, c: max(0.0, c),
     "cosine": lambda s, c: c,
 }

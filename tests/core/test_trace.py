@@ -44,12 +44,12 @@ def reinforced(*ages_us: int) -> list[tuple[int, int, int, int]]:
 
 
 def multiplier(events: list[tuple[int, int, int, int]], **settings: Any) -> float:
-    return _core.tracerank(events, NOW, NOW, UNKNOWN, params(**settings))[5]
+    return _core.testing.tracerank(events, NOW, NOW, UNKNOWN, params(**settings))[5]
 
 
 def confidence(stability: Stability, age_days: float, **settings: Any) -> float:
     start = NOW - round(age_days * DAY)
-    return _core.tracerank([], NOW, start, STABILITY[stability], params(**settings))[3]
+    return _core.testing.tracerank([], NOW, start, STABILITY[stability], params(**settings))[3]
 
 
 GOLDEN = [
@@ -72,17 +72,17 @@ GOLDEN = [
 @pytest.mark.parametrize(("ages", "wanted"), GOLDEN)
 def test_golden_multipliers_in_any_order(ages: tuple[int, ...], wanted: float) -> None:
     events = reinforced(*ages)
-    first = _core.tracerank(events, NOW, NOW, UNKNOWN, params())
+    first = _core.testing.tracerank(events, NOW, NOW, UNKNOWN, params())
     assert first[5] == pytest.approx(wanted, abs=1e-9)
     random.Random(7).shuffle(events)
-    assert _core.tracerank(events, NOW, NOW, UNKNOWN, params()) == first
+    assert _core.testing.tracerank(events, NOW, NOW, UNKNOWN, params()) == first
 
 
 def test_burst_trace_daily_year_and_spacing() -> None:
-    trace, *_ = _core.tracerank(reinforced(*[0] * 5), NOW, NOW, UNKNOWN, params())
+    trace, *_ = _core.testing.tracerank(reinforced(*[0] * 5), NOW, NOW, UNKNOWN, params())
     assert trace == pytest.approx(1.8, abs=1e-9)
     year = reinforced(*(i * DAY for i in range(365)))
-    assert _core.tracerank(year, NOW, NOW, UNKNOWN, params())[4:] == (
+    assert _core.testing.tracerank(year, NOW, NOW, UNKNOWN, params())[4:] == (
         pytest.approx(2.089792069, abs=1e-9),
         2.0,
         365,
@@ -92,7 +92,15 @@ def test_burst_trace_daily_year_and_spacing() -> None:
 
 
 def test_no_event_is_exactly_one() -> None:
-    assert _core.tracerank([], NOW, NOW, UNKNOWN, params()) == (0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0)
+    assert _core.testing.tracerank([], NOW, NOW, UNKNOWN, params()) == (
+        0.0,
+        1.0,
+        1.0,
+        1.0,
+        1.0,
+        1.0,
+        0,
+    )
 
 
 def test_a_future_event_weighs_as_one_now() -> None:
@@ -102,10 +110,10 @@ def test_a_future_event_weighs_as_one_now() -> None:
 def test_add_and_import_change_nothing() -> None:
     other = [(CODES[kind], NOW, 9, 9) for kind in EventType if not kind.startswith("REINFORCE")]
     events = reinforced(0, 3 * DAY)
-    assert _core.tracerank(other, NOW, NOW, UNKNOWN, params())[5:] == (1.0, 0)
-    assert _core.tracerank(events + other, NOW, NOW, UNKNOWN, params()) == _core.tracerank(
-        events, NOW, NOW, UNKNOWN, params()
-    )
+    assert _core.testing.tracerank(other, NOW, NOW, UNKNOWN, params())[5:] == (1.0, 0)
+    assert _core.testing.tracerank(
+        events + other, NOW, NOW, UNKNOWN, params()
+    ) == _core.testing.tracerank(events, NOW, NOW, UNKNOWN, params())
 
 
 @pytest.mark.parametrize(
@@ -113,8 +121,10 @@ def test_add_and_import_change_nothing() -> None:
 )
 def test_golden_connectivity(n: int, wanted: float) -> None:
     on = params(connectivity_enabled=True)
-    assert _core.tracerank([], NOW, NOW, UNKNOWN, on, n)[2] == pytest.approx(wanted, abs=5e-7)
-    assert _core.tracerank([], NOW, NOW, UNKNOWN, params(), n)[2] == 1.0
+    assert _core.testing.tracerank([], NOW, NOW, UNKNOWN, on, n)[2] == pytest.approx(
+        wanted, abs=5e-7
+    )
+    assert _core.testing.tracerank([], NOW, NOW, UNKNOWN, params(), n)[2] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -147,11 +157,11 @@ def test_golden_ephemeral_tau(tau: float, ephemeral: float) -> None:
 def test_golden_products_and_clip() -> None:
     month, year = NOW - 30 * DAY, NOW - 365 * DAY
     dynamic = STABILITY[Stability.DYNAMIC]
-    linked = _core.tracerank([], NOW, month, dynamic, params(connectivity_enabled=True), 5)
+    linked = _core.testing.tracerank([], NOW, month, dynamic, params(connectivity_enabled=True), 5)
     assert linked[5] == pytest.approx(0.909109, abs=5e-7)
-    once = _core.tracerank(reinforced(0), NOW, month, dynamic, params())
+    once = _core.testing.tracerank(reinforced(0), NOW, month, dynamic, params())
     assert once[5] == pytest.approx(0.890363, abs=5e-7)
-    assert _core.tracerank([], NOW, year, dynamic, params())[5] == 0.25
+    assert _core.testing.tracerank([], NOW, year, dynamic, params())[5] == 0.25
 
 
 def test_order_of_stabilities_at_equal_age() -> None:
@@ -189,7 +199,7 @@ def test_each_key_changes_a_multiplier(key: str, value: Any) -> None:
     def all_multipliers(settings: dict[str, Any]) -> list[float]:
         events = reinforced(0, HOUR, 9 * DAY, 30 * DAY)
         return [
-            _core.tracerank(events, NOW, NOW - 10 * DAY, code, params(**settings), 4)[5]
+            _core.testing.tracerank(events, NOW, NOW - 10 * DAY, code, params(**settings), 4)[5]
             for code in STABILITY.values()
         ]
 
@@ -199,7 +209,7 @@ def test_each_key_changes_a_multiplier(key: str, value: Any) -> None:
 def test_off_is_exactly_one() -> None:
     events = reinforced(0, DAY)
     dynamic = STABILITY[Stability.DYNAMIC]
-    off = _core.tracerank(events, NOW, NOW - 90 * DAY, dynamic, params(enabled=False), 5)
+    off = _core.testing.tracerank(events, NOW, NOW - 90 * DAY, dynamic, params(enabled=False), 5)
     assert off == (0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0)
 
 
@@ -223,7 +233,7 @@ def test_impossible_settings_are_named(key: str, value: Any) -> None:
 
 def test_an_unknown_stability_is_refused() -> None:
     with pytest.raises(ValueError, match="0 to 3, got 4"):
-        _core.tracerank([], NOW, NOW, 4, params())
+        _core.testing.tracerank([], NOW, NOW, 4, params())
 
 
 @given(
@@ -244,7 +254,7 @@ def test_equals_the_definition(
 ) -> None:
     settings = {"spacing_enabled": spacing, "connectivity_enabled": connectivity}
     weights = [0.3 * (code % 4) for code in range(len(WEIGHTS))]
-    got = _core.tracerank(
+    got = _core.testing.tracerank(
         events, NOW, valid, stability, params(event_weights=weights, **settings), n
     )
     wanted = oracle.tracerank(
@@ -257,5 +267,7 @@ def test_equals_the_definition(
 def test_input_order_never_matters(pair: tuple[list[Any], list[Any]]) -> None:
     weights = [0.3 * (code % 4) for code in range(len(WEIGHTS))]
     settings = params(event_weights=weights, spacing_enabled=True)
-    first, second = (_core.tracerank(events, NOW, NOW, UNKNOWN, settings) for events in pair)
+    first, second = (
+        _core.testing.tracerank(events, NOW, NOW, UNKNOWN, settings) for events in pair
+    )
     assert first == second

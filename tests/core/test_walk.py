@@ -199,12 +199,12 @@ def test_random_numbers_x_r10_x_r12() -> None:
         (7, "edge_2", 0.869195390843),
         (0, "edge_1", 0.545385399329),
     ):
-        assert _core.walk_uniform(seed, "mem_s", name) == pytest.approx(wanted, abs=5e-13)
-    values = [_core.walk_uniform(seed, "mem_s", "edge_1") for seed in range(10_000)]
+        assert _core.testing.walk_uniform(seed, "mem_s", name) == pytest.approx(wanted, abs=5e-13)
+    values = [_core.testing.walk_uniform(seed, "mem_s", "edge_1") for seed in range(10_000)]
     assert sum(u < 0.3 for u in values) == 3052
     text = b"vestig-walk-1\x007\x00mem_s\x00a|b"
     number = int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 11
-    assert _core.walk_uniform(7, "mem_s", "a|b") == number / 2**53
+    assert _core.testing.walk_uniform(7, "mem_s", "a|b") == number / 2**53
 
 
 def test_walks_draw_by_the_ids_of_the_ledger_r11() -> None:
@@ -215,7 +215,7 @@ def test_walks_draw_by_the_ids_of_the_ledger_r11() -> None:
         walk = {"deterministic": False, "max_nodes": 3, "exploration_factor": 1.0}
         ranking = core_ranking(**(REFERENCE | {"walk": walk}))
         rows = projection.recall(2, query, everything(), ranking).rows
-        u = _core.walk_uniform(
+        u = _core.testing.walk_uniform(
             seed, f"mem_{uuid.UUID(bytes=ids['S'])}", f"edge_{uuid.UUID(bytes=id_of(1_000_001))}"
         )
         steps = rows[1].steps

@@ -10,6 +10,7 @@ import oracle
 from rows import NOW, Given, cosines, share, trace, words_scores
 
 from vestig import _core
+from vestig._core.testing import exp, logistic, temporal_match, tracerank
 
 MENTIONS, RELATED, SUMMARIZES = 0, 1, 2
 SUMMARY, ENTITY = 1, 2
@@ -191,14 +192,13 @@ class Whole:
         if given["temporal"]:
             scale = ranking["open_scale_days"]
             found["temporal"] = [
-                _core.temporal_match([r.t_valid_us], r.windows, asked.windows, scale)
-                for r in self.rows
+                temporal_match([r.t_valid_us], r.windows, asked.windows, scale) for r in self.rows
             ]
         if given["entity"]:
             found["entity"] = self.entity()
         if given["recency"]:
             ages = [max(0, NOW - r.t_valid_us) / DAY for r in self.rows]
-            found["recency"] = [_core.exp(-age / ranking["recency_tau_days"]) for age in ages]
+            found["recency"] = [exp(-age / ranking["recency_tau_days"]) for age in ages]
         if asked.text is not None and _core.terms(asked.text):
             found["lexical"] = words_scores(self.rows, asked.text)[1]
         return found
@@ -281,7 +281,7 @@ class Whole:
         prior = self.ranking["summary_prior"] if self.rows[i].kind == SUMMARY else 0.0
         base = self.ranking["base"]
         if base == "linear":
-            return _core.logistic(self.level[i] + prior)
+            return logistic(self.level[i] + prior)
         if base == "semantic":
             return max(0.0, self.semantic[i] + prior)
         if base == "blend":
@@ -300,7 +300,7 @@ class Whole:
             for kind, at, recorded, seq, n in row.events
             if not self.past or recorded <= self.known_at
         ]
-        return _core.tracerank(counted, NOW, row.t_valid_us, row.stability, trace())[5]
+        return tracerank(counted, NOW, row.t_valid_us, row.stability, trace())[5]
 
     def results(self) -> list[Result]:
         """R-12, R-13."""

@@ -123,9 +123,7 @@ def filters(play: Play) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_g23_nodes_and_links_equal_the_oracle(
-    opener: Opener, clock: FrozenClock, seed: int
-) -> None:
+def test_nodes_and_links_equal_the_oracle(opener: Opener, clock: FrozenClock, seed: int) -> None:
     store = opener(embedder=HashingEmbedder(DIMENSIONS), config=CONFIG)
     OracleScan.store = store
     play = Play(store, clock, seed)

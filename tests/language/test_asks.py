@@ -31,7 +31,7 @@ NOW_US = 1_773_835_200_000_000
         ("", 0),
     ],
 )
-def test_q26_what_a_question_asks_for(question: str, expected: int) -> None:
+def test_what_a_question_asks_for(question: str, expected: int) -> None:
     assert asks(question) == expected
 
 

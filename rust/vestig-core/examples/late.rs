@@ -5,11 +5,11 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use vestig_core::kernels::dispatch::Level;
-use vestig_core::kernels::late::Tokens;
-use vestig_core::pieces::{PIECE_LANES, Pieces};
+use vestig_core::kernels::max_sim::Tokens;
+use vestig_core::kernels::token_vectors::{PIECE_LANES, Pieces};
 
-mod dice;
-use dice::Dice;
+mod rng;
+use rng::Rng;
 
 /// Memories of a pool of 128 with their neighbours, among so many.
 const ASKED: usize = 384;
@@ -18,8 +18,8 @@ const PIECES: usize = 40;
 const TOKENS: usize = 13;
 
 fn main() {
-    let mut dice = Dice(7);
-    let mut code = || (dice.unit() * 255.0 - 127.5) as i8;
+    let mut rng = Rng(7);
+    let mut code = || (rng.unit() * 255.0 - 127.5) as i8;
     let codes: Vec<i8> = (0..MEMORIES * PIECES * PIECE_LANES)
         .map(|_| code())
         .collect();

@@ -3,18 +3,18 @@
 //! memories are those of a chat of two: sessions of 20.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod dice;
+mod rng;
 
 use std::time::Instant;
 
-use dice::Dice;
-use vestig_core::eligible::Filter;
-use vestig_core::format::Identity;
+use rng::Rng;
 use vestig_core::kernels::dot::{dot_rows, unit};
-use vestig_core::kernels::trace::TraceParams;
-use vestig_core::projection::Projection;
+use vestig_core::kernels::tracerank::TraceParams;
+use vestig_core::query::filter::Filter;
 use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
-use vestig_core::tail::NewRow;
+use vestig_core::segment::format::Identity;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 
 const D: usize = 384;
 /// Signals that are on by default for people who talk.
@@ -35,7 +35,7 @@ const CHAT: [(&str, f64); 14] = [
     ("first_person.said", 0.2),
 ];
 
-impl Dice {
+impl Rng {
     fn vector(&mut self) -> Vec<f32> {
         (0..D)
             .map(|_| ((0..4).map(|_| self.unit()).sum::<f64>() - 2.0) as f32)
@@ -44,7 +44,7 @@ impl Dice {
 
     /// Words as frequent as in texts: the r-th about 1/r times the first.
     fn text(&mut self, words: usize) -> String {
-        let word = |dice: &mut Self| format!("w{} ", letters(5000_f64.powf(dice.unit()) as u32));
+        let word = |rng: &mut Self| format!("w{} ", letters(5000_f64.powf(rng.unit()) as u32));
         (0..words).map(|_| word(self)).collect()
     }
 }
@@ -62,7 +62,7 @@ fn main() {
     let count: usize = std::env::args()
         .nth(1)
         .map_or(10_000, |n| n.parse().unwrap());
-    let mut dice = Dice(1);
+    let mut rng = Rng(1);
     let identity = Identity {
         store_uuid: [1; 16],
         dimensions: D as u32,
@@ -70,21 +70,21 @@ fn main() {
         analyser: "a".into(),
     };
     let projection = Projection::open(None, identity, false).unwrap();
-    let row = |dice: &mut Dice, n: usize| NewRow {
+    let row = |rng: &mut Rng, n: usize| NewRow {
         id: (n as u128).to_be_bytes(),
         seq: n as i64,
         wseq: n as i64,
-        content: dice.text(24),
+        content: rng.text(24),
         namespace: "default".into(),
-        embedding: Some(dice.vector()),
+        embedding: Some(rng.vector()),
         author: Some(["Anna", "Bob"][n % 2].into()),
         session: Some(format!("session {}", n / 20)),
         sequence: Some((n % 20) as i64),
         t_valid: n as i64 * 60_000_000,
-        features: (dice.unit() * 65_536.0) as u32,
+        features: (rng.unit() * 65_536.0) as u32,
         ..NewRow::default()
     };
-    let rows: Vec<NewRow> = (0..count).map(|n| row(&mut dice, n)).collect();
+    let rows: Vec<NewRow> = (0..count).map(|n| row(&mut rng, n)).collect();
     let start = Instant::now();
     projection.apply(&rows, count as u64, [0; 32]).unwrap();
     println!("apply {:.3} s", start.elapsed().as_secs_f64());
@@ -105,10 +105,10 @@ fn main() {
     let snapshot = projection.snapshot();
     let queries: Vec<Query> = (0..40)
         .map(|_| Query {
-            vector: Some(dice.vector()),
-            terms: Some(vestig_core::words::terms(&dice.text(11), None)),
-            said: Some("when did Anna go there?".into()),
-            asks: 5,
+            vector: Some(rng.vector()),
+            terms: Some(vestig_core::words::terms(&rng.text(11), None)),
+            names_text: Some("when did Anna go there?".into()),
+            question_kinds: 5,
             ..Query::default()
         })
         .collect();
@@ -129,7 +129,7 @@ fn main() {
     let mut firsts: Vec<f64> = Vec::new();
     for n in count..count + 24 {
         projection
-            .apply(&[row(&mut dice, n)], n as u64 + 1, [0; 32])
+            .apply(&[row(&mut rng, n)], n as u64 + 1, [0; 32])
             .unwrap();
         let snapshot = projection.snapshot();
         let query = &queries[n % queries.len()];
@@ -177,7 +177,7 @@ fn main() {
         .iter()
         .flat_map(|p| {
             p.segment
-                .column::<f32>(vestig_core::format::Section::Vectors)
+                .column::<f32>(vestig_core::segment::format::Section::Vectors)
         })
         .copied()
         .collect();

@@ -2,22 +2,22 @@
 //! 10 RELATED and 3 MENTIONS a memory, one thread; entities as frequent as names in texts.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-mod dice;
+mod rng;
 
 use std::time::Instant;
 
-use dice::Dice;
-use vestig_core::eligible::Filter;
-use vestig_core::format::Identity;
-use vestig_core::kernels::trace::TraceParams;
-use vestig_core::projection::Projection;
-use vestig_core::recall::{Steps, Traversal};
+use rng::Rng;
+use vestig_core::kernels::tracerank::TraceParams;
+use vestig_core::query::filter::Filter;
+use vestig_core::recall::{Traversal, Walks};
+use vestig_core::segment::format::Identity;
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME};
-use vestig_core::tail::NewRow;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 
 const STARTS: usize = 5;
 
-impl Dice {
+impl Rng {
     fn below(&mut self, n: usize) -> usize {
         (self.unit() * n as f64) as usize
     }
@@ -50,16 +50,16 @@ fn edge(number: usize, end: Id, kind: u8, weight: f64) -> EdgeVersion {
     }
 }
 
-fn rows(dice: &mut Dice, count: usize, entities: usize) -> Vec<NewRow> {
+fn rows(rng: &mut Rng, count: usize, entities: usize) -> Vec<NewRow> {
     let mut rows: Vec<NewRow> = (0..count)
         .map(|n| {
             let mut edges: Vec<EdgeVersion> = (0..10)
                 .map(|i| {
-                    let weight = 0.6 + 0.4 * dice.unit();
-                    edge(13 * n + i, id(1, dice.below(count)), 1, weight)
+                    let weight = 0.6 + 0.4 * rng.unit();
+                    edge(13 * n + i, id(1, rng.below(count)), 1, weight)
                 })
                 .collect();
-            let named = (10..13).map(|i| edge(13 * n + i, id(2, dice.frequent(entities)), 0, 1.0));
+            let named = (10..13).map(|i| edge(13 * n + i, id(2, rng.frequent(entities)), 0, 1.0));
             edges.extend(named.map(|edge| EdgeVersion {
                 confidence: Some(0.9),
                 ..edge
@@ -102,7 +102,7 @@ fn main() {
     };
     let (count, walks) = (argument(1).unwrap_or(100_000), argument(2).unwrap_or(1000));
     let entities = count / 5 + 2;
-    let mut dice = Dice(1);
+    let mut rng = Rng(1);
     let identity = Identity {
         store_uuid: [1; 16],
         dimensions: 4,
@@ -110,7 +110,7 @@ fn main() {
         analyser: "a".into(),
     };
     let projection = Projection::open(None, identity, false).unwrap();
-    let rows = rows(&mut dice, count, entities);
+    let rows = rows(&mut rng, count, entities);
     projection.apply(&rows, count as u64, [0; 32]).unwrap();
     let filter = Filter {
         namespace: "default".into(),
@@ -118,7 +118,7 @@ fn main() {
     };
     let snapshot = projection.snapshot();
     let trace = TraceParams::new(vec![0.0; 13]);
-    let mut steps = Steps::new(&snapshot, &filter, &trace, 0);
+    let mut steps = Walks::new(&snapshot, &filter, &trace, 0);
     let traversal = Traversal {
         deterministic: false,
         threshold: 0.5,
@@ -138,8 +138,8 @@ fn main() {
     };
     let (mut times, mut drawn) = (Vec::new(), 0);
     for _ in 0..walks {
-        let starts: Vec<Id> = (0..STARTS).map(|_| id(1, dice.below(count))).collect();
-        let (starts, seed) = (steps.nodes(&starts), dice.seed());
+        let starts: Vec<Id> = (0..STARTS).map(|_| id(1, rng.below(count))).collect();
+        let (starts, seed) = (steps.nodes(&starts), rng.seed());
         let start = Instant::now();
         let (_, edges) = steps.walk(&starts, seed, &traversal);
         drawn += edges;
@@ -149,10 +149,10 @@ fn main() {
     report("walk", times, "ns an edge", &note);
     let (mut times, mut pushes, mut reached) = (Vec::new(), 0, 0);
     for _ in 0..walks {
-        let starts: Vec<Id> = (0..4).map(|_| id(1, dice.below(count))).collect();
+        let starts: Vec<Id> = (0..4).map(|_| id(1, rng.below(count))).collect();
         let levels = (1..5).map(|rank| 1.0 / f64::from(rank));
         let starts: Vec<(u32, f64)> = steps.nodes(&starts).into_iter().zip(levels).collect();
-        let named: Vec<Id> = (0..2).map(|_| id(2, dice.frequent(entities))).collect();
+        let named: Vec<Id> = (0..2).map(|_| id(2, rng.frequent(entities))).collect();
         let named = steps.nodes(&named);
         let start = Instant::now();
         let (memories, done) = steps.walk_entities(&starts, &named);

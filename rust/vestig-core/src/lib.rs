@@ -1,39 +1,31 @@
 //! Memory-mapped projection and ranking kernels of Vestig.
 //!
-//! Pure code over slices and files: no clock, no log, no environment, no Python. `kernels` are
-//! numbers (slices in, values out), `words` the analyser of texts.
+//! Pure code over slices and files: no clock, no log, no environment, no Python. Each room uses
+//! only those below it:
+//!
+//! | room | question it answers | uses |
+//! |---|---|---|
+//! | [`recall`] | Which memories answer a query, in which order, and why? | all below |
+//! | [`query`] | Which rows pass a filter, are similar, are linked, are named? | snapshot and below |
+//! | [`snapshot`] | Which segments and tail make the state at a transaction? How is it published? | segment, kernels, words |
+//! | [`segment`] | What lies in one file, byte by byte, and how is it read and built? | kernels |
+//! | [`kernels`] | Which number follows from these slices? | error |
+//! | [`words`] | Which tokens and index terms has a text? | — |
+//!
+//! **Invariants.** `unsafe` stands in `segment/map.rs` and `kernels/dispatch.rs` (with its
+//! `x86.rs`) only. Files are written in `snapshot/writer.rs` only. No result depends on the
+//! instruction set, the number of threads or how rows are divided among segments.
 #![cfg_attr(
     test,
     allow(clippy::unwrap_used, clippy::expect_used, clippy::float_cmp)
 )]
 
-pub(crate) mod blocks;
-pub mod builder;
-pub mod eligible;
 pub mod error;
-pub mod format;
-pub mod graph;
-pub mod image;
-pub mod inspection;
 pub mod kernels;
-pub mod load;
-pub mod map;
-pub mod marks;
-pub mod merging;
-pub mod names;
-pub mod pieces;
-pub mod plan;
-pub mod projection;
+pub mod query;
 pub mod recall;
-pub mod related;
-pub mod row;
-pub mod search;
 pub mod segment;
-pub mod similar;
 pub mod snapshot;
-pub mod spilling;
-pub mod tail;
 pub mod words;
-pub mod writer;
 
 pub use error::{CoreError, Result};

@@ -7,10 +7,10 @@ use std::fs;
 
 use common::{filled, identity, segment_file};
 use proptest::prelude::*;
-use vestig_core::format::{self, Manifest, Section, SegmentEntry};
-use vestig_core::map::{Held, Region};
-use vestig_core::pieces::{OwnedPieces, PIECE_LANES, Pieces};
+use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES, Pieces};
 use vestig_core::segment::Segment;
+use vestig_core::segment::format::{self, Manifest, Section, SegmentEntry};
+use vestig_core::segment::map::{Held, Region};
 
 fn bind(bytes: &[u8]) -> Result<Segment, format::Damage> {
     let mut held = Held::zeroed(bytes.len());
@@ -30,7 +30,7 @@ fn resealed(bytes: &[u8]) -> Vec<u8> {
         let crc = format::checksum(&held.bytes()[..length - 4]);
         held.bytes_mut()[length - 4..length].copy_from_slice(&crc.to_le_bytes());
     }
-    let _ = vestig_core::builder::seal(&mut held);
+    let _ = vestig_core::segment::image::seal(&mut held);
     held.bytes().to_vec()
 }
 
@@ -42,9 +42,9 @@ fn image() -> Vec<u8> {
 
 /// Uses every accessor on every row.
 fn read_all(segment: &Segment) {
-    let forward = vestig_core::row::Forward::of(segment);
+    let forward = vestig_core::segment::row::Forward::of(segment);
     for row in 0..segment.rows() {
-        let version = vestig_core::row::row_version(segment, &forward, row);
+        let version = vestig_core::segment::row::row_version(segment, &forward, row);
         assert_eq!(segment.find(&version.id), Some(row));
     }
     assert!(segment.term_number("zzz").is_none());
@@ -183,9 +183,9 @@ proptest! {
             bytes.truncate(cut.index(bytes.len()));
         }
         if let Ok(segment) = bind(&resealed(&bytes)) {
-            let forward = vestig_core::row::Forward::of(&segment);
+            let forward = vestig_core::segment::row::Forward::of(&segment);
             for row in 0..segment.rows() {
-                let _ = vestig_core::row::row_version(&segment, &forward, row);
+                let _ = vestig_core::segment::row::row_version(&segment, &forward, row);
             }
         }
     }

@@ -8,15 +8,15 @@ use std::path::Path;
 
 use common::{filled, identity, open, overwrite, row, segment_file, segments};
 use vestig_core::CoreError;
-use vestig_core::format::Identity;
-use vestig_core::projection::Projection;
-use vestig_core::tail::NewRow;
+use vestig_core::segment::format::Identity;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 
 /// What happens to a folder, and whether it is damage.
 type Deed = fn(&Path);
 
 #[test]
-fn damage_is_moved_aside_and_the_store_opens_empty_d10() {
+fn damage_is_moved_aside_and_the_store_opens_empty() {
     let deeds: [(&str, Deed); 9] = [
         ("manifest emptied", |f| overwrite(&f.join("manifest"), b"")),
         ("manifest foreign", |f| {
@@ -103,7 +103,7 @@ fn damage_is_moved_aside_and_the_store_opens_empty_d10() {
 }
 
 #[test]
-fn files_of_another_store_model_or_analyser_are_discarded_d10() {
+fn files_of_another_store_model_or_analyser_are_discarded() {
     type Change = fn(&mut Identity);
     let changes: [(&str, Change); 4] = [
         ("store", |i| i.store_uuid = [8; 16]),
@@ -198,7 +198,7 @@ fn a_publication_writes_the_tail_alone() {
 }
 
 #[test]
-fn refresh_tells_damage_and_a_reset_replaces_it() {
+fn refresh_reports_damage_and_a_reset_replaces_it() {
     let folder = tempfile::tempdir().unwrap();
     let projection = filled(folder.path());
     overwrite(&folder.path().join("manifest"), b"no manifest");
@@ -222,7 +222,7 @@ fn refresh_tells_damage_and_a_reset_replaces_it() {
 }
 
 #[test]
-fn a_reader_tells_one_damage_once() {
+fn a_reader_reports_one_damage_once() {
     let folder = tempfile::tempdir().unwrap();
     drop(filled(folder.path()));
     let open_reader = || Projection::open(Some(folder.path().into()), identity(), true).unwrap();

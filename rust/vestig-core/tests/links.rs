@@ -1,17 +1,17 @@
 //! Edges are read alike however the rows lie in segments.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-#[path = "common/dice.rs"]
-mod dice;
+#[path = "common/random_rows.rs"]
+mod random_rows;
 
-use dice::{Dice, identity, open};
-use vestig_core::builder;
-use vestig_core::format::{self, Section};
-use vestig_core::graph::Graph;
-use vestig_core::map::{Held, Region};
-use vestig_core::projection::Projection;
+use random_rows::{Rng, identity, open};
+use vestig_core::query::graph::Graph;
+use vestig_core::segment::format::{self, Section};
+use vestig_core::segment::image;
+use vestig_core::segment::map::{Held, Region};
 use vestig_core::segment::{EdgeVersion, Id, KIND_ENTITY, NO_TIME, Segment};
-use vestig_core::tail::NewRow;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 
 /// Neighbours of every node as sorted (other end, edge), and of how many parts they were read.
 fn links(projection: &Projection) -> Vec<(Id, Vec<(Id, Id)>)> {
@@ -30,9 +30,9 @@ fn links(projection: &Projection) -> Vec<(Id, Vec<(Id, Id)>)> {
 #[test]
 fn edges_join_the_same_nodes_however_rows_are_cut_into_segments() {
     let folder = tempfile::tempdir().unwrap();
-    let mut dice = Dice(11);
+    let mut rng = Rng(11);
     let mut rows: Vec<NewRow> = (0..90)
-        .map(|n| dice.row(n, n as i64 + 1, 8, false))
+        .map(|n| rng.row(n, n as i64 + 1, 8, false))
         .collect();
     let whole = open(None, 8);
     whole.apply(&rows, 200, [0; 32]).unwrap();
@@ -102,31 +102,31 @@ fn triangle() -> Vec<u8> {
 }
 
 #[test]
-fn ways_stand_once_at_each_end_strongest_first_or_are_refused() {
+fn related_edges_stand_once_at_each_end_strongest_first_or_are_refused() {
     let image = triangle();
     let bind = |bytes: &[u8]| {
         let mut held = Held::zeroed(bytes.len());
         held.bytes_mut().copy_from_slice(bytes);
-        builder::seal(&mut held).unwrap();
+        image::seal(&mut held).unwrap();
         Segment::open(Region::Held(held), &identity(4), None)
     };
     let words = |segment: &Segment, section| segment.column::<u32>(section).to_vec();
     let segment = bind(&image).unwrap();
     // By row: edge 0 is the mention, for types stand together.
-    assert_eq!(words(&segment, Section::WayOffsets), [0, 2, 4, 6, 6]);
-    let ways = segment.column::<[u32; 2]>(Section::Ways);
-    assert_eq!(ways, [[2, 2], [1, 1], [2, 3], [0, 1], [0, 2], [1, 3]]);
+    assert_eq!(words(&segment, Section::RelatedOffsets), [0, 2, 4, 6, 6]);
+    let related = segment.column::<[u32; 2]>(Section::Related);
+    assert_eq!(related, [[2, 2], [1, 1], [2, 3], [0, 1], [0, 2], [1, 3]]);
     assert_eq!(words(&segment, Section::IncomingOffsets), [0, 0, 0, 0, 1]);
     assert_eq!(words(&segment, Section::Incoming), [0]);
     let extents = format::parse_header(&image).unwrap().extents;
     let broken: [(Section, usize, &[u32], &str); 9] = [
-        (Section::Ways, 0, &[1, 1, 2, 2], "ways does not sort"),
-        (Section::Ways, 0, &[2, 2, 2, 2], "ways does not sort"),
-        (Section::Ways, 0, &[1, 2], "ways does not sort"),
-        (Section::Ways, 4, &[0, 9], "ways does not sort"),
-        (Section::Ways, 4, &[0, 0], "ways does not sort"),
-        (Section::WayOffsets, 1, &[5], "not ascending"),
-        (Section::WayOffsets, 2, &[3], "ways does not sort"),
+        (Section::Related, 0, &[1, 1, 2, 2], "related does not sort"),
+        (Section::Related, 0, &[2, 2, 2, 2], "related does not sort"),
+        (Section::Related, 0, &[1, 2], "related does not sort"),
+        (Section::Related, 4, &[0, 9], "related does not sort"),
+        (Section::Related, 4, &[0, 0], "related does not sort"),
+        (Section::RelatedOffsets, 1, &[5], "not ascending"),
+        (Section::RelatedOffsets, 2, &[3], "related does not sort"),
         (Section::Incoming, 0, &[1], "incoming does not sort"),
         // The mention becomes the last of its row.
         (Section::Edges, 7, &[1 << 28], "section incoming: expected"),

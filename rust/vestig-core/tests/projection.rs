@@ -1,22 +1,22 @@
 //! The projection as a whole: every layout, every effort and every rebuild give the same bits.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
-#[path = "common/dice.rs"]
-mod dice;
+#[path = "common/random_rows.rs"]
+mod random_rows;
 
-use dice::{Dice, open};
 use proptest::prelude::*;
-use vestig_core::eligible::Filter;
-use vestig_core::kernels::trace::TraceParams;
-use vestig_core::merging::Goal;
-use vestig_core::projection::Projection;
-use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
-use vestig_core::similar::{Limits, Probe, similar};
-use vestig_core::tail::NewRow;
+use random_rows::{Rng, open};
+use vestig_core::kernels::tracerank::TraceParams;
+use vestig_core::query::filter::Filter;
+use vestig_core::query::similar::{Limits, Probe, similar};
+use vestig_core::recall::{Base, BySignal, Effort, Pool, Query, Ranking, Signal, Weights, recall};
+use vestig_core::snapshot::merge::MergeGoal;
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 use vestig_core::words;
 
-fn goal(max_segments: usize) -> Goal {
-    Goal {
+fn goal(max_segments: usize) -> MergeGoal {
+    MergeGoal {
         max_segments,
         max_bytes: u64::MAX,
         wait: true,
@@ -69,40 +69,40 @@ fn bits(
 }
 
 /// Rows in transactions; some replace an earlier version of a memory.
-fn history(dice: &mut Dice, count: u64, dimensions: usize, coarse: bool) -> Vec<NewRow> {
+fn history(rng: &mut Rng, count: u64, dimensions: usize, coarse: bool) -> Vec<NewRow> {
     let mut rows: Vec<NewRow> = Vec::new();
     for i in 0..count {
         let seq = i as i64 + 1;
-        if i > 3 && dice.below(5) == 0 {
-            let mut changed = rows[dice.below(i) as usize].clone();
+        if i > 3 && rng.below(5) == 0 {
+            let mut changed = rows[rng.below(i) as usize].clone();
             changed.wseq = seq;
             changed.lists[0].push("changed".into());
-            changed.status = [0, 1, 3][dice.below(3) as usize];
+            changed.status = [0, 1, 3][rng.below(3) as usize];
             rows.push(changed);
         } else {
-            rows.push(dice.row(i, seq, dimensions, coarse));
+            rows.push(rng.row(i, seq, dimensions, coarse));
         }
     }
     rows
 }
 
-fn queries(dice: &mut Dice, dimensions: usize, coarse: bool) -> Vec<Query> {
+fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
     let terms = |text: &str| Some(words::terms(text, None));
     vec![
         Query {
-            vector: Some(dice.vector(dimensions, coarse)),
+            vector: Some(rng.vector(dimensions, coarse)),
             terms: terms("cache the night"),
-            said: Some("What did Anna cache the night before?".into()),
+            names_text: Some("What did Anna cache the night before?".into()),
             dates: vec![
                 (Some(0), Some(86_400_000_000), true),
                 (None, Some(9_000), false),
             ],
-            asks: 7,
-            pieces: dice.pieces(),
+            question_kinds: 7,
+            pieces: rng.pieces(),
             ..Query::default()
         },
         Query {
-            vector: Some(dice.vector(dimensions, coarse)),
+            vector: Some(rng.vector(dimensions, coarse)),
             terms: None,
             ..Query::default()
         },
@@ -121,18 +121,21 @@ fn queries(dice: &mut Dice, dimensions: usize, coarse: bool) -> Vec<Query> {
 
 fn rankings() -> Vec<Ranking> {
     let mut odd = ranking(Base::Linear, Some(3), 9, 1.0);
-    odd.weights[1].terms[0] = Some(-1.0);
-    odd.weights[2].terms[0] = None;
-    odd.weights[3].terms[5] = None;
+    odd.weights[1].signals[Signal::Cosine] = Some(-1.0);
+    odd.weights[2].signals[Signal::Cosine] = None;
+    odd.weights[3].signals[Signal::Lexical] = None;
     // Every signal, and those that leave the scan its bounds.
     let mut all = ranking(Base::Linear, Some(12), 6, 0.5);
     let mut bounded = ranking(Base::Linear, Some(4), 5, 0.0);
     for (origin, weights) in all.weights.iter_mut().enumerate() {
-        weights.terms = std::array::from_fn(|term| Some((term * 7 + origin) as f64 % 5.0 - 1.0));
+        let weight = |signal| (signal as usize * 7 + origin) as f64 % 5.0 - 1.0;
+        weights.signals = BySignal::from_fn(|signal| Some(weight(signal)));
     }
     for weights in &mut bounded.weights[1..] {
-        let of_cosines = |term: &usize| (15..20).contains(term) || *term == 21;
-        weights.terms = std::array::from_fn(|term| (!of_cosines(&term)).then_some(0.7));
+        let of_cosines = |signal: Signal| {
+            signal.name().starts_with("neighbours.cosine") || signal == Signal::AnswerCosine
+        };
+        weights.signals = BySignal::from_fn(|signal| (!of_cosines(signal)).then_some(0.7));
     }
     vec![
         ranking(Base::Linear, Some(20), 7, 0.5),
@@ -149,27 +152,27 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_layout_and_effort_gives_the_same_bits_b09_b16_r20(
+    fn every_layout_and_effort_gives_the_same_bits(
         seed in any::<u64>(),
         count in 1_u64..160,
         dimensions in prop::sample::select(vec![3_usize, 64, 70]),
         coarse in any::<bool>(),
     ) {
-        let mut dice = Dice(seed);
-        let rows = history(&mut dice, count, dimensions, coarse);
-        let queries = queries(&mut dice, dimensions, coarse);
+        let mut rng = Rng(seed);
+        let rows = history(&mut rng, count, dimensions, coarse);
+        let queries = queries(&mut rng, dimensions, coarse);
         let folder = tempfile::tempdir().unwrap();
         let (plain, spread) = (open(None, dimensions), open(Some(folder.path()), dimensions));
         plain.apply(&rows, count, [1; 32]).unwrap();
         let mut done = 0;
         while done < rows.len() {
-            let next = (done + 1 + dice.below(40) as usize).min(rows.len());
+            let next = (done + 1 + rng.below(40) as usize).min(rows.len());
             spread.apply(&rows[done..next], next as u64, [1; 32]).unwrap();
             done = next;
-            match dice.below(7) {
+            match rng.below(7) {
                 0 => drop(spread.publish(true).unwrap()),
                 1..=3 => drop(spread.publish(false).unwrap()),
-                4 | 5 => drop(spread.merge(goal(1 + dice.below(3) as usize)).unwrap()),
+                4 | 5 => drop(spread.merge(goal(1 + rng.below(3) as usize)).unwrap()),
                 _ => {}
             }
         }
@@ -203,17 +206,17 @@ proptest! {
     }
 
     #[test]
-    fn similar_finds_what_a_full_comparison_finds_c07_g07(
+    fn similar_finds_what_a_full_comparison_finds(
         seed in any::<u64>(),
         count in 1_u64..700,
     ) {
-        let mut dice = Dice(seed);
-        let rows = history(&mut dice, count, 6, true);
+        let mut rng = Rng(seed);
+        let rows = history(&mut rng, count, 6, true);
         let projection = open(None, 6);
         projection.apply(&rows, count, [0; 32]).unwrap();
         let exclude = vec![rows[0].id];
         let probe = Probe {
-            vector: dice.vector(6, true),
+            vector: rng.vector(6, true),
             scope: Some("work".into()),
             author: None,
             exclude: exclude.clone(),

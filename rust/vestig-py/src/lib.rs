@@ -10,6 +10,7 @@ mod query;
 mod ranking;
 mod rows;
 mod scan;
+mod testing;
 mod words;
 
 /// The native module `vestig._core`.
@@ -21,5 +22,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     words::register(module)?;
     marks::register(module)?;
     ranking::register(module)?;
-    projection::register(module)
+    projection::register(module)?;
+    testing::register(module)
 }

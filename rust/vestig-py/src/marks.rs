@@ -1,12 +1,12 @@
-//! Marks of byte runs: see `vestig_core::marks`.
+//! Marks of byte runs: see `vestig_core::kernels::rolling_hash`.
 use std::collections::HashMap;
 
 use pyo3::prelude::*;
-use vestig_core::marks;
+use vestig_core::kernels::rolling_hash;
 
 #[pyfunction]
 fn mark(key: u64, run: &[u8]) -> u64 {
-    marks::mark(key, run)
+    rolling_hash::mark(key, run)
 }
 
 /// Mark → (how often, first offset).
@@ -20,7 +20,7 @@ fn find_marks(
     wanted: std::collections::HashSet<u64>,
 ) -> HashMap<u64, (u64, usize)> {
     py.detach(|| {
-        let found = marks::find(key, data, seen, length, &wanted).into_iter();
+        let found = rolling_hash::find(key, data, seen, length, &wanted).into_iter();
         found.map(|(m, f)| (m, (f.count, f.offset))).collect()
     })
 }

@@ -1,11 +1,11 @@
-//! What nearest rows and names in texts are asked with and told as.
+//! Nearest rows, nodes and words of texts, between Python and the core.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::names::Word;
+use vestig_core::query::entity_names::Word;
+use vestig_core::query::similar::{Neighbours, Probe};
 use vestig_core::segment::Id;
-use vestig_core::similar::{Neighbours, Probe};
 
 use crate::query::ids_of;
 
@@ -23,10 +23,10 @@ pub(crate) fn neighbours(py: Python<'_>, found: Neighbours) -> Vec<Neighbour<'_>
 }
 
 /// (id, kind, cosine or depth).
-pub(crate) type Told<'py, T> = (Bound<'py, PyBytes>, u8, T);
+pub(crate) type NodeValue<'py, T> = (Bound<'py, PyBytes>, u8, T);
 
 /// Wraps nodes.
-pub(crate) fn told<T>(py: Python<'_>, found: Vec<(Id, u8, T)>) -> Vec<Told<'_, T>> {
+pub(crate) fn node_values<T>(py: Python<'_>, found: Vec<(Id, u8, T)>) -> Vec<NodeValue<'_, T>> {
     let wrap = |(id, kind, value): (Id, u8, T)| (PyBytes::new(py, &id), kind, value);
     found.into_iter().map(wrap).collect()
 }

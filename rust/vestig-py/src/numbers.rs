@@ -1,11 +1,9 @@
-//! Numbers: exact dot products, `exp` and friends, TraceRank, temporal match.
+//! Numbers: vectors, logarithm and power as ranking has them, settings of TraceRank.
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::kernels::dispatch::{self, Level};
-use vestig_core::kernels::temporal::{self, Window};
-use vestig_core::kernels::trace::{self, Stability, TraceEvent, TraceSubject};
+use vestig_core::kernels::tracerank;
 use vestig_core::kernels::{dot as dots, math};
 
 use crate::errors::to_python;
@@ -51,38 +49,6 @@ pub(crate) fn to_bytes<'py>(py: Python<'py>, values: &[f32]) -> Bound<'py, PyByt
     PyBytes::new(py, &bytes.collect::<Vec<u8>>())
 }
 
-fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
-    let (x, y) = (floats("x", x)?, floats("y", y)?);
-    let (of_x, of_y) = (x.len(), y.len());
-    if of_x == of_y {
-        return Ok((x, y));
-    }
-    let text = format!("expected two vectors of one length, got {of_x} and {of_y} values");
-    Err(PyValueError::new_err(text))
-}
-
-#[pyfunction]
-fn dot(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let (x, y) = pair(x, y)?;
-    Ok(f64::from(dots::dot(&x, &y)))
-}
-
-#[pyfunction]
-fn dot_with(level: &str, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
-    let (x, y) = pair(x, y)?;
-    let Some(found) = Level::named(level) else {
-        let known = dispatch::levels().join(", ");
-        let text = format!("expected a level of this machine ({known}), got '{level}'");
-        return Err(PyValueError::new_err(text));
-    };
-    Ok(f64::from(dots::dot_with(found, &x, &y)))
-}
-
-#[pyfunction]
-fn levels() -> Vec<&'static str> {
-    dispatch::levels()
-}
-
 #[pyfunction]
 fn unit<'py>(py: Python<'py>, v: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
     let values = floats("v", v)?;
@@ -108,11 +74,6 @@ fn similar_within(
 }
 
 #[pyfunction]
-fn exp(x: f64) -> f64 {
-    math::exp(x)
-}
-
-#[pyfunction]
 fn ln(x: f64) -> f64 {
     math::ln(x)
 }
@@ -122,14 +83,9 @@ fn pow(x: f64, y: f64) -> f64 {
     math::pow(x, y)
 }
 
-#[pyfunction]
-fn logistic(x: f64) -> f64 {
-    math::logistic(x)
-}
-
-/// Settings of `m3.tracerank`.
+/// Settings of TraceRank.
 #[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct TraceParams(pub(crate) trace::TraceParams);
+pub(crate) struct TraceParams(pub(crate) tracerank::TraceParams);
 
 #[pymethods]
 impl TraceParams {
@@ -162,7 +118,7 @@ impl TraceParams {
         connectivity_enabled: bool,
         graph_k: f64,
     ) -> PyResult<Self> {
-        let params = trace::TraceParams {
+        let params = tracerank::TraceParams {
             enabled,
             event_weights,
             tau_days,
@@ -186,72 +142,11 @@ impl TraceParams {
     }
 }
 
-#[pyfunction]
-#[pyo3(signature = (events, query_time_us, valid_from_us, stability, params, connectivity_n = 0))]
-fn tracerank(
-    py: Python<'_>,
-    events: Vec<(u8, i64, i64, i64)>,
-    query_time_us: i64,
-    valid_from_us: i64,
-    stability: u8,
-    params: &TraceParams,
-    connectivity_n: u64,
-) -> PyResult<(f64, f64, f64, f64, f64, f64, u32)> {
-    let Some(stability) = Stability::from_code(stability) else {
-        let text = format!("expected a stability code 0 to 3, got {stability}");
-        return Err(PyValueError::new_err(text));
-    };
-    let subject = TraceSubject {
-        valid_from_us,
-        stability,
-        connectivity_n,
-    };
-    let found = py.detach(|| {
-        let events = events
-            .into_iter()
-            .map(|(kind, occurred_us, seq, row)| TraceEvent {
-                kind,
-                occurred_us,
-                seq,
-                row,
-            });
-        trace::tracerank(&mut Vec::new(), events, query_time_us, subject, &params.0)
-    });
-    Ok((
-        found.trace,
-        found.basic,
-        found.connectivity,
-        found.confidence,
-        found.unclipped,
-        found.clipped,
-        found.events,
-    ))
-}
-
-#[pyfunction]
-#[pyo3(signature = (instants_us, windows, query_windows, open_scale_days = 30.0))]
-fn temporal_match(
-    instants_us: Vec<i64>,
-    windows: Vec<Window>,
-    query_windows: Vec<Window>,
-    open_scale_days: f64,
-) -> PyResult<f64> {
-    temporal::temporal_match(&instants_us, &windows, &query_windows, open_scale_days)
-        .map_err(to_python)
-}
-
 /// Adds the functions and types of this file to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(dot, module)?)?;
-    module.add_function(wrap_pyfunction!(dot_with, module)?)?;
-    module.add_function(wrap_pyfunction!(levels, module)?)?;
     module.add_function(wrap_pyfunction!(unit, module)?)?;
     module.add_function(wrap_pyfunction!(similar_within, module)?)?;
-    module.add_function(wrap_pyfunction!(exp, module)?)?;
     module.add_function(wrap_pyfunction!(ln, module)?)?;
     module.add_function(wrap_pyfunction!(pow, module)?)?;
-    module.add_function(wrap_pyfunction!(logistic, module)?)?;
-    module.add_function(wrap_pyfunction!(tracerank, module)?)?;
-    module.add_function(wrap_pyfunction!(temporal_match, module)?)?;
     module.add_class::<TraceParams>()
 }

@@ -1,23 +1,24 @@
-//! Binding of the projection (D-10): convert, release the interpreter, wrap.
+//! Binding of the projection: convert, release the interpreter, wrap.
 
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use vestig_core::eligible::eligible_ids;
-use vestig_core::format::Identity;
-use vestig_core::merging::Goal;
-use vestig_core::projection::Projection as CoreProjection;
+use vestig_core::query::similar::{Limits, similar};
+use vestig_core::query::{entity_names, filter::eligible_ids, related::related, search};
 use vestig_core::recall::{Effort, recall};
-use vestig_core::related::related;
 use vestig_core::segment::Id;
-use vestig_core::similar::{Limits, similar};
+use vestig_core::segment::format::Identity;
 use vestig_core::snapshot::Snapshot;
-use vestig_core::{names, search, words};
+use vestig_core::snapshot::merge::MergeGoal;
+use vestig_core::snapshot::projection::Projection as CoreProjection;
+use vestig_core::words;
 
 use crate::errors::run;
-use crate::neighbours::{Neighbour, Told, neighbour, neighbours, probes_of, told, word_of};
+use crate::neighbours::{
+    Neighbour, NodeValue, neighbour, neighbours, node_values, probes_of, word_of,
+};
 use crate::numbers::floats;
 use crate::query::{Filter, id_of, ids_of};
 use crate::ranking::{Query, Ranking};
@@ -35,16 +36,16 @@ impl Projection {
 
     fn check(&self, vector: Option<&Vec<f32>>) -> PyResult<()> {
         let dimensions = self.dimensions();
-        match vector.map(Vec::len) {
-            Some(found) if found != dimensions => Err(PyValueError::new_err(format!(
-                "expected {dimensions} dimensions, got {found}"
-            ))),
-            _ => Ok(()),
+        let found = vector.map_or(dimensions, Vec::len);
+        if found == dimensions {
+            return Ok(());
         }
+        let text = format!("expected {dimensions} dimensions, got {found}");
+        Err(PyValueError::new_err(text))
     }
 
-    /// Asks the state that stands at this seq.
-    fn ask<T: Send>(
+    /// Works on the state that stands at this seq; SnapshotMoved when it is another one.
+    fn on_snapshot<T: Send>(
         &self,
         py: Python<'_>,
         seq: u64,
@@ -167,7 +168,7 @@ impl Projection {
         max_bytes: u64,
         wait: bool,
     ) -> PyResult<u64> {
-        let goal = Goal {
+        let goal = MergeGoal {
             max_segments,
             max_bytes,
             wait,
@@ -189,7 +190,7 @@ impl Projection {
         seq: u64,
         filter: &Filter,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let ids = self.ask(py, seq, |snapshot| eligible_ids(snapshot, &filter.0))?;
+        let ids = self.on_snapshot(py, seq, |snapshot| eligible_ids(snapshot, &filter.0))?;
         Ok(PyBytes::new(py, ids.as_flattened()))
     }
 
@@ -224,11 +225,12 @@ impl Projection {
         words: Vec<(String, String, String, String)>,
         known_at_us: i64,
     ) -> PyResult<Vec<(usize, usize, Bound<'py, PyBytes>, String)>> {
-        let words: Vec<names::Word> = words.into_iter().map(word_of).collect();
-        let found = self.ask(py, seq, |snapshot| {
-            names::find_names(snapshot, namespace, &words, known_at_us)
+        let words: Vec<entity_names::Word> = words.into_iter().map(word_of).collect();
+        let found = self.on_snapshot(py, seq, |snapshot| {
+            entity_names::find_names(snapshot, namespace, &words, known_at_us)
         })?;
-        let wrap = |f: names::Found| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
+        let wrap =
+            |f: entity_names::NameMatch| (f.first, f.count, PyBytes::new(py, &f.entity), f.name);
         Ok(found.into_iter().map(wrap).collect())
     }
 
@@ -239,8 +241,8 @@ impl Projection {
         namespace: &str,
         words: Vec<String>,
     ) -> PyResult<Vec<bool>> {
-        self.ask(py, seq, |snapshot| {
-            names::lowercase(snapshot, namespace, &words)
+        self.on_snapshot(py, seq, |snapshot| {
+            entity_names::lowercase(snapshot, namespace, &words)
         })
     }
 
@@ -256,7 +258,7 @@ impl Projection {
     ) -> PyResult<Scan> {
         self.check(query.0.vector.as_ref())?;
         let effort = Effort::threads(threads);
-        let scan = self.ask(py, seq, |snapshot| {
+        let scan = self.on_snapshot(py, seq, |snapshot| {
             recall(snapshot, &query.0, &filter.0, &ranking.0, effort)
         });
         scan_of(py, scan?)
@@ -272,14 +274,14 @@ impl Projection {
         memories: bool,
         entities: bool,
         top: usize,
-    ) -> PyResult<Vec<Told<'py, f64>>> {
+    ) -> PyResult<Vec<NodeValue<'py, f64>>> {
         let vector = floats("vector", vector)?;
         self.check(Some(&vector))?;
         let kinds = (memories, entities);
-        let found = self.ask(py, seq, |snapshot| {
+        let found = self.on_snapshot(py, seq, |snapshot| {
             search::search(snapshot, &vector, &filter.0, kinds, top)
         })?;
-        Ok(told(py, found))
+        Ok(node_values(py, found))
     }
 
     #[pyo3(signature = (seq, seeds, depth, filter, memories, entities, max_degree=1000,
@@ -296,8 +298,8 @@ impl Projection {
         entities: bool,
         max_degree: usize,
         others: bool,
-    ) -> PyResult<(Vec<Told<'py, usize>>, Vec<Bound<'py, PyBytes>>)> {
-        let reach = search::Reach {
+    ) -> PyResult<(Vec<NodeValue<'py, usize>>, Vec<Bound<'py, PyBytes>>)> {
+        let query = search::NeighbourhoodQuery {
             seeds: ids_of(seeds)?,
             depth,
             memories,
@@ -305,11 +307,11 @@ impl Projection {
             max_degree,
             others,
         };
-        let (around, wide) = self.ask(py, seq, |snapshot| {
-            search::neighbourhood(snapshot, &filter.0, &reach)
+        let (nodes_by_depth, hubs) = self.on_snapshot(py, seq, |snapshot| {
+            search::neighbourhood(snapshot, &filter.0, &query)
         })?;
-        let wide = wide.iter().map(|id| PyBytes::new(py, id));
-        Ok((told(py, around), wide.collect()))
+        let hubs = hubs.iter().map(|id| PyBytes::new(py, id));
+        Ok((node_values(py, nodes_by_depth), hubs.collect()))
     }
 
     fn entity_similar<'py>(
@@ -327,7 +329,7 @@ impl Projection {
         }
         let vectors = vectors.chunks_exact(self.dimensions());
         let asked: Vec<_> = vectors.map(<[f32]>::to_vec).zip(types).collect();
-        let found = self.ask(py, seq, |snapshot| {
+        let found = self.on_snapshot(py, seq, |snapshot| {
             search::entity_similar(snapshot, namespace, &asked, threshold)
         })?;
         let wrap = |best: Option<_>| best.map(neighbour(py));
@@ -357,7 +359,7 @@ impl Projection {
         let limits = |threshold, top| Limits { threshold, top };
         let near = limits(near_threshold, near_top);
         let related = limits(related_threshold, related_top);
-        let found = self.ask(py, seq, |snapshot| {
+        let found = self.on_snapshot(py, seq, |snapshot| {
             similar(snapshot, namespace, &probes, near, related, threads)
         })?;
         let wrap = |(near, related)| (neighbours(py, near), neighbours(py, related));
@@ -379,7 +381,7 @@ impl Projection {
     ) -> PyResult<Vec<(Bound<'py, PyBytes>, Vec<Neighbour<'py>>)>> {
         let asked = first..first.saturating_add(count);
         let limits = Limits { threshold, top };
-        let found = self.ask(py, seq, |snapshot| {
+        let found = self.on_snapshot(py, seq, |snapshot| {
             related(snapshot, namespace, asked, limits, threads)
         })?;
         let wrap = |(id, near): (Id, _)| (PyBytes::new(py, &id), neighbours(py, near));
@@ -389,7 +391,10 @@ impl Projection {
 
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("FORMAT_VERSION", vestig_core::format::FORMAT_VERSION)?;
+    module.add(
+        "FORMAT_VERSION",
+        vestig_core::segment::format::FORMAT_VERSION,
+    )?;
     module.add("PROJECTION_FIELDS", FIELDS)?;
     module.add_class::<Filter>()?;
     module.add_class::<Row>()?;

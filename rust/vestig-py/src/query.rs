@@ -1,11 +1,11 @@
-//! What may be found (R-02, T-13).
+//! What may be found.
 
 use std::collections::HashMap;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::eligible::Filter as CoreFilter;
+use vestig_core::query::filter::Filter as CoreFilter;
 use vestig_core::segment::Id;
 
 /// One id of 16 bytes.
@@ -25,7 +25,7 @@ pub(crate) fn ids_of(bytes: &[u8]) -> PyResult<Vec<Id>> {
     bytes.chunks_exact(16).map(id_of).collect()
 }
 
-/// Eligibility (R-02, T-13).
+/// Eligibility.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Filter(pub(crate) CoreFilter);
 

@@ -1,15 +1,14 @@
-//! What a query asks (R-03 … R-12): its parts, how scores are made, how the graph is walked.
+//! The query, the ranking and the walk: what a recall gets from Python.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use vestig_core::kernels::rng::uniform;
+use pyo3::types::{PyBytes, PyTuple};
 use vestig_core::kernels::temporal::Window;
 use vestig_core::recall::{
-    Base, FieldWords, Pool, Postings, Query as CoreQuery, Ranking as CoreRanking, SIGNALS,
+    Base, Pool, Postings, Query as CoreQuery, QuestionWords, Ranking as CoreRanking, Signal,
     Traversal, Weights,
 };
 use vestig_core::segment::Id;
@@ -42,9 +41,9 @@ fn scores(given: &[Scored<'_>]) -> PyResult<Vec<(Id, f64)>> {
     given.iter().map(one).collect()
 }
 
-fn field_words((ids, lengths, postings): FieldLists<'_>) -> PyResult<Arc<FieldWords>> {
+fn field_words((ids, lengths, postings): FieldLists<'_>) -> PyResult<Arc<QuestionWords>> {
     let ids = ids_of(ids.as_bytes())?;
-    Ok(FieldWords::new(ids, lengths, postings))
+    Ok(QuestionWords::new(ids, lengths, postings))
 }
 
 /// A query, analysed.
@@ -84,9 +83,9 @@ impl Query {
             windows,
             entities: scores(&entities)?,
             seed,
-            said,
+            names_text: said,
             dates,
-            asks,
+            question_kinds: asks,
             pieces: pieces.map(rows::pieces).transpose()?,
             questions: questions.map(field_words).transpose()?,
             reranked: reranked.as_deref().map(scores).transpose()?,
@@ -94,7 +93,7 @@ impl Query {
     }
 }
 
-/// The traversal.
+/// The traversal.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Walk(Traversal);
 
@@ -160,8 +159,8 @@ fn weights_of(given: &HashMap<String, f64>) -> PyResult<Weights> {
         if !weight.is_finite() {
             return refuse(format!("expected a finite weight of {name}, got {weight}"));
         }
-        match SIGNALS.iter().position(|signal| signal == name) {
-            Some(at) => weights.terms[at] = Some(*weight),
+        match Signal::named(name) {
+            Some(signal) => weights.signals[signal] = Some(*weight),
             None if name == "bias" => weights.bias = *weight,
             None => return refuse(format!("expected a signal or bias, got {name}")),
         }
@@ -182,7 +181,7 @@ fn pool_of(pool: &Bound<'_, PyAny>) -> PyResult<Pool> {
     Ok(Pool::Best(pool.extract()?))
 }
 
-/// How scores are made (R-05 … ).
+/// How scores are made.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Ranking(pub(crate) CoreRanking);
 
@@ -255,7 +254,7 @@ impl Ranking {
             open_scale_days,
             content_weight,
             query_weight,
-            hyde,
+            stored_questions: hyde,
             start_enabled,
             start_top_k,
             pool: pool_of(pool)?,
@@ -271,16 +270,25 @@ impl Ranking {
     }
 }
 
+/// Of every signal: name, description and what its raw values are divided by.
 #[pyfunction]
-fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
-    uniform(seed, start.as_bytes(), edge.as_bytes())
+fn signal_table() -> Vec<(&'static str, &'static str, String)> {
+    let row = |signal: Signal| {
+        (
+            signal.name(),
+            signal.description(),
+            signal.normaliser().text(),
+        )
+    };
+    Signal::ALL.into_iter().map(row).collect()
 }
 
 /// Adds these names to the module.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("SIGNALS", pyo3::types::PyTuple::new(module.py(), SIGNALS)?)?;
+    let names = PyTuple::new(module.py(), Signal::ALL.map(Signal::name))?;
+    module.add("SIGNALS", names)?;
+    module.add_function(wrap_pyfunction!(signal_table, module)?)?;
     module.add_class::<Query>()?;
     module.add_class::<Walk>()?;
-    module.add_class::<Ranking>()?;
-    module.add_function(wrap_pyfunction!(walk_uniform, module)?)
+    module.add_class::<Ranking>()
 }

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use vestig_core::map::bytes_of;
-use vestig_core::pieces::{OwnedPieces, Pieces};
-use vestig_core::row::{Forward, LOWER_CASE, nullable, row_version};
+use vestig_core::kernels::token_vectors::{OwnedPieces, Pieces};
+use vestig_core::segment::map::bytes_of;
+use vestig_core::segment::row::{Forward, LOWER_CASE, nullable, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START, Segment};
-use vestig_core::tail::NewRow;
+use vestig_core::snapshot::tail::NewRow;
 
 use crate::errors::to_python;
 use crate::numbers::{floats, to_bytes};

@@ -1,4 +1,4 @@
-//! What a query gets: rows with every number that made their rank.
+//! What a query gets: rows with every number that made their rank.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -10,7 +10,7 @@ type Signal = (Option<f64>, Option<f64>);
 /// (edges in hexadecimal joined by `|`, weight, p, u).
 type Step = (String, f64, f64, Option<f64>);
 
-/// One memory with every number that made its rank.
+/// One memory with every number that made its rank.
 #[pyclass(frozen, get_all, module = "vestig._core")]
 pub(crate) struct Row {
     id: Py<PyBytes>,
@@ -58,7 +58,7 @@ fn row_of(py: Python<'_>, hit: Hit, keywords: &[String]) -> Row {
     let bytes = |id: &Id| PyBytes::new(py, id).unbind();
     let keyword = |at: &usize| keywords[*at].clone();
     let steps = hit.path.as_ref().map_or(&[][..], |path: &Path| &path.steps);
-    let places = steps.iter().flat_map(|step| &step.places);
+    let nodes = steps.iter().flat_map(|step| &step.nodes);
     Row {
         id: bytes(&hit.id),
         final_score: hit.final_score,
@@ -69,7 +69,7 @@ fn row_of(py: Python<'_>, hit: Hit, keywords: &[String]) -> Row {
         origin: hit.origin,
         kind: hit.kind,
         embedded: hit.embedded,
-        signals: hit.signals.to_vec(),
+        signals: hit.signals.values().to_vec(),
         hypothetical: hit.question,
         metadata_score: hit.metadata,
         alpha_used: hit.alpha,
@@ -80,7 +80,7 @@ fn row_of(py: Python<'_>, hit: Hit, keywords: &[String]) -> Row {
         direct: hit.direct,
         start_rank: hit.start_rank,
         pool_rank: hit.pool_rank,
-        path: places.map(|(kind, id)| (*kind, bytes(id))).collect(),
+        path: nodes.map(|(kind, id)| (*kind, bytes(id))).collect(),
         steps: steps
             .iter()
             .map(|step| (hex(&step.edges), step.weight, step.p, step.u))
@@ -132,7 +132,7 @@ pub(crate) fn scan_of(py: Python<'_>, scan: CoreScan) -> PyResult<Scan> {
         walked: scan.walked,
         below_min_score: scan.below_min_score,
         unembedded: scan.unembedded,
-        maxima: scan.maxima,
+        maxima: scan.maxima.values().to_vec(),
         idfs: scan.idfs,
     })
 }

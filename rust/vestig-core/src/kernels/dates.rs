@@ -1,4 +1,4 @@
-//! How well the times of a memory meet the dates of a query.
+//! How well the times of a memory meet the dates of a query.
 
 use super::math;
 use super::temporal::{DAY_US, Window};

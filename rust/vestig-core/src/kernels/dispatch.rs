@@ -12,7 +12,7 @@
 use std::sync::OnceLock;
 
 use super::dot::{dot_lanes, dot_rows_lanes};
-use super::late::{Block, TOKENS, most_lanes};
+use super::max_sim::{Block, TOKENS, most_lanes};
 use super::quantised::{BLOCK, QuantisedQuery, dots_lanes};
 use super::tiles::{Probe, tile_lanes};
 
@@ -66,7 +66,7 @@ impl Level {
         levels
     }
 
-    /// The best level of this machine; asked once per process.
+    /// The best level of this machine; detected once per process.
     #[inline]
     pub fn best() -> Self {
         static BEST: OnceLock<Level> = OnceLock::new();

@@ -1,4 +1,4 @@
-//! Exact float32 dot products, defined to the bit (B-16).
+//! Exact float32 dot products, defined to the bit.
 //!
 //! A dot product has 64 lanes. Lane j adds the products of elements j, j+64, … in that order,
 //! each product rounded before it is added (never fused); the lanes then fold by halves (lane j
@@ -66,7 +66,7 @@ fn halve<const N: usize, const H: usize>(lanes: &[f32; N]) -> [f32; H] {
 }
 
 /// The lane loop over consecutive rows: `out[i]` = dot(query, rows[i·stride ..][..query.len()]).
-/// `prefetch` is told each row before it is read.
+/// `prefetch` is called with each row before it is read.
 #[inline(always)]
 pub(crate) fn dot_rows_lanes(
     query: &[f32],
@@ -141,7 +141,7 @@ pub fn cosine(dot: f32) -> f64 {
     f64::from(dot).clamp(-1.0, 1.0)
 }
 
-/// A threshold on a cosine as it is compared: rounded to float32 (B-16).
+/// A threshold on a cosine as it is compared: rounded to float32.
 #[inline]
 pub fn threshold(value: f64) -> f64 {
     f64::from(value as f32)

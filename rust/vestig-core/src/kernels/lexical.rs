@@ -1,13 +1,13 @@
-//! Lexical scores, BM25: term at a time over a dense float64 accumulator.
+//! Lexical scores, BM25: term at a time over a dense float64 accumulator.
 //!
 //! The score of a row is Σ idf(t) · tf / (tf + k1·(1 − b + b·len/avg)) over the query's distinct
-//! terms by first position (B-16): call [`accumulate`] once per term in that order, for each term
+//! terms by first position: call [`accumulate`] once per term in that order, for each term
 //! over all segments. Statistics are those of the eligible rows: `N` and `n` are counts, the mean
 //! length is a quotient of two integers, so no layout can change a bit.
 
-/// Term frequency saturation k1.
+/// Term frequency saturation k1.
 pub const K1: f64 = 0.9;
-/// Length normalisation b.
+/// Length normalisation b.
 pub const B: f64 = 0.4;
 
 /// Lengths below this have their norm in a table.
@@ -97,7 +97,7 @@ pub fn document_frequency(rows: &[u32], eligible: Option<&[u64]>) -> u64 {
 /// Bits of a posting's number that are its frequency.
 const COUNT_MASK: u32 = (1 << 31) - 1;
 
-/// The frequency that the number of a posting tells.
+/// The term frequency in the number of a posting, without its case bit.
 #[inline]
 #[must_use]
 pub fn frequency(count: u32) -> u32 {

@@ -1,4 +1,4 @@
-//! The only `exp`, `ln` and `pow` that rank (B-16): `libm`, the same bits on every platform.
+//! The only `exp`, `ln` and `pow` that rank: `libm`, the same bits on every platform.
 //!
 //! Source: the musl-derived `libm` crate, error below 1 ulp for `exp` and `ln`. The standard
 //! library's functions call the platform's libc and differ in the last bit.
@@ -21,7 +21,7 @@ pub fn pow(x: f64, y: f64) -> f64 {
     libm::pow(x, y)
 }
 
-/// 1 / (1 + e⁻ˣ), in [0, 1] (R-12, base `linear`).
+/// 1 / (1 + e⁻ˣ), in [0, 1].
 #[inline]
 pub fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + exp(-x))

@@ -1,21 +1,24 @@
 //! Kernels: slices in, values out. No kernel calls another room of the crate.
 //!
-//! Numbers that rank are defined to the bit (B-16): no kernel's result depends on the
+//! Numbers that rank are defined to the bit: no kernel's result depends on the
 //! instruction level, the number of threads or the layout of segments.
 
+pub mod author_names;
+pub mod bits;
 pub mod dates;
 pub mod dispatch;
 pub mod dot;
 pub mod entity_walk;
-pub mod late;
 pub mod lexical;
 pub mod math;
-pub mod people;
+pub mod max_sim;
+pub mod metadata;
 pub mod quantised;
 pub mod rng;
-pub mod select;
-pub mod signals;
+pub mod rolling_hash;
 pub mod temporal;
 pub mod tiles;
-pub mod trace;
+pub mod token_vectors;
+pub mod top_k;
+pub mod tracerank;
 pub mod walk;

@@ -1,4 +1,4 @@
-//! 8-bit codes of vectors with a proven error bound: a cheap pass that stays exact.
+//! 8-bit codes of vectors with a proven error bound: a cheap pass that stays exact.
 //!
 //! A row m (a unit vector, or zero) is stored as codes c ∈ {−127 … 127}ᵈ, a scale s and the error
 //! e ≥ ‖m − s·c‖. The query q is coded as 16-bit integers with scale t and error f ≥ ‖q − t·k‖.
@@ -24,6 +24,8 @@ use super::dot::{LANES, padded};
 
 /// Rows per call of an integer kernel.
 pub(crate) const BLOCK: usize = 16;
+/// Rows from which the 8-bit pass is worth its bookkeeping.
+pub const STAGED_ROWS: usize = 2048;
 
 /// Largest magnitude of a row's code.
 const CODE_MAX: f32 = 127.0;

@@ -1,4 +1,4 @@
-//! Random numbers of the walk: a pure function of seed, start and edge.
+//! Random numbers of the walk: a pure function of seed, start and edge.
 
 use sha2::block_api::compress256;
 use sha2::{Digest, Sha256};
@@ -98,7 +98,7 @@ fn hex(four: u32) -> [u8; 8] {
 
 /// The numbers of one start node: what is common to all of its edges is hashed once.
 #[derive(Clone)]
-pub struct Dice {
+pub struct UniformSource {
     /// After the whole blocks of seed and start.
     state: [u32; 8],
     /// What of seed and start fills no block.
@@ -108,21 +108,21 @@ pub struct Dice {
     length: usize,
 }
 
-impl Dice {
+impl UniformSource {
     /// Seed 0 … 2⁵³ − 1, and the id of the start as text.
     #[must_use]
     pub fn new(seed: u64, start: &[u8]) -> Self {
         let common = common(seed, start);
         let (blocks, rest) = common.as_chunks::<BLOCK>();
-        let mut dice = Self {
+        let mut uniforms = Self {
             state: INITIAL,
             rest: [0; BLOCK],
             rest_length: rest.len(),
             length: common.len(),
         };
-        compress256(&mut dice.state, blocks);
-        dice.rest[..rest.len()].copy_from_slice(rest);
-        dice
+        compress256(&mut uniforms.state, blocks);
+        uniforms.rest[..rest.len()].copy_from_slice(rest);
+        uniforms
     }
 
     /// u of an edge, or of a step over two edges: in [0, 1), a multiple of 2⁻⁵³.
@@ -190,11 +190,11 @@ mod tests {
     use super::*;
 
     fn u(seed: u64, edge: &str) -> f64 {
-        Dice::new(seed, b"mem_s").uniform(&Name::text(edge), None)
+        UniformSource::new(seed, b"mem_s").uniform(&Name::text(edge), None)
     }
 
     #[test]
-    fn golden_numbers_x_r10() {
+    fn golden_numbers() {
         assert!((u(7, "edge_1") - 0.256754842799).abs() < 5e-13);
         assert!((u(7, "edge_2") - 0.869195390843).abs() < 5e-13);
         assert!((u(0, "edge_1") - 0.545385399329).abs() < 5e-13);
@@ -214,22 +214,22 @@ mod tests {
 
     #[test]
     fn a_step_over_two_edges_joins_their_names() {
-        let dice = Dice::new(9_007_199_254_740_991, b"mem_s");
+        let uniforms = UniformSource::new(9_007_199_254_740_991, b"mem_s");
         let [joined, one, two] = ["edge_1|edge_2", "edge_1", "edge_2"].map(Name::text);
-        let wanted = dice.uniform(&joined, None);
-        assert_eq!(dice.uniform(&one, Some(&two)), wanted);
-        assert_ne!(dice.uniform(&two, Some(&one)), wanted);
+        let wanted = uniforms.uniform(&joined, None);
+        assert_eq!(uniforms.uniform(&one, Some(&two)), wanted);
+        assert_ne!(uniforms.uniform(&two, Some(&one)), wanted);
     }
 
     #[test]
-    fn numbers_are_sha_256_at_every_length_r11() {
+    fn numbers_are_sha_256_at_every_length() {
         let name = "x".repeat(NAME_BYTES);
         for (seed, length) in (0..16).flat_map(|e| (0..=64).map(move |n| (10_u64.pow(e), n))) {
             let (edge, second) = name.split_at(length);
             for second in [None, Some(second)] {
                 let start = [b's'].repeat(length);
-                let dice = Dice::new(seed, &start);
-                let found = dice.uniform(&Name::text(edge), second.map(Name::text).as_ref());
+                let uniforms = UniformSource::new(seed, &start);
+                let found = uniforms.uniform(&Name::text(edge), second.map(Name::text).as_ref());
                 let joined = second.map_or(edge.to_owned(), |second| format!("{edge}|{second}"));
                 let wanted = uniform(seed, &start, joined.as_bytes());
                 assert_eq!(found.to_bits(), wanted.to_bits(), "{seed} {length}");

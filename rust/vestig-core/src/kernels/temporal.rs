@@ -1,4 +1,4 @@
-//! Temporal match of a memory with the windows of a query (T-06).
+//! Temporal match of a memory with the windows of a query.
 
 use super::math;
 use crate::error::{CoreError, Result};

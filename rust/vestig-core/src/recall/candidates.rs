@@ -3,22 +3,22 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use super::level::SLACK;
-use super::scorer::{Known, Scorer, origin};
-use super::sheet::Sheet;
-use super::signals::Signals;
-use super::term;
-use super::types::Base;
-use crate::format::Section;
-use crate::kernels::select::{descending, top_k};
+use super::ranking::Base;
+use super::score_bounds::SLACK;
+use super::score_table::ScoreTable;
+use super::scorer::{RowSignals, Scorer, origin};
+use super::signal::Signal;
+use super::turn_signals::TurnSignals;
+use crate::kernels::bits::has;
+use crate::kernels::top_k::{descending, top_k};
 use crate::segment::Id;
-use crate::snapshot::has;
+use crate::segment::format::Section;
 
 /// A row with the numbers that order it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
-    /// Position of the field, which is that of the part.
-    pub(super) field: usize,
+    /// Position of its part.
+    pub(super) part: usize,
     pub(super) row: usize,
     pub(super) id: Id,
     /// Content cosine.
@@ -28,16 +28,16 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    pub(super) fn of(sheet: &Sheet<'_>, scorer: &Scorer<'_>, i: usize, row: usize) -> Self {
-        let field = &sheet.fields[i];
-        let cosine = field.content(scorer, row);
-        let known = sheet.known(scorer, i, row);
+    pub(super) fn of(table: &ScoreTable<'_>, scorer: &Scorer<'_>, i: usize, row: usize) -> Self {
+        let columns = &table.parts[i];
+        let cosine = columns.content(scorer, row);
+        let row_signals = table.row_signals(scorer, i, row);
         Self {
-            field: i,
+            part: i,
             row,
-            id: field.segment.ids()[row],
+            id: columns.segment.ids()[row],
             cosine,
-            start: scorer.start(scorer.weights(field, row), cosine, &known),
+            start: scorer.start(scorer.weights(columns, row), cosine, &row_signals),
         }
     }
 }
@@ -50,17 +50,17 @@ pub(super) fn by_start(a: &Candidate, b: &Candidate) -> Ordering {
 
 /// A float that sorts by `total_cmp`.
 #[derive(PartialEq)]
-struct Total(f64);
+struct TotalOrder(f64);
 
-impl Eq for Total {}
+impl Eq for TotalOrder {}
 
-impl PartialOrd for Total {
+impl PartialOrd for TotalOrder {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Total {
+impl Ord for TotalOrder {
     fn cmp(&self, other: &Self) -> Ordering {
         self.0.total_cmp(&other.0)
     }
@@ -78,16 +78,16 @@ impl Screen {
     fn new(scorer: &Scorer<'_>) -> Self {
         let inverse = |most: f64| if most > 0.0 { 1.0 / most } else { 0.0 };
         let linear = scorer.ranking.base == Base::Linear && scorer.start_enabled;
-        let lexical_max = scorer.maxima[term::LEXICAL];
+        let lexical_max = scorer.maxima[Signal::Lexical];
         let mut slack = 0.0_f64;
         let factors = scorer.ranking.weights.map(|weights| {
             if !linear {
                 return (0.0, 1.0, 0.0, 1.0);
             }
-            let cosine = weights.terms[term::COSINE].unwrap_or(0.0);
-            let factor = cosine * scorer.maxima[term::COSINE].map_or(0.0, inverse);
+            let cosine = weights.signals[Signal::Cosine].unwrap_or(0.0);
+            let factor = cosine * scorer.maxima[Signal::Cosine].map_or(0.0, inverse);
             let words =
-                lexical_max.map_or(0.0, inverse) * weights.terms[term::LEXICAL].unwrap_or(0.0);
+                lexical_max.map_or(0.0, inverse) * weights.signals[Signal::Lexical].unwrap_or(0.0);
             // Far above the roundings of both forms: each term has at most four of 2⁻⁵³.
             let size =
                 weights.bias.abs() + factor.abs() + (words * lexical_max.unwrap_or(0.0)).abs();
@@ -104,47 +104,47 @@ impl Screen {
 }
 
 /// Calls `visit` with every eligible row whose upper bound may reach what `visit` last returned.
-fn sift(
-    sheet: &Sheet<'_>,
+fn visit_upper_bounds(
+    table: &ScoreTable<'_>,
     scorer: &Scorer<'_>,
     mut least: f64,
     mut visit: impl FnMut(usize, usize, (f64, f64)) -> f64,
 ) {
-    if let Some(signals) = sheet.signals.as_ref().filter(|_| scorer.start_enabled) {
-        return sift_slots(sheet, signals, scorer, least, visit);
+    if let Some(signals) = table.signals.as_ref().filter(|_| scorer.start_enabled) {
+        return visit_by_turn(table, signals, scorer, least, visit);
     }
     let screen = Screen::new(scorer);
-    for (i, field) in sheet.fields.iter().enumerate() {
-        if !field.any {
+    for (i, columns) in table.parts.iter().enumerate() {
+        if !columns.any_eligible {
             continue;
         }
         let bounds = |row: usize| {
-            let known = if scorer.start_enabled {
-                field.known(row)
+            let row_signals = if scorer.start_enabled {
+                columns.row_signals(row)
             } else {
-                Known::NOTHING
+                RowSignals::NOTHING
             };
-            let content = field.content_bounds(row);
-            scorer.bounds(scorer.weights(field, row), content, &known)
+            let content = columns.content_bounds(row);
+            scorer.bounds(scorer.weights(columns, row), content, &row_signals)
         };
-        for special in &field.special {
-            let row = special.row as usize;
-            if has(&field.eligible, row) {
+        for sparse in &columns.sparse {
+            let row = sparse.row as usize;
+            if has(&columns.eligible, row) {
                 least = visit(i, row, bounds(row));
             }
         }
-        let attributes = field.segment.column::<[u8; 8]>(Section::Attributes);
-        let memories = &attributes[..field.segment.memory_rows()];
+        let attributes = columns.segment.column::<[u8; 8]>(Section::Attributes);
+        let memories = &attributes[..columns.segment.memory_rows()];
         for (row, codes) in memories.iter().enumerate() {
-            if field.screened {
+            if columns.screened {
                 let (constant, factor, words, sign) = screen.factors[usize::from(codes[2] & 3)];
-                let edge = field.similarity.edge(row, sign);
-                let lexical = field.lexical(row);
+                let edge = columns.similarity.edge(row, sign);
+                let lexical = columns.lexical(row);
                 if constant + factor * edge + words * lexical + screen.slack < least {
                     continue;
                 }
             }
-            if has(&field.eligible, row) && !field.is_special(row) {
+            if has(&columns.eligible, row) && !columns.is_sparse(row) {
                 let (low, high) = bounds(row);
                 if high >= least {
                     least = visit(i, row, (low, high));
@@ -154,40 +154,40 @@ fn sift(
     }
 }
 
-/// As `sift`, by the bounds of all slots.
-fn sift_slots(
-    sheet: &Sheet<'_>,
-    signals: &Signals<'_>,
+/// As `visit_upper_bounds`, by the bounds of all turns.
+fn visit_by_turn(
+    table: &ScoreTable<'_>,
+    signals: &TurnSignals<'_>,
     scorer: &Scorer<'_>,
     mut least: f64,
     mut visit: impl FnMut(usize, usize, (f64, f64)) -> f64,
 ) {
-    let (low, high) = (&signals.level.low, &signals.level.high);
-    for (i, field) in sheet.fields.iter().enumerate() {
-        for special in &field.special {
-            let row = special.row as usize;
-            if has(&field.eligible, row) {
-                let (few, size) = scorer.of_few(scorer.weights(field, row), special);
-                let slot = signals.places.slot(i, row);
-                let slack = (size + low[slot].abs()) * SLACK;
-                let bounds = (low[slot] + few - slack, high[slot] + few + slack);
+    let (low, high) = (&signals.bounds.low, &signals.bounds.high);
+    for (i, columns) in table.parts.iter().enumerate() {
+        for sparse in &columns.sparse {
+            let row = sparse.row as usize;
+            if has(&columns.eligible, row) {
+                let (few, size) = scorer.sparse_share(scorer.weights(columns, row), sparse);
+                let turn = signals.index.turn(i, row);
+                let slack = (size + low[turn].abs()) * SLACK;
+                let bounds = (low[turn] + few - slack, high[turn] + few + slack);
                 least = visit(i, row, bounds);
             }
         }
     }
-    for (slot, most) in high.iter().enumerate() {
+    for (turn, most) in high.iter().enumerate() {
         if *most >= least {
-            let (i, row) = signals.places.row(slot);
-            if !sheet.fields[i].is_special(row) {
-                least = visit(i, row, (low[slot], *most));
+            let (i, row) = signals.index.row(turn);
+            if !table.parts[i].is_sparse(row) {
+                least = visit(i, row, (low[turn], *most));
             }
         }
     }
 }
 
 /// A row with bounds of S.
-struct Possible {
-    field: usize,
+struct BoundedRow {
+    part: usize,
     row: usize,
     low: f64,
     high: f64,
@@ -196,21 +196,26 @@ struct Possible {
 /// The rows of these origins that can be among the best `k` by S.
 ///
 /// One pass: a row whose upper bound stays below the k-th best lower bound so far is out.
-fn possible(sheet: &Sheet<'_>, scorer: &Scorer<'_>, k: usize, origins: [bool; 4]) -> Vec<Possible> {
-    let mut lowers: BinaryHeap<Reverse<Total>> = BinaryHeap::new();
+fn bounded_rows(
+    table: &ScoreTable<'_>,
+    scorer: &Scorer<'_>,
+    k: usize,
+    origins: [bool; 4],
+) -> Vec<BoundedRow> {
+    let mut lowers: BinaryHeap<Reverse<TotalOrder>> = BinaryHeap::new();
     let mut threshold = f64::NEG_INFINITY;
     let mut found = Vec::new();
-    sift(sheet, scorer, threshold, |field, row, (low, high)| {
-        if !origins[origin(&sheet.fields[field], row)] {
+    visit_upper_bounds(table, scorer, threshold, |part, row, (low, high)| {
+        if !origins[origin(&table.parts[part], row)] {
             return threshold;
         }
-        found.push(Possible {
-            field,
+        found.push(BoundedRow {
+            part,
             row,
             low,
             high,
         });
-        lowers.push(Reverse(Total(low)));
+        lowers.push(Reverse(TotalOrder(low)));
         if lowers.len() > k {
             lowers.pop();
         }
@@ -224,43 +229,47 @@ fn possible(sheet: &Sheet<'_>, scorer: &Scorer<'_>, k: usize, origins: [bool; 4]
 }
 
 /// The best `k` rows by S, best first, with exact numbers.
-pub(super) fn candidates(sheet: &Sheet<'_>, scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
-    let found = possible(sheet, scorer, k, [true; 4]);
-    let exact = |one: Possible| Candidate::of(sheet, scorer, one.field, one.row);
+pub(super) fn candidates(table: &ScoreTable<'_>, scorer: &Scorer<'_>, k: usize) -> Vec<Candidate> {
+    let found = bounded_rows(table, scorer, k, [true; 4]);
+    let exact = |one: BoundedRow| Candidate::of(table, scorer, one.part, one.row);
     let mut found: Vec<Candidate> = found.into_iter().map(exact).collect();
     top_k(&mut found, k, by_start);
     found
 }
 
-/// The best `k` rows of these origins by S in any order, as (field, row); exact numbers are made
+/// The best `k` rows of these origins by S in any order, as (columns, row); exact numbers are made
 /// only of those whose bounds leave it open.
-pub(super) fn members(
-    sheet: &Sheet<'_>,
+pub(super) fn best_rows(
+    table: &ScoreTable<'_>,
     scorer: &Scorer<'_>,
     k: usize,
     origins: [bool; 4],
 ) -> Vec<(usize, usize)> {
-    let found = possible(sheet, scorer, k, origins);
-    let mut highs: Vec<Total> = found.iter().map(|one| Total(one.high)).collect();
+    let found = bounded_rows(table, scorer, k, origins);
+    let mut highs: Vec<TotalOrder> = found.iter().map(|one| TotalOrder(one.high)).collect();
     let next = (k < highs.len()).then(|| {
         let (_, next, _) = highs.select_nth_unstable_by(k, |a, b| b.cmp(a));
         next.0
     });
     // No more than `k` have an upper bound above that of the next.
-    let surely = |one: &Possible| next.is_none_or(|next| one.low > next);
-    let (sure, open): (Vec<Possible>, Vec<Possible>) = found.into_iter().partition(surely);
-    let exact = |one: Possible| Candidate::of(sheet, scorer, one.field, one.row);
+    let surely = |one: &BoundedRow| next.is_none_or(|next| one.low > next);
+    let (sure, open): (Vec<BoundedRow>, Vec<BoundedRow>) = found.into_iter().partition(surely);
+    let exact = |one: BoundedRow| Candidate::of(table, scorer, one.part, one.row);
     let mut open: Vec<Candidate> = open.into_iter().map(exact).collect();
     top_k(&mut open, k - sure.len().min(k), by_start);
-    let open = open.into_iter().map(|one| (one.field, one.row));
+    let open = open.into_iter().map(|one| (one.part, one.row));
     sure.into_iter()
-        .map(|one| (one.field, one.row))
+        .map(|one| (one.part, one.row))
         .chain(open)
         .collect()
 }
 
 /// How many eligible rows come before each of these in order of S.
-pub(super) fn ranks(sheet: &Sheet<'_>, scorer: &Scorer<'_>, targets: &[Candidate]) -> Vec<usize> {
+pub(super) fn ranks(
+    table: &ScoreTable<'_>,
+    scorer: &Scorer<'_>,
+    targets: &[Candidate],
+) -> Vec<usize> {
     let mut order: Vec<usize> = (0..targets.len()).collect();
     order.sort_unstable_by(|a, b| by_start(&targets[*a], &targets[*b]));
     let sorted: Vec<&Candidate> = order.iter().map(|i| &targets[*i]).collect();
@@ -268,13 +277,13 @@ pub(super) fn ranks(sheet: &Sheet<'_>, scorer: &Scorer<'_>, targets: &[Candidate
         return Vec::new();
     };
     let mut before = vec![0_usize; sorted.len() + 1];
-    sift(sheet, scorer, least, |i, row, (low, high)| {
+    visit_upper_bounds(table, scorer, least, |i, row, (low, high)| {
         let surely = sorted.partition_point(|target| target.start >= low);
         let maybe = sorted.partition_point(|target| target.start > high);
         let first = if surely == maybe {
             surely
         } else {
-            let exact = Candidate::of(sheet, scorer, i, row);
+            let exact = Candidate::of(table, scorer, i, row);
             sorted.partition_point(|target| by_start(&exact, target) != Ordering::Less)
         };
         before[first] += 1;

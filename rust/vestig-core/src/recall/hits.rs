@@ -1,8 +1,9 @@
-//! Results with every number that made their rank.
+//! Results with every number that made their rank.
 
 use super::candidates::Candidate;
-use super::rank::{Entry, Ranker};
-use super::types::{Base, Hit, Path, PathStep, Scan};
+use super::ranker::{PoolEntry, Ranker};
+use super::ranking::Base;
+use super::result::{Hit, Path, PathStep, Scan};
 use crate::kernels::walk::{Links, NONE};
 use crate::segment::{Id, MENTIONS, RELATED, Segment};
 
@@ -12,20 +13,20 @@ impl Ranker<'_, '_> {
         let mut steps = Vec::new();
         let mut walked = last;
         while let Some(step) = walked.step {
-            let memory = self.net.id(walked.node);
-            let (places, edges) = if step.hop.mentions() {
-                let entity = self.net.id(step.hop.entity);
+            let memory = self.graph.id(walked.node);
+            let (nodes, edges) = if step.hop.mentions() {
+                let entity = self.graph.id(step.hop.entity);
                 let edges = [step.hop.edge, step.hop.second];
                 (
                     vec![(MENTIONS, entity), (MENTIONS, memory)],
-                    edges.map(|edge| self.net.edge_id(edge)).to_vec(),
+                    edges.map(|edge| self.graph.edge_id(edge)).to_vec(),
                 )
             } else {
-                let edge = self.net.edge_id(step.hop.edge);
+                let edge = self.graph.edge_id(step.hop.edge);
                 (vec![(RELATED, memory)], vec![edge])
             };
             steps.push(PathStep {
-                places,
+                nodes,
                 edges,
                 weight: step.hop.weight,
                 p: step.p,
@@ -45,12 +46,12 @@ impl Ranker<'_, '_> {
         }
     }
 
-    pub(super) fn hit(&self, scan: &Scan, entry: Entry) -> Hit {
+    pub(super) fn hit(&self, scan: &Scan, entry: PoolEntry) -> Hit {
         let (candidate, ranking) = (&entry.candidate, self.ranking());
-        let field = &self.sheet.fields[candidate.field];
-        let (segment, row) = (field.segment, candidate.row);
+        let columns = &self.table.parts[candidate.part];
+        let (segment, row) = (columns.segment, candidate.row);
         let attributes = segment.attributes(row);
-        let known = self.sheet.known(self.scorer, candidate.field, row);
+        let row_signals = self.table.row_signals(self.scorer, candidate.part, row);
         let uses_alpha = ranking.start_enabled && ranking.base != Base::Linear;
         Hit {
             id: candidate.id,
@@ -62,8 +63,8 @@ impl Ranker<'_, '_> {
             origin: attributes.origin,
             kind: attributes.kind,
             embedded: attributes.embedded,
-            signals: self.scorer.signals(entry.scores.semantic, &known),
-            question: known.question,
+            signals: self.scorer.signals(entry.scores.semantic, &row_signals),
+            question: row_signals.question,
             metadata: entry.scores.metadata,
             alpha: uses_alpha.then_some(self.scorer.alpha),
             matched_terms: matched_terms(segment, row, &scan.terms),
@@ -84,7 +85,7 @@ impl Ranker<'_, '_> {
         if self.query.entities.is_empty() {
             return Vec::new();
         }
-        let own = self.net.mentioned(self.node(candidate));
+        let own = self.graph.mentioned(self.node(candidate));
         let ids = self.query.entities.iter().map(|(id, _)| *id);
         ids.filter(|id| own.contains(id)).collect()
     }

@@ -1,59 +1,88 @@
-//! Recall: the only caller of the kernels, fused over one snapshot.
+//! Recall: one query over one snapshot, every kernel in one pass.
 //!
-//! Definition: every eligible row's exact cosine, signals and S, the best by S, what
-//! the traversal reaches from them, then all by final score. Above `STAGED_ROWS` rows the
-//! same result is found from 8-bit bounds: every term but the cosine is known before, and every
-//! number of S is monotone in the cosine, operation by operation, also after rounding, so S of an
-//! upper bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
+//! What is computed: of every eligible row the exact cosine, the signals and S; the best by S; what
+//! the walk reaches from them; all of these by final score. Above `STAGED_ROWS` rows the same
+//! result is found from 8-bit bounds: every signal but the cosine is known before, and every number
+//! of S is monotone in the cosine, operation by operation, also after rounding. So S of an upper
+//! bound is an upper bound of S, and only rows that can reach the pool are scored exactly.
+//!
+//! # Glossary
+//!
+//! * *Part*: a segment of the snapshot, with the rows of it that no later version masks. *Row*: one
+//!   memory of a part. *Eligible*: passes the filter. *Origin*: where a memory came from (a chat of
+//!   people, a chat with an agent, a document, a note); weights depend on it.
+//! * *Turn*: an eligible memory at its place in its session; numbered over all parts, session after
+//!   session. *Position*: turns of one sequence number, the parts of a long text. *Neighbour*: a
+//!   turn up to three positions before or after. *Window*: a turn with its neighbours as one text.
+//! * *Signal*: one number of a memory for the query. *Raw*: as computed. *Normalised*: divided as
+//!   [`Normaliser`] says. *Dense* signals have a column with a value for every row, *sparse* ones a
+//!   list of the few rows that have any, others are held by turn.
+//! * *S_query*: cosine with the content, mixed with that of the nearest stored question. *S_meta*:
+//!   weighted mean of the metadata signals (keyword, temporal, entity, recency). *S*, start score:
+//!   what orders candidates; S_query blended with S_meta, or L.
+//! * *L*, linear score: bias + Σ weight · normalised signal. *L₁*: without the entity walk, pairs,
+//!   titles, late interaction and rerank, which are computed from its best memories. *L₂*: L₁ with
+//!   the first three of these; late interaction is computed for its best.
+//! * *Candidate*: a row with its exact S. *Start node*: one of the best by S, where the *walk* along
+//!   the links begins. *Pool*: direct candidates and what the walk reached.
+//! * *Base*: what the final score starts from. *Path score*: signal of the walk, 1 for direct
+//!   candidates. *TraceRank*: multiplier of reinforcement, connectivity and age. *Final score*: base
+//!   · path score · TraceRank. *Filled*: added in order of S because the pool was too small.
+//!   *Watched*: wanted with all numbers although it is not among the results.
 
+mod allocator_hint;
+mod analysed_query;
 mod candidates;
-mod columns;
-mod context;
-mod evidence;
-mod facts;
-mod fields;
+mod eligible_graph;
 mod hits;
-mod kept;
-mod late;
-mod level;
-mod net;
-mod questions;
-mod rank;
+mod late_interaction;
+mod metadata_signals;
+mod neighbour_vectors;
+mod pair_and_title;
+mod question_words;
+mod ranker;
+mod ranking;
+mod result;
+mod score_bounds;
+mod score_table;
 mod scorer;
-mod sessions;
-mod sheet;
-mod signals;
-mod steps;
-mod term;
-mod terms;
-mod texts;
-mod types;
-mod windows;
+mod segment_columns;
+mod signal;
+mod text_flags;
+mod text_signals;
+mod turn_columns;
+mod turn_index;
+mod turn_signals;
+mod walks;
+mod window_words;
 
+pub use self::analysed_query::Query;
 use self::candidates::{Candidate, candidates};
-use self::fields::{Field, Words, ask, drop_dissimilar, measure, score_words, unembedded};
-use self::net::Net;
-pub use self::questions::{FieldWords, Postings};
-use self::rank::Ranker;
-use self::scorer::{Scorer, weighs};
-pub(crate) use self::sessions::Remembered;
-use self::sheet::Sheet;
-use self::signals::Signals;
-pub use self::steps::Steps;
-pub use self::term::{SIGNALS, TERMS};
-pub use self::types::{
-    Base, Effort, Hit, Path, PathStep, Pool, Query, Ranking, STAGED_ROWS, Scan, Traversal, Weights,
+use self::eligible_graph::EligibleGraph;
+pub use self::question_words::{Postings, QuestionWords};
+use self::ranker::Ranker;
+pub use self::ranking::{Base, Effort, Pool, Ranking, Traversal, Weights};
+pub use self::result::{Hit, Path, PathStep, Scan};
+use self::score_table::ScoreTable;
+use self::scorer::Scorer;
+use self::segment_columns::{
+    SegmentColumns, TermStatistics, apply_min_similarity, fill_cosines, fill_lexical,
+    score_stored_questions, unembedded,
 };
-use crate::eligible::{Filter, eligible};
-use crate::format::Section;
-use crate::graph::Node;
+pub use self::signal::{BySignal, Normaliser, Signal, question_kind};
+use self::turn_signals::TurnSignals;
+pub use self::walks::Walks;
+use crate::kernels::bits::count;
 use crate::kernels::dot::{cosine, unit};
 use crate::kernels::quantised::QuantisedQuery;
-use crate::snapshot::{Snapshot, count};
+use crate::query::filter::{Filter, eligible};
+use crate::query::graph::Node;
+use crate::segment::format::Section;
+use crate::snapshot::Snapshot;
 
 /// Above the roundings of a float32 sum of a cosine and its bound.
 const SLACK: f32 = 1e-6;
-/// Memories that the entity walk starts from.
+/// Memories that the entity walk starts from.
 const WALK_STARTS: usize = 4;
 
 /// One query over one snapshot.
@@ -65,83 +94,113 @@ pub fn recall(
     ranking: &Ranking,
     effort: Effort,
 ) -> Scan {
-    let mut scan = Scan::default();
-    let query = &distinct_parts(query);
-    let mut vector = Vec::new();
-    if let Some(given) = &query.vector {
-        vector.resize(snapshot.identity.lanes(), 0.0);
-        unit(given, &mut vector);
-    }
-    let mut fields: Vec<Field<'_>> = Vec::new();
-    for part in &snapshot.parts {
-        let (bits, stored) = eligible(part, filter);
-        scan.stored += stored;
-        fields.push(Field::new(&part.segment, bits));
-    }
-    let rows: usize = fields.iter().map(|field| count(&field.eligible)).sum();
-    kept::keep(rows);
-    let mut origins = origins_of(&fields);
-    let staged = rows >= effort.staged_rows
+    let query = &query.distinct();
+    let mut scan = Scan {
+        terms: query.terms.clone().unwrap_or_default(),
+        keywords: query.keywords.clone(),
+        ..Scan::default()
+    };
+    let vector = unit_vector(query, snapshot);
+    let mut parts = eligible_parts(snapshot, filter, &mut scan);
+    let rows = eligible_rows(&parts);
+    allocator_hint::hint(rows);
+    let mut origins = origins_of(&parts);
+    let bounded = rows >= effort.staged_rows
         && filter.min_similarity.is_none()
-        && wanted(ranking, false) < rows
+        && candidate_count(ranking, false) < rows
         && !vector.is_empty()
-        && !signals::by_cosines(ranking, origins);
-    let quantised = staged.then(|| QuantisedQuery::new(&vector));
+        && !turn_signals::by_cosines(ranking, origins);
+    let quantised = bounded.then(|| QuantisedQuery::new(&vector));
     if !vector.is_empty() {
-        for field in fields.iter_mut().filter(|field| field.any) {
-            measure(field, &vector, quantised.as_ref(), effort);
+        for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
+            fill_cosines(columns, &vector, quantised.as_ref(), effort);
         }
     }
     if let Some(least) = filter.min_similarity {
-        fields
-            .iter_mut()
-            .for_each(|field| drop_dissimilar(field, least));
-        origins = origins_of(&fields);
+        for columns in &mut parts {
+            apply_min_similarity(columns, least);
+        }
+        origins = origins_of(&parts);
     }
-    scan.eligible = fields.iter().map(|field| count(&field.eligible)).sum();
-    scan.unembedded = fields.iter().map(unembedded).sum();
-    if ranking.hyde && !vector.is_empty() {
-        for field in fields.iter_mut().filter(|field| field.any) {
-            ask(field, &vector);
+    scan.eligible = eligible_rows(&parts);
+    scan.unembedded = parts.iter().map(unembedded).sum();
+    if ranking.stored_questions && !vector.is_empty() {
+        for columns in parts.iter_mut().filter(|columns| columns.any_eligible) {
+            score_stored_questions(columns, &vector);
         }
     }
-    scan.terms = query.terms.clone().unwrap_or_default();
-    scan.keywords = query.keywords.clone();
     let mut scorer = Scorer::new(ranking, query, vector, origins);
-    let bits = fields.iter().map(|field| field.eligible.clone()).collect();
-    let pace = (&ranking.trace, ranking.query_time);
-    let mut net = Net::new(snapshot, filter, bits, scan.eligible, pace);
-    let mut sheet = Sheet {
-        fields,
+    let eligible = parts.iter().map(|columns| columns.eligible.clone());
+    let trace = (&ranking.trace, ranking.query_time);
+    let mut graph = EligibleGraph::new(snapshot, filter, eligible.collect(), scan.eligible, trace);
+    let mut table = ScoreTable {
+        parts,
         signals: None,
     };
-    let words = fill_terms(&mut sheet.fields, &mut scorer, &net, query, scan.eligible);
-    if scan.eligible > 0 {
-        if signals::wanted(&scorer) {
-            sheet.signals = Some(Signals::new(&sheet.fields, &mut scorer, query));
-        }
-        fill_graph(&mut sheet, &mut scorer, &mut net, query, &words);
-        late::fill(&mut sheet, &mut scorer, query, scan.eligible);
-        fill_rerank(&mut sheet, &mut scorer, &net, query);
-    }
-    let asked = sheet.fields.iter().any(|field| !field.special.is_empty());
-    let best = candidates(
-        &sheet,
-        &scorer,
-        wanted(ranking, asked || scorer.alpha > 0.0),
-    );
-    scan.maxima = scorer.maxima.to_vec();
-    scan.idfs = words.idfs;
-    Ranker::new(&sheet, &scorer, net, query).rank(&mut scan, &best);
+    scan.idfs = fill_table(&mut table, &mut scorer, &mut graph, query, scan.eligible);
+    let sparse = table.parts.iter().any(|columns| !columns.sparse.is_empty());
+    let count = candidate_count(ranking, sparse || scorer.alpha > 0.0);
+    let best = candidates(&table, &scorer, count);
+    scan.maxima = scorer.maxima;
+    Ranker::new(&table, &scorer, graph, query).rank(&mut scan, &best);
     scan
 }
 
+/// The query's vector with length 1 and whole lanes; empty = it has none.
+fn unit_vector(query: &Query, snapshot: &Snapshot) -> Vec<f32> {
+    let Some(given) = &query.vector else {
+        return Vec::new();
+    };
+    let mut vector = vec![0.0; snapshot.identity.lanes()];
+    unit(given, &mut vector);
+    vector
+}
+
+/// The columns of every part, with nothing but the rows that pass the filter.
+fn eligible_parts<'a>(
+    snapshot: &'a Snapshot,
+    filter: &Filter,
+    scan: &mut Scan,
+) -> Vec<SegmentColumns<'a>> {
+    let mut parts = Vec::with_capacity(snapshot.parts.len());
+    for part in &snapshot.parts {
+        let (bits, stored) = eligible(part, filter);
+        scan.stored += stored;
+        parts.push(SegmentColumns::new(&part.segment, bits));
+    }
+    parts
+}
+
+fn eligible_rows(parts: &[SegmentColumns<'_>]) -> usize {
+    parts.iter().map(|columns| count(&columns.eligible)).sum()
+}
+
+/// Everything but the cosine: signals, normalisers and bounds. The idf of each term.
+fn fill_table(
+    table: &mut ScoreTable<'_>,
+    scorer: &mut Scorer<'_>,
+    graph: &mut EligibleGraph<'_>,
+    query: &Query,
+    eligible: usize,
+) -> Vec<f64> {
+    let statistics = fill_terms(&mut table.parts, scorer, graph, query, eligible);
+    if eligible > 0 {
+        if turn_signals::any_weighed(scorer) {
+            table.signals = Some(TurnSignals::new(&table.parts, scorer, query));
+        }
+        fill_graph(table, scorer, graph, query, &statistics);
+        late_interaction::fill(table, scorer, query, eligible);
+        fill_rerank(table, scorer, graph, query);
+    }
+    statistics.idfs
+}
+
 /// Origins of the eligible rows.
-fn origins_of(fields: &[Field<'_>]) -> [bool; 4] {
+fn origins_of(parts: &[SegmentColumns<'_>]) -> [bool; 4] {
     let mut found = 0_u8;
-    for field in fields.iter().filter(|field| field.any) {
-        let attributes = field.segment.column::<[u8; 8]>(Section::Attributes);
-        for (word, codes) in field.eligible.iter().zip(attributes.chunks(64)) {
+    for columns in parts.iter().filter(|columns| columns.any_eligible) {
+        let attributes = columns.segment.column::<[u8; 8]>(Section::Attributes);
+        for (word, codes) in columns.eligible.iter().zip(attributes.chunks(64)) {
             if found == 15 || *word == 0 {
                 continue;
             }
@@ -153,120 +212,118 @@ fn origins_of(fields: &[Field<'_>]) -> [bool; 4] {
     std::array::from_fn(|origin| found >> origin & 1 == 1)
 }
 
-/// Terms that are made from the best by L₁.
+/// The signals that are computed from the best memories by L₁.
 fn fill_graph(
-    sheet: &mut Sheet<'_>,
+    table: &mut ScoreTable<'_>,
     scorer: &mut Scorer<'_>,
-    net: &mut Net<'_>,
+    graph: &mut EligibleGraph<'_>,
     query: &Query,
-    words: &Words,
+    statistics: &TermStatistics,
 ) {
-    let made = [term::ENTITY_WALK, term::PAIR, term::PAIR_GAIN, term::TITLE];
-    if !made.into_iter().any(|term| scorer.weighs(term)) {
+    let [walk, pair, gain, title] = [
+        Signal::EntityWalk,
+        Signal::PairPair,
+        Signal::PairGain,
+        Signal::Title,
+    ]
+    .map(|signal| scorer.weighs(signal));
+    if !(walk || pair || gain || title) {
         return;
     }
-    let enabled = std::mem::replace(&mut scorer.start_enabled, true);
-    let best = candidates(sheet, scorer, evidence::STARTS.max(WALK_STARTS));
-    scorer.start_enabled = enabled;
+    let start_enabled = std::mem::replace(&mut scorer.start_enabled, true);
+    let best = candidates(table, scorer, pair_and_title::STARTS.max(WALK_STARTS));
+    scorer.start_enabled = start_enabled;
     let node = |c: &Candidate| Node {
-        part: c.field as u32,
+        part: c.part as u32,
         row: c.row as u32,
     };
     let best: Vec<(Node, f64)> = best.iter().map(|c| (node(c), c.start)).collect();
-    let starts = &best[..best.len().min(evidence::STARTS)];
-    let fields = &mut sheet.fields;
-    let maxima = &mut scorer.maxima;
-    let mut found = Vec::new();
-    let weighs = made.map(|term| weighs(scorer.ranking, scorer.origins, term));
-    if weighs[0] {
+    let starts = &best[..best.len().min(pair_and_title::STARTS)];
+    let parts = &mut table.parts;
+    if walk {
         let best = &best[..best.len().min(WALK_STARTS)];
-        let most = terms::walk_entities(fields, net, query, best);
-        found.push((term::ENTITY_WALK, most));
+        let largest = metadata_signals::walk_entities(parts, graph, query, best);
+        scorer.maxima[Signal::EntityWalk] = Some(largest);
     }
-    if (weighs[1] || weighs[2]) && !words.idfs.is_empty() {
-        let most = evidence::pairs(fields, net, query, words, starts);
-        found.extend(
-            [(term::PAIR, most[0]), (term::PAIR_GAIN, most[1])]
-                .into_iter()
-                .zip(&weighs[1..])
-                .filter(|(_, weighs)| **weighs)
-                .map(|(found, _)| found),
-        );
+    if (pair || gain) && !statistics.idfs.is_empty() {
+        let largest = pair_and_title::pairs(parts, graph, query, statistics, starts);
+        scorer.maxima[Signal::PairPair] = pair.then_some(largest[0]);
+        scorer.maxima[Signal::PairGain] = gain.then_some(largest[1]);
     }
-    if weighs[3] {
-        found.push((term::TITLE, evidence::titles(fields, net, query, starts)));
-    }
-    for (term, most) in found {
-        maxima[term] = Some(most);
+    if title {
+        let largest = pair_and_title::titles(parts, graph, query, starts);
+        scorer.maxima[Signal::Title] = Some(largest);
     }
 }
 
-/// what a cross-encoder says of the best; without it the term is unavailable.
-fn fill_rerank(sheet: &mut Sheet<'_>, scorer: &mut Scorer<'_>, net: &Net<'_>, query: &Query) {
-    let weighs = scorer.weighs(term::RERANK);
-    let Some(said) = query.reranked.as_ref().filter(|_| weighs) else {
+/// The scores of a cross-encoder for the best memories; without them the signal is unavailable.
+fn fill_rerank(
+    table: &mut ScoreTable<'_>,
+    scorer: &mut Scorer<'_>,
+    graph: &EligibleGraph<'_>,
+    query: &Query,
+) {
+    let weighs = scorer.weighs(Signal::Rerank);
+    let Some(scores) = query.reranked.as_ref().filter(|_| weighs) else {
         return;
     };
-    let found = said.iter().filter_map(|(id, score)| {
-        let node = net.locate(id).filter(|node| net.is_eligible(*node))?;
+    let found = scores.iter().filter_map(|(id, score)| {
+        let node = graph.locate(id).filter(|node| graph.is_eligible(*node))?;
         Some((node, *score))
     });
-    let place = term::OF_FEW.len() - 1;
-    let most = terms::scatter(&mut sheet.fields, place, found.collect());
-    scorer.maxima[term::RERANK] = Some(most);
+    let most = metadata_signals::fill_sparse(&mut table.parts, Signal::Rerank, found.collect());
+    scorer.maxima[Signal::Rerank] = Some(most);
 }
 
-/// The terms that are known before the cosine decides, and the normalisers.
+/// Lexical and metadata signals, and the normalisers of these and of the cosine.
 fn fill_terms(
-    fields: &mut [Field<'_>],
+    parts: &mut [SegmentColumns<'_>],
     scorer: &mut Scorer<'_>,
-    net: &Net<'_>,
+    graph: &EligibleGraph<'_>,
     query: &Query,
     eligible: usize,
-) -> Words {
+) -> TermStatistics {
     let ranking = scorer.ranking;
     let terms = query.terms.as_deref().unwrap_or_default();
-    let words = score_words(fields, terms, eligible);
+    let statistics = fill_lexical(parts, terms, eligible);
     if eligible == 0 {
-        return words;
+        return statistics;
     }
     if !scorer.vector.is_empty() {
-        scorer.maxima[term::COSINE] = Some(largest_semantic(fields, scorer));
+        scorer.maxima[Signal::Cosine] = Some(largest_semantic(parts, scorer));
     }
     if !terms.is_empty() {
-        scorer.maxima[term::LEXICAL] = Some(words.most);
+        scorer.maxima[Signal::Lexical] = Some(statistics.largest);
     }
-    let [keyword, temporal, entity, recency] = scorer.metadata;
-    let weighted = (ranking.keyword_weighted, ranking.entity_weighted);
-    let mut maxima = [None; 4];
-    if keyword {
-        maxima[0] = Some(terms::keyword(
-            fields,
-            &query.keywords,
-            weighted.0,
-            eligible,
-        ));
-    }
-    if temporal {
-        maxima[1] = Some(terms::temporal(fields, query, ranking));
-    }
-    if entity {
-        maxima[2] = Some(terms::entity(fields, net, query, weighted.1));
-    }
-    if recency {
-        maxima[3] = Some(terms::recency(fields, ranking));
-    }
-    if ranking.base == Base::Linear {
-        scorer.maxima[term::KEYWORD..=term::RECENCY].copy_from_slice(&maxima);
+    for (signal, used) in Signal::METADATA.into_iter().zip(scorer.metadata) {
+        if !used {
+            continue;
+        }
+        let largest = match signal {
+            Signal::Keyword => {
+                let weighted = ranking.keyword_weighted;
+                metadata_signals::keyword(parts, &query.keywords, weighted, eligible)
+            }
+            Signal::Temporal => metadata_signals::temporal(parts, query, ranking),
+            Signal::Entity => {
+                metadata_signals::entity(parts, graph, query, ranking.entity_weighted)
+            }
+            _ => metadata_signals::recency(parts, ranking),
+        };
+        if ranking.base == Base::Linear {
+            scorer.maxima[signal] = Some(largest);
+        }
     }
     if scorer.alpha > 0.0 {
-        fields.iter_mut().for_each(|field| field.screened = false);
+        for columns in parts {
+            columns.screened = false;
+        }
     }
-    words
+    statistics
 }
 
-/// How many rows in order of S decide the result. `mixed`: S holds more than the cosine.
-fn wanted(ranking: &Ranking, mixed: bool) -> usize {
+/// How many of the best by S decide the result. `mixed`: S holds more than the cosine.
+fn candidate_count(ranking: &Ranking, mixed: bool) -> usize {
     let starts = if ranking.walk.is_some() || ranking.pool == Pool::Starts {
         ranking.start_top_k
     } else {
@@ -290,69 +347,45 @@ fn wanted(ranking: &Ranking, mixed: bool) -> usize {
     }
 }
 
-/// Terms, keywords and entities once each, by first position; an entity with its best score.
-fn distinct_parts(query: &Query) -> Query {
-    fn once(texts: &[String]) -> Vec<String> {
-        let mut seen: Vec<String> = Vec::new();
-        for text in texts {
-            if !seen.contains(text) {
-                seen.push(text.clone());
-            }
-        }
-        seen
-    }
-    let mut entities: Vec<([u8; 16], f64)> = Vec::new();
-    for (id, score) in &query.entities {
-        match entities.iter_mut().find(|(known, _)| known == id) {
-            Some((_, most)) => *most = most.max(*score),
-            None => entities.push((*id, *score)),
-        }
-    }
-    Query {
-        terms: query.terms.as_deref().map(once),
-        keywords: once(&query.keywords),
-        entities,
-        ..query.clone()
-    }
-}
-
 /// The exact largest S_query over the eligible rows.
-fn largest_semantic(fields: &[Field<'_>], scorer: &Scorer<'_>) -> f64 {
-    let mut most = largest_cosine(fields, scorer);
-    for field in fields {
-        for special in field.special.iter().filter(|s| s.question.is_some()) {
-            let known = field.known(special.row as usize);
-            most = most.max(scorer.semantic(special.content, &known));
+fn largest_semantic(parts: &[SegmentColumns<'_>], scorer: &Scorer<'_>) -> f64 {
+    let mut most = largest_cosine(parts, scorer);
+    for columns in parts {
+        for sparse in columns.sparse.iter().filter(|s| s.question.is_some()) {
+            let row_signals = columns.row_signals(sparse.row as usize);
+            most = most.max(scorer.semantic(sparse.content, &row_signals));
         }
     }
     most
 }
 
 /// The exact largest cosine over the eligible rows without questions; −1 if there are none.
-fn largest_cosine(fields: &[Field<'_>], scorer: &Scorer<'_>) -> f64 {
+fn largest_cosine(parts: &[SegmentColumns<'_>], scorer: &Scorer<'_>) -> f64 {
     let mut least = f32::NEG_INFINITY;
-    for field in fields {
-        let values = field.similarity.values.iter();
-        least = match field.similarity.errors {
+    for columns in parts {
+        let values = columns.similarity.values.iter();
+        least = match columns.similarity.errors {
             None => values.fold(least, |most, value| most.max(*value)),
             Some((errors, query)) => values.zip(errors).fold(least, |most, (value, error)| {
                 most.max(value - query.bound(*error))
             }),
         };
     }
-    let exact = fields.iter().all(|field| field.similarity.errors.is_none());
+    let exact = parts
+        .iter()
+        .all(|columns| columns.similarity.errors.is_none());
     if exact || least == f32::NEG_INFINITY {
         return cosine(least);
     }
     let mut most = -1.0_f64;
     let least = least - SLACK;
-    for field in fields {
-        let Some((errors, query)) = field.similarity.errors else {
+    for columns in parts {
+        let Some((errors, query)) = columns.similarity.errors else {
             continue;
         };
-        for (row, (value, error)) in field.similarity.values.iter().zip(errors).enumerate() {
+        for (row, (value, error)) in columns.similarity.values.iter().zip(errors).enumerate() {
             if value + query.bound(*error) + SLACK >= least {
-                most = most.max(scorer.exact(field.segment, row));
+                most = most.max(scorer.exact(columns.segment, row));
             }
         }
     }

@@ -1,25 +1,26 @@
-//! How S, L and the base follow from the numbers of a row (R-05 … ).
+//! S, L and the base from the raw values of a row.
 
-use super::fields::{Field, Special};
-use super::term::{self, OF_FEW, TERMS};
-use super::types::{Base, Query, Ranking, Weights};
+use super::analysed_query::Query;
+use super::ranking::{Base, Ranking, Weights};
+use super::segment_columns::{SegmentColumns, SparseRow};
+use super::signal::{BySignal, Signal};
 use crate::kernels::dot::{cosine, dot};
-use crate::kernels::{math, signals};
+use crate::kernels::{math, metadata};
 use crate::segment::Segment;
 
-/// What is known of a row beside its cosine.
+/// What is row_signals of a row beside its cosine.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Known {
+pub(super) struct RowSignals {
     /// Nearest question and its cosine.
     pub(super) question: Option<(u32, f64)>,
-    /// Raw values by position in SIGNALS; that of the cosine is not used.
-    pub(super) raw: [f64; TERMS],
+    /// Raw values; that of the cosine is not used.
+    pub(super) raw: BySignal<f64>,
 }
 
-impl Known {
+impl RowSignals {
     pub(super) const NOTHING: Self = Self {
         question: None,
-        raw: [0.0; TERMS],
+        raw: BySignal::of(0.0),
     };
 }
 
@@ -30,7 +31,7 @@ pub(super) struct Scores {
     pub(super) semantic: f64,
     /// S, or L.
     pub(super) start: f64,
-    /// R-12, the summary's prior included.
+    /// What the final score starts from, the summary's prior included.
     pub(super) base: f64,
     /// S_meta.
     pub(super) metadata: Option<f64>,
@@ -42,26 +43,26 @@ pub(super) struct Scorer<'a> {
     /// Unit query, whole lanes; empty = none.
     pub(super) vector: Vec<f32>,
     /// Largest raw value over the eligible; None = unavailable or not needed.
-    pub(super) maxima: [Option<f64>; TERMS],
+    pub(super) maxima: BySignal<Option<f64>>,
     /// Whether any eligible row has it, by code of OriginType.
     pub(super) origins: [bool; 4],
     /// Whether each of keyword, temporal, entity, recency is available and weighs something.
     pub(super) metadata: [bool; 4],
-    /// α of R-07 for this query.
+    /// Share of S_meta in S for this query; 0 where no metadata signal is available.
     pub(super) alpha: f64,
     /// false: S is the content cosine. The entity walk starts by L₁ all the same.
     pub(super) start_enabled: bool,
 }
 
-/// Whether a term of L can change anything for rows of these origins.
-pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], term: usize) -> bool {
-    let any = |(w, occurs): (&Weights, bool)| occurs && w.weigh(term);
+/// Whether a signal of L can change anything for rows of these origins.
+pub(super) fn weighs(ranking: &Ranking, origins: [bool; 4], signal: Signal) -> bool {
+    let any = |(w, occurs): (&Weights, bool)| occurs && w.weigh(signal);
     ranking.base == Base::Linear && ranking.weights.iter().zip(origins).any(any)
 }
 
 /// Place of the row's weights in [`Ranking::weights`].
-pub(super) fn origin(field: &Field<'_>, row: usize) -> usize {
-    usize::from(field.segment.attributes(row).origin & 3)
+pub(super) fn origin(columns: &SegmentColumns<'_>, row: usize) -> usize {
+    usize::from(columns.segment.attributes(row).origin & 3)
 }
 
 impl<'a> Scorer<'a> {
@@ -80,7 +81,7 @@ impl<'a> Scorer<'a> {
         let mut scorer = Self {
             ranking,
             vector,
-            maxima: [None; TERMS],
+            maxima: BySignal::of(None),
             origins,
             metadata: [false; 4],
             alpha: 0.0,
@@ -88,7 +89,7 @@ impl<'a> Scorer<'a> {
         };
         for (i, given) in given.into_iter().enumerate() {
             let weighs = if ranking.base == Base::Linear {
-                scorer.weighs(term::KEYWORD + i)
+                scorer.weighs(Signal::METADATA[i])
             } else {
                 ranking.start_enabled && ranking.alpha > 0.0 && ranking.meta_weights[i] > 0.0
             };
@@ -100,9 +101,9 @@ impl<'a> Scorer<'a> {
         scorer
     }
 
-    /// Whether a term of L can change anything.
-    pub(super) fn weighs(&self, term: usize) -> bool {
-        weighs(self.ranking, self.origins, term)
+    /// Whether a signal of L can change anything.
+    pub(super) fn weighs(&self, signal: Signal) -> bool {
+        weighs(self.ranking, self.origins, signal)
     }
 
     pub(super) fn exact(&self, segment: &Segment, row: usize) -> f64 {
@@ -117,27 +118,27 @@ impl<'a> Scorer<'a> {
         if most > 0.0 { value / most } else { 0.0 }
     }
 
-    pub(super) fn weights(&self, field: &Field<'_>, row: usize) -> &Weights {
-        &self.ranking.weights[origin(field, row)]
+    pub(super) fn weights(&self, columns: &SegmentColumns<'_>, row: usize) -> &Weights {
+        &self.ranking.weights[origin(columns, row)]
     }
 
-    ///
+    /// S_query: the cosine of the content, mixed with that of the nearest stored question.
     #[inline]
-    pub(super) fn semantic(&self, content: f64, known: &Known) -> f64 {
-        self.semantic_of(content, known.question)
+    pub(super) fn semantic(&self, content: f64, row_signals: &RowSignals) -> f64 {
+        self.semantic_of(content, row_signals.question)
     }
 
     #[inline]
     pub(super) fn semantic_of(&self, content: f64, question: Option<(u32, f64)>) -> f64 {
         let weights = (self.ranking.content_weight, self.ranking.query_weight);
-        signals::semantic(content, question.map(|(_, cosine)| cosine), weights)
+        metadata::semantic(content, question.map(|(_, cosine)| cosine), weights)
     }
 
-    /// What the terms that few rows have add to L, and the sum of their sizes.
-    pub(super) fn of_few(&self, weights: &Weights, special: &Special) -> (f64, f64) {
+    /// What the signals that few rows have add to L, and the sum of their sizes.
+    pub(super) fn sparse_share(&self, weights: &Weights, sparse: &SparseRow) -> (f64, f64) {
         let (mut sum, mut size) = (0.0, 0.0);
-        for (term, raw) in OF_FEW.into_iter().zip(special.few) {
-            if let (Some(weight), Some(most)) = (weights.terms[term], self.maxima[term]) {
+        for (signal, raw) in Signal::SPARSE.into_iter().zip(sparse.values) {
+            if let (Some(weight), Some(most)) = (weights.signals[signal], self.maxima[signal]) {
                 let share = weight * Self::normalised(raw, most);
                 sum += share;
                 size += share.abs();
@@ -146,16 +147,16 @@ impl<'a> Scorer<'a> {
         (sum, size)
     }
 
-    /// L of Q-03.
+    /// L: the bias and weight · normalised value of each signal, summed in their order.
     #[inline]
-    fn level(&self, weights: &Weights, semantic: f64, known: &Known) -> f64 {
+    fn linear(&self, weights: &Weights, semantic: f64, row_signals: &RowSignals) -> f64 {
         let mut sum = weights.bias;
-        for (i, weight) in weights.terms.iter().enumerate() {
-            if let (Some(weight), Some(most)) = (weight, self.maxima[i]) {
-                let raw = if i == term::COSINE {
+        for (signal, weight) in weights.signals.iter() {
+            if let (Some(weight), Some(most)) = (weight, self.maxima[signal]) {
+                let raw = if signal == Signal::Cosine {
                     semantic
                 } else {
-                    known.raw[i]
+                    row_signals.raw[signal]
                 };
                 sum += weight * Self::normalised(raw, most);
             }
@@ -163,25 +164,25 @@ impl<'a> Scorer<'a> {
         sum
     }
 
-    fn metadata(&self, known: &Known) -> Option<f64> {
+    fn metadata(&self, row_signals: &RowSignals) -> Option<f64> {
         if self.alpha == 0.0 {
             return None;
         }
-        let value = |i: usize| self.metadata[i].then_some(known.raw[term::KEYWORD + i]);
+        let value = |i: usize| self.metadata[i].then_some(row_signals.raw[Signal::METADATA[i]]);
         let values = std::array::from_fn(value);
-        signals::metadata(values, self.ranking.meta_weights, self.alpha).0
+        metadata::metadata(values, self.ranking.meta_weights, self.alpha).0
     }
 
-    /// S of a row with that cosine: what orders the pool, the starts and what fills.
+    /// S of a row with that cosine: what orders the pool, the starts and what fills.
     #[inline]
-    pub(super) fn start(&self, weights: &Weights, content: f64, known: &Known) -> f64 {
+    pub(super) fn start(&self, weights: &Weights, content: f64, row_signals: &RowSignals) -> f64 {
         if !self.start_enabled {
             return content;
         }
-        let semantic = self.semantic(content, known);
+        let semantic = self.semantic(content, row_signals);
         match self.ranking.base {
-            Base::Linear => self.level(weights, semantic, known),
-            _ => signals::blend(self.metadata(known), semantic, self.alpha),
+            Base::Linear => self.linear(weights, semantic, row_signals),
+            _ => metadata::blend(self.metadata(row_signals), semantic, self.alpha),
         }
     }
 
@@ -191,15 +192,15 @@ impl<'a> Scorer<'a> {
         &self,
         weights: &Weights,
         (low, high): (f64, f64),
-        known: &Known,
+        row_signals: &RowSignals,
     ) -> (f64, f64) {
         let falls = self.start_enabled
             && self.ranking.base == Base::Linear
-            && weights.terms[term::COSINE].is_some_and(|w| w < 0.0);
+            && weights.signals[Signal::Cosine].is_some_and(|w| w < 0.0);
         let (low, high) = if falls { (high, low) } else { (low, high) };
         (
-            self.start(weights, low, known),
-            self.start(weights, high, known),
+            self.start(weights, low, row_signals),
+            self.start(weights, high, row_signals),
         )
     }
 
@@ -207,11 +208,11 @@ impl<'a> Scorer<'a> {
         &self,
         weights: &Weights,
         content: f64,
-        known: &Known,
+        row_signals: &RowSignals,
         summary: bool,
     ) -> Scores {
-        let start = self.start(weights, content, known);
-        let semantic = self.semantic(content, known);
+        let start = self.start(weights, content, row_signals);
+        let semantic = self.semantic(content, row_signals);
         let prior = |score: f64| {
             if summary {
                 score + self.ranking.summary_prior
@@ -223,35 +224,35 @@ impl<'a> Scorer<'a> {
             Base::Semantic => prior(semantic).max(0.0),
             Base::Blend => prior(start).max(0.0),
             Base::Linear if self.start_enabled => math::logistic(prior(start)),
-            Base::Linear => math::logistic(prior(self.level(weights, semantic, known))),
+            Base::Linear => math::logistic(prior(self.linear(weights, semantic, row_signals))),
             Base::Cosine => content,
         };
         Scores {
             semantic,
             start,
             base,
-            metadata: self.metadata(known),
+            metadata: self.metadata(row_signals),
         }
     }
 
-    /// (raw, normalised) by SIGNALS.
+    /// (raw, normalised) of every signal; None = unavailable or not computed.
     pub(super) fn signals(
         &self,
         semantic: f64,
-        known: &Known,
-    ) -> [(Option<f64>, Option<f64>); TERMS] {
-        std::array::from_fn(|i| {
-            let raw = if i == term::COSINE {
+        row_signals: &RowSignals,
+    ) -> BySignal<(Option<f64>, Option<f64>)> {
+        BySignal::from_fn(|signal| {
+            let raw = if signal == Signal::Cosine {
                 semantic
             } else {
-                known.raw[i]
+                row_signals.raw[signal]
             };
-            match self.maxima[i] {
+            match self.maxima[signal] {
                 Some(most) => (Some(raw), Some(Self::normalised(raw, most))),
                 None => {
-                    let in_metadata = (term::KEYWORD..=term::RECENCY).contains(&i)
-                        && self.ranking.base != Base::Linear
-                        && self.metadata[i - term::KEYWORD];
+                    let place = Signal::METADATA.iter().position(|of| *of == signal);
+                    let in_metadata = self.ranking.base != Base::Linear
+                        && place.is_some_and(|at| self.metadata[at]);
                     (in_metadata.then_some(raw), None)
                 }
             }

@@ -1,8 +1,8 @@
 //! Everything that accessors and kernels rely on, checked once per image.
 
 use super::{CODE_LIMITS, FEATURES_END, Id, KIND_ENTITY, NO_STRING, Segment};
-use crate::format::{Damage, SECTION_TABLE, Section, damaged};
-use crate::pieces::{PIECES_MAX, is_scale};
+use crate::kernels::token_vectors::{PIECES_MAX, is_scale};
+use crate::segment::format::{Damage, SECTION_TABLE, Section, damaged};
 
 impl Segment {
     fn count(&self, section: Section) -> Result<usize, Damage> {
@@ -86,7 +86,7 @@ impl Segment {
         self.expect(S::PieceCodes, pieces)?;
         let nodes = rows + self.count(S::OtherIds)?;
         self.expect(S::IncomingOffsets, nodes + 1)?;
-        self.expect(S::WayOffsets, nodes + 1)?;
+        self.expect(S::RelatedOffsets, nodes + 1)?;
         self.expect(S::NameOrder, self.count(S::Names)?)?;
         if !self.count(S::QuestionVectors)?.is_multiple_of(self.lanes) {
             return damaged("section question_vectors has a part of a vector");
@@ -101,7 +101,7 @@ impl Segment {
             S::TermOffsets,
             S::Edges,
             S::Incoming,
-            S::Ways,
+            S::Related,
         ] {
             self.count(section)?;
         }

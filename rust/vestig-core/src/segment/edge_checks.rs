@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 
 use super::checks::check_offsets;
 use super::{
-    EXTRA, Id, KIND_SHIFT, Record, SOURCE_MASK, Segment, Way, is_related, unpack, way_order,
+    EXTRA, Id, KIND_SHIFT, Record, RelatedEnd, SOURCE_MASK, Segment, by_strength, is_related,
+    unpack,
 };
-use crate::format::{Damage, Section, damaged};
+use crate::segment::format::{Damage, Section, damaged};
 
 impl Segment {
     pub(super) fn check_edges(&self) -> Result<(), Damage> {
@@ -54,7 +55,10 @@ impl Segment {
     pub(super) fn check_ends(&self) -> Result<(), Damage> {
         use Section as S;
         let records = self.column::<Record>(S::Edges);
-        let (incoming, ways) = (self.column::<u32>(S::Incoming), self.column::<Way>(S::Ways));
+        let (incoming, related) = (
+            self.column::<u32>(S::Incoming),
+            self.column::<RelatedEnd>(S::Related),
+        );
         let (mut ends, mut related_ends) = (0, 0);
         for record in records {
             let (_, _, end, start) = unpack(record);
@@ -65,13 +69,13 @@ impl Segment {
             }
         }
         self.expect(S::Incoming, ends)?;
-        self.expect(S::Ways, related_ends)?;
+        self.expect(S::Related, related_ends)?;
         let wide = |section| self.column::<u32>(section).iter().map(|o| u64::from(*o));
         check_offsets(wide(S::IncomingOffsets), ends, "incoming")?;
-        check_offsets(wide(S::WayOffsets), related_ends, "ways")?;
+        check_offsets(wide(S::RelatedOffsets), related_ends, "related")?;
         let lists = self.column::<u32>(S::IncomingOffsets).windows(2);
-        let way_lists = self.column::<u32>(S::WayOffsets).windows(2);
-        for (node, (list, ways_here)) in lists.zip(way_lists).enumerate() {
+        let related_lists = self.column::<u32>(S::RelatedOffsets).windows(2);
+        for (node, (list, related_here)) in lists.zip(related_lists).enumerate() {
             let list = &incoming[list[0] as usize..list[1] as usize];
             let ends_here = |number: &u32| {
                 let record = records.get(*number as usize);
@@ -80,28 +84,33 @@ impl Segment {
             if !list.iter().all(ends_here) || list.windows(2).any(|pair| pair[0] >= pair[1]) {
                 return damaged("incoming does not sort the edges by their ends");
             }
-            let list = &ways[ways_here[0] as usize..ways_here[1] as usize];
-            self.check_ways(records, node as u32, list)?;
+            let list = &related[related_here[0] as usize..related_here[1] as usize];
+            self.check_related(records, node as u32, list)?;
         }
         Ok(())
     }
 
-    fn check_ways(&self, records: &[Record], node: u32, list: &[Way]) -> Result<(), Damage> {
+    fn check_related(
+        &self,
+        records: &[Record],
+        node: u32,
+        list: &[RelatedEnd],
+    ) -> Result<(), Damage> {
         let others = self.column::<Id>(Section::OtherIds);
         let id_of = |node: usize| {
             let own = self.ids().get(node);
             own.unwrap_or_else(|| &others[node - self.rows()])
         };
-        let between = |[other, number]: &Way| {
+        let between = |[other, number]: &RelatedEnd| {
             records.get(*number as usize).is_some_and(|record| {
                 let (_, _, end, start) = unpack(record);
                 let ends = (start & SOURCE_MASK, end);
                 is_related(record) && (ends == (node, *other) || ends == (*other, node))
             })
         };
-        let order = |pair: &[Way]| way_order(records, &pair[0], &pair[1], id_of);
+        let order = |pair: &[RelatedEnd]| by_strength(records, &pair[0], &pair[1], id_of);
         if !list.iter().all(between) || list.windows(2).any(|pair| order(pair) != Ordering::Less) {
-            return damaged("ways does not sort the RELATED edges by both ends");
+            return damaged("related does not sort the RELATED edges by both ends");
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Segment;
-use crate::format::Section;
+use crate::segment::format::Section;
 
 /// One entry of the event log as ranking needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

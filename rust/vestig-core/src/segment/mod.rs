@@ -5,25 +5,32 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 mod checks;
-mod conversations;
-mod counts;
+pub mod columns;
 mod edge_checks;
 mod events;
-mod nodes;
-mod texts;
+pub mod format;
+pub mod image;
+mod links;
+pub mod map;
+mod mention_counts;
+pub mod row;
+mod row_set_cache;
+mod session_rows;
+mod text_columns;
 
-pub(crate) use conversations::{Conversations, SessionKey};
-pub(crate) use counts::MentionCounts;
 pub use events::EventRow;
-pub use nodes::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
-pub(crate) use nodes::{
-    EXTRA, KIND_SHIFT, Record, SOURCE_MASK, SUMMARIZES, Way, is_related, kind_of, plain_value,
-    unpack, way_order,
+pub use links::{EDGE_KINDS, EdgeRow, EdgeVersion, MENTIONS, OPEN_START, RELATED, Target};
+pub(crate) use links::{
+    EXTRA, KIND_SHIFT, Record, RelatedEnd, SOURCE_MASK, SUMMARIZES, by_strength, is_related,
+    kind_of, plain_value, unpack,
 };
+pub(crate) use mention_counts::MentionCounts;
+pub(crate) use row_set_cache::cached;
+pub(crate) use session_rows::{SessionKey, SessionRows};
 
-use crate::format::{self, Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
-use crate::map::{Plain, Region, cast};
-use crate::row::Vector;
+use self::format::{Damage, Header, Identity, SECTION_TABLE, SECTIONS, Section, damaged};
+use crate::segment::map::{Plain, Region, cast};
+use crate::segment::row::Vector;
 
 /// 16 raw bytes of a memory.
 pub type Id = [u8; 16];
@@ -104,11 +111,12 @@ pub struct Segment {
     /// See `incoming_starts`.
     starts: OnceLock<Vec<u32>>,
     /// See `mention_counts`.
-    counts: counts::Remembered,
+    counts: mention_counts::MentionCache,
     /// See `rows_ascend`.
     ascend: OnceLock<bool>,
-    talk: conversations::Talk,
-    holders: texts::Holders,
+    sessions: session_rows::SessionCache,
+    row_sets: row_set_cache::RowSetCache,
+    piece_counts: text_columns::PieceCounts,
 }
 
 impl Segment {
@@ -139,10 +147,11 @@ impl Segment {
             embedded: Vec::new(),
             memory_rows: 0,
             starts: OnceLock::new(),
-            counts: counts::Remembered::default(),
+            counts: mention_counts::MentionCache::default(),
             ascend: OnceLock::new(),
-            talk: conversations::Talk::new(),
-            holders: texts::Holders::default(),
+            sessions: session_rows::SessionCache::new(),
+            row_sets: row_set_cache::RowSetCache::default(),
+            piece_counts: text_columns::PieceCounts::default(),
         };
         segment.check_lengths()?;
         segment.check_strings()?;
@@ -365,7 +374,7 @@ impl Segment {
     }
 
     /// Rows with a term, ascending, and how often each has it, with the case bit of
-    /// [`crate::row::LOWER_CASE`].
+    /// [`crate::segment::row::LOWER_CASE`].
     #[must_use]
     pub fn postings(&self, term: usize) -> (&[u32], &[u32]) {
         let offsets = self.column::<u64>(Section::PostingOffsets);

@@ -1,4 +1,4 @@
-//! Words of a text: tokens (C-09) and index terms. One analyser for memories and queries.
+//! Words of a text: tokens and index terms. One analyser for memories and queries.
 //!
 //! * A *run* is a maximal sequence of alphanumeric characters (Unicode Alphabetic, or general
 //!   category N) and of combining marks (category M) that follow one.

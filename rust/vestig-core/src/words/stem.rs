@@ -1,4 +1,4 @@
-//! Index terms: identifiers whole and in parts, Snowball English stems.
+//! Index terms: identifiers whole and in parts, Snowball English stems.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub fn terms(text: &str, author: Option<&str>) -> Vec<String> {
 /// Words are lower-cased and stemmed; a possessive `'s` falls away because one letter is no
 /// word; identifiers come whole (lower-cased, not stemmed) and then in parts, which are words;
 /// bigrams are not stemmed. Stop words stay. `until`: words of `text` that begin at or behind
-/// this code point are left out (Q-10 reads the first 1,200 of a long agent message).
+/// this code point are left out (of a long agent message only the first 1,200 code points are read).
 pub fn visit_terms(
     text: &str,
     author: Option<&str>,

@@ -1,4 +1,4 @@
-//! Runs, chains and tokens (C-09); the rules are in the module documentation.
+//! Runs, chains and tokens; the rules are in the module documentation.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 

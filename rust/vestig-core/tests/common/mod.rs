@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use vestig_core::format::{self, Identity};
-use vestig_core::pieces::{OwnedPieces, PIECE_LANES};
-use vestig_core::projection::Projection;
-use vestig_core::tail::NewRow;
+use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
+use vestig_core::segment::format::{self, Identity};
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 
 pub fn identity() -> Identity {
     Identity {

@@ -6,22 +6,25 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use vestig_core::builder;
-use vestig_core::eligible::Filter;
-use vestig_core::format::{self, Damage, Identity, Manifest, SegmentEntry};
-use vestig_core::graph::Graph;
-use vestig_core::kernels::trace::TraceParams;
-use vestig_core::map::{Held, Region};
-use vestig_core::names::{Word, find_names, lowercase};
-use vestig_core::pieces::{OwnedPieces, PIECE_LANES};
-use vestig_core::projection::Projection;
-use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Traversal, Weights, recall};
-use vestig_core::row::{Forward, row_version};
+use vestig_core::kernels::rolling_hash;
+use vestig_core::kernels::token_vectors::{OwnedPieces, PIECE_LANES};
+use vestig_core::kernels::tracerank::TraceParams;
+use vestig_core::query::entity_names::{Word, find_names, lowercase};
+use vestig_core::query::filter::Filter;
+use vestig_core::query::graph::Graph;
+use vestig_core::query::similar::{Limits, Probe, similar};
+use vestig_core::recall::{
+    Base, BySignal, Effort, Pool, Query, Ranking, Signal, Traversal, Weights, recall,
+};
+use vestig_core::segment::format::{self, Damage, Identity, Manifest, SegmentEntry};
+use vestig_core::segment::image;
+use vestig_core::segment::map::{Held, Region};
+use vestig_core::segment::row::{Forward, row_version};
 use vestig_core::segment::{EdgeVersion, EventRow, KIND_ENTITY, NO_TIME, Segment};
-use vestig_core::similar::{Limits, Probe, similar};
+use vestig_core::snapshot::projection::Projection;
+use vestig_core::snapshot::tail::NewRow;
 use vestig_core::snapshot::{Part, Snapshot};
-use vestig_core::tail::NewRow;
-use vestig_core::{marks, words};
+use vestig_core::words;
 
 /// Whose files these are.
 pub fn identity() -> Identity {
@@ -55,7 +58,7 @@ pub fn resealed_segment(bytes: &[u8]) -> Vec<u8> {
         held.bytes_mut()[length - 4..length].copy_from_slice(&crc.to_le_bytes());
     }
     // Refused where the header is no header.
-    let _ = builder::seal(&mut held);
+    let _ = image::seal(&mut held);
     held.bytes().to_vec()
 }
 
@@ -97,7 +100,7 @@ pub fn segment(bytes: &[u8]) -> bool {
     }
     let mut snapshot = Snapshot::empty(Arc::new(identity()));
     snapshot.push(Part::whole(Arc::new(segment)));
-    ask(&snapshot);
+    run_every_query(&snapshot);
     true
 }
 
@@ -131,10 +134,10 @@ pub fn find_marks(bytes: &[u8]) {
     ]);
     let (length, seen) = (usize::from(head[8]), usize::from(head[9]));
     let run = &data[..length.min(data.len())];
-    let wanted = HashSet::from([marks::mark(key, run), 0, u64::MAX]);
-    let found = marks::find(key, data, seen, length, &wanted);
+    let wanted = HashSet::from([rolling_hash::mark(key, run), 0, u64::MAX]);
+    let found = rolling_hash::find(key, data, seen, length, &wanted);
     let expected = length > 0 && data.len() >= length && length > seen;
-    assert!(!expected || found.contains_key(&marks::mark(key, run)));
+    assert!(!expected || found.contains_key(&rolling_hash::mark(key, run)));
     for found in found.values() {
         assert!(found.offset + length <= data.len());
     }
@@ -173,15 +176,15 @@ pub fn folder(bytes: &[u8], at: &Path) {
     let opened = Projection::open(Some(at.to_path_buf()), identity(), false);
     assert!(opened.is_ok());
     if let Ok(projection) = opened {
-        ask(&projection.snapshot());
+        run_every_query(&projection.snapshot());
     }
 }
 
 /// Every kind of query.
-fn ask(snapshot: &Snapshot) {
+fn run_every_query(snapshot: &Snapshot) {
     let weights = |bias| Weights {
         bias,
-        terms: std::array::from_fn(|term| (term != 2).then_some(1.0)),
+        signals: BySignal::from_fn(|signal| (signal != Signal::Temporal).then_some(1.0)),
     };
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;

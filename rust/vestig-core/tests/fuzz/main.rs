@@ -7,16 +7,16 @@ mod drivers;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use vestig_core::format::{self, Manifest, SegmentEntry};
+use vestig_core::segment::format::{self, Manifest, SegmentEntry};
 
 /// For each of the tests here; on any machine at least `CASES_MIN` cases run.
 const SECONDS: u64 = 2;
 const CASES_MIN: u64 = 200;
 
 /// Numbers for tests: a fixed linear congruence.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn below(&mut self, n: usize) -> usize {
         self.0 = self
             .0
@@ -91,14 +91,14 @@ fn fuzz(sound: &[&[u8]], mut driver: impl FnMut(&[u8])) {
     let started = Instant::now();
     let mut case = 0;
     while case < CASES_MIN || started.elapsed() < Duration::from_secs(SECONDS) {
-        let mut dice = Dice(case.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        dice.below(2);
-        let bytes = match dice.below(sound.len() * 4 + 1) {
+        let mut rng = Rng(case.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        rng.below(2);
+        let bytes = match rng.below(sound.len() * 4 + 1) {
             0 => {
-                let length = dice.below(600);
-                dice.bytes(length)
+                let length = rng.below(600);
+                rng.bytes(length)
             }
-            at => dice.mutated(sound[(at - 1) / 4]),
+            at => rng.mutated(sound[(at - 1) / 4]),
         };
         let ended = catch_unwind(AssertUnwindSafe(|| driver(&bytes)));
         assert!(ended.is_ok(), "case {case} panicked: {bytes:?}");

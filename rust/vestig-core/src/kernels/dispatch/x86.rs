@@ -155,7 +155,7 @@ fn fold_four(sums: &[__m512i; 4]) -> [i32; 4] {
     ]
 }
 
-/// How far ahead of a row the memory is asked for, in bytes; chosen by measurement.
+/// Distance of the prefetch ahead of a row, in bytes; chosen by measurement.
 const AHEAD: usize = 2048;
 
 /// Asks for the cache lines `AHEAD` bytes behind `row`. LINE = values per cache line.

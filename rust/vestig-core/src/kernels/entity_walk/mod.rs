@@ -1,4 +1,4 @@
-//! The entity walk: personalised PageRank over memory–entity edges by forward push.
+//! The entity walk: personalised PageRank over memory–entity edges by forward push.
 //!
 //! Definition, to the bit: rounds; in each round first the memories, then the entities, each by
 //! (seq, id) ascending, whose residual exceeds `THRESHOLD` · degree are pushed, until a round
@@ -6,9 +6,9 @@
 
 use super::math;
 
-mod numbers;
+mod number_hasher;
 
-use numbers::{Numbers, numbers, turn};
+use number_hasher::{Numbers, numbers, turn};
 
 /// Share of a residual that stays where it is pushed.
 pub const RESTART: f64 = 0.3;
@@ -21,12 +21,12 @@ const COMMON_SHARE: f64 = 0.1;
 const COMMON_LEAST: f64 = 3.0;
 /// Added to the distance from the weakest start, so that it starts too.
 const START_LEAST: f64 = 1e-6;
-/// Turns between asking for a node's lists and reading them.
+/// Rounds between prefetching a node's lists and reading them.
 const AHEAD: usize = 4;
 /// Contrast of the signal.
 const CONTRAST: f64 = 1e4;
 
-/// What the walk asks of the graph: eligible memories and their unexpired MENTIONS only.
+/// A graph to walk: eligible memories and their unexpired MENTIONS edges only.
 pub trait Mentions {
     /// Number of eligible memories.
     fn memories_total(&self) -> usize;
@@ -36,7 +36,7 @@ pub trait Mentions {
     fn degree(&mut self, entity: u32, most: usize) -> usize;
     /// Adds the distinct memories of an entity, any order.
     fn memories(&mut self, entity: u32, out: &mut Vec<u32>);
-    /// Told of nodes that are pushed soon; with `near`, at once. Nothing is read, memory is asked.
+    /// Prefetches what a push of this node reads: where its lists begin; with `near`, the lists.
     fn ahead(&self, _node: u32, _near: bool) {}
     /// Place of a node in the order of pushes: (seq, id).
     fn key(&self, node: u32) -> (i64, [u8; 16]);

@@ -1,11 +1,11 @@
-//! What the walk asks of the graph, and what it answers.
+//! The graph as the walk reads it, and the result of the walk.
 
 use crate::kernels::rng::Name;
 
 /// Absent: no edge, no entity, no parent.
 pub const NONE: u32 = u32::MAX;
 
-/// A way to a neighbour: one RELATED edge, or two MENTIONS edges over an entity.
+/// A step to a neighbour: one RELATED edge, or two MENTIONS edges over an entity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hop {
     /// The neighbour.
@@ -47,7 +47,7 @@ impl Hop {
     }
 }
 
-/// What the walk asks of the graph. Only eligible memories and edges that hold are ever given.
+/// A graph to walk: eligible memories and edges known at K only.
 pub trait Links {
     /// Nodes are numbers below this.
     fn nodes(&self) -> usize;
@@ -67,18 +67,18 @@ pub trait Links {
     /// Id of an edge.
     fn edge_id(&self, edge: u64) -> [u8; 16];
 
-    /// Id of a memory as R-11 hashes it.
+    /// Id of a memory, which the random number is made from.
     fn start_name(&self, node: u32) -> Name {
         Name::of("mem", &self.id(node))
     }
 
-    /// Id of an edge as R-11 hashes it.
+    /// Id of an edge, which the random number is made from.
     fn edge_name(&self, edge: u64) -> Name {
         Name::of("edge", &self.edge_id(edge))
     }
 }
 
-/// Settings of `m5.traversal`.
+/// Settings of the traversal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WalkParams {
     /// None: probabilistic. Else chosen when p ≥ this and p > 0.
@@ -127,7 +127,7 @@ pub struct Walked {
 /// One choice.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// The way.
+    /// The step to it.
     pub hop: Hop,
     /// Probability.
     pub p: f64,

@@ -1,12 +1,12 @@
-//! The traversal from the start nodes, over whatever gives neighbours.
+//! The traversal from the start nodes, over whatever gives neighbours.
 //!
 //! Nodes are numbers below [`Links::nodes`]; edges are numbers of the caller's. The result depends
 //! on ids, weights and boosts only, never on the order in which neighbours are given.
 
 use std::cmp::Ordering;
 
-use super::rng::Dice;
-use super::select::descending;
+use super::rng::UniformSource;
+use super::top_k::descending;
 
 mod links;
 mod queue;
@@ -20,7 +20,7 @@ struct Walk<'a, L: Links> {
     params: &'a WalkParams,
     seed: u64,
     starts: Vec<u32>,
-    dice: Vec<Option<Dice>>,
+    uniforms: Vec<Option<UniformSource>>,
     admitted: Vec<u64>,
     walked: Vec<Walked>,
     /// Neighbours of the node that is expanded: one bit each, then cleared.
@@ -46,7 +46,7 @@ pub fn walk<L: Links>(
         params,
         seed,
         starts: starts.to_vec(),
-        dice: vec![None; starts.len()],
+        uniforms: vec![None; starts.len()],
         walked: Vec::new(),
         tried: Vec::new(),
         found: Vec::new(),
@@ -160,7 +160,7 @@ impl<L: Links> Walk<'_, L> {
         self.gather(parent);
         let (links, hops) = (&*self.links, &mut self.hops);
         let related = hops.iter().take_while(|hop| !hop.mentions()).count();
-        hops[related..].sort_unstable_by(|a, b| way_order(links, a, b));
+        hops[related..].sort_unstable_by(|a, b| by_strength(links, a, b));
         self.hops.clone()
     }
 
@@ -216,12 +216,14 @@ impl<L: Links> Walk<'_, L> {
         let links = &*self.links;
         let found = &mut self.found;
         if has_repeats(found) {
-            found.sort_unstable_by(|a, b| a.node.cmp(&b.node).then_with(|| way_order(links, a, b)));
+            found.sort_unstable_by(|a, b| {
+                a.node.cmp(&b.node).then_with(|| by_strength(links, a, b))
+            });
             found.dedup_by_key(|hop| hop.node);
         }
         let most = self.params.max_edges;
         if found.len() > most {
-            found.select_nth_unstable_by(most, |a, b| way_order(links, a, b));
+            found.select_nth_unstable_by(most, |a, b| by_strength(links, a, b));
             found.truncate(most);
         }
         let admitted = &self.admitted;
@@ -229,7 +231,7 @@ impl<L: Links> Walk<'_, L> {
         self.hops.extend(found.drain(..).filter(fresh));
     }
 
-    /// Step 3 and 4 of R-10: the offer, if the neighbour is chosen.
+    /// The signal that a neighbour is offered with, if chance or the threshold chooses it.
     fn choose(&mut self, parent: u32, hop: &Hop) -> Option<Walked> {
         let params = self.params;
         let from = self.walked[parent as usize];
@@ -272,14 +274,14 @@ impl<L: Links> Walk<'_, L> {
         self.drawn += 1;
         let (links, seed) = (&*self.links, self.seed);
         let node = self.starts[start as usize];
-        let dice = self.dice[start as usize]
-            .get_or_insert_with(|| Dice::new(seed, links.start_name(node).bytes()));
+        let uniforms = self.uniforms[start as usize]
+            .get_or_insert_with(|| UniformSource::new(seed, links.start_name(node).bytes()));
         let first = links.edge_name(hop.edge);
         if hop.mentions() {
             let second = links.edge_name(hop.second);
-            dice.uniform(&first, Some(&second))
+            uniforms.uniform(&first, Some(&second))
         } else {
-            dice.uniform(&first, None)
+            uniforms.uniform(&first, None)
         }
     }
 }
@@ -313,7 +315,7 @@ fn ids<L: Links>(links: &L, a: u32, b: u32) -> Ordering {
 
 /// MENTIONS by entity degree ascending, then ids of neighbour and entity, then the stronger
 /// confidences and the ids of the edges.
-fn way_order<L: Links>(links: &L, a: &Hop, b: &Hop) -> Ordering {
+fn by_strength<L: Links>(links: &L, a: &Hop, b: &Hop) -> Ordering {
     let edges = || {
         (links.edge_id(a.edge).cmp(&links.edge_id(b.edge)))
             .then_with(|| links.edge_id(a.second).cmp(&links.edge_id(b.second)))

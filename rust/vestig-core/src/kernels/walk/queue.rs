@@ -1,6 +1,6 @@
-//! A binary heap whose order is asked for, so that ids are read only where signals tie.
+//! A binary heap with the order as an argument, so that ids are read only where signals tie.
 
-/// First goes what comes before all others.
+/// The first element is the least by that order.
 pub(super) struct Queue<T> {
     items: Vec<T>,
     /// Places of `items` as a heap.

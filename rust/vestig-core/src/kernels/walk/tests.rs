@@ -39,7 +39,7 @@ fn named(links: &Fixture, walked: &[Walked]) -> Vec<(&'static str, f64, u32)> {
 }
 
 #[test]
-fn best_first_carries_the_best_offer_x_r06() {
+fn best_first_admits_a_node_with_its_best_offer() {
     let mut links = fg(true);
     let found = walk(&mut links, &[0], 7, &reference());
     assert_eq!(
@@ -51,7 +51,7 @@ fn best_first_carries_the_best_offer_x_r06() {
 }
 
 #[test]
-fn orders_differ_x_r07() {
+fn depth_first_and_best_first_take_different_orders() {
     let mut links = fg(false);
     let best = walk(&mut links, &[0], 7, &reference());
     assert_eq!(
@@ -71,7 +71,7 @@ fn orders_differ_x_r07() {
 }
 
 #[test]
-fn cycles_end_and_no_node_comes_twice_x_r08() {
+fn cycles_end_and_no_node_is_admitted_twice() {
     for depth_first in [false, true] {
         let mut links = Fixture::of(&[
             ("A", "B", 1.0),
@@ -95,7 +95,7 @@ fn cycles_end_and_no_node_comes_twice_x_r08() {
 }
 
 #[test]
-fn every_start_is_admitted_x_r09() {
+fn every_start_is_admitted() {
     for cap in [3, 1] {
         let mut links = fg(true);
         let params = WalkParams { cap, ..reference() };
@@ -106,7 +106,7 @@ fn every_start_is_admitted_x_r09() {
 }
 
 #[test]
-fn chance_is_the_generator_x_r12() {
+fn edges_are_chosen_by_the_number_of_the_generator() {
     // exploration 1: p = weight.
     let params = WalkParams {
         threshold: None,

@@ -1,0 +1,524 @@
+"""The native core: exact numbers and the memory-mapped projection.
+
+A vector is any C-contiguous buffer of float32 (bytes, memoryview, numpy array). Times are
+integers, microseconds since the epoch (UTC). Ids are 16 raw bytes. Codes are positions in the
+enums of `vestig.types`. Nothing here reads a clock, a file name of the ledger or the environment.
+"""
+
+from collections.abc import Sequence
+from typing import Self, final
+
+from typing_extensions import Buffer
+
+from vestig._core import testing as testing
+
+__all__ = [
+    "ANALYSER_VERSION",
+    "FORMAT_VERSION",
+    "PROJECTION_FIELDS",
+    "SIGNALS",
+    "VERSION",
+    "Filter",
+    "Projection",
+    "ProjectionDamaged",
+    "Query",
+    "Ranking",
+    "Row",
+    "Scan",
+    "SnapshotMoved",
+    "TraceParams",
+    "Walk",
+    "find_marks",
+    "ln",
+    "mark",
+    "pow",
+    "signal_table",
+    "similar_within",
+    "terms",
+    "testing",
+    "tokens",
+    "unit",
+]
+
+VERSION: str
+FORMAT_VERSION: int
+PROJECTION_FIELDS: int
+SIGNALS: tuple[str, ...]
+"""Signals in the order of their sum, the linear score L; parts of one stand behind dots."""
+
+def signal_table() -> list[tuple[str, str, str]]:
+    """Of each of `SIGNALS`: name, what it measures, what its raw value is divided by."""
+
+ANALYSER_VERSION: str
+
+class SnapshotMoved(Exception):
+    """The projection stands at another seq than the caller's ledger view."""
+
+class ProjectionDamaged(Exception):
+    """A projection file failed a check during a call; discard and rebuild."""
+
+# --- numbers ---
+
+def unit(v: Buffer) -> bytes:
+    """v / |v| as float32 bytes; a zero vector stays zero."""
+
+def ln(x: float) -> float: ...
+def pow(x: float, y: float) -> float: ...
+
+@final
+class TraceParams:
+    def __new__(
+        cls,
+        *,
+        enabled: bool = True,
+        event_weights: Sequence[float],
+        tau_days: float = 21.0,
+        cooldown_hours: float = 24.0,
+        burst_discount: float = 0.2,
+        k: float = 0.35,
+        temporal_decay_enabled: bool = True,
+        dynamic_tau_days: float = 90.0,
+        ephemeral_tau_days: float | None = None,
+        static_boost: float = 1.0,
+        clip_min: float = 0.25,
+        clip_max: float = 2.0,
+        spacing_enabled: bool = False,
+        spacing_bonus: float = 0.25,
+        spacing_days: float = 14.0,
+        connectivity_enabled: bool = False,
+        graph_k: float = 0.15,
+    ) -> Self:
+        """event_weights: one weight per code of `EventType`."""
+
+# --- words ---
+
+def tokens(text: str) -> list[tuple[str, int, int, bool]]:
+    """Word tokens of a text in order: (token lower-cased, start, end, is identifier); offsets in
+    code points. Identifiers are whole; Han, Hiragana, Katakana and Thai runs give overlapping
+    bigrams. Before stop words and caps."""
+
+def terms(text: str, author: str | None = None) -> list[str]:
+    """Index terms in order, repeats kept: author first, identifiers whole and in parts, `'s`
+    cut, Snowball English stems."""
+
+# --- marks: what to look for without keeping it ---
+
+def mark(key: int, run: bytes) -> int:
+    """The mark of a run of bytes under a secret 64-bit key."""
+
+def find_marks(
+    key: int, data: bytes, seen: int, length: int, wanted: set[int]
+) -> dict[int, tuple[int, int]]:
+    """Mark → (how often, first offset) of the runs of `length` bytes with a wanted mark; runs that
+    end within the first `seen` bytes are left out."""
+
+# --- projection ---
+
+@final
+class Filter:
+    """Eligibility; everything absent = no restriction but the defaults named."""
+
+    def __new__(
+        cls,
+        *,
+        namespace: str,
+        known_at_us: int,
+        past: bool = False,
+        valid_at_us: int | None = None,
+        scopes: Sequence[str | None] | None = None,
+        kinds: Sequence[int] | None = None,
+        tags: Sequence[str] | None = None,
+        tags_all: bool = False,
+        sources: Sequence[str] | None = None,
+        actors: Sequence[str] | None = None,
+        authors: Sequence[str] | None = None,
+        roles: Sequence[str] | None = None,
+        session_ids: Sequence[str] | None = None,
+        origin_types: Sequence[int] | None = None,
+        since_us: int | None = None,
+        until_us: int | None = None,
+        created_since_us: int | None = None,
+        created_until_us: int | None = None,
+        include_expired: bool = False,
+        include_archived: bool = False,
+        ids: bytes | None = None,
+        exclude_ids: bytes | None = None,
+        min_similarity: float | None = None,
+        entities: bytes | None = None,
+        ends: Sequence[tuple[bytes, int | None]] = ...,
+    ) -> Self:
+        """known_at_us: K, what the store knew then. past: K was given, so events recorded after K
+        are ignored. ids: only these (16 bytes each; metadata equality comes this way). ends:
+        `t_invalid` as known at K for memories whose end was written later. entities: only memories
+        with an edge of type MENTIONS, unexpired at K, to one of these (16 bytes each)."""
+
+@final
+class Query:
+    """A query, analysed. ValueError: a vector that is not finite, a window that ends before
+    it starts."""
+
+    def __new__(
+        cls,
+        *,
+        vector: Buffer | None,
+        text: str | None,
+        keywords: Sequence[str] = ...,
+        windows: Sequence[tuple[int | None, int | None]] = ...,
+        entities: Sequence[tuple[bytes, float]] = ...,
+        seed: int = 0,
+        said: str | None = None,
+        dates: Sequence[tuple[int | None, int | None, bool]] = ...,
+        asks: int = 0,
+        pieces: tuple[bytes, bytes, bytes] | None = None,
+        questions: tuple[bytes, Sequence[int], dict[str, tuple[Sequence[int], Sequence[int]]]]
+        | None = None,
+        reranked: Sequence[tuple[bytes, float]] | None = None,
+    ) -> Self:
+        """text: for the lexical terms, None = without. keywords: of the analysed text. windows:
+        (start_us, end_us), None = open. entities: ids of 16 bytes with their match score,
+        merges resolved. seed: of the walk. What is given twice counts once. said: the text in
+        which names of authors are looked for. dates: windows of explicit dates; True = of every
+        year in which an eligible memory is valid, unless it is open. asks: bit 0 when, 1 how
+        many, 2 who, where, which or what thing. pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands
+        for no word. questions: of an extra field, ids (16 bytes each), words of each, and by term
+        of the query the places of those that hold it, with how often each does.
+        reranked: ids of the best with the score of each; no one else has one."""
+
+@final
+class Walk:
+    """The traversal from the start nodes."""
+
+    def __new__(
+        cls,
+        *,
+        deterministic: bool,
+        threshold: float,
+        order: str,
+        max_nodes: int,
+        exploration_factor: float,
+        signal_decay: float,
+        normalize_weights: bool,
+        theta: float,
+        mentions: bool,
+        related: bool,
+        min_signal: float,
+        max_hops: int | None,
+        max_entity_degree: int,
+        use_tracerank: bool,
+        max_edges: int,
+    ) -> Self:
+        """threshold: of the deterministic mode. order: "best" or "dfs". theta: RELATED threshold of
+        `normalize_weights`. max_edges: neighbours per node and edge type."""
+
+@final
+class Ranking:
+    """How scores are made. ValueError: an unknown word, a share outside
+    [0, 1], a tau of 0."""
+
+    def __new__(
+        cls,
+        *,
+        base: str,
+        weights: Sequence[dict[str, float]],
+        trace: TraceParams,
+        tracerank_power: float,
+        path_power: float,
+        association: float,
+        alpha: float,
+        meta_weights: tuple[float, float, float, float],
+        keyword_mode: str,
+        entity_mode: str,
+        recency_tau_days: float,
+        open_scale_days: float,
+        content_weight: float,
+        query_weight: float,
+        hyde: bool,
+        start_enabled: bool,
+        start_top_k: int,
+        pool: int | str | None,
+        walk: Walk | None,
+        summary_prior: float,
+        expand_summaries: bool,
+        limit: int,
+        min_score: float | None,
+        query_time_us: int,
+        watch: bytes = ...,
+        late_pool: int = 128,
+    ) -> Self:
+        """base: "semantic", "blend", "linear" or "cosine". weights: per code of `OriginType`, names
+        of `SIGNALS` and "bias", absent = switched off. meta_weights: keyword, temporal, entity,
+        recency. keyword_mode: "jaccard" or "weighted". entity_mode: "overlap" or "weighted". pool:
+        direct candidates, None = all, "starts" = the start nodes. walk: None = no traversal. watch:
+        ids (16 bytes each) to tell of although they are not returned."""
+
+@final
+class Row:
+    """One memory with every number that made its rank."""
+
+    id: bytes
+    final_score: float
+    similarity: float
+    """Content cosine; 0 without a vector."""
+    semantic_score: float
+    """S_query."""
+    start_score: float
+    """S, or L where the base is linear; the content cosine without `start_enabled`."""
+    base: float
+    """Before path and TraceRank, with the prior of a summary."""
+    origin: int
+    kind: int
+    embedded: bool
+    signals: list[tuple[float | None, float | None]]
+    """(raw, normalised) in the order of `SIGNALS`. (None, None) = unavailable, or without weight
+    in every origin. Normalised is None where the base is not linear, but for cosine."""
+    hypothetical: tuple[int, float] | None
+    """The nearest stored question: its place and cosine."""
+    metadata_score: float | None
+    alpha_used: float | None
+    """Share of the metadata signals in S; None where the base is linear or S is the cosine."""
+    matched_terms: list[int]
+    """Places in `Scan.terms`."""
+    matched_keywords: list[str]
+    matched_entities: list[bytes]
+    filled: bool
+    """Came because the pool was smaller than the limit."""
+    direct: bool
+    """A direct candidate: path score 1, and association does not apply. A watched row that is
+    neither direct nor walked to has the score that it would have as a direct candidate."""
+    start_rank: int | None
+    """Rank by S among all eligible, from 0; None for walked rows outside of the best when nothing
+    is watched."""
+    pool_rank: int | None
+    """Rank by final score in the pool, from 0; None = not in the pool."""
+    path: list[tuple[int, bytes]]
+    """(type code, id) of each place after START: memories, and before a memory the entity of a
+    MENTIONS step. [] for a start and for what the walk did not reach."""
+    steps: list[tuple[str, float, float, float | None]]
+    """(edge in hexadecimal, or both joined by `|`; weight; p; u, None where none was drawn)."""
+    signal_strength: float
+    """Signal of the walk; 1 for a start and for what the walk did not reach."""
+    path_score: float
+    start: bytes | None
+    """Start node that the walk came from."""
+    start_base: float | None
+    """Its base."""
+    trace: float
+    basic: float
+    connectivity: float
+    confidence: float
+    unclipped: float
+    tracerank: float
+    events: int
+    stability: int
+
+@final
+class Scan:
+    """Result of one crossing."""
+
+    rows: list[Row]
+    watched: list[Row]
+    """Eligible ones of `watch` that were not returned, in its order."""
+    terms: list[str]
+    stored: int
+    eligible: int
+    scored: int
+    walked: int
+    """Memories that the walk admitted beyond its starts."""
+    below_min_score: int
+    unembedded: int
+    maxima: list[float | None]
+    """Largest raw value over the eligible, in the order of `SIGNALS`."""
+    idfs: list[float]
+    """idf of each of `terms` over the eligible."""
+
+@final
+class Projection:
+    """Segments, manifest and tail of one store; thread-safe, releases the interpreter."""
+
+    @staticmethod
+    def open(
+        path: str | None, store_uuid: bytes, dimensions: int, model: str, read_only: bool = False
+    ) -> Projection:
+        """path: directory of the segments, made when absent; None = memory only. Damage never
+        raises: the files are moved aside, the projection is empty and `discarded` says why."""
+
+    @property
+    def discarded(self) -> str | None: ...
+    @property
+    def applied_seq(self) -> int: ...
+    @property
+    def chain_head(self) -> bytes: ...
+    @property
+    def rows(self) -> int:
+        """Live memories."""
+
+    @property
+    def entity_rows(self) -> int:
+        """Live entities."""
+
+    @property
+    def tail_rows(self) -> int: ...
+    @property
+    def segments(self) -> int: ...
+    @property
+    def generation(self) -> int: ...
+    def sizes(self) -> list[tuple[str, int]]:
+        """(section, bytes) over all segments, and ("tail", bytes held in memory)."""
+
+    def refresh(self) -> bool:
+        """One stat of the manifest; maps a newer set. True when something changed. Raises
+        ProjectionDamaged."""
+
+    def apply(
+        self,
+        rows: Sequence[tuple[object, ...]],
+        upto_seq: int,
+        chain_head: bytes,
+        removed: Sequence[tuple[bytes, int]] = ...,
+    ) -> None:
+        """Row versions (`ports.ProjectionRow`) into the tail; a known id is masked by its new
+        version. `removed`: (id, seq that forgot it); versions up to that seq count no more.
+        Nothing changes when any row is refused (ValueError)."""
+
+    def close(self) -> None:
+        """Lets go of every mapped file; afterwards it is empty."""
+
+    def reset(self) -> None:
+        """Empty, in memory and (when published next) on disk."""
+
+    def publish(self, compact: bool = False) -> int:
+        """Tail to a new segment (compact: everything to one; segments with forgotten memories are
+        written again too) and manifest, durably, under the kernel lock. Bytes written; 0 when
+        nothing was to do or another process was newer. SnapshotMoved when another process
+        published since `reset`; what it published is taken over by the next `refresh`."""
+
+    def merge(self, max_segments: int = 1, max_bytes: int = ..., wait: bool = False) -> int:
+        """Makes one segment of several, once, without holding up any other call; bytes written. 0
+        when few enough are there, when somebody else merges (`wait`: waits instead), or when what
+        was merged has been replaced meanwhile. No result changes by a bit; `applied_seq` stays.
+        More than `max_segments` stay where each is larger than all behind it together; 1 = always
+        all. At most `max_bytes` are read."""
+
+    def stop_merging(self) -> None:
+        """Makes merges that run now end soon, without a result."""
+
+    def sweep(self) -> int:
+        """Removes segments that no manifest names; how many stay because somebody reads them."""
+
+    def eligible(self, seq: int, filter: Filter) -> bytes:
+        """Ids of the memories that a filter lets through, ascending, 16 bytes each. Raises
+        SnapshotMoved unless applied_seq == seq. `min_similarity` is not looked at."""
+
+    def verify(self) -> list[str]:
+        """Checks every checksum of every section again; findings, [] when clean."""
+
+    def row(self, id: bytes) -> dict[str, object] | None:
+        """All stored columns of a memory or entity, for comparison with the ledger (doctor)."""
+
+    def ids(self) -> bytes:
+        """Ids of all live memories, ascending, 16 bytes each."""
+
+    def entity_ids(self) -> bytes:
+        """Ids of all live entities, ascending, 16 bytes each."""
+
+    def find_names(
+        self,
+        seq: int,
+        namespace: str,
+        words: Sequence[tuple[str, str, str, str]],
+        known_at_us: int,
+    ) -> list[tuple[int, int, bytes, str]]:
+        """Names of unexpired entities in the words of a text, overlaps included: (first word,
+        number of words, entity, name as stored), ascending. A word comes in lower case as it
+        stands, without punctuation in front, behind, and on both sides; a name is there when its
+        normal form equals 1 to 8 words joined by one space, stripped at the outer ends.
+        Raises SnapshotMoved unless applied_seq == seq."""
+
+    def lowercase(self, seq: int, namespace: str, words: Sequence[str]) -> list[bool]:
+        """Per word, whether a live memory of the namespace holds its index term written in lower
+        case. Raises SnapshotMoved unless applied_seq == seq."""
+
+    def recall(
+        self, seq: int, query: Query, filter: Filter, ranking: Ranking, threads: int = 1
+    ) -> Scan:
+        """One query, one crossing. Raises SnapshotMoved unless applied_seq == seq."""
+
+    def search(
+        self,
+        seq: int,
+        vector: Buffer,
+        filter: Filter,
+        memories: bool,
+        entities: bool,
+        top: int,
+    ) -> list[tuple[bytes, int, float]]:
+        """(id, kind, cosine) of the nearest nodes with a vector, best first, ties by id. An
+        entity is eligible by namespace, time and the lists of ids alone. Raises SnapshotMoved
+        unless applied_seq == seq."""
+
+    def neighbourhood(
+        self,
+        seq: int,
+        seeds: bytes,
+        depth: int,
+        filter: Filter,
+        memories: bool,
+        entities: bool,
+        max_degree: int = 1000,
+        others: bool = False,
+    ) -> tuple[list[tuple[bytes, int, int]], list[bytes]]:
+        """Breadth-first from all seeds over unexpired RELATED, MENTIONS, SUMMARIZES and RELATION
+        edges in both directions, through eligible nodes: ((id, kind, shortest depth) by depth, then
+        id; entities with more than `max_degree` neighbours, which are not walked through). Kinds
+        not asked for are walked through, but left out. others: a seed has the depth to the nearest
+        other seed and is left out without one. Raises SnapshotMoved unless applied_seq == seq."""
+
+    def entity_similar(
+        self,
+        seq: int,
+        namespace: str,
+        vectors: Buffer,
+        types: Sequence[str],
+        threshold: float,
+    ) -> list[tuple[bytes, float] | None]:
+        """Per vector the nearest unexpired entity of its type ("UNTYPED" = of any) with cosine >=
+        threshold, ties by id. Raises SnapshotMoved unless applied_seq == seq."""
+
+    def similar(
+        self,
+        seq: int,
+        vectors: Buffer,
+        namespace: str,
+        scopes: Sequence[str | None],
+        authors: Sequence[str | None],
+        exclude: Sequence[bytes],
+        near_threshold: float,
+        near_top: int,
+        related_threshold: float,
+        related_top: int,
+        threads: int = 1,
+    ) -> list[tuple[list[tuple[bytes, float]], list[tuple[bytes, float]]]]:
+        """Per query vector (scopes, authors, exclude one each): near = active or archived
+        MEMORY rows of the same namespace, scope and author with cosine >= near_threshold, ids in
+        `exclude` (16 bytes each) left out; related = active MEMORY rows of the namespace
+        with cosine >= related_threshold. Both best first, ties by id. top 0 = none."""
+
+    def related(
+        self,
+        seq: int,
+        namespace: str,
+        first: int,
+        count: int,
+        threshold: float,
+        top: int,
+        threads: int = 1,
+    ) -> list[tuple[bytes, list[tuple[bytes, float]]]]:
+        """The MEMORY rows of a namespace, in the order in which they were stored, from place
+        `first` on: id, and of the memories stored earlier (also in the same transaction) and
+        active when it was, the best `top` with cosine >= threshold, best first, ties by id: what
+        its commit linked. Without vector: none."""
+
+def similar_within(
+    vectors: Buffer, dimensions: int, threshold: float
+) -> list[list[tuple[int, float]]]:
+    """For each vector i of a batch, the earlier j < i with cosine >= threshold, j ascending."""

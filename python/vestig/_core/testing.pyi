@@ -1,0 +1,58 @@
+"""Single kernels, for tests that compare them with their definitions; the product calls none."""
+
+from collections.abc import Sequence
+
+from typing_extensions import Buffer
+
+from vestig._core import TraceParams
+
+__all__ = [
+    "dot",
+    "dot_with",
+    "exp",
+    "levels",
+    "logistic",
+    "temporal_match",
+    "tracerank",
+    "walk_uniform",
+]
+
+def dot(x: Buffer, y: Buffer) -> float:
+    """Float32 dot product with 64 lanes, as float64. ValueError when lengths differ."""
+
+def dot_with(level: str, x: Buffer, y: Buffer) -> float:
+    """`dot` computed by one instruction level of `levels()`; every level gives the same bits."""
+
+def levels() -> list[str]:
+    """Instruction levels of this machine, best first; always ends with "portable"."""
+
+def exp(x: float) -> float: ...
+def logistic(x: float) -> float:
+    """1 / (1 + exp(-x))."""
+
+def tracerank(
+    events: Sequence[tuple[int, int, int, int]],
+    query_time_us: int,
+    valid_from_us: int,
+    stability: int,
+    params: TraceParams,
+    connectivity_n: int = 0,
+) -> tuple[float, float, float, float, float, float, int]:
+    """(trace, basic, connectivity, confidence, unclipped, clipped, counted events).
+
+    events: (type code, occurred_us, seq, row) in any order.
+    """
+
+def temporal_match(
+    instants_us: Sequence[int],
+    windows: Sequence[tuple[int | None, int | None]],
+    query_windows: Sequence[tuple[int | None, int | None]],
+    open_scale_days: float = 30.0,
+) -> float:
+    """How well instants and windows of a memory meet query windows, in [0, 1]. ValueError when
+    there is no query window, or nothing to match."""
+
+def walk_uniform(seed: int, start: str, edge: str) -> float:
+    """Random number u of the walk in [0, 1): of an edge, or of a step over two edges joined by `|`.
+
+    Ids are texts: `mem_8-4-4-4-12`, `edge_8-4-4-4-12`."""

@@ -1,0 +1,323 @@
+//! Filters to a bitmap of rows, before any ranking and any cut.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::kernels::bits::{Bits, count, first_rows, has, set_bits};
+use crate::segment::format::Section;
+use crate::segment::{Id, MENTIONS, NO_STRING, NO_TIME, STATUS_ACTIVE, Segment};
+use crate::snapshot::{Part, Snapshot};
+
+const STATUS_ARCHIVED: u8 = 3;
+
+/// Conditions on rows; None = no restriction, an empty list = nothing passes.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Exactly this one.
+    pub namespace: String,
+    /// K, µs: what the store knew at this time is what counts.
+    pub known_at: i64,
+    /// Whether K was given.
+    pub past: bool,
+    /// V, µs: only what was true in the world at this time; None = no restriction.
+    pub valid_at: Option<i64>,
+    /// None inside the list = memories without scope.
+    pub scopes: Option<Vec<Option<String>>>,
+    /// Codes of Kind.
+    pub kinds: Option<Vec<u8>>,
+    /// Any of them, or all with `tags_all`.
+    pub tags: Option<Vec<String>>,
+    /// See `tags`.
+    pub tags_all: bool,
+    /// Words of events.
+    pub sources: Option<Vec<String>>,
+    /// Who stored it.
+    pub actors: Option<Vec<String>>,
+    /// Who said it.
+    pub authors: Option<Vec<String>>,
+    /// Roles.
+    pub roles: Option<Vec<String>>,
+    /// Sessions.
+    pub session_ids: Option<Vec<String>>,
+    /// Codes of OriginType.
+    pub origin_types: Option<Vec<u8>>,
+    /// t_valid ≥, µs.
+    pub since: Option<i64>,
+    /// t_valid <, µs.
+    pub until: Option<i64>,
+    /// t_created ≥, µs.
+    pub created_since: Option<i64>,
+    /// t_created <, µs.
+    pub created_until: Option<i64>,
+    /// Superseded and deprecated ones too.
+    pub include_expired: bool,
+    /// Archived ones too.
+    pub include_archived: bool,
+    /// Only these.
+    pub ids: Option<Vec<Id>>,
+    /// Not these.
+    pub exclude_ids: Option<Vec<Id>>,
+    /// Un-boosted cosine ≥ this (rounded to float32); applied by the scan.
+    pub min_similarity: Option<f64>,
+    /// With an unexpired MENTIONS edge to one of these.
+    pub entities: Option<Vec<Id>>,
+    /// `t_invalid` as known at K, µs.
+    pub ends: HashMap<Id, Option<i64>>,
+}
+
+impl Filter {
+    /// When edges and entities must hold, µs: K if it was given, else after everything.
+    #[must_use]
+    pub fn graph_time(&self) -> i64 {
+        if self.past {
+            self.known_at
+        } else {
+            NO_TIME - 1
+        }
+    }
+
+    fn travels(&self) -> bool {
+        self.past || self.valid_at.is_some()
+    }
+
+    fn status_passes(&self, status: u8) -> bool {
+        match status {
+            STATUS_ACTIVE => true,
+            STATUS_ARCHIVED => self.include_archived,
+            // In time travel t_expired decides, not today's status.
+            _ => self.include_expired || self.travels(),
+        }
+    }
+}
+
+/// Keeps the bits of rows for which the condition holds.
+fn keep(bits: &mut [u64], rows: usize, condition: impl Fn(usize) -> bool) {
+    for (i, word) in bits.iter_mut().enumerate() {
+        if *word == 0 {
+            continue;
+        }
+        let first = i * 64;
+        let mut mask = 0;
+        for row in first..rows.min(first + 64) {
+            mask |= u64::from(condition(row)) << (row - first);
+        }
+        *word &= mask;
+    }
+}
+
+fn numbers(segment: &Segment, texts: &[String]) -> Vec<u32> {
+    texts
+        .iter()
+        .filter_map(|text| segment.string_number(text))
+        .collect()
+}
+
+/// Rows of a part that pass, and how many rows its namespace has; `min_similarity` is left to
+/// the scan.
+#[must_use]
+pub fn eligible(part: &Part, filter: &Filter) -> (Bits, usize) {
+    let segment = part.segment.as_ref();
+    let rows = segment.memory_rows();
+    let mut bits = part.live.as_ref().clone();
+    first_rows(&mut bits, rows);
+    let Some(namespace) = segment.string_number(&filter.namespace) else {
+        return (vec![0; bits.len()], 0);
+    };
+    let namespaces = segment.column::<u32>(Section::Namespace);
+    keep(&mut bits, rows, |row| namespaces[row] == namespace);
+    let stored = count(&bits);
+    keep_codes(&mut bits, segment, filter);
+    keep_texts(&mut bits, segment, filter);
+    keep_lists(&mut bits, segment, filter);
+    keep_times(&mut bits, segment, filter);
+    if let Some(entities) = &filter.entities {
+        let mentioning = mentioning(segment, entities, filter.known_at);
+        bits.iter_mut()
+            .zip(mentioning)
+            .for_each(|(word, wanted)| *word &= wanted);
+    }
+    if let Some(ids) = &filter.ids {
+        let mut wanted = vec![0; bits.len()];
+        ids.iter()
+            .filter_map(|id| segment.find(id))
+            .for_each(|r| wanted[r / 64] |= 1 << (r % 64));
+        bits.iter_mut()
+            .zip(wanted)
+            .for_each(|(word, wanted)| *word &= wanted);
+    }
+    for row in filter
+        .exclude_ids
+        .iter()
+        .flatten()
+        .filter_map(|id| segment.find(id))
+    {
+        bits[row / 64] &= !(1 << (row % 64));
+    }
+    (bits, stored)
+}
+
+fn keep_codes(bits: &mut [u64], segment: &Segment, filter: &Filter) {
+    let passes = |codes: &Option<Vec<u8>>, code: u8| {
+        codes.as_ref().is_none_or(|codes| codes.contains(&code))
+    };
+    let kinds: [bool; 4] = std::array::from_fn(|code| passes(&filter.kinds, code as u8));
+    let origins: [bool; 4] = std::array::from_fn(|code| passes(&filter.origin_types, code as u8));
+    let statuses: [bool; 4] = std::array::from_fn(|code| filter.status_passes(code as u8));
+    let attributes = segment.column::<[u8; 8]>(Section::Attributes);
+    keep(bits, segment.memory_rows(), |row| {
+        let a = attributes[row];
+        kinds[usize::from(a[0] & 3)]
+            & statuses[usize::from(a[1] & 3)]
+            & origins[usize::from(a[2] & 3)]
+    });
+}
+
+fn keep_texts(bits: &mut [u64], segment: &Segment, filter: &Filter) {
+    let rows = segment.memory_rows();
+    if let Some(scopes) = &filter.scopes {
+        let find = |scope: &Option<String>| match scope {
+            None => Some(NO_STRING),
+            Some(text) => segment.string_number(text),
+        };
+        let wanted: Vec<u32> = scopes.iter().filter_map(find).collect();
+        let column = segment.column::<u32>(Section::Scope);
+        keep(bits, rows, |row| wanted.contains(&column[row]));
+    }
+    let columns = [
+        (&filter.authors, Section::Author),
+        (&filter.roles, Section::Role),
+        (&filter.session_ids, Section::Session),
+    ];
+    for (texts, section) in columns {
+        if let Some(texts) = texts {
+            let wanted = numbers(segment, texts);
+            let column = segment.column::<u32>(section);
+            keep(bits, rows, |row| wanted.contains(&column[row]));
+        }
+    }
+}
+
+fn keep_lists(bits: &mut [u64], segment: &Segment, filter: &Filter) {
+    let lists = [
+        (
+            &filter.tags,
+            filter.tags_all,
+            Section::TagOffsets,
+            Section::Tags,
+        ),
+        (
+            &filter.sources,
+            false,
+            Section::SourceOffsets,
+            Section::Sources,
+        ),
+        (
+            &filter.actors,
+            false,
+            Section::ActorOffsets,
+            Section::Actors,
+        ),
+    ];
+    for (texts, all, offsets, values) in lists {
+        let Some(texts) = texts else { continue };
+        let wanted = numbers(segment, texts);
+        let unknown = wanted.len() < texts.len();
+        keep(bits, segment.memory_rows(), |row| {
+            let list = segment.list(offsets, values, row);
+            if all {
+                !unknown && wanted.iter().all(|n| list.contains(n))
+            } else {
+                wanted.iter().any(|n| list.contains(n))
+            }
+        });
+    }
+}
+
+fn keep_times(bits: &mut [u64], segment: &Segment, filter: &Filter) {
+    let rows = segment.memory_rows();
+    let valid = segment.column::<i64>(Section::Valid);
+    let created = segment.column::<i64>(Section::Created);
+    let ranges = [
+        (valid, filter.since, filter.until),
+        (created, filter.created_since, filter.created_until),
+    ];
+    for (column, from, to) in ranges {
+        if from.is_some() || to.is_some() {
+            keep(bits, rows, |row| {
+                from.is_none_or(|from| column[row] >= from) && to.is_none_or(|to| column[row] < to)
+            });
+        }
+    }
+    if !filter.travels() {
+        return;
+    }
+    let ids = segment.ids();
+    let invalid = segment.column::<i64>(Section::Invalid);
+    let expired = segment.column::<i64>(Section::Expired);
+    keep(bits, rows, |row| {
+        let current = expired[row] > filter.known_at || filter.include_expired;
+        let known = created[row] <= filter.known_at;
+        let Some(at) = filter.valid_at else {
+            return known && current;
+        };
+        let end = filter
+            .ends
+            .get(&ids[row])
+            .map_or(invalid[row], |end| end.unwrap_or(NO_TIME));
+        known && valid[row] <= at && at < end && (current || end != NO_TIME)
+    });
+}
+
+/// Rows with an edge of type MENTIONS, known at K, to one of these entities.
+fn mentioning(segment: &Segment, entities: &[Id], known_at: i64) -> Bits {
+    let mut bits = vec![0; segment.rows().div_ceil(64)];
+    for id in entities {
+        for number in segment.incoming_at(segment.find(id), id) {
+            let edge = segment.edge(*number as usize);
+            if edge.kind == MENTIONS && edge.known(known_at) {
+                bits[edge.source / 64] |= 1 << (edge.source % 64);
+            }
+        }
+    }
+    bits
+}
+
+/// Entities of a part that are of the namespace and not expired at K; `ids` and `exclude_ids` hold
+/// for them too.
+#[must_use]
+pub fn eligible_entities(part: &Part, filter: &Filter) -> Bits {
+    let segment = part.segment.as_ref();
+    let mut bits = vec![0; part.live.len()];
+    let Some(namespace) = segment.string_number(&filter.namespace) else {
+        return bits;
+    };
+    let known_at = filter.graph_time();
+    let namespaces = segment.column::<u32>(Section::Namespace);
+    let set = |ids: &Option<Vec<Id>>| ids.as_ref().map(|ids| ids.iter().copied().collect());
+    let wanted: Option<HashSet<Id>> = set(&filter.ids);
+    let excluded: Option<HashSet<Id>> = set(&filter.exclude_ids);
+    for row in segment.memory_rows()..segment.rows() {
+        let id = &segment.ids()[row];
+        let passes = namespaces[row] == namespace
+            && has(&part.live, row)
+            && segment.known(row, known_at)
+            && wanted.as_ref().is_none_or(|ids| ids.contains(id))
+            && !excluded.as_ref().is_some_and(|ids| ids.contains(id));
+        if passes {
+            bits[row / 64] |= 1 << (row % 64);
+        }
+    }
+    bits
+}
+
+/// Ids of the memories that a filter lets through, ascending.
+#[must_use]
+pub fn eligible_ids(snapshot: &Snapshot, filter: &Filter) -> Vec<Id> {
+    let ids = |part: &Part| {
+        let (bits, _) = eligible(part, filter);
+        let found = set_bits(&bits).map(|row| part.segment.ids()[row]);
+        found.collect::<Vec<Id>>()
+    };
+    let mut found: Vec<Id> = snapshot.parts.iter().flat_map(ids).collect();
+    found.sort_unstable();
+    found
+}

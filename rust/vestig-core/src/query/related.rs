@@ -1,0 +1,166 @@
+//! RELATED of memories that are stored already, as their commits found them.
+
+use std::ops::Range;
+
+use crate::kernels::bits::{Bits, set_bits};
+use crate::kernels::dot::dot;
+use crate::kernels::tiles::Probe;
+use crate::query::filter::{Filter, eligible};
+use crate::query::row_blocks::{Search, pass, with_vectors};
+use crate::query::similar::{Best, Limits, Neighbours};
+use crate::segment::format::Section;
+use crate::segment::{EventRow, Id, KIND_MEMORY, Segment};
+use crate::snapshot::Snapshot;
+
+/// Positions in EventType.
+const EXPIRING: [u8; 2] = [4, 5];
+const ARCHIVE: u8 = 6;
+const RESTORE: u8 = 7;
+/// Position of no memory.
+const NOWHERE: u32 = u32::MAX;
+
+/// When something was recorded: the clock, and the ledger where the clock stood.
+type Moment = (i64, i64, i64);
+
+fn moment(event: &EventRow) -> Moment {
+    (event.recorded, event.seq, event.row)
+}
+
+struct Memory {
+    part: usize,
+    row: usize,
+    learnt: Moment,
+}
+
+/// The MEMORY rows of a namespace in the order of their commits.
+struct Order<'a> {
+    fields: Vec<(&'a Segment, Bits)>,
+    memories: Vec<Memory>,
+    /// Position by part and row.
+    positions: Vec<Vec<u32>>,
+}
+
+impl<'a> Order<'a> {
+    fn of(snapshot: &'a Snapshot, namespace: &str) -> Self {
+        let filter = Filter {
+            namespace: namespace.to_owned(),
+            kinds: Some(vec![KIND_MEMORY]),
+            include_archived: true,
+            include_expired: true,
+            ..Filter::default()
+        };
+        let mut keyed: Vec<((i64, i64, Id), Memory)> = Vec::new();
+        let mut fields = Vec::new();
+        for (part, held) in snapshot.parts.iter().enumerate() {
+            let segment = held.segment.as_ref();
+            let bits = eligible(held, &filter).0;
+            for row in set_bits(&bits) {
+                let seq = segment.column::<i64>(Section::Seq)[row];
+                let created = segment.column::<i64>(Section::Created)[row];
+                // A memory begins with the event that stored it; within one transaction these
+                // stand in the order of the items.
+                let first = segment.events(row).next();
+                let learnt = first.map_or((created, seq, i64::MIN), |event| moment(&event));
+                let key = (seq, learnt.2, segment.ids()[row]);
+                keyed.push((key, Memory { part, row, learnt }));
+            }
+            fields.push(with_vectors(segment, bits));
+        }
+        keyed.sort_unstable_by_key(|(key, _)| *key);
+        let parts = snapshot.parts.iter();
+        let mut positions: Vec<Vec<u32>> = parts
+            .map(|part| vec![NOWHERE; part.segment.rows()])
+            .collect();
+        for (position, (_, memory)) in keyed.iter().enumerate() {
+            positions[memory.part][memory.row] = position as u32;
+        }
+        Self {
+            fields,
+            memories: keyed.into_iter().map(|(_, memory)| memory).collect(),
+            positions,
+        }
+    }
+}
+
+/// Whether a memory was active at that moment, by what its events say.
+fn active(segment: &Segment, row: usize, at: Moment) -> bool {
+    let mut active = true;
+    for event in segment.events(row).filter(|event| moment(event) < at) {
+        match event.kind {
+            ARCHIVE => active = false,
+            RESTORE => active = true,
+            kind if EXPIRING.contains(&kind) => return false,
+            _ => {}
+        }
+    }
+    active
+}
+
+struct Earlier<'a> {
+    order: &'a Order<'a>,
+    position: u32,
+    learnt: Moment,
+    vector: &'a [f32],
+    best: Best,
+}
+
+impl Search for Earlier<'_> {
+    fn floor(&self) -> f64 {
+        self.best.floor()
+    }
+
+    fn concerns(&self, field: usize, rows: Range<usize>) -> bool {
+        let positions = &self.order.positions[field][rows];
+        positions.iter().any(|position| *position < self.position)
+    }
+
+    fn offer(&mut self, field: usize, row: usize) {
+        if self.order.positions[field][row] >= self.position {
+            return;
+        }
+        let segment = self.order.fields[field].0;
+        if active(segment, row, self.learnt) {
+            let value = dot(self.vector, segment.vector(row));
+            self.best.offer(segment.ids()[row], value);
+        }
+    }
+}
+
+/// For the memories of a namespace at these positions, in the order of their commits: the best
+/// that were stored earlier and active when each was stored. Without a vector there are none.
+#[must_use]
+pub fn related(
+    snapshot: &Snapshot,
+    namespace: &str,
+    asked: Range<usize>,
+    limits: Limits,
+    threads: usize,
+) -> Vec<(Id, Neighbours)> {
+    let order = Order::of(snapshot, namespace);
+    let asked = asked.start.min(order.memories.len())..asked.end.min(order.memories.len());
+    let mut found: Vec<(Id, Neighbours)> = Vec::with_capacity(asked.len());
+    let (mut places, mut searches) = (Vec::new(), Vec::new());
+    for position in asked {
+        let memory = &order.memories[position];
+        let segment = order.fields[memory.part].0;
+        found.push((segment.ids()[memory.row], Vec::new()));
+        if limits.top == 0 || !segment.attributes(memory.row).embedded {
+            continue;
+        }
+        let vector = segment.vector(memory.row);
+        places.push(found.len() - 1);
+        let search = Earlier {
+            order: &order,
+            position: position as u32,
+            learnt: memory.learnt,
+            vector,
+            best: Best::new(limits),
+        };
+        searches.push((Probe::new(vector), search));
+    }
+    pass(&order.fields, &mut searches, threads);
+    for (place, (_, search)) in places.into_iter().zip(searches) {
+        found[place].1 = search.best.into_found();
+    }
+    found
+}

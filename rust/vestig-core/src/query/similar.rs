@@ -1,0 +1,189 @@
+//! Near-duplicates and neighbours of new vectors, exact and in one pass.
+
+use crate::kernels::bits::Bits;
+use crate::kernels::dot::{cosine, dot, unit};
+use crate::kernels::tiles;
+use crate::kernels::top_k::descending;
+use crate::query::filter::{Filter, eligible};
+use crate::query::row_blocks::{Search, pass, with_vectors};
+use crate::segment::format::Section;
+use crate::segment::{Id, KIND_MEMORY, NO_STRING, STATUS_ACTIVE, Segment};
+use crate::snapshot::Snapshot;
+
+/// A new text.
+#[derive(Debug, Clone, Default)]
+pub struct Probe {
+    /// As the embedder gave it.
+    pub vector: Vec<f32>,
+    /// Near only in the same scope.
+    pub scope: Option<String>,
+    /// Near only by the same author.
+    pub author: Option<String>,
+    /// Never near.
+    pub exclude: Vec<Id>,
+}
+
+/// Which neighbours are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Cosine, inclusive, rounded to float32.
+    pub threshold: f64,
+    /// 0 = none.
+    pub top: usize,
+}
+
+/// (id, cosine), best first, ties by id.
+pub type Neighbours = Vec<(Id, f64)>;
+
+/// The best of what is offered.
+pub(crate) struct Best {
+    limits: Limits,
+    least: f32,
+    found: Neighbours,
+}
+
+impl Best {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            least: limits.threshold as f32,
+            found: Vec::new(),
+        }
+    }
+
+    /// Least cosine that is kept.
+    pub(crate) fn floor(&self) -> f64 {
+        match self.limits.top {
+            0 => f64::INFINITY,
+            top if self.found.len() < top => f64::from(self.least),
+            top => self.found[top - 1].1,
+        }
+    }
+
+    pub(crate) fn offer(&mut self, id: Id, value: f32) {
+        if value < self.least || self.limits.top == 0 {
+            return;
+        }
+        let cosine = cosine(value);
+        let before = |other: &(Id, f64)| descending(other.1, cosine).then(other.0.cmp(&id)).is_lt();
+        let at = self.found.partition_point(before);
+        if at < self.limits.top {
+            self.found.insert(at, (id, cosine));
+            self.found.truncate(self.limits.top);
+        }
+    }
+
+    pub(crate) fn into_found(self) -> Neighbours {
+        self.found
+    }
+}
+
+/// Per probe: active or archived MEMORY rows of its namespace, scope and author; and active
+/// MEMORY rows of the namespace.
+#[must_use]
+pub fn similar(
+    snapshot: &Snapshot,
+    namespace: &str,
+    probes: &[Probe],
+    near: Limits,
+    related: Limits,
+    threads: usize,
+) -> Vec<(Neighbours, Neighbours)> {
+    if near.top == 0 && related.top == 0 {
+        return vec![(Vec::new(), Vec::new()); probes.len()];
+    }
+    let filter = Filter {
+        namespace: namespace.to_owned(),
+        kinds: Some(vec![KIND_MEMORY]),
+        include_archived: true,
+        ..Filter::default()
+    };
+    let fields: Vec<(&Segment, Bits)> = snapshot
+        .parts
+        .iter()
+        .map(|part| with_vectors(&part.segment, eligible(part, &filter).0))
+        .collect();
+    let search = |probe| Pair::new(&fields, snapshot.identity.lanes(), probe, (near, related));
+    let mut searches: Vec<_> = probes.iter().map(search).collect();
+    pass(&fields, &mut searches, threads);
+    let found = searches.into_iter().map(|(_, pair)| pair);
+    found
+        .map(|pair| (pair.near.into_found(), pair.related.into_found()))
+        .collect()
+}
+
+/// What one probe looks for.
+struct Pair<'a> {
+    fields: &'a [(&'a Segment, Bits)],
+    probe: &'a Probe,
+    vector: Vec<f32>,
+    places: Vec<Place>,
+    near: Best,
+    related: Best,
+}
+
+impl<'a> Pair<'a> {
+    fn new(
+        fields: &'a [(&'a Segment, Bits)],
+        lanes: usize,
+        probe: &'a Probe,
+        (near, related): (Limits, Limits),
+    ) -> (tiles::Probe, Self) {
+        let mut vector = vec![0.0; lanes];
+        unit(&probe.vector, &mut vector);
+        let place = |(segment, _): &(&Segment, Bits)| Place::of(segment, probe);
+        let pair = Self {
+            fields,
+            probe,
+            places: fields.iter().map(place).collect(),
+            near: Best::new(near),
+            related: Best::new(related),
+            vector,
+        };
+        (tiles::Probe::new(&pair.vector), pair)
+    }
+}
+
+impl Search for Pair<'_> {
+    fn floor(&self) -> f64 {
+        self.near.floor().min(self.related.floor())
+    }
+
+    fn offer(&mut self, field: usize, row: usize) {
+        let segment = self.fields[field].0;
+        let id = segment.ids()[row];
+        let close = self.places[field].holds(segment, row) && !self.probe.exclude.contains(&id);
+        let active = segment.attributes(row).status == STATUS_ACTIVE;
+        if !close && !active {
+            return;
+        }
+        let value = dot(&self.vector, segment.vector(row));
+        if close {
+            self.near.offer(id, value);
+        }
+        if active {
+            self.related.offer(id, value);
+        }
+    }
+}
+
+/// Scope and author of a probe as numbers of one segment.
+struct Place([Option<u32>; 2]);
+
+impl Place {
+    fn of(segment: &Segment, probe: &Probe) -> Self {
+        let number = |text: &Option<String>| match text {
+            None => Some(NO_STRING),
+            Some(text) => segment.string_number(text),
+        };
+        Self([number(&probe.scope), number(&probe.author)])
+    }
+
+    fn holds(&self, segment: &Segment, row: usize) -> bool {
+        let columns = [Section::Scope, Section::Author];
+        columns
+            .iter()
+            .zip(self.0)
+            .all(|(s, wanted)| Some(segment.column::<u32>(*s)[row]) == wanted)
+    }
+}

@@ -1,0 +1,275 @@
+//! Late interaction: the tokens of the query against those of the best by L₂, and of
+//! what stands beside them in their sessions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::analysed_query::Query;
+use super::candidates::best_rows;
+use super::metadata_signals::fill_sparse;
+use super::ranking::Weights;
+use super::score_table::ScoreTable;
+use super::scorer::Scorer;
+use super::segment_columns::SegmentColumns;
+use super::signal::Signal;
+use super::text_flags::flag;
+use super::turn_index::TurnIndex;
+use crate::kernels::bits::{count, set_bits};
+use crate::kernels::lexical;
+use crate::kernels::max_sim::Tokens;
+use crate::kernels::token_vectors::Pieces;
+use crate::query::graph::Node;
+use crate::segment::Segment;
+use crate::segment::format::Section;
+
+/// Word piece of a query that stands for no word: it weighs nothing where pieces are weighed.
+pub(super) const NO_WORD: u32 = u32::MAX;
+/// What is computed here.
+const LATE: [Signal; 5] = [
+    Signal::LateMean,
+    Signal::LateIdf,
+    Signal::LateWindow,
+    Signal::LateWindowIdf,
+    Signal::ReplyLate,
+];
+/// Up to so many eligible rows are counted one by one at first, without counts of all rows of
+/// the segment.
+const FEW_ROWS: usize = 1024;
+
+/// Fills in the values of the best `late_pool` by L₂, and their maxima. Without token vectors of
+/// the query the signals are unavailable.
+///
+/// The pool is of memories whose origin weighs these signals: L₂ of the others is all they have, so
+/// that they would stand before those that still wait for theirs.
+pub(super) fn fill(
+    table: &mut ScoreTable<'_>,
+    scorer: &mut Scorer<'_>,
+    query: &Query,
+    eligible: usize,
+) {
+    let wanted = LATE.map(|signal| scorer.weighs(signal));
+    let Some(pieces) = query.pieces.as_ref().filter(|_| wanted.contains(&true)) else {
+        return;
+    };
+    let enabled = std::mem::replace(&mut scorer.start_enabled, true);
+    let weighing = |weights: &Weights| LATE.iter().any(|signal| weights.weigh(*signal));
+    let origins = std::array::from_fn(|origin| weighing(&scorer.ranking.weights[origin]));
+    let pool = best_rows(table, scorer, scorer.ranking.late_pool, origins);
+    scorer.start_enabled = enabled;
+    let weights = if wanted[1] || wanted[3] {
+        weights_of(&table.parts, pieces.view(), eligible)
+    } else {
+        vec![0.0; pieces.view().ids.len()]
+    };
+    let beside = (wanted[2] || wanted[3] || wanted[4]).then(|| Sessions::of(&table.parts));
+    let mut late = Late::new(&table.parts, pieces.view(), weights);
+    let mut found: [Vec<(Node, f64)>; LATE.len()] = Default::default();
+    for (columns, row) in pool {
+        let node = Node {
+            part: columns as u32,
+            row: row as u32,
+        };
+        let own = late.own(columns, row);
+        let mut values = [late.mean(own), late.weighted(own), 0.0, 0.0, 0.0];
+        if let Some(sessions) = &beside {
+            let turn = sessions.index.turn(columns, row);
+            if wanted[2] || wanted[3] {
+                let near = late.around(own, sessions, turn);
+                (values[2], values[3]) = (late.mean(near), late.weighted(near));
+            }
+            if wanted[4] && sessions.answers(&late.segments, turn) {
+                values[4] = late.mean_before(sessions, turn);
+            }
+        }
+        for (found, value) in found.iter_mut().zip(values) {
+            found.push((node, value));
+        }
+    }
+    for ((signal, wanted), found) in LATE.into_iter().zip(wanted).zip(found) {
+        if wanted {
+            scorer.maxima[signal] = Some(fill_sparse(&mut table.parts, signal, found));
+        }
+    }
+}
+
+/// Neighbours by turn.
+struct Sessions {
+    index: Arc<TurnIndex>,
+}
+
+impl Sessions {
+    fn of(parts: &[SegmentColumns<'_>]) -> Self {
+        let segments: Vec<&Segment> = parts.iter().map(|columns| columns.segment).collect();
+        let eligible: Vec<_> = parts.iter().map(|columns| &columns.eligible).collect();
+        Self {
+            index: TurnIndex::of(&segments, &eligible),
+        }
+    }
+
+    /// Whether the turn before is a question of another author.
+    fn answers(&self, segments: &[&Segment], turn: usize) -> bool {
+        self.index.text_flags(segments).codes[turn] & flag::REPLIES != 0
+    }
+}
+
+/// Similarities of the query's tokens with those of memories, each memory once.
+struct Late<'a> {
+    segments: Vec<&'a Segment>,
+    tokens: Tokens,
+    /// By token.
+    weights: Vec<f64>,
+    total: f64,
+    /// By memory: by token, the largest similarity.
+    best: Vec<f64>,
+    /// Where a memory's begin in `best`; None = it has no pieces.
+    known: HashMap<(usize, usize), Option<usize>>,
+}
+
+impl<'a> Late<'a> {
+    fn new(parts: &[SegmentColumns<'a>], query: Pieces<'_>, weights: Vec<f64>) -> Self {
+        Self {
+            segments: parts.iter().map(|columns| columns.segment).collect(),
+            tokens: Tokens::new(query),
+            total: weights.iter().sum(),
+            weights,
+            best: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    fn own(&mut self, part: usize, row: usize) -> Option<usize> {
+        let (tokens, best) = (&self.tokens, &mut self.best);
+        let segment = self.segments[part];
+        *self.known.entry((part, row)).or_insert_with(|| {
+            let start = best.len();
+            tokens.best(segment.pieces(row), best);
+            (best.len() > start).then_some(start)
+        })
+    }
+
+    /// The largest of a memory and of those one position before and behind.
+    fn around(&mut self, own: Option<usize>, sessions: &Sessions, turn: usize) -> Option<usize> {
+        let mut made = None;
+        for offset in [-1, 1] {
+            for other in sessions.index.beside(turn, offset) {
+                let (part, row) = sessions.index.row(other);
+                let Some(other) = self.own(part, row) else {
+                    continue;
+                };
+                let Some(into) = made else {
+                    // Copied, because the memory's own values are read again.
+                    let first = own.unwrap_or(other);
+                    made = Some(self.best.len());
+                    self.best
+                        .extend_from_within(first..first + self.tokens.count());
+                    if own.is_some() {
+                        self.raise(self.best.len() - self.tokens.count(), other);
+                    }
+                    continue;
+                };
+                self.raise(into, other);
+            }
+        }
+        made.or(own)
+    }
+
+    fn raise(&mut self, into: usize, other: usize) {
+        for token in 0..self.tokens.count() {
+            self.best[into + token] = self.best[into + token].max(self.best[other + token]);
+        }
+    }
+
+    /// The largest mean of the memories at the position before; 0 for one without pieces.
+    fn mean_before(&mut self, sessions: &Sessions, turn: usize) -> f64 {
+        let mut most: Option<f64> = None;
+        for other in sessions.index.beside(turn, -1) {
+            let (part, row) = sessions.index.row(other);
+            let own = self.own(part, row);
+            let value = self.mean(own);
+            most = Some(most.map_or(value, |most| most.max(value)));
+        }
+        most.unwrap_or(0.0)
+    }
+
+    /// Sums go in the order of the query's tokens.
+    fn mean(&self, at: Option<usize>) -> f64 {
+        let Some(at) = at else { return 0.0 };
+        let best = &self.best[at..at + self.tokens.count()];
+        best.iter().sum::<f64>() / best.len() as f64
+    }
+
+    fn weighted(&self, at: Option<usize>) -> f64 {
+        match at {
+            Some(at) if self.total > 0.0 => {
+                let best = &self.best[at..at + self.tokens.count()];
+                let shares = self.weights.iter().zip(best).map(|(idf, best)| idf * best);
+                shares.sum::<f64>() / self.total
+            }
+            _ => 0.0,
+        }
+    }
+}
+
+/// idf of each word piece of the query over the eligible.
+fn weights_of(parts: &[SegmentColumns<'_>], query: Pieces<'_>, eligible: usize) -> Vec<f64> {
+    let mut asked: Vec<u32> = query.ids.to_vec();
+    asked.sort_unstable();
+    asked.dedup();
+    let mut holding = vec![0_u64; asked.len()];
+    for columns in parts.iter().filter(|columns| columns.any_eligible) {
+        let counts = count_eligible(columns, &asked);
+        holding
+            .iter_mut()
+            .zip(counts)
+            .for_each(|(sum, n)| *sum += n);
+    }
+    let weight = |id: &u32| match asked.binary_search(id) {
+        Ok(at) if *id != NO_WORD => lexical::idf(eligible as u64, holding[at]),
+        _ => 0.0,
+    };
+    query.ids.iter().map(weight).collect()
+}
+
+/// How many eligible rows hold each of these pieces, which ascend.
+fn count_eligible(columns: &SegmentColumns<'_>, asked: &[u32]) -> Vec<u64> {
+    let segment = columns.segment;
+    let rows = segment.memory_rows();
+    let eligible = count(&columns.eligible);
+    if eligible < rows / 2 || (eligible <= FEW_ROWS && !segment.piece_counts_pay()) {
+        return count_pieces(segment, asked, set_bits(&columns.eligible));
+    }
+    let others = (0..rows.div_ceil(64)).map(|word| {
+        let known = u64::MAX >> (64 * (word + 1)).saturating_sub(rows);
+        !columns.eligible[word] & known
+    });
+    let others: Vec<u64> = others.collect();
+    let left_out = count_pieces(segment, asked, set_bits(&others));
+    let all = asked
+        .iter()
+        .map(|id| u64::from(segment.piece_row_count(*id)));
+    all.zip(left_out).map(|(all, out)| all - out).collect()
+}
+
+fn count_pieces(segment: &Segment, asked: &[u32], rows: impl Iterator<Item = usize>) -> Vec<u64> {
+    let offsets = segment.column::<u32>(Section::PieceOffsets);
+    let ids = segment.column::<u32>(Section::PieceIds);
+    // Most pieces are not in the query: their last bits exclude them cheaply.
+    let mut bounded_rows = vec![false; 1 << 12];
+    let low = |id: u32| (id & 0xFFF) as usize;
+    asked.iter().for_each(|id| bounded_rows[low(*id)] = true);
+    let (mut counts, mut seen) = (vec![0; asked.len()], vec![usize::MAX; asked.len()]);
+    for row in rows {
+        for id in &ids[offsets[row] as usize..offsets[row + 1] as usize] {
+            if !bounded_rows[low(*id)] {
+                continue;
+            }
+            if let Ok(at) = asked.binary_search(id)
+                && seen[at] != row
+            {
+                seen[at] = row;
+                counts[at] += 1;
+            }
+        }
+    }
+    counts
+}

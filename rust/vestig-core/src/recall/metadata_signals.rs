@@ -1,0 +1,183 @@
+//! The metadata signals and the entity walk, filled in only when they can change a score.
+
+use super::analysed_query::Query;
+use super::eligible_graph::EligibleGraph;
+use super::ranking::Ranking;
+use super::segment_columns::SegmentColumns;
+use super::signal::Signal;
+use crate::kernels::bits::set_bits;
+use crate::kernels::entity_walk;
+use crate::kernels::temporal::{Window, temporal_match};
+use crate::kernels::{lexical, metadata};
+use crate::query::graph::Node;
+use crate::segment::format::Section;
+use crate::segment::{NO_TIME, OPEN_START, Segment};
+
+/// Fills a dense column of every columns; its largest value over the eligible, at least 0.
+fn fill_dense(
+    parts: &mut [SegmentColumns<'_>],
+    signal: Signal,
+    value: impl Fn(usize, &Segment, usize) -> f64,
+) -> f64 {
+    let place = Signal::DENSE.iter().position(|of| *of == signal);
+    let Some(place) = place else { return 0.0 };
+    let mut most = 0.0_f64;
+    for (i, columns) in parts
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, columns)| columns.any_eligible)
+    {
+        let mut values = vec![0.0; columns.segment.memory_rows()];
+        for row in set_bits(&columns.eligible) {
+            let value = value(i, columns.segment, row);
+            most = most.max(value);
+            values[row] = value;
+        }
+        columns.dense[place] = values;
+        columns.screened = false;
+    }
+    most
+}
+
+/// Shared with the query's keywords (distinct, in their order).
+pub(super) fn keyword(
+    parts: &mut [SegmentColumns<'_>],
+    keywords: &[String],
+    weighted: bool,
+    eligible: usize,
+) -> f64 {
+    let numbers: Vec<Vec<Option<u32>>> = parts
+        .iter()
+        .map(|columns| {
+            keywords
+                .iter()
+                .map(|k| columns.segment.string_number(k))
+                .collect()
+        })
+        .collect();
+    let holds = |list: &[u32], number: Option<u32>| number.is_some_and(|n| list.contains(&n));
+    let mut idfs = Vec::new();
+    if weighted {
+        let mut counts = vec![0_u64; keywords.len()];
+        for (columns, numbers) in parts.iter().zip(&numbers) {
+            for row in set_bits(&columns.eligible) {
+                let list = columns.segment.keywords(row);
+                for (count, number) in counts.iter_mut().zip(numbers) {
+                    *count += u64::from(holds(list, *number));
+                }
+            }
+        }
+        let total = eligible as u64;
+        idfs = counts.into_iter().map(|n| lexical::idf(total, n)).collect();
+    }
+    fill_dense(parts, Signal::Keyword, |i, segment, row| {
+        let list = segment.keywords(row);
+        if weighted {
+            return metadata::weighted(&idfs, |at| holds(list, numbers[i][at]));
+        }
+        let shared = numbers[i].iter().filter(|n| holds(list, **n)).count();
+        metadata::jaccard(shared, keywords.len(), list.len())
+    })
+}
+
+/// Match of the query's time windows with `t_valid` and the times in the text.
+pub(super) fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) -> f64 {
+    let open = |time: i64, none: i64| (time != none).then_some(time);
+    fill_dense(parts, Signal::Temporal, |_, segment, row| {
+        let at = segment.column::<i64>(Section::Valid)[row];
+        let windows: Vec<Window> = segment
+            .windows(row)
+            .map(|(start, end)| (open(start, OPEN_START), open(end, NO_TIME)))
+            .collect();
+        temporal_match(&[at], &windows, &query.windows, ranking.open_scale_days).unwrap_or(0.0)
+    })
+}
+
+pub(super) fn recency(parts: &mut [SegmentColumns<'_>], ranking: &Ranking) -> f64 {
+    let (now, tau) = (ranking.query_time, ranking.recency_tau_days);
+    fill_dense(parts, Signal::Recency, |_, segment, row| {
+        metadata::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
+    })
+}
+
+/// Values of a sparse signal, which few rows have. The largest one, at least 0.
+pub(super) fn fill_sparse(
+    parts: &mut [SegmentColumns<'_>],
+    signal: Signal,
+    found: Vec<(Node, f64)>,
+) -> f64 {
+    let place = Signal::SPARSE.iter().position(|of| *of == signal);
+    let Some(place) = place else { return 0.0 };
+    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); parts.len()];
+    let mut most = 0.0_f64;
+    for (node, value) in found {
+        most = most.max(value);
+        rows[node.part as usize].push((node.row, value));
+    }
+    for (columns, rows) in parts.iter_mut().zip(rows) {
+        columns.set_sparse(rows, |sparse, value| sparse.values[place] = value);
+    }
+    most
+}
+
+/// Entities of the query that the memories mention; the sum goes in the order of the query.
+pub(super) fn entity(
+    parts: &mut [SegmentColumns<'_>],
+    graph: &EligibleGraph<'_>,
+    query: &Query,
+    weighted: bool,
+) -> f64 {
+    let mut found: Vec<(Node, f64)> = Vec::new();
+    for (id, score) in &query.entities {
+        let Some(entity) = graph.locate(id).filter(|node| graph.is_entity(*node)) else {
+            continue;
+        };
+        let mut last = None;
+        graph.each_mention(entity, |memory, confidence| {
+            let value = if weighted { score * confidence } else { 1.0 };
+            match found.last_mut() {
+                Some((_, most)) if last == Some(memory) => *most = most.max(value),
+                _ => found.push((memory, value)),
+            }
+            last = Some(memory);
+        });
+    }
+    // Stable: the values of a memory stay in the order of the query.
+    found.sort_by_key(|(node, _)| *node);
+    let mut sums: Vec<(Node, f64)> = Vec::new();
+    for (node, value) in found {
+        match sums.last_mut() {
+            Some((last, sum)) if *last == node => *sum += value,
+            _ => sums.push((node, value)),
+        }
+    }
+    let of = query.entities.len() as f64;
+    sums.iter_mut().for_each(|(_, sum)| *sum /= of);
+    fill_sparse(parts, Signal::Entity, sums)
+}
+
+/// The entity walk from the best memories by L₁ and the query's entities.
+pub(super) fn walk_entities(
+    parts: &mut [SegmentColumns<'_>],
+    graph: &mut EligibleGraph<'_>,
+    query: &Query,
+    best: &[(Node, f64)],
+) -> f64 {
+    let starts: Vec<(u32, f64)> = best
+        .iter()
+        .map(|(node, level)| (graph.number(*node), *level))
+        .collect();
+    let entities: Vec<u32> = query
+        .entities
+        .iter()
+        .filter_map(|(id, _)| graph.locate(id).filter(|node| graph.is_entity(*node)))
+        .map(|node| graph.number(node))
+        .collect();
+    let ranks = graph.entity_walk(&starts, &entities);
+    let found = ranks.memories.iter().map(|(memory, rank)| {
+        let value = entity_walk::signal(*rank, ranks.most);
+        (graph.node(*memory), value)
+    });
+    let found = found.collect();
+    fill_sparse(parts, Signal::EntityWalk, found)
+}

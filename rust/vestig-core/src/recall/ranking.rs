@@ -1,0 +1,243 @@
+//! How scores are made: everything that configuration decides about a recall.
+
+use super::signal::{BySignal, Signal};
+use crate::kernels::quantised::STAGED_ROWS;
+use crate::kernels::tracerank::TraceParams;
+use crate::kernels::walk::WalkParams;
+use crate::segment::Id;
+
+/// Fewest rows that a thread is started for.
+const THREAD_ROWS: usize = 8192;
+
+/// Where the final score starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// max(0, S_query).
+    Semantic,
+    /// max(0, S).
+    Blend,
+    /// 1 / (1 + e^−L).
+    Linear,
+    /// The cosine as it is.
+    Cosine,
+}
+
+/// Weights of one origin.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// Added always.
+    pub bias: f64,
+    /// None = switched off.
+    pub signals: BySignal<Option<f64>>,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            bias: 0.0,
+            signals: BySignal::of(None),
+        }
+    }
+}
+
+impl Weights {
+    /// By the names of signals; other names are passed over.
+    #[must_use]
+    pub fn of(bias: f64, terms: &[(&str, f64)]) -> Self {
+        let mut weights = Self {
+            bias,
+            ..Self::default()
+        };
+        for (name, weight) in terms {
+            if let Some(signal) = Signal::named(name) {
+                weights.signals[signal] = Some(*weight);
+            }
+        }
+        weights
+    }
+
+    /// Whether they make a difference of this term.
+    pub(super) fn weigh(&self, term: Signal) -> bool {
+        self.signals[term].is_some_and(|weight| weight != 0.0)
+    }
+}
+
+/// How many direct candidates there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pool {
+    /// Every eligible memory.
+    All,
+    /// The start nodes.
+    Starts,
+    /// The best by S.
+    Best(usize),
+}
+
+/// How the graph is walked from the start nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Traversal {
+    /// Follows edges with p ≥ `threshold`; otherwise each edge with probability p.
+    pub deterministic: bool,
+    /// Of the deterministic mode.
+    pub threshold: f64,
+    /// `order: dfs`.
+    pub depth_first: bool,
+    /// Most admitted nodes; the limit and the starts always fit.
+    pub max_nodes: usize,
+    /// Factor of p.
+    pub exploration_factor: f64,
+    /// Factor of the signal per step.
+    pub signal_decay: f64,
+    /// w′ in p.
+    pub normalize_weights: bool,
+    /// RELATED threshold.
+    pub theta: f64,
+    /// Walk memory → entity → memory.
+    pub mentions: bool,
+    /// Walk RELATED.
+    pub related: bool,
+    /// Weaker signals are not offered.
+    pub min_signal: f64,
+    /// None = no bound.
+    pub max_hops: Option<u32>,
+    /// Entities with more mentions are not walked.
+    pub max_entity_degree: usize,
+    /// TraceRank as a factor of p.
+    pub use_tracerank: bool,
+    /// Neighbours per node and edge type.
+    pub max_edges: usize,
+}
+
+impl Traversal {
+    pub(super) fn params(&self, cap: usize) -> WalkParams {
+        WalkParams {
+            threshold: self.deterministic.then_some(self.threshold),
+            depth_first: self.depth_first,
+            cap,
+            exploration: self.exploration_factor,
+            decay: self.signal_decay,
+            theta: self.normalize_weights.then_some(self.theta),
+            related: self.related,
+            mentions: self.mentions,
+            min_signal: self.min_signal,
+            max_hops: self.max_hops,
+            boosts: self.use_tracerank,
+            max_edges: self.max_edges,
+        }
+    }
+}
+
+/// How scores are made.
+#[derive(Debug, Clone)]
+pub struct Ranking {
+    /// What the final score starts from.
+    pub base: Base,
+    /// Per code of OriginType.
+    pub weights: [Weights; 4],
+    /// Settings of TraceRank.
+    pub trace: TraceParams,
+    /// 0 = no TraceRank at all.
+    pub tracerank_power: f64,
+    /// Of the path score.
+    pub path_power: f64,
+    /// Share of the start's base that a walked memory keeps per signal; 0 = off.
+    pub association: f64,
+    /// Share of the metadata signals in S; only for the bases semantic and blend.
+    pub alpha: f64,
+    /// keyword, temporal, entity, recency.
+    pub meta_weights: [f64; 4],
+    /// `weighted` instead of `jaccard`.
+    pub keyword_weighted: bool,
+    /// `weighted` instead of `overlap`.
+    pub entity_weighted: bool,
+    /// E-folding time, days.
+    pub recency_tau_days: f64,
+    /// Width that a window open at one end counts as, days.
+    pub open_scale_days: f64,
+    /// Weight of the content's cosine in S_query.
+    pub content_weight: f64,
+    /// Weight of the nearest stored question's cosine in S_query.
+    pub query_weight: f64,
+    /// Whether stored questions count.
+    pub stored_questions: bool,
+    /// false: S = content cosine.
+    pub start_enabled: bool,
+    /// Number of start nodes.
+    pub start_top_k: usize,
+    /// Direct candidates.
+    pub pool: Pool,
+    /// None = no traversal.
+    pub walk: Option<Traversal>,
+    /// Added to a summary's base inside the max.
+    pub summary_prior: f64,
+    /// Memories that a pooled summary covers join as direct candidates.
+    pub expand_summaries: bool,
+    /// Most results.
+    pub limit: usize,
+    /// Only results with at least this final score.
+    pub min_score: Option<f64>,
+    /// Memories that token vectors are compared for.
+    pub late_pool: usize,
+    /// µs.
+    pub query_time: i64,
+    /// Memories whose rows are wanted even when they are not among the results.
+    pub watch: Vec<Id>,
+}
+
+impl Ranking {
+    /// A plain ranking by this base: no traversal, no metadata signals, no TraceRank.
+    #[must_use]
+    pub fn plain(base: Base, trace: TraceParams) -> Self {
+        Self {
+            base,
+            weights: [Weights::default(); 4],
+            trace,
+            tracerank_power: 0.0,
+            path_power: 1.0,
+            association: 0.0,
+            alpha: 0.0,
+            meta_weights: [0.0; 4],
+            keyword_weighted: false,
+            entity_weighted: false,
+            recency_tau_days: 30.0,
+            open_scale_days: 30.0,
+            content_weight: 0.4,
+            query_weight: 0.6,
+            stored_questions: true,
+            start_enabled: true,
+            start_top_k: 5,
+            pool: Pool::All,
+            walk: None,
+            summary_prior: 0.0,
+            expand_summaries: false,
+            limit: 10,
+            min_score: None,
+            late_pool: 128,
+            query_time: 0,
+            watch: Vec::new(),
+        }
+    }
+}
+
+/// How the scan is done; never changes a bit of the result.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// At least 1.
+    pub threads: usize,
+    /// Eligible rows from which bounds are used.
+    pub staged_rows: usize,
+    /// Fewest rows of a segment that a thread is started for.
+    pub thread_rows: usize,
+}
+
+impl Effort {
+    /// What pays on today's processors.
+    #[must_use]
+    pub fn threads(threads: usize) -> Self {
+        Self {
+            threads,
+            staged_rows: STAGED_ROWS,
+            thread_rows: THREAD_ROWS,
+        }
+    }
+}

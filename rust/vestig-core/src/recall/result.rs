@@ -1,0 +1,113 @@
+//! What a recall answers: the memories found, each with every number that made its rank.
+
+use super::signal::BySignal;
+use crate::kernels::tracerank::TraceFactors;
+use crate::segment::Id;
+
+/// One step of the walk on the path to a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathStep {
+    /// (type code, id) of what the step adds to the path: the memory, before it the entity.
+    pub nodes: Vec<(u8, Id)>,
+    /// The edge, or both edges.
+    pub edges: Vec<Id>,
+    /// Weight, or the product of both confidences.
+    pub weight: f64,
+    /// Probability.
+    pub p: f64,
+    /// The number drawn; None where none was.
+    pub u: Option<f64>,
+}
+
+/// How the traversal reached a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path {
+    /// The start node.
+    pub start: Id,
+    /// Its base.
+    pub start_base: f64,
+    /// Product of the decay and the edges' shares along the path.
+    pub signal: f64,
+    /// From the start on; empty for a start.
+    pub steps: Vec<PathStep>,
+}
+
+/// One memory with every number that made its rank.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Memory.
+    pub id: Id,
+    /// Base · path score · TraceRank, each to its power.
+    pub final_score: f64,
+    /// Content cosine; 0 without a vector.
+    pub cosine: f64,
+    /// S_query.
+    pub semantic: f64,
+    /// S, or L where the base is linear.
+    pub start_score: f64,
+    /// Before path and TraceRank.
+    pub base: f64,
+    /// Code of OriginType.
+    pub origin: u8,
+    /// Code of Kind.
+    pub kind: u8,
+    /// Has a vector.
+    pub embedded: bool,
+    /// (raw, normalised); None = unavailable or not computed.
+    pub signals: BySignal<(Option<f64>, Option<f64>)>,
+    /// The nearest stored question and its cosine.
+    pub question: Option<(u32, f64)>,
+    /// S_meta.
+    pub metadata: Option<f64>,
+    /// α as it was used; None where it has no part.
+    pub alpha: Option<f64>,
+    /// Positions in `Scan::terms`.
+    pub matched_terms: Vec<usize>,
+    /// Positions in `Scan::keywords`.
+    pub matched_keywords: Vec<usize>,
+    /// Entities of the query that the memory mentions.
+    pub matched_entities: Vec<Id>,
+    /// From outside the pool.
+    pub filled: bool,
+    /// A direct candidate: path score 1.
+    pub direct: bool,
+    /// Rank by S from 0; None: not among the best and not watched.
+    pub start_rank: Option<usize>,
+    /// Rank by final score in the pool from 0; None = not in the pool.
+    pub pool_rank: Option<usize>,
+    /// None = the traversal did not come by.
+    pub path: Option<Path>,
+    /// 1 for direct candidates and filled ones, else the signal.
+    pub path_score: f64,
+    /// TraceRank and what made it.
+    pub trace: TraceFactors,
+    /// Code.
+    pub stability: u8,
+}
+
+/// Result of one call.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Scan {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// Eligible ones of `Ranking::watch` that are not among the hits, in its order.
+    pub watched: Vec<Hit>,
+    /// Distinct query terms by first position.
+    pub terms: Vec<String>,
+    /// Distinct query keywords by first position.
+    pub keywords: Vec<String>,
+    /// Memories of the namespace.
+    pub stored: usize,
+    /// Those that pass the filter.
+    pub eligible: usize,
+    /// Memories that the traversal admitted beyond its starts.
+    pub walked: usize,
+    /// Results cut by `min_score`.
+    pub below_min_score: usize,
+    /// Eligible ones without a vector.
+    pub unembedded: usize,
+    /// Largest raw value over the eligible; None = unavailable or not computed.
+    pub maxima: BySignal<Option<f64>>,
+    /// idf of each of `terms` over the eligible.
+    pub idfs: Vec<f64>,
+}

@@ -1,0 +1,23 @@
+//! Everything that is row_signals of the rows of one call.
+
+use super::scorer::{RowSignals, Scorer};
+use super::segment_columns::SegmentColumns;
+use super::turn_signals::TurnSignals;
+
+/// Parts by part, and what is row_signals by turn.
+pub(super) struct ScoreTable<'a> {
+    pub(super) parts: Vec<SegmentColumns<'a>>,
+    /// None = L has no such term.
+    pub(super) signals: Option<TurnSignals<'a>>,
+}
+
+impl ScoreTable<'_> {
+    /// What is row_signals of a row beside its cosine.
+    pub(super) fn row_signals(&self, scorer: &Scorer<'_>, part: usize, row: usize) -> RowSignals {
+        let mut row_signals = self.parts[part].row_signals(row);
+        if let Some(signals) = &self.signals {
+            signals.fill_raw(scorer, signals.index.turn(part, row), &mut row_signals.raw);
+        }
+        row_signals
+    }
+}

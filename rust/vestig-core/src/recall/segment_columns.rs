@@ -1,0 +1,366 @@
+//! The columns of one segment during one query: eligible rows, cosines, lexical scores, and what
+//! only some rows have.
+
+use super::ranking::Effort;
+use super::scorer::{RowSignals, Scorer};
+use super::signal::{BySignal, Signal};
+use crate::kernels::bits::{Bits, count, set_bits};
+use crate::kernels::dot::{cosine, dot, dot_rows};
+use crate::kernels::lexical::{self, Norms};
+use crate::kernels::quantised::{QuantisedQuery, approx_rows};
+use crate::segment::Segment;
+use crate::segment::format::Section;
+
+/// Cosines of a part's rows: exact dots, or approximations with the query that made them.
+pub(super) struct Similarity<'a> {
+    pub(super) values: Vec<f32>,
+    pub(super) errors: Option<(&'a [f32], &'a QuantisedQuery)>,
+}
+
+impl Similarity<'_> {
+    /// Bounds of a row's cosine; equal when it is exact.
+    #[inline]
+    pub(super) fn bounds(&self, row: usize) -> (f64, f64) {
+        let Some(value) = self.values.get(row) else {
+            return (0.0, 0.0);
+        };
+        match self.errors {
+            None => (cosine(*value), cosine(*value)),
+            Some((errors, query)) => {
+                let (value, bound) = (f64::from(*value), f64::from(query.bound(errors[row])));
+                (
+                    (value - bound).clamp(-1.0, 1.0),
+                    (value + bound).clamp(-1.0, 1.0),
+                )
+            }
+        }
+    }
+}
+
+impl Similarity<'_> {
+    /// The upper (sign 1) or lower (sign −1) bound, not clamped.
+    #[inline]
+    pub(super) fn edge(&self, row: usize, sign: f64) -> f64 {
+        let Some(value) = self.values.get(row) else {
+            return 0.0;
+        };
+        let value = f64::from(*value);
+        match self.errors {
+            None => value,
+            Some((errors, query)) => value + sign * f64::from(query.bound(errors[row])),
+        }
+    }
+}
+
+/// What few rows have.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SparseRow {
+    pub(super) row: u32,
+    /// Raw values of `Signal::SPARSE`.
+    pub(super) values: [f64; Signal::SPARSE.len()],
+    /// The nearest question with its cosine; then `content` is the exact cosine of the memory.
+    pub(super) question: Option<(u32, f64)>,
+    pub(super) content: f64,
+}
+
+/// One segment during a call.
+pub(super) struct SegmentColumns<'a> {
+    pub(super) segment: &'a Segment,
+    pub(super) eligible: Bits,
+    /// Whether any row is eligible.
+    pub(super) any_eligible: bool,
+    pub(super) similarity: Similarity<'a>,
+    /// Raw lexical score by row; empty = all 0.
+    pub(super) lexical: Vec<f64>,
+    /// Raw values of `Signal::DENSE` by row; empty = all 0.
+    pub(super) dense: [Vec<f64>; Signal::DENSE.len()],
+    /// Whether S is made of cosine and lexical score alone, except in `sparse`.
+    pub(super) screened: bool,
+    /// By row.
+    pub(super) sparse: Vec<SparseRow>,
+    /// Rows in `sparse`; empty = none.
+    sparse_bits: Bits,
+}
+
+impl<'a> SegmentColumns<'a> {
+    pub(super) fn new(segment: &'a Segment, eligible: Bits) -> Self {
+        Self {
+            segment,
+            any_eligible: eligible.iter().any(|word| *word != 0),
+            eligible,
+            similarity: Similarity {
+                values: Vec::new(),
+                errors: None,
+            },
+            lexical: Vec::new(),
+            dense: Default::default(),
+            screened: true,
+            sparse: Vec::new(),
+            sparse_bits: Bits::new(),
+        }
+    }
+
+    pub(super) fn lexical(&self, row: usize) -> f64 {
+        self.lexical.get(row).copied().unwrap_or(0.0)
+    }
+
+    #[inline]
+    pub(super) fn is_sparse(&self, row: usize) -> bool {
+        self.sparse_bits
+            .get(row / 64)
+            .is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    pub(super) fn sparse_row(&self, row: usize) -> Option<&SparseRow> {
+        if !self.is_sparse(row) {
+            return None;
+        }
+        let at = self
+            .sparse
+            .binary_search_by_key(&(row as u32), |s| s.row)
+            .ok()?;
+        Some(&self.sparse[at])
+    }
+
+    /// Sets sparse values of rows; a row that has none yet gets an entry.
+    pub(super) fn set_sparse<T>(&mut self, rows: Vec<(u32, T)>, set: impl Fn(&mut SparseRow, T)) {
+        if rows.is_empty() {
+            return;
+        }
+        if self.sparse_bits.is_empty() {
+            self.sparse_bits = vec![0; self.eligible.len()];
+        }
+        let known = self.sparse.len();
+        let mut fresh: Vec<(u32, T)> = Vec::new();
+        for (row, value) in rows {
+            match self.sparse[..known].binary_search_by_key(&row, |s| s.row) {
+                Ok(at) => set(&mut self.sparse[at], value),
+                Err(_) => fresh.push((row, value)),
+            }
+        }
+        for (row, value) in fresh {
+            self.sparse_bits[row as usize / 64] |= 1 << (row % 64);
+            let mut sparse = SparseRow {
+                row,
+                ..SparseRow::default()
+            };
+            set(&mut sparse, value);
+            self.sparse.push(sparse);
+        }
+        self.sparse.sort_unstable_by_key(|sparse| sparse.row);
+    }
+
+    /// What is known of a row beside its cosine.
+    #[inline]
+    pub(super) fn row_signals(&self, row: usize) -> RowSignals {
+        let mut raw = BySignal::of(0.0);
+        raw[Signal::Lexical] = self.lexical(row);
+        if !self.screened {
+            for (at, column) in Signal::DENSE.into_iter().zip(&self.dense) {
+                raw[at] = column.get(row).copied().unwrap_or(0.0);
+            }
+        }
+        let mut question = None;
+        if let Some(sparse) = self.sparse_row(row) {
+            for (term, value) in Signal::SPARSE.into_iter().zip(sparse.values) {
+                raw[term] = value;
+            }
+            question = sparse.question;
+        }
+        RowSignals { question, raw }
+    }
+
+    /// Bounds of a row's content cosine; equal when it is exact.
+    pub(super) fn content_bounds(&self, row: usize) -> (f64, f64) {
+        match self.sparse_row(row) {
+            Some(sparse) if sparse.question.is_some() => (sparse.content, sparse.content),
+            _ => self.similarity.bounds(row),
+        }
+    }
+
+    /// The exact content cosine of an eligible row.
+    pub(super) fn content(&self, scorer: &Scorer<'_>, row: usize) -> f64 {
+        match self.similarity.errors {
+            None => self.content_bounds(row).0,
+            Some(_) => scorer.exact(self.segment, row),
+        }
+    }
+}
+
+pub(super) fn unembedded(columns: &SegmentColumns<'_>) -> usize {
+    let words = columns.eligible.iter().zip(columns.segment.embedded());
+    words
+        .map(|(eligible, embedded)| (eligible & !embedded).count_ones() as usize)
+        .sum()
+}
+
+/// Cosines of all eligible rows of a segment: exact, or by 8-bit codes.
+pub(super) fn fill_cosines<'a>(
+    columns: &mut SegmentColumns<'a>,
+    vector: &[f32],
+    quantised: Option<&'a QuantisedQuery>,
+    effort: Effort,
+) {
+    let segment = columns.segment;
+    let (rows, lanes) = (segment.memory_rows(), segment.lanes());
+    let mut values = vec![0.0_f32; rows];
+    let vectors = segment.column::<f32>(Section::Vectors);
+    let codes = segment.column::<i8>(Section::Codes);
+    let scales = segment.column::<f32>(Section::Scales);
+    let sparse = count(&columns.eligible) < rows / 8;
+    let part = |first: usize, out: &mut [f32]| match quantised {
+        _ if sparse && quantised.is_none() => {}
+        Some(query) => approx_rows(query, &codes[first * lanes..], &scales[first..], out),
+        None => dot_rows(vector, &vectors[first * lanes..], lanes, out),
+    };
+    let share = rows
+        .div_ceil(effort.threads.max(1))
+        .max(effort.thread_rows.max(1));
+    if share >= rows {
+        part(0, &mut values);
+    } else {
+        std::thread::scope(|scope| {
+            for (i, out) in values.chunks_mut(share).enumerate() {
+                let part = &part;
+                scope.spawn(move || part(i * share, out));
+            }
+        });
+    }
+    if sparse && quantised.is_none() {
+        for row in set_bits(&columns.eligible) {
+            values[row] = dot(vector, segment.vector(row));
+        }
+    }
+    let errors = quantised.map(|query| (segment.column::<f32>(Section::Bounds), query));
+    mask_ineligible(&mut values, &columns.eligible);
+    columns.similarity = Similarity { values, errors };
+}
+
+/// The nearest stored question of every eligible row that has some. Their cosines leave
+/// the common column, so that no scan takes them for S_query.
+pub(super) fn score_stored_questions(columns: &mut SegmentColumns<'_>, vector: &[f32]) {
+    let segment = columns.segment;
+    if segment.question_count() == 0 {
+        return;
+    }
+    let mut found = Vec::new();
+    for row in set_bits(&columns.eligible) {
+        let mut best: Option<(u32, f64)> = None;
+        for (i, number) in segment.questions(row).enumerate() {
+            let value = cosine(dot(vector, segment.question_vector(number)));
+            if best.is_none_or(|(_, most)| value > most) {
+                best = Some((i as u32, value));
+            }
+        }
+        if best.is_some() {
+            let content = cosine(dot(vector, segment.vector(row)));
+            found.push((row as u32, (best, content)));
+        }
+    }
+    for (row, _) in &found {
+        columns.similarity.values[*row as usize] = f32::NEG_INFINITY;
+    }
+    columns.set_sparse(found, |sparse, (question, content)| {
+        sparse.question = question;
+        sparse.content = content;
+    });
+}
+
+/// Ineligible rows get a value below every cosine, so that scans need not look at the bits.
+fn mask_ineligible(values: &mut [f32], eligible: &[u64]) {
+    for (values, word) in values.chunks_mut(64).zip(eligible) {
+        if *word == u64::MAX {
+            continue;
+        }
+        for (i, value) in values.iter_mut().enumerate() {
+            if word >> i & 1 == 0 {
+                *value = f32::NEG_INFINITY;
+            }
+        }
+    }
+}
+
+/// Makes rows below the threshold ineligible; it is rounded to float32 before comparing.
+pub(super) fn apply_min_similarity(columns: &mut SegmentColumns<'_>, least: f64) {
+    let least = f64::from(least as f32);
+    let below: Vec<usize> = set_bits(&columns.eligible)
+        .filter(|row| columns.similarity.bounds(*row).0 < least)
+        .collect();
+    for row in below {
+        columns.eligible[row / 64] &= !(1 << (row % 64));
+    }
+    mask_ineligible(&mut columns.similarity.values, &columns.eligible);
+}
+
+/// Statistics of the query's terms over the eligible rows.
+pub(super) struct TermStatistics {
+    /// Of each term.
+    pub(super) idfs: Vec<f64>,
+    pub(super) norms: Norms,
+    /// The largest score, at least 0.
+    pub(super) largest: f64,
+}
+
+/// Fills in the lexical scores.
+pub(super) fn fill_lexical(
+    parts: &mut [SegmentColumns<'_>],
+    terms: &[String],
+    eligible: usize,
+) -> TermStatistics {
+    let whole: Vec<bool> = parts
+        .iter()
+        .map(|columns| count(&columns.eligible) == columns.segment.memory_rows())
+        .collect();
+    let total: u64 = parts.iter().map(total_length).sum();
+    let norms = Norms::new(total, eligible as u64);
+    let mut idfs = Vec::with_capacity(terms.len());
+    for term in terms {
+        let numbers: Vec<Option<u32>> = parts
+            .iter()
+            .map(|columns| columns.segment.term_number(term))
+            .collect();
+        let mut holding = 0;
+        for ((columns, number), whole) in parts.iter().zip(&numbers).zip(&whole) {
+            if let Some(number) = number {
+                let bits = (!whole).then_some(columns.eligible.as_slice());
+                let rows = columns.segment.postings(*number as usize).0;
+                holding += lexical::document_frequency(rows, bits);
+            }
+        }
+        let idf = lexical::idf(eligible as u64, holding);
+        idfs.push(idf);
+        for ((columns, number), whole) in parts.iter_mut().zip(&numbers).zip(&whole) {
+            let Some(number) = number else { continue };
+            if columns.lexical.is_empty() {
+                columns.lexical = vec![0.0; columns.segment.memory_rows()];
+            }
+            let bits = (!whole).then_some(columns.eligible.as_slice());
+            let lengths = columns.segment.column::<u32>(Section::Lengths);
+            let postings = columns.segment.postings(*number as usize);
+            lexical::accumulate(&mut columns.lexical, idf, postings, lengths, bits, &norms);
+        }
+    }
+    let scores = parts.iter().flat_map(|columns| &columns.lexical);
+    TermStatistics {
+        idfs,
+        norms,
+        largest: scores.fold(0.0, |largest, score| f64::max(largest, *score)),
+    }
+}
+
+fn total_length(columns: &SegmentColumns<'_>) -> u64 {
+    let lengths = columns.segment.column::<u32>(Section::Lengths);
+    columns
+        .eligible
+        .iter()
+        .zip(lengths.chunks(64))
+        .map(|(word, lengths)| match *word {
+            0 => 0,
+            u64::MAX => lengths.iter().map(|n| u64::from(*n)).sum(),
+            word => {
+                let counted = |(i, n): (usize, &u32)| u64::from(*n) * (word >> i & 1);
+                lengths.iter().enumerate().map(counted).sum::<u64>()
+            }
+        })
+        .sum()
+}

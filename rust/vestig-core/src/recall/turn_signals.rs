@@ -1,0 +1,370 @@
+//! The signals that follow from sessions, texts and dates, by turn.
+//!
+//! Of every turn there are bounds of L₁ without what few rows have; exact raw values are made for
+//! the rows that can reach the pool.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::analysed_query::Query;
+use super::neighbour_vectors::{self, Bounds, NeighbourVectors};
+use super::question_words;
+use super::ranking::Ranking;
+use super::score_bounds::{ScoreBounds, TurnValues};
+use super::scorer::{Scorer, weighs};
+use super::segment_columns::SegmentColumns;
+use super::signal::{BySignal, Signal};
+use super::text_flags::{TextFlags, flag};
+use super::text_signals::{TEXT_SIGNALS, length_value, text_value};
+use super::turn_columns::{Largest, beside, by_turn, largest, largest_of};
+use super::turn_index::{NONE, TurnIndex};
+use super::window_words::{SHAPES, score_windows};
+use crate::kernels::bits::has;
+use crate::segment::Segment;
+
+/// Terms of windows, by shape.
+const WINDOWS: [Signal; SHAPES.len()] = [
+    Signal::ContextWords,
+    Signal::ContextSoft,
+    Signal::ContextWide,
+];
+
+/// Values by turn; empty columns are all 0.
+pub(super) struct TurnSignals<'a> {
+    pub(super) index: Arc<TurnIndex>,
+    pub(super) segments: Vec<&'a Segment>,
+    lexical: Vec<f64>,
+    /// S_query, where a signal is made of that of neighbours.
+    semantic: Vec<f64>,
+    windows: [Vec<f64>; SHAPES.len()],
+    /// BM25 in the questions that memories answer.
+    questions: Vec<f64>,
+    pub(super) date: Vec<f64>,
+    /// Value of every author.
+    pub(super) author_values: Vec<f64>,
+    pub(super) question_kinds: u8,
+    context: Option<NeighbourVectors<'a>>,
+    /// Of L₁ without what few rows have.
+    pub(super) bounds: Bounds,
+}
+
+/// Whether any of the signals that are made by turn weighs something.
+pub(super) fn any_weighed(scorer: &Scorer<'_>) -> bool {
+    let mut signals = Signal::ALL.into_iter().filter(|signal| signal.is_by_turn());
+    signals.any(|signal| scorer.weighs(signal))
+}
+
+/// Whether a signal is made of the cosines of neighbours.
+pub(super) fn by_cosines(ranking: &Ranking, origins: [bool; 4]) -> bool {
+    let neighbours = Signal::NEIGHBOURS_COSINE.map(|(signal, _)| signal);
+    let mut signals = neighbours.into_iter().chain([Signal::AnswerCosine]);
+    signals.any(|at| weighs(ranking, origins, at))
+}
+
+impl<'a> TurnSignals<'a> {
+    /// Fills in the columns and the maxima of the signals.
+    pub(super) fn new(
+        parts: &[SegmentColumns<'a>],
+        scorer: &mut Scorer<'_>,
+        query: &Query,
+    ) -> Self {
+        let segments: Vec<&Segment> = parts.iter().map(|columns| columns.segment).collect();
+        let eligible: Vec<_> = parts.iter().map(|columns| &columns.eligible).collect();
+        let index = TurnIndex::of(&segments, &eligible);
+        let mut signals = Self {
+            lexical: Vec::new(),
+            semantic: Vec::new(),
+            windows: Default::default(),
+            questions: Vec::new(),
+            date: Vec::new(),
+            author_values: Vec::new(),
+            question_kinds: query.question_kinds,
+            context: None,
+            bounds: Bounds {
+                low: Vec::new(),
+                high: Vec::new(),
+            },
+            segments,
+            index,
+        };
+        signals.fill_words(parts, scorer, query);
+        signals.fill_questions(scorer, query);
+        signals.fill_texts(scorer);
+        signals.fill_authors(scorer, query);
+        signals.fill_dates(scorer, query);
+        signals.fill_bounds(parts, scorer);
+        signals
+    }
+
+    pub(super) fn text_flags(&self) -> &TextFlags {
+        self.index.text_flags(&self.segments)
+    }
+
+    pub(super) fn holds(&self, turn: usize, flag: u16) -> bool {
+        self.text_flags().codes[turn] & flag != 0
+    }
+
+    fn fill_words(&mut self, parts: &[SegmentColumns<'_>], scorer: &mut Scorer<'_>, query: &Query) {
+        let Some(terms) = query.terms.as_ref().filter(|terms| !terms.is_empty()) else {
+            return;
+        };
+        self.lexical = by_turn(&self.index, |part| &parts[part].lexical);
+        let wanted = WINDOWS.map(|signal| scorer.weighs(signal));
+        self.windows = score_windows(&self.index, &self.segments, terms, wanted);
+        for (at, signal) in WINDOWS
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| wanted[*at])
+        {
+            scorer.maxima[signal] = Some(largest_of(&self.windows[at]));
+        }
+        let most = scorer.maxima[Signal::Lexical].unwrap_or(0.0);
+        let near = Largest::of(&self.index, &self.lexical);
+        for (signal, offset) in Signal::NEIGHBOURS_LEXICAL {
+            if scorer.weighs(signal) {
+                let value = near.beside(offset);
+                scorer.maxima[signal] = Some(Scorer::normalised(value, most));
+            }
+        }
+        for signal in [Signal::AnswerLexical, Signal::ReplyLexical] {
+            if scorer.weighs(signal) {
+                let turns = 0..self.index.len();
+                let value = match signal {
+                    Signal::AnswerLexical => {
+                        largest(turns.map(|turn| self.answer(&self.lexical, turn)))
+                    }
+                    _ => self.largest_reply(),
+                };
+                scorer.maxima[signal] = Some(Scorer::normalised(value, most));
+            }
+        }
+    }
+
+    fn fill_questions(&mut self, scorer: &mut Scorer<'_>, query: &Query) {
+        let given = query.terms.as_ref().zip(query.questions.as_ref());
+        let Some((terms, words)) = given.filter(|_| scorer.weighs(Signal::Questions)) else {
+            return;
+        };
+        self.questions = question_words::score(&self.index, &self.segments, terms, words);
+        scorer.maxima[Signal::Questions] = Some(largest(self.questions.iter().copied()));
+    }
+
+    /// What is made of cosines, then the bounds of L₁.
+    fn fill_bounds(&mut self, parts: &[SegmentColumns<'a>], scorer: &mut Scorer<'_>) {
+        let nothing = || vec![0.0; self.index.len()];
+        let mut cosines = Bounds {
+            low: nothing(),
+            high: nothing(),
+        };
+        let embedded = !scorer.vector.is_empty();
+        if embedded {
+            for (part, columns) in parts.iter().enumerate() {
+                for (row, turn) in self.index.turns(part).iter().enumerate() {
+                    if *turn != NONE {
+                        let turn = *turn as usize;
+                        (cosines.low[turn], cosines.high[turn]) = columns.similarity.bounds(row);
+                    }
+                }
+                for sparse in columns.sparse.iter().filter(|s| s.question.is_some()) {
+                    if has(&columns.eligible, sparse.row as usize) {
+                        let turn = self.index.turn(part, sparse.row as usize);
+                        let content = sparse.content;
+                        (cosines.low[turn], cosines.high[turn]) = (content, content);
+                    }
+                }
+            }
+        }
+        let mut semantic = Cow::Borrowed(&cosines);
+        for (part, columns) in parts.iter().enumerate() {
+            for sparse in columns.sparse.iter().filter(|s| s.question.is_some()) {
+                let row = sparse.row as usize;
+                if has(&columns.eligible, row) {
+                    let turn = self.index.turn(part, row);
+                    let value = scorer.semantic_of(sparse.content, sparse.question);
+                    let semantic = semantic.to_mut();
+                    (semantic.low[turn], semantic.high[turn]) = (value, value);
+                }
+            }
+        }
+        if embedded && by_cosines(scorer.ranking, scorer.origins) {
+            self.semantic.clone_from(&semantic.low);
+            self.fill_neighbour_cosines(scorer);
+        }
+        let mut near = None;
+        if embedded && scorer.weighs(Signal::ContextVector) {
+            let context = NeighbourVectors::new(&self.segments, &scorer.vector);
+            let bounds = neighbour_vectors::bounds(&self.index, &self.segments, &cosines);
+            scorer.maxima[Signal::ContextVector] = Some(context.most(&self.index, &bounds));
+            self.context = Some(context);
+            near = Some(bounds);
+        }
+        self.bounds = self.bounds(parts, scorer, &semantic, near.as_ref());
+    }
+
+    fn fill_neighbour_cosines(&self, scorer: &mut Scorer<'_>) {
+        let most = scorer.maxima[Signal::Cosine].unwrap_or(0.0);
+        let near = Largest::of(&self.index, &self.semantic);
+        for (signal, offset) in Signal::NEIGHBOURS_COSINE {
+            if scorer.weighs(signal) {
+                let value = near.beside(offset);
+                scorer.maxima[signal] = Some(Scorer::normalised(value, most));
+            }
+        }
+        if scorer.weighs(Signal::AnswerCosine) {
+            let turns = 0..self.index.len();
+            let value = largest(turns.map(|turn| self.answer(&self.semantic, turn)));
+            scorer.maxima[Signal::AnswerCosine] = Some(Scorer::normalised(value, most));
+        }
+    }
+
+    /// The largest value of the turns at the next position that the assistant said, at least 0.
+    fn answer(&self, values: &[f64], turn: usize) -> f64 {
+        let next = self.index.beside(turn, 1);
+        let said = next.filter(|at| self.holds(*at, flag::ASSISTANT));
+        largest(said.map(|at| values[at]))
+    }
+
+    fn largest_reply(&self) -> f64 {
+        if !self.index.single() {
+            return largest((0..self.index.len()).map(|turn| self.reply(turn)));
+        }
+        // A reply has a turn before it.
+        let codes = self.text_flags().codes.iter().skip(1);
+        codes.zip(&self.lexical).fold(0.0, |most, (code, before)| {
+            if code & flag::REPLIES != 0 && *before > most {
+                *before
+            } else {
+                most
+            }
+        })
+    }
+
+    fn reply(&self, turn: usize) -> f64 {
+        if self.holds(turn, flag::REPLIES) {
+            beside(&self.index, &self.lexical, turn, -1)
+        } else {
+            0.0
+        }
+    }
+
+    fn bounds(
+        &self,
+        parts: &[SegmentColumns<'_>],
+        scorer: &Scorer<'_>,
+        semantic: &Bounds,
+        near: Option<&Bounds>,
+    ) -> Bounds {
+        let (text_flags, index) = (self.text_flags(), &*self.index);
+        let mut sums = ScoreBounds::new(scorer, index, text_flags);
+        sums.add_text_flags(|kind| {
+            let of = |(signal, _)| (signal, text_value(signal, kind));
+            TEXT_SIGNALS.map(of)
+        });
+        for (at, signal) in WINDOWS.into_iter().enumerate() {
+            sums.add(signal, 1.0, TurnValues::Column(&self.windows[at]));
+        }
+        sums.add(Signal::Lexical, 1.0, TurnValues::Column(&self.lexical));
+        for (signals, values, of) in [
+            (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
+            (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
+        ] {
+            for (signal, offset) in signals {
+                let unit = sums.inverse(of);
+                let near = if index.single() {
+                    TurnValues::Neighbour(values, offset)
+                } else {
+                    TurnValues::Each(Box::new(move |turn| beside(index, values, turn, offset)))
+                };
+                sums.add(signal, unit, near);
+            }
+        }
+        let (words, cosines) = (sums.inverse(Signal::Lexical), sums.inverse(Signal::Cosine));
+        for (signal, unit, values) in [
+            (Signal::AnswerLexical, words, &self.lexical),
+            (Signal::AnswerCosine, cosines, &self.semantic),
+        ] {
+            let of = Box::new(move |turn| self.answer(values, turn));
+            sums.add(signal, unit, TurnValues::Each(of));
+        }
+        let replies = if index.single() {
+            TurnValues::Reply(&self.lexical)
+        } else {
+            TurnValues::Each(Box::new(|turn| self.reply(turn)))
+        };
+        sums.add(Signal::ReplyLexical, words, replies);
+        if !self.questions.is_empty() {
+            sums.add(Signal::Questions, 1.0, TurnValues::Column(&self.questions));
+        }
+        if !self.author_values.is_empty() {
+            sums.add(Signal::Person, 1.0, self.by_author());
+            let of = Box::new(|turn| self.first_person(turn));
+            sums.add(Signal::FirstPersonPerson, 1.0, TurnValues::Each(of));
+        }
+        sums.add(Signal::Date, 1.0, TurnValues::Column(&self.date));
+        if sums.weighs(Signal::FormLength) {
+            let of: Vec<f64> = (0..1 << 11).map(length_value).collect();
+            let of = Box::new(move |turn: usize| of[usize::from(text_flags.lengths[turn])]);
+            sums.add(Signal::FormLength, 1.0, TurnValues::Each(of));
+        }
+        let dense = Signal::DENSE.into_iter().enumerate();
+        let dense: Vec<(Signal, Vec<f64>)> = dense
+            .filter(|(_, signal)| sums.weighs(*signal))
+            .map(|(at, signal)| (signal, by_turn(index, |part| &parts[part].dense[at])))
+            .collect();
+        for (signal, values) in dense {
+            let of = Box::new(move |turn: usize| values[turn]);
+            sums.add(signal, 1.0, TurnValues::Each(of));
+        }
+        sums.into_bounds(&[
+            (Signal::Cosine, Some(semantic)),
+            (Signal::ContextVector, near),
+        ])
+    }
+
+    /// Raw values of a row, for the signals that have a maximum.
+    pub(super) fn fill_raw(&self, scorer: &Scorer<'_>, turn: usize, raw: &mut BySignal<f64>) {
+        let maxima = &scorer.maxima;
+        let most = |signal: Signal| maxima[signal].unwrap_or(0.0);
+        let mut set = |signal: Signal, value: &dyn Fn() -> f64| {
+            if maxima[signal].is_some() {
+                raw[signal] = value();
+            }
+        };
+        let kind = self.text_flags().codes[turn];
+        for (signal, _) in TEXT_SIGNALS {
+            set(signal, &|| text_value(signal, kind));
+        }
+        for (at, signal) in WINDOWS.into_iter().enumerate() {
+            set(signal, &|| self.windows[at][turn]);
+        }
+        if let Some(context) = &self.context {
+            set(Signal::ContextVector, &|| context.of(&self.index, turn));
+        }
+        for (signals, values, of) in [
+            (Signal::NEIGHBOURS_LEXICAL, &self.lexical, Signal::Lexical),
+            (Signal::NEIGHBOURS_COSINE, &self.semantic, Signal::Cosine),
+        ] {
+            for (signal, offset) in signals {
+                set(signal, &|| {
+                    let value = beside(&self.index, values, turn, offset);
+                    Scorer::normalised(value, most(of))
+                });
+            }
+        }
+        let words = |value| Scorer::normalised(value, most(Signal::Lexical));
+        set(Signal::AnswerLexical, &|| {
+            words(self.answer(&self.lexical, turn))
+        });
+        set(Signal::ReplyLexical, &|| words(self.reply(turn)));
+        set(Signal::AnswerCosine, &|| {
+            Scorer::normalised(self.answer(&self.semantic, turn), most(Signal::Cosine))
+        });
+        set(Signal::Questions, &|| self.questions[turn]);
+        set(Signal::Person, &|| self.person(turn));
+        set(Signal::FirstPersonPerson, &|| self.first_person(turn));
+        set(Signal::Date, &|| self.date[turn]);
+        set(Signal::FormLength, &|| {
+            length_value(self.text_flags().lengths[turn])
+        });
+    }
+}

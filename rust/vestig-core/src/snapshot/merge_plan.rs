@@ -1,0 +1,130 @@
+//! Which segments a publication keeps, and which a merge takes.
+
+use std::ops::Range;
+
+use crate::segment::format::{SegmentEntry, header_crc};
+use crate::snapshot::{Part, Snapshot};
+
+/// A publication merges by itself only beyond this many segments, far below what a manifest can
+/// name: only where nobody ever merges.
+const SEGMENTS_MAX: usize = 1024;
+
+/// Manifest entries of the published parts; None when the manifest on disk lacks one of them.
+#[must_use]
+pub fn entries(held: &Snapshot, named: &[SegmentEntry]) -> Option<Vec<SegmentEntry>> {
+    let find = |part: &Part| named.iter().find(|entry| names(entry, part)).cloned();
+    held.parts[..held.published].iter().map(find).collect()
+}
+
+/// Whether an entry is of this part.
+#[must_use]
+pub fn names(entry: &SegmentEntry, part: &Part) -> bool {
+    part.segment.name() == Some(&entry.name)
+        && header_crc(part.segment.image()).is_ok_and(|crc| crc == entry.crc)
+}
+
+/// First part that a publication writes again: the tail. A part that holds a forgotten memory goes
+/// too, and with it all behind it, which may mask rows of it.
+#[must_use]
+pub fn first_written(held: &Snapshot) -> usize {
+    let first = held.first_with_removed().unwrap_or(held.published);
+    if held.published < SEGMENTS_MAX {
+        return first;
+    }
+    let rows = live_rows(held);
+    first_by_size(&rows).min(first)
+}
+
+fn live_rows(held: &Snapshot) -> Vec<usize> {
+    held.parts.iter().map(|part| part.live_rows).collect()
+}
+
+/// The published parts that a merge makes into one: all when no more than one shall stay; nothing
+/// when no more than `max_segments` are there, or when each is larger than all behind it together,
+/// so that more than `max_segments` stay only as log₂ of the rows. Reads at most `max_bytes`.
+#[must_use]
+pub fn merged(held: &Snapshot, max_segments: usize, max_bytes: u64) -> Option<Range<usize>> {
+    let published = &held.parts[..held.published];
+    let bytes = published
+        .iter()
+        .map(|part| part.segment.image().len() as u64);
+    chosen(
+        &live_rows(held)[..held.published],
+        &bytes.collect::<Vec<u64>>(),
+        max_segments,
+        max_bytes,
+    )
+}
+
+/// From the first segment that is no larger than all behind it together to the last. What stays
+/// is larger than all behind it, so a row is written O(log n) times.
+fn chosen(
+    rows: &[usize],
+    bytes: &[u64],
+    max_segments: usize,
+    max_bytes: u64,
+) -> Option<Range<usize>> {
+    let count = rows.len();
+    if count <= max_segments.max(1) {
+        return None;
+    }
+    let first = if max_segments <= 1 {
+        0
+    } else {
+        first_by_size(rows)
+    };
+    let mut read = 0_u64;
+    let fitting = bytes[first..].iter().rev().take_while(|bytes| {
+        read = read.saturating_add(**bytes);
+        read <= max_bytes
+    });
+    let taken = fitting.count();
+    (taken >= 2).then(|| count - taken..count)
+}
+
+fn first_by_size(rows: &[usize]) -> usize {
+    let mut behind: usize = rows.iter().sum();
+    rows.iter()
+        .take_while(|rows| {
+            behind -= **rows;
+            **rows > behind
+        })
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merging_writes_a_row_a_logarithmic_number_of_times() {
+        for max_segments in [2, 6, 12] {
+            let (mut sizes, mut written) = (Vec::new(), 0);
+            for published in 1_usize..=4096 {
+                sizes.push(1);
+                written += 1;
+                while let Some(range) = chosen(&sizes, &vec![0; sizes.len()], max_segments, 0) {
+                    let rows: usize = sizes[range.clone()].iter().sum();
+                    sizes.splice(range, [rows]);
+                    written += rows;
+                }
+                let levels = published.ilog2() as usize + 2;
+                assert!(sizes.len() <= max_segments.max(levels));
+                assert_eq!(sizes.iter().sum::<usize>(), published);
+                let most = published as f64 * (2.0 + (published as f64).log2());
+                assert!(f64::from(written as u32) <= most, "{published}: {written}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_merge_reads_no_more_than_it_may() {
+        let bytes = [70, 50, 40, 30, 20, 2, 1];
+        assert_eq!(chosen(&[7, 5, 4, 3, 2, 1, 1], &bytes, 6, 64), Some(3..7));
+        assert_eq!(chosen(&[7, 5, 4, 3, 2, 1, 1], &bytes, 6, 2), None);
+        assert_eq!(chosen(&[7, 5, 4, 3, 2, 1, 1], &bytes, 1, 999), Some(0..7));
+        assert_eq!(chosen(&[7, 5], &bytes[..2], 2, 999), None);
+        assert_eq!(chosen(&[7], &bytes[..1], 0, 999), None);
+        assert_eq!(chosen(&[], &[], 1, 999), None);
+    }
+}

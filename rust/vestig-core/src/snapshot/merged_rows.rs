@@ -1,0 +1,70 @@
+//! The rows that count of several parts, in the order of one segment.
+
+use std::borrow::Cow;
+
+use super::Part;
+use crate::kernels::bits::set_bits;
+use crate::kernels::token_vectors::Pieces;
+use crate::segment::Segment;
+use crate::segment::columns::Rows;
+use crate::segment::format::Section;
+use crate::segment::row::{Forward, RowVersion, Vector, row_version, stored_vector};
+
+/// Rows of several parts that count, made from them one after the other.
+pub struct MergedRows<'a> {
+    parts: Vec<(&'a Segment, Forward)>,
+    /// (part, row): memories, then entities, by (seq, id).
+    order: Vec<(u32, u32)>,
+}
+
+impl<'a> MergedRows<'a> {
+    /// Holds eight bytes a row and a posting; the rest stays where it is.
+    #[must_use]
+    pub fn of(parts: &'a [Part]) -> Self {
+        let mut order = Vec::with_capacity(parts.iter().map(|part| part.live_rows).sum());
+        for (number, part) in parts.iter().enumerate() {
+            order.extend(set_bits(&part.live).map(|row| (number as u32, row as u32)));
+        }
+        order.sort_unstable_by_key(|(part, row)| {
+            let segment = &parts[*part as usize].segment;
+            let row = *row as usize;
+            let entity = row >= segment.memory_rows();
+            (
+                entity,
+                segment.column::<i64>(Section::Seq)[row],
+                segment.ids()[row],
+            )
+        });
+        let parts = parts.iter().map(|part| part.segment.as_ref());
+        Self {
+            parts: parts.map(|s| (s, Forward::of(s))).collect(),
+            order,
+        }
+    }
+}
+
+impl<'a> Rows<'a> for MergedRows<'a> {
+    fn count(&self) -> usize {
+        self.order.len()
+    }
+
+    fn iter<'s>(&'s self) -> impl Iterator<Item = Cow<'s, RowVersion<'a>>>
+    where
+        'a: 's,
+    {
+        self.order.iter().map(|(part, row)| {
+            let (segment, forward) = &self.parts[*part as usize];
+            Cow::Owned(row_version(segment, forward, *row as usize))
+        })
+    }
+
+    fn vector(&self, at: usize) -> Vector<'a> {
+        let (part, row) = self.order[at];
+        stored_vector(self.parts[part as usize].0, row as usize)
+    }
+
+    fn pieces(&self, at: usize) -> Pieces<'a> {
+        let (part, row) = self.order[at];
+        self.parts[part as usize].0.pieces(row as usize)
+    }
+}

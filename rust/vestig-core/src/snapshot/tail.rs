@@ -1,0 +1,232 @@
+//! Rows from the ledger, checked and analysed, on their way into the tail.
+
+use std::collections::HashMap;
+
+use crate::error::{CoreError, Result};
+use crate::kernels::dot::unit;
+use crate::kernels::token_vectors::{OwnedPieces, Pieces};
+use crate::segment::format::Identity;
+use crate::segment::row::{LOWER_CASE, RowVersion, Vector};
+use crate::segment::{
+    Attributes, EDGE_KINDS, EdgeVersion, EventRow, FEATURES_END, Id, KIND_ENTITY, NO_TIME,
+    OPEN_START,
+};
+use crate::words;
+
+/// Position of chat_agent in OriginType.
+const CHAT_AGENT: u8 = 1;
+/// Words of a chat_agent memory from this code point on are not indexed.
+const AGENT_WORDS_END: usize = 1200;
+
+/// One memory as the ledger gives it (`ports.ProjectionRow`).
+#[derive(Debug, Clone, Default)]
+pub struct NewRow {
+    /// 16 bytes.
+    pub id: Id,
+    /// Inserting transaction.
+    pub seq: i64,
+    /// Transaction of this version.
+    pub wseq: i64,
+    /// Analysed here, not kept.
+    pub content: String,
+    /// Who said it.
+    pub author: Option<String>,
+    /// Exactly one.
+    pub namespace: String,
+    /// None = without scope.
+    pub scope: Option<String>,
+    /// Code of Kind.
+    pub kind: u8,
+    /// Code of Status.
+    pub status: u8,
+    /// `user` or `assistant` of a chat; of an entity: its type.
+    pub role: Option<String>,
+    /// Session id; unique within namespace and scope.
+    pub session: Option<String>,
+    /// Position in the session; the parts of a long text share it.
+    pub sequence: Option<i64>,
+    /// Code of OriginType.
+    pub origin: u8,
+    /// Code of Stability.
+    pub stability: u8,
+    /// Never removed by retention.
+    pub pinned: bool,
+    /// µs.
+    pub t_valid: i64,
+    /// µs.
+    pub t_invalid: Option<i64>,
+    /// µs.
+    pub t_created: i64,
+    /// µs.
+    pub t_expired: Option<i64>,
+    /// As the embedder gave it.
+    pub embedding: Option<Vec<f32>>,
+    /// Tags, sources, actors, keywords.
+    pub lists: [Vec<String>; 4],
+    /// Of the memory.
+    pub events: Vec<EventRow>,
+    /// Temporal windows, µs; None = open.
+    pub windows: Vec<(Option<i64>, Option<i64>)>,
+    /// That start here.
+    pub edges: Vec<EdgeVersion>,
+    /// Vectors of hypothetical questions as the embedder gave them.
+    pub questions: Vec<Vec<f32>>,
+    /// Of an entity: (normal form, stored name), canonical first.
+    pub names: Vec<(String, String)>,
+    /// What the text is like, below 2^16.
+    pub features: u32,
+    /// The name that the title is.
+    pub title: Option<String>,
+    /// Token vectors.
+    pub pieces: Option<OwnedPieces>,
+}
+
+/// A row with its words counted and its vector normalised.
+pub struct Analysed<'a> {
+    row: &'a NewRow,
+    unit: Option<Vec<f32>>,
+    questions: Vec<Vec<f32>>,
+    terms: HashMap<String, u32>,
+    length: u32,
+}
+
+impl<'a> Analysed<'a> {
+    /// Checks a row against the store and counts its words.
+    pub fn new(row: &'a NewRow, identity: &Identity) -> Result<Self> {
+        check(row, identity)?;
+        let in_lanes = |given: &Vec<f32>| {
+            let mut out = vec![0.0; identity.lanes()];
+            unit(given, &mut out);
+            out
+        };
+        let unit_vector = row.embedding.as_ref().map(in_lanes);
+        let mut terms = HashMap::new();
+        let mut length = 0;
+        let until = (row.origin == CHAT_AGENT).then_some(AGENT_WORDS_END);
+        words::visit_terms(&row.content, row.author.as_deref(), until, |term, lower| {
+            length += 1;
+            let case = if lower { LOWER_CASE } else { 0 };
+            match terms.get_mut(term) {
+                Some(count) => *count = (*count + 1) | case,
+                None => drop(terms.insert(term.to_owned(), 1 | case)),
+            }
+        });
+        Ok(Self {
+            row,
+            unit: unit_vector,
+            questions: row.questions.iter().map(in_lanes).collect(),
+            terms,
+            length,
+        })
+    }
+
+    /// As the builder takes it.
+    #[must_use]
+    pub fn version(&self) -> RowVersion<'_> {
+        let row = self.row;
+        RowVersion {
+            id: row.id,
+            seq: row.seq,
+            wseq: row.wseq,
+            attributes: Attributes {
+                kind: row.kind,
+                status: row.status,
+                origin: row.origin,
+                stability: row.stability,
+                pinned: row.pinned,
+                embedded: self.unit.is_some(),
+            },
+            namespace: &row.namespace,
+            scope: row.scope.as_deref(),
+            author: row.author.as_deref(),
+            role: row.role.as_deref(),
+            session: row.session.as_deref(),
+            sequence: row.sequence,
+            times: [
+                row.t_valid,
+                row.t_invalid.unwrap_or(NO_TIME),
+                row.t_created,
+                row.t_expired.unwrap_or(NO_TIME),
+            ],
+            vector: self.unit.as_deref().map_or(Vector::None, Vector::Unit),
+            lists: std::array::from_fn(|i| row.lists[i].iter().map(String::as_str).collect()),
+            windows: row
+                .windows
+                .iter()
+                .map(|(start, end)| (start.unwrap_or(OPEN_START), end.unwrap_or(NO_TIME)))
+                .collect(),
+            questions: self.questions.iter().map(Vec::as_slice).collect(),
+            edges: row.edges.clone(),
+            names: row
+                .names
+                .iter()
+                .map(|(norm, name)| (norm.as_str(), name.as_str()))
+                .collect(),
+            events: row.events.clone(),
+            terms: self
+                .terms
+                .iter()
+                .map(|(term, count)| (term.as_str(), *count))
+                .collect(),
+            length: self.length,
+            features: row.features,
+            title: row.title.as_deref(),
+            pieces: row
+                .pieces
+                .as_ref()
+                .map_or_else(Pieces::default, OwnedPieces::view),
+        }
+    }
+}
+
+fn check(row: &NewRow, identity: &Identity) -> Result<()> {
+    let codes = [
+        ("kind", row.kind, KIND_ENTITY + 1),
+        ("status", row.status, 4),
+        ("origin", row.origin, 4),
+        ("stability", row.stability, 4),
+    ];
+    for (name, code, limit) in codes {
+        if code >= limit {
+            return Err(CoreError::Invalid(format!(
+                "expected a {name} code below {limit}, got {code}"
+            )));
+        }
+    }
+    if row.seq < 0 || row.wseq < row.seq {
+        let (seq, wseq) = (row.seq, row.wseq);
+        return Err(CoreError::Invalid(format!(
+            "expected 0 <= seq <= wseq, got {seq} and {wseq}"
+        )));
+    }
+    if row.features >= FEATURES_END {
+        let features = row.features;
+        return Err(CoreError::Invalid(format!(
+            "expected features below {FEATURES_END}, got {features}"
+        )));
+    }
+    for edge in &row.edges {
+        let number = |value: f64| value.is_finite() && value >= 0.0;
+        let confidence = edge.confidence.is_none_or(number);
+        if !EDGE_KINDS.contains(&edge.kind) || !number(edge.weight) || !confidence {
+            return Err(CoreError::Invalid(
+                "expected edges of walked types with finite weights of at least 0".into(),
+            ));
+        }
+    }
+    for vector in row.embedding.iter().chain(&row.questions) {
+        let dimensions = identity.dimensions as usize;
+        if vector.len() != dimensions {
+            let found = vector.len();
+            return Err(CoreError::Invalid(format!(
+                "expected {dimensions} dimensions, got {found}"
+            )));
+        }
+        if vector.iter().any(|x| !x.is_finite()) {
+            return Err(CoreError::Invalid(
+                "expected a finite embedding, got NaN or infinity".into(),
+            ));
+        }
+    }
+    Ok(())
+}

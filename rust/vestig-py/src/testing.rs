@@ -1,0 +1,130 @@
+//! Single kernels, for tests that compare them with their definitions. No feature of the product
+//! calls them: they stand in a module of their own, `vestig._core.testing`.
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use vestig_core::kernels::dispatch::{self, Level};
+use vestig_core::kernels::temporal::{self, Window};
+use vestig_core::kernels::tracerank::{self as multiplier, Stability, TraceEvent, TraceSubject};
+use vestig_core::kernels::{dot as dots, math, rng};
+
+use crate::errors::to_python;
+use crate::numbers::{TraceParams, floats};
+
+fn pair(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<(Vec<f32>, Vec<f32>)> {
+    let (x, y) = (floats("x", x)?, floats("y", y)?);
+    let (of_x, of_y) = (x.len(), y.len());
+    if of_x == of_y {
+        return Ok((x, y));
+    }
+    let text = format!("expected two vectors of one length, got {of_x} and {of_y} values");
+    Err(PyValueError::new_err(text))
+}
+
+#[pyfunction]
+fn dot(x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let (x, y) = pair(x, y)?;
+    Ok(f64::from(dots::dot(&x, &y)))
+}
+
+#[pyfunction]
+fn dot_with(level: &str, x: &Bound<'_, PyAny>, y: &Bound<'_, PyAny>) -> PyResult<f64> {
+    let (x, y) = pair(x, y)?;
+    let Some(found) = Level::named(level) else {
+        let known = dispatch::levels().join(", ");
+        let text = format!("expected a level of this machine ({known}), got '{level}'");
+        return Err(PyValueError::new_err(text));
+    };
+    Ok(f64::from(dots::dot_with(found, &x, &y)))
+}
+
+#[pyfunction]
+fn levels() -> Vec<&'static str> {
+    dispatch::levels()
+}
+
+#[pyfunction]
+fn exp(x: f64) -> f64 {
+    math::exp(x)
+}
+
+#[pyfunction]
+fn logistic(x: f64) -> f64 {
+    math::logistic(x)
+}
+
+#[pyfunction]
+#[pyo3(signature = (events, query_time_us, valid_from_us, stability, params, connectivity_n = 0))]
+fn tracerank(
+    py: Python<'_>,
+    events: Vec<(u8, i64, i64, i64)>,
+    query_time_us: i64,
+    valid_from_us: i64,
+    stability: u8,
+    params: &TraceParams,
+    connectivity_n: u64,
+) -> PyResult<(f64, f64, f64, f64, f64, f64, u32)> {
+    let Some(stability) = Stability::from_code(stability) else {
+        let text = format!("expected a stability code 0 to 3, got {stability}");
+        return Err(PyValueError::new_err(text));
+    };
+    let subject = TraceSubject {
+        valid_from_us,
+        stability,
+        connectivity_n,
+    };
+    let found = py.detach(|| {
+        let events = events
+            .into_iter()
+            .map(|(kind, occurred_us, seq, row)| TraceEvent {
+                kind,
+                occurred_us,
+                seq,
+                row,
+            });
+        multiplier::tracerank(&mut Vec::new(), events, query_time_us, subject, &params.0)
+    });
+    Ok((
+        found.trace,
+        found.basic,
+        found.connectivity,
+        found.confidence,
+        found.unclipped,
+        found.clipped,
+        found.events,
+    ))
+}
+
+#[pyfunction]
+#[pyo3(signature = (instants_us, windows, query_windows, open_scale_days = 30.0))]
+fn temporal_match(
+    instants_us: Vec<i64>,
+    windows: Vec<Window>,
+    query_windows: Vec<Window>,
+    open_scale_days: f64,
+) -> PyResult<f64> {
+    temporal::temporal_match(&instants_us, &windows, &query_windows, open_scale_days)
+        .map_err(to_python)
+}
+
+#[pyfunction]
+fn walk_uniform(seed: u64, start: &str, edge: &str) -> f64 {
+    rng::uniform(seed, start.as_bytes(), edge.as_bytes())
+}
+
+/// Adds the module `testing` with these functions.
+pub(crate) fn register(parent: &Bound<'_, PyModule>) -> PyResult<()> {
+    let name = "vestig._core.testing";
+    let module = PyModule::new(parent.py(), name)?;
+    module.add_function(wrap_pyfunction!(dot, &module)?)?;
+    module.add_function(wrap_pyfunction!(dot_with, &module)?)?;
+    module.add_function(wrap_pyfunction!(levels, &module)?)?;
+    module.add_function(wrap_pyfunction!(exp, &module)?)?;
+    module.add_function(wrap_pyfunction!(logistic, &module)?)?;
+    module.add_function(wrap_pyfunction!(tracerank, &module)?)?;
+    module.add_function(wrap_pyfunction!(temporal_match, &module)?)?;
+    module.add_function(wrap_pyfunction!(walk_uniform, &module)?)?;
+    parent.add("testing", &module)?;
+    // An extension is no package: its submodule is found only where imports look first.
+    let modules = parent.py().import("sys")?.getattr("modules")?;
+    modules.set_item(name, module)
+}
