@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from vestig.api import Vestig
+from vestig.api.store import Vestig
 from vestig.config import Config
 from vestig.evaluation.benchmark_run import Holdings, holdings
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.unanswerable import Case
 from vestig.evaluation.vectors import RememberingEmbedder
-from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.recall.query import Asking, analysed, planned
+from vestig.recall.request import RecallRequest
 from vestig.session.embedding import query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session
@@ -69,7 +69,7 @@ class AskedStore:
             vectors.embed([query.text for query in benchmark.queries])
             with repeatable_ids(benchmark.digest):
                 self.store.import_(benchmark.corpus, format="messages")
-                while self.store.enrich().done:
+                while self.store.admin.enrich().done:
                     pass
             self.held[benchmark.name] = holdings(self.store, benchmark)
 

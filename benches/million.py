@@ -292,7 +292,7 @@ def compact(folder: Path, memories: int) -> None:
     """All segments into one."""
     with opened(folder) as store:
         with Peak() as peak:
-            seconds = timed(lambda: say(f"compact: {store.compact()}"))
+            seconds = timed(lambda: say(f"compact: {store.admin.compact()}"))
         say(f"compact: {seconds:.0f} s · {peak}")
         say(f"after compact, spots missed: {spots(store, folder, memories)}")
     sizes(folder)
@@ -345,7 +345,7 @@ def check(folder: Path, memories: int) -> None:  # noqa: ARG001 - a step like th
     """`doctor`, whole."""
     with opened(folder, read_only=True) as store:
         start = time.perf_counter()
-        report = store.doctor()
+        report = store.admin.doctor()
         say(f"doctor: {time.perf_counter() - start:.0f} s, {report}")
 
 

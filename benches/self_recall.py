@@ -48,7 +48,7 @@ def fill(path: Path, items: list[dict[str, Any]]) -> dict[str, str]:
                 assert outcome.outcome == "INSERTED_NEW", outcome
                 assert outcome.memory_id is not None
                 ids[embedded_text(item)] = outcome.memory_id
-        store.rebuild()
+        store.admin.rebuild()
         unknown = store.list(limit=100).memories
         assert all(memory.temporal_stability == "unknown" for memory in unknown)
     return ids

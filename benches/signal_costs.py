@@ -68,7 +68,7 @@ def told(store: Any, asked: Sequence[str], given: argparse.Namespace) -> None:
     whole = np.array(took[None])
     print(f"all signals, {given.memories} memories: {np.median(whole):.2f} ms\n")
     print("| signal | ms (quartiles) | bytes a memory |\n|---|---|---|")
-    sections = store.stats()["projection"]["bytes"]
+    sections = store.admin.stats().projection["bytes"]
     for signal in rows[1:]:
         low, middle, high = np.percentile(whole - np.array(took[signal]), (25, 50, 75))
         own = [n for name, n in sections.items() if name.startswith(SECTIONS.get(signal, ("?",)))]

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import vestig
+from calls import committing
 from chats import PIECES_OF_MEMORY, ChatEmbedder, fill, queries, turns
 from conftest import (
     QUESTIONS,
@@ -74,7 +75,7 @@ def _filled(path: Path, size: int) -> Chats:
     asked = queries(QUESTIONS)
     embedder = fill(path, size, asked)
     with vestig.open(path, embedder=embedder, read_only=True) as store:
-        told = store.stats()
+        told = store.admin.stats()
     sections = {name: n for name, n in told["projection"]["bytes"].items() if name != "tail"}
     return Chats(path, size, asked, embedder, sections, told["entities"])
 
@@ -116,10 +117,10 @@ def test_commit_of_chats(chats: Chats, benchmark: Any, tmp_path: Path) -> None:
     with chats.open() as store:
         asked = itertools.cycle(chats.asked)
         for _ in range(5):
-            store.commit(**next(left))
-        benchmark.pedantic(lambda: store.commit(**next(left)), rounds=ROUNDS)
+            store.commit(**committing(next(left)))
+        benchmark.pedantic(lambda: store.commit(**committing(next(left))), rounds=ROUNDS)
         for _ in range(20):
-            store.commit(**next(left))
+            store.commit(**committing(next(left)))
             start = time.perf_counter()
             store.recall(next(asked), limit=10)
             after.append(1_000 * (time.perf_counter() - start))

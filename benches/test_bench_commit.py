@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import vestig
+from calls import committing
 from conftest import NO_PASSES, SIZES, World, fsync_ms, note_line, report, scripted, slowness
 from generator import batches, records, vectors
 from vestig.testing import FrozenClock
@@ -30,8 +31,8 @@ def test_commit_one_at_a_time(world: World, benchmark: Any, tmp_path: Path) -> N
     left = iter(fresh)
     with vestig.open(world.path, embedder=embedder, clock=FrozenClock()) as store:
         for _ in range(5):
-            store.commit(**next(left))
-        benchmark.pedantic(lambda: store.commit(**next(left)), rounds=ROUNDS)
+            store.commit(**committing(next(left)))
+        benchmark.pedantic(lambda: store.commit(**committing(next(left))), rounds=ROUNDS)
         for memory in store.list(limit=ROUNDS + 5).memories:
             store.deprecate(memory.id, reason="bench")
     sync, slow = fsync_ms(tmp_path), slowness(world.size)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import vestig
+from calls import committing
 from conftest import NO_PASSES, World, note_line, scripted
 from generator import records, vectors
 from vestig.store.projection.merge import come_last
@@ -41,7 +42,7 @@ class Merging:
     def _work(self) -> None:
         come_last()
         while not self._over.is_set():
-            self._store.commit(**next(self._fresh))
+            self._store.commit(**committing(next(self._fresh)))
             self._core.publish(False)
             start = time.perf_counter()
             self.merges += self._core.merge(1) > 0
@@ -83,7 +84,7 @@ def test_while_merging(world: World, tmp_path: Path) -> None:
         lines = []
         for name, call, share, bar in (
             ("recall p50", lambda: store.recall(next(asked), limit=10), 50, RECALL_BAR),
-            ("commit p99", lambda: store.commit(**next(left)), 99, COMMIT_BAR),
+            ("commit p99", lambda: store.commit(**committing(next(left))), 99, COMMIT_BAR),
         ):
             times_ms(call)
             quiet = np.percentile(times_ms(call), share)

@@ -57,6 +57,8 @@ def told(store: vestig.Vestig, clock: FrozenClock) -> None:
     for place, (role, text) in enumerate(AGENT):
         store.commit(text, role=role, session_id="agent", sequence=place, t_valid="2026-03-01")
     for title, text in DOCUMENTS:
-        store.commit(text, title=title, origin_type="document", t_valid="2025-02-14")
+        store.commit(
+            text, title=title, provenance={"origin_type": "document"}, t_valid="2025-02-14"
+        )
     store.commit("A note on the colour of the old boat.")
     clock.move(minutes=1)

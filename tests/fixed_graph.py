@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 import vestig
+from calls import selecting
 from vestig.answers import RecallResult
 from vestig.testing import vector_at
 
@@ -40,9 +41,10 @@ class FixedGraph(msgspec.Struct):
 
     def recall(self, **fields: Any) -> RecallResult:
         """From S with the fixture's settings; `config` adds keys."""
-        config = WALK | fields.pop("config", {})
-        given = {"profile": "reference", "mode": "deterministic", "limit": 3} | fields
-        return self.store.recall(QUERY, config=config, **given)
+        walk = {f"walk.{name}": fields.pop(name) for name in ("mode", "order") if name in fields}
+        config = WALK | {"walk.mode": "deterministic"} | walk | fields.pop("config", {})
+        given = {"profile": "reference", "limit": 3} | fields
+        return self.store.recall(QUERY, config=config, **selecting(given))
 
     def names(self, result: RecallResult) -> list[str]:
         """Names in the order of the results."""
@@ -72,5 +74,5 @@ def fixed_graph(
     ids = {name: store.commit(text(name)).memory_id for name in names}
     for first, second, weight in edges:
         if first in ids and second in ids:
-            store.link(ids[first], ids[second], "RELATED", weight=weight)
+            store.graph.link(ids[first], ids[second], "RELATED", weight=weight)
     return FixedGraph(store=store, ids=ids)

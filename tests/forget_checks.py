@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import vestig
+from calls import committing
 
 SECRET = "The vault code of the harbour office is kept by Ximena Quartz"
 OTHER = "Deploys to production happen on Tuesdays after the stand-up"
@@ -24,7 +25,7 @@ def raw_vector(store: vestig.Vestig, id: str) -> bytes:
 
 
 def commit(store: vestig.Vestig, text: str, **fields: Any) -> str:
-    id = store.commit(text, **fields).memory_id
+    id = store.commit(text, **committing(fields)).memory_id
     assert id is not None
     return id
 
@@ -32,4 +33,4 @@ def commit(store: vestig.Vestig, text: str, **fields: Any) -> str:
 def clean(store: vestig.Vestig) -> None:
     """The chain closes over what is left, and no check finds anything."""
     assert store._session.ledger.verify_all() == []
-    assert [f for f in store.doctor().findings if f.level != "ok"] == []
+    assert [f for f in store.admin.doctor().findings if f.level != "ok"] == []

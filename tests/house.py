@@ -17,7 +17,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("times", "_core"),
     ("types",),
     ("errors",),
-    ("hints", "ids", "changes", "results", "fields"),
+    ("hints", "ids", "changes", "results", "parameters"),
     ("arguments",),
     ("store", "store.sqlite", "config", "language"),
     ("filters",),

@@ -80,6 +80,6 @@ def world(opener: Opener) -> dict[str, Any]:
 def chain(world: dict[str, Any]) -> dict[str, Any]:
     """P – G – L by RELATED, C and E apart."""
     store = world["store"]
-    store.link(world[PUMP], world[GASKET], "RELATED", weight=0.0)
-    store.link(world[LEDGER], world[GASKET], "RELATED")
+    store.graph.link(world[PUMP], world[GASKET], "RELATED", weight=0.0)
+    store.graph.link(world[LEDGER], world[GASKET], "RELATED")
     return world

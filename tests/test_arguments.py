@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import selecting
 from scripted import Opener
 from vestig.testing import HashingEmbedder
 
@@ -45,7 +46,7 @@ def test_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> N
     assert len(store.events(memory, limit=much)) == 1
     page = store.list(offset=much)
     assert (len(page), page.total) == (0, 1)
-    assert store.enrich(limit=much).taken == 0
+    assert store.admin.enrich(limit=much).taken == 0
 
 
 def test_empty_lists_are_no_absent_lists(store: vestig.Vestig) -> None:
@@ -53,13 +54,16 @@ def test_empty_lists_are_no_absent_lists(store: vestig.Vestig) -> None:
     store.commit(OFFICE, tags=["place"])
     for name in ("tags", "scope"):
         empty: Any = {name: []}
-        assert (len(store.recall("office", **empty)), store.count(**empty)) == (0, 0), name
+        assert (
+            len(store.recall("office", **selecting(empty))),
+            store.count(**selecting(empty)),
+        ) == (0, 0), name
     for name in ("ids", "kinds", "sources", "actors", "authors", "roles", "session_ids"):
         chosen: Any = {name: []}
-        assert len(store.recall("office", **chosen)) == 0, name
-    assert len(store.recall("office", tags=[], tags_mode="all")) == 1
-    assert len(store.recall("office", exclude_ids=[], metadata={})) == 1
-    assert store.count(status=[]) == 0
+        assert len(store.recall("office", **selecting(chosen))) == 0, name
+    assert len(store.recall("office", tags=[], where={"tags_mode": "all"})) == 1
+    assert len(store.recall("office", where={"exclude_ids": [], "metadata": {}})) == 1
+    assert store.count(where={"statuses": []}) == 0
 
 
 def test_null_limit_is_the_default(store: vestig.Vestig) -> None:
@@ -87,8 +91,8 @@ MARK = "ZZMARKERZZ"
 TELLING: dict[str, Call] = {
     "query list": lambda s, _: s.recall([MARK]),  # type: ignore[arg-type]
     "query object": lambda s, _: s.recall({MARK: 1}),  # type: ignore[arg-type]
-    "authors": lambda s, _: s.recall("office", authors={"a": MARK}),  # type: ignore[arg-type]
-    "metadata": lambda s, _: s.recall("office", metadata=MARK),  # type: ignore[arg-type]
+    "authors": lambda s, _: s.recall("office", where={"authors": {"a": MARK}}),  # type: ignore[arg-type]
+    "metadata": lambda s, _: s.recall("office", where={"metadata": MARK}),  # type: ignore[arg-type]
     "scope": lambda s, _: s.recall("office", scope={MARK: 1}),
     "recall tags": lambda s, _: s.recall("office", tags={MARK: 1}),  # type: ignore[arg-type]
     "list tags": lambda s, _: s.list(tags={MARK: 1}),  # type: ignore[arg-type]
@@ -107,7 +111,7 @@ def test_refusals_do_not_repeat_what_was_said(store: vestig.Vestig, call: str) -
     with pytest.raises(vestig.ValidationError) as caught:
         TELLING[call](store, memory)
     assert MARK not in str(caught.value)
-    assert not [name for name in store.metrics() if MARK in name]
+    assert not [name for name in store.admin.metrics() if MARK in name]
 
 
 def test_an_end_before_the_beginning_is_shown(store: vestig.Vestig) -> None:

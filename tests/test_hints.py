@@ -8,18 +8,39 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import committing, selecting
 from vestig.hints import check_names, did_you_mean, nearest
 from vestig.testing import HashingEmbedder
 
 Call = Callable[[vestig.Vestig, dict[str, Any]], object]
 MEMORY = "mem_00000000-0000-0000-0000-000000000000"
 CALLS: list[tuple[str, str, str, Call]] = [
-    ("field of commit", "auhtor", "author", lambda store, wrong: store.commit("A text", **wrong)),
-    ("field of recall", "profil", "profile", lambda store, wrong: store.recall("a", **wrong)),
-    ("field of search", "min_simlarity", "min_similarity", lambda s, wrong: s.search("a", **wrong)),
-    ("field of search", "include_memory_id", "include_memory_ids", lambda s, w: s.search("a", **w)),
+    (
+        "field of commit",
+        "auhtor",
+        "author",
+        lambda store, wrong: store.commit("A text", **committing(wrong)),
+    ),
+    (
+        "field of recall",
+        "profil",
+        "profile",
+        lambda store, wrong: store.recall("a", **selecting(wrong)),
+    ),
+    (
+        "field of search",
+        "min_simlarity",
+        "min_similarity",
+        lambda s, wrong: s.search("a", **selecting(wrong)),
+    ),
+    (
+        "field of search",
+        "include_memory_id",
+        "include_memory_ids",
+        lambda s, w: s.search("a", **selecting(w)),
+    ),
     ("field of update", "tag", "tags", lambda store, wrong: store.update(MEMORY, **wrong)),
-    ("filter of forget", "tag", "tags", lambda store, wrong: store.forget(**wrong)),
+    ("filter of forget", "tag", "tags", lambda store, wrong: store.forget(**selecting(wrong))),
 ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import committing, selecting
 from scripted import Opener
 
 TEXT = "A sound statement about the harbour"
@@ -165,14 +166,14 @@ def sound(opener: Opener) -> vestig.Vestig:
 def check_refused(
     store: vestig.Vestig, call: Callable[[], Any], error: type[Exception], named: str
 ) -> None:
-    before, events = store.stats(), store.list(limit=100).to_dict()["memories"]
+    before, events = store.admin.stats(), store.list(limit=100).to_dict()["memories"]
     with pytest.raises(error) as raised:
         call()
     message = str(raised.value)
     assert named in message
     assert len(message) < 1_000
     assert "harbour" not in message
-    assert store.stats() == before
+    assert store.admin.stats() == before
     assert store.list(limit=100).to_dict()["memories"] == events
 
 
@@ -181,7 +182,7 @@ def test_hostile_commits(sound: vestig.Vestig, case: int) -> None:
     named, error, given = COMMITS[case]
     fields = {"content": "Another sound statement to keep", **given}
     content = fields.pop("content")
-    check_refused(sound, lambda: sound.commit(content, **fields), error, named)
+    check_refused(sound, lambda: sound.commit(content, **committing(fields)), error, named)
     if "strict" not in given and "dry_run" not in given:
         (result,) = sound.commit_many([{"content": content, **fields}])
         assert named in getattr(result, "message", ""), result
@@ -191,7 +192,7 @@ def test_hostile_commits(sound: vestig.Vestig, case: int) -> None:
 def test_hostile_recalls(sound: vestig.Vestig, case: int) -> None:
     named, error, given = RECALLS[case]
     fields = {"query": "a question", **given}
-    check_refused(sound, lambda: sound.recall(**fields), error, named)
+    check_refused(sound, lambda: sound.recall(**selecting(fields)), error, named)
 
 
 IDS: list[tuple[str, type[Exception], Any]] = [

@@ -16,7 +16,7 @@ RUST = ROOT / "rust"
 
 # Paths (below the repository) that may be longer than `house.FILE_LINES_MAX`, each with a reason.
 LONG_FILES: dict[str, str] = {
-    "python/vestig/api.py": "one cohesive class: every public call, documented",
+    "python/vestig/api/store.py": "one cohesive class: every public call, documented",
 }
 
 Check = Callable[[str, str], list[str]]

@@ -42,7 +42,7 @@ def test_a_confirmed_memory_survives_kill_9(tmp_path: Path) -> None:
     with vestig.open(tmp_path / "s", embedder=HashingEmbedder()) as store:
         assert store.show(done.stdout.strip()).memory.content == TEXT
         assert store.recall("who has the vault key?", limit=1).results[0].content == TEXT
-        assert store.doctor().exit_code == 0
+        assert store.admin.doctor().exit_code == 0
 
 
 def test_a_commit_is_recalled_at_once_by_a_process_that_was_open_before(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_arrays_are_rebuilt_without_a_model_call(tmp_path: Path, harm: str) -> N
     texts = [f"Crate {n} went to the harbour of town {n}" for n in range(40)]
     with vestig.open(folder, embedder=maker) as store:
         store.commit_many(texts)
-        store.rebuild()
+        store.admin.rebuild()
         before = [(hit.id, hit.score) for hit in store.recall("harbour of town 7", limit=9)]
     arrays = folder / "projection"
     segments = [path for path in arrays.rglob("*") if path.is_file() and path.stat().st_size > 999]
@@ -79,7 +79,7 @@ def test_arrays_are_rebuilt_without_a_model_call(tmp_path: Path, harm: str) -> N
         found = store.recall("harbour of town 7", query_vector=query, limit=9)
         assert [(hit.id, hit.score) for hit in found] == before
         assert harm == "deleted" or found.degraded[0].code == "projection_rebuilt"
-        levels = {finding.check: finding.level for finding in store.doctor().findings}
+        levels = {finding.check: finding.level for finding in store.admin.doctor().findings}
         assert levels["projection"] == "ok"
         assert "damage" not in levels.values()
     assert silent.call_count == 0

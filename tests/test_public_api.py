@@ -4,9 +4,28 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 import vestig
 import vestig.errors
+from vestig.api.admin import Admin
+from vestig.api.graph import Graph
+from vestig.api.store import Vestig
+from vestig.arguments import Provenance
+from vestig.filters import FIELDS, KEYWORDS, Filter, FilterFields
+from vestig.parameters import (
+    COMMIT,
+    IMPORT,
+    LIST,
+    OPEN,
+    RECALL,
+    SEARCH,
+    UPDATE,
+    Parameter,
+)
 
 PINNED = {
     "CommitOutcome",
@@ -18,13 +37,14 @@ PINNED = {
     "Entity",
     "EvaluationReport",
     "Event",
+    "Filter",
     "ForgetIncompleteError",
     "HygieneError",
     "Memory",
     "MemoryDetail",
     "NotFoundError",
     "ProviderError",
-    "ProviderTimeout",
+    "ProviderTimeoutError",
     "RecallHit",
     "RecallResult",
     "SearchHit",
@@ -40,51 +60,55 @@ PINNED = {
 }
 METHODS = {
     "archive",
-    "backup",
     "close",
     "commit",
     "commit_many",
-    "compact",
     "count",
     "deprecate",
-    "doctor",
-    "edge",
-    "edges",
-    "enrich",
-    "entities",
-    "entity",
-    "entity_backfill",
     "events",
-    "expand_via_entities",
-    "expand_via_related",
-    "expand_with_graph",
-    "expire_entity",
     "export",
-    "extract_entities",
     "forget",
-    "forget_finish",
-    "gc",
     "import_",
-    "link",
     "list",
-    "merge_entities",
-    "metrics",
     "pin",
-    "purge_entities",
-    "rebuild",
-    "rebuild_edges",
     "recall",
     "record_access",
     "replay_receipt",
     "restore",
     "search",
     "show",
-    "stats",
     "supersede",
     "supersession_chain",
-    "unlink",
     "unpin",
     "update",
+}
+GRAPH_METHODS = {
+    "edge",
+    "edges",
+    "entities",
+    "entity",
+    "entity_backfill",
+    "expand_via_entities",
+    "expand_via_related",
+    "expand_with_graph",
+    "expire_entity",
+    "extract_entities",
+    "link",
+    "merge_entities",
+    "purge_entities",
+    "rebuild_edges",
+    "unlink",
+}
+ADMIN_METHODS = {
+    "backup",
+    "compact",
+    "doctor",
+    "enrich",
+    "forget_finish",
+    "gc",
+    "metrics",
+    "rebuild",
+    "stats",
 }
 DOCUMENTED_BASES = {
     "VestigError": {"Exception"},
@@ -99,7 +123,7 @@ DOCUMENTED_BASES = {
     "StoreDamagedError": {"VestigError"},
     "ForgetIncompleteError": {"StoreDamagedError"},
     "ProviderError": {"VestigError"},
-    "ProviderTimeout": {"ProviderError"},
+    "ProviderTimeoutError": {"ProviderError"},
 }
 
 
@@ -119,24 +143,81 @@ def test_every_error_is_public() -> None:
     assert set(vestig.errors.__all__) <= set(vestig.__all__)
 
 
-def test_methods_of_the_engine_are_pinned() -> None:
-    public = {name for name, _ in inspect.getmembers(vestig.Vestig) if not name.startswith("_")}
-    callables = {name for name in public if callable(getattr(vestig.Vestig, name))}
-    assert callables == METHODS
+@pytest.mark.parametrize(
+    ("owner", "pinned"), [(Vestig, METHODS), (Graph, GRAPH_METHODS), (Admin, ADMIN_METHODS)]
+)
+def test_methods_are_pinned(owner: type, pinned: set[str]) -> None:
+    public = {name for name, _ in inspect.getmembers(owner) if not name.startswith("_")}
+    assert {name for name in public if callable(getattr(owner, name))} == pinned
 
 
-def test_every_public_function_and_class_has_a_docstring() -> None:
-    missing = [name for name in vestig.__all__ if not inspect.getdoc(getattr(vestig, name))]
-    methods = inspect.getmembers(vestig.Vestig, callable)
-    missing += [
-        f"Vestig.{name}"
-        for name, method in methods
-        if not name.startswith("_") and not (method.__doc__ or "").strip()
-    ]
-    assert not missing
+def public_calls() -> list[tuple[str, Callable[..., Any]]]:
+    owners = ((Vestig, METHODS), (Graph, GRAPH_METHODS), (Admin, ADMIN_METHODS))
+    found = [(f"{o.__name__}.{name}", getattr(o, name)) for o, names in owners for name in names]
+    return [*sorted(found), ("open", vestig.open)]
 
 
-def test_to_b30_exceptions_have_the_documented_bases() -> None:
+def described(call: Callable[..., Any]) -> dict[str, str]:
+    """The sentences of the section Args of a docstring, by parameter."""
+    text = inspect.cleandoc(call.__doc__ or "")
+    section = re.search(r"^Args:\n((?:    .*\n?|\n)+)", text, limit=re.MULTILINE)
+    if section is None:
+        return {}
+    rows = re.split(r"^    (?=\w+(?:, \w+)*: )", section.group(1), flags=re.MULTILINE)
+    found = {}
+    for row in filter(None, (" ".join(row.split()) for row in rows)):
+        names, _, sentence = row.partition(": ")
+        found.update(dict.fromkeys(names.split(", "), sentence))
+    return found
+
+
+@pytest.mark.parametrize(("name", "call"), public_calls(), ids=lambda value: str(value)[:40])
+def test_every_parameter_is_written_out_and_described(name: str, call: Callable[..., Any]) -> None:
+    parameters = [p for p in inspect.signature(call).parameters.values() if p.name != "self"]
+    assert all(p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters), name
+    assert all(p.annotation is not p.empty for p in parameters), name
+    missing = {p.name for p in parameters} - set(described(call))
+    assert not missing, f"{name}: {missing} have no sentence in the docstring"
+
+
+TABLES = {
+    "open": OPEN,
+    "Vestig.commit": COMMIT,
+    "Vestig.update": UPDATE,
+    "Vestig.recall": RECALL | {name: FIELDS[name] for name in KEYWORDS},
+    "Vestig.search": SEARCH | {name: FIELDS[name] for name in KEYWORDS},
+    "Vestig.list": LIST | {name: FIELDS[name] for name in KEYWORDS},
+    "Vestig.import_": IMPORT,
+}
+
+
+@pytest.mark.parametrize(("name", "table"), TABLES.items(), ids=str)
+def test_docstrings_say_what_the_table_says(name: str, table: dict[str, Parameter]) -> None:
+    call = dict(public_calls())[name]
+    sentences = described(call)
+    names = {p for p in inspect.signature(call).parameters if p not in ("self", "where")}
+    assert names <= table.keys(), f"{name}: not in the table: {names - table.keys()}"
+    for parameter in names:
+        assert sentences[parameter] == table[parameter].help, parameter
+
+
+def test_a_row_without_a_parameter_is_part_of_another_one() -> None:
+    """What the tables have beside the parameters are fields of `provenance`."""
+    calls = dict(public_calls())
+    for name, table in TABLES.items():
+        left = table.keys() - inspect.signature(calls[name]).parameters.keys()
+        assert left == (set(Provenance.__annotations__) if name == "Vestig.commit" else set()), name
+
+
+def test_the_filter_is_written_out_three_times_alike() -> None:
+    assert tuple(FIELDS) == Filter.__struct_fields__
+    assert list(FIELDS) == list(FilterFields.__annotations__)
+    sentences = described(Filter)
+    for name, row in FIELDS.items():
+        assert sentences[name] == row.help, name
+
+
+def test_exceptions_have_the_documented_bases() -> None:
     assert set(vestig.errors.__all__) == set(DOCUMENTED_BASES)
     for name, bases in DOCUMENTED_BASES.items():
         assert {base.__name__ for base in getattr(vestig.errors, name).__bases__} == bases, name

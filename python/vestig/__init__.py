@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from vestig.answers import RecallHit, RecallResult
-    from vestig.api import Vestig
-    from vestig.api import open_store as open
+    from vestig.api.store import Vestig
+    from vestig.api.store import open_store as open
     from vestig.errors import (
         ConfigError,
         ConfigNotFoundError,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         HygieneError,
         NotFoundError,
         ProviderError,
-        ProviderTimeout,
+        ProviderTimeoutError,
         StoreDamagedError,
         StoreLockedError,
         ValidationError,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from vestig.evaluation.evaluate import evaluate
     from vestig.evaluation.report import EvaluationReport
+    from vestig.filters import Filter
     from vestig.graph.search_result import SearchHit, SearchResult
     from vestig.results import MemoryDetail
     from vestig.types import CommitOutcome, Edge, Entity, Event, Memory
@@ -49,13 +50,14 @@ __all__ = [
     "Entity",
     "EvaluationReport",
     "Event",
+    "Filter",
     "ForgetIncompleteError",
     "HygieneError",
     "Memory",
     "MemoryDetail",
     "NotFoundError",
     "ProviderError",
-    "ProviderTimeout",
+    "ProviderTimeoutError",
     "RecallHit",
     "RecallResult",
     "SearchHit",
@@ -76,13 +78,14 @@ _HOME: Final = {
     "Entity": "vestig.types",
     "EvaluationReport": "vestig.evaluation.report",
     "Event": "vestig.types",
+    "Filter": "vestig.filters",
     "Memory": "vestig.types",
     "MemoryDetail": "vestig.results",
     "RecallHit": "vestig.answers",
     "RecallResult": "vestig.answers",
     "SearchHit": "vestig.graph.search_result",
     "SearchResult": "vestig.graph.search_result",
-    "Vestig": "vestig.api",
+    "Vestig": "vestig.api.store",
     "evaluate": "vestig.evaluation.evaluate",
 }
 
@@ -97,7 +100,7 @@ def __getattr__(name: str) -> Any:
         return version("vestig")
     if name not in __all__:
         raise AttributeError(f"module 'vestig' has no attribute {name!r}")
-    home = "vestig.api" if name == "open" else _HOME.get(name, "vestig.errors")
+    home = "vestig.api.store" if name == "open" else _HOME.get(name, "vestig.errors")
     found = getattr(importlib.import_module(home), "open_store" if name == "open" else name)
     globals()[name] = found
     return found

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta, timezone
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Any, Final, TypedDict, TypeVar
 
 from vestig.errors import ValidationError
-from vestig.hints import did_you_mean
+from vestig.hints import check_names, did_you_mean
 from vestig.ids import check_id_prefix, check_namespace
 from vestig.times import format_us, from_us, to_us
 
 __all__ = [
     "SCOPE_CHARS_MAX",
+    "Provenance",
     "check_unicode",
     "check_validity",
     "choice",
+    "choice_of_names",
+    "count_argument",
     "flag",
+    "flag_argument",
     "label",
     "memory_ids",
     "namespace_text",
     "parse_time",
+    "provenance_fields",
     "required_choice",
     "sequence_number",
     "source_text",
+    "text_argument",
     "texts",
+    "texts_argument",
     "time_us",
 ]
 
@@ -33,6 +41,8 @@ SCOPE_CHARS_MAX: Final = 200
 SOURCE_CHARS_MAX: Final = 64
 LABEL_CHARS_MAX: Final = 2_000
 LIST_ITEMS_MAX: Final = 1_000
+# More than any store holds; what is above means the same.
+_COUNT_MAX: Final = 2**40
 _SEQUENCE_MAX: Final = 2**63 - 1
 
 
@@ -220,3 +230,92 @@ def required_choice(field: str, value: object, choices: type[_E]) -> _E:
     chosen = choice(field, value, choices)
     assert chosen is not None, "only called with a value"
     return chosen
+
+
+def count_argument(field: str, value: object, *, least: int = 1) -> int:
+    """An integer >= `least`; true is no integer. More than any store holds is fine, and is
+    cut to a number that every layer can hold.
+
+    Example:
+        >>> count_argument("limit", 5)
+        5
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValidationError(field, value, f"an integer >= {least}")
+    return min(value, _COUNT_MAX)
+
+
+def flag_argument(field: str, value: object) -> bool:
+    """true or false, nothing that merely counts as one.
+
+    Example:
+        >>> flag_argument("touch", False)
+        False
+    """
+    if not isinstance(value, bool):
+        raise ValidationError(field, value, "true or false")
+    return value
+
+
+def text_argument(field: str, value: object) -> str:
+    """A text that can be written as UTF-8."""
+    if not isinstance(value, str):
+        raise ValidationError(field, type(value).__name__, "text")
+    return check_unicode(field, value)
+
+
+def texts_argument(field: str, value: object) -> list[str]:
+    """One text, or a list of them."""
+    if isinstance(value, str):
+        return [text_argument(field, value)]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [text_argument(field, item) for item in value]
+    raise ValidationError(field, type(value).__name__, "text or a list of texts")
+
+
+class Provenance(TypedDict, total=False):
+    """The rest of where a text comes from, for `commit(provenance=…)`.
+
+    agent: the program that stores it. artifact_ref: a reference to its origin, such as a URL or
+    the id of a message. origin_type: what kind of text it is (chat_peer, chat_agent, document,
+    note), derived when absent.
+    """
+
+    agent: str | None
+    artifact_ref: str | None
+    origin_type: str | None
+
+
+def provenance_fields(value: object) -> dict[str, Any]:
+    """The fields of a provenance.
+
+    Raises:
+        ValidationError: no object, or an unknown field; names the nearest.
+
+    Example:
+        >>> provenance_fields({"agent": "ci"})
+        {'agent': 'ci'}
+    """
+    if value is None:
+        return {}
+    names = tuple(Provenance.__annotations__)
+    if not isinstance(value, Mapping):
+        raise ValidationError(
+            "provenance", type(value).__name__, f"an object with any of {', '.join(names)}"
+        )
+    check_names(value, names, "a field of provenance")
+    return dict(value)
+
+
+def choice_of_names(field: str, value: object, names: Sequence[str]) -> tuple[str, ...]:
+    """One of these names, or several.
+
+    Raises:
+        ValidationError: another one; names the nearest.
+    """
+    found = tuple(texts_argument(field, value))
+    for name in found:
+        if name not in names:
+            hint = did_you_mean(name, names, 0.5, "")
+            raise ValidationError(field, name, "one of " + ", ".join(names), hint)
+    return found

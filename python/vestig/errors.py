@@ -14,7 +14,7 @@
     ├── StoreDamagedError                           an integrity check failed, or a newer schema
     │   └── ForgetIncompleteError                   residue after a hard delete
     └── ProviderError                               a required model or remote embedder failed
-        └── ProviderTimeout
+        └── ProviderTimeoutError
 
 Every message states what was expected, what came and what to do next, and none
 contains stored text.
@@ -43,7 +43,7 @@ __all__ = [
     "HygieneError",
     "NotFoundError",
     "ProviderError",
-    "ProviderTimeout",
+    "ProviderTimeoutError",
     "StoreDamagedError",
     "StoreLockedError",
     "ValidationError",
@@ -156,7 +156,7 @@ class ProviderError(VestigError):
     code = "provider"
 
 
-class ProviderTimeout(ProviderError):
+class ProviderTimeoutError(ProviderError):
     """A required model or remote embedder did not answer in time."""
 
     code = "provider-timeout"

@@ -1,85 +1,488 @@
-"""The filters of `recall`, checked and made plain."""
+"""The filter of memories: one for recall, search, list, count, forget and export.
+
+`FIELDS` is the table of its fields, one row each; `Filter` and `FilterFields` write them out for
+readers and type checkers, and a test holds the three together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any, Final, TypeAlias, TypedDict
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
-from vestig.arguments import parse_time
+from vestig.arguments import check_unicode, parse_time
 from vestig.errors import ValidationError
-from vestig.types import Kind, OriginType, Role
+from vestig.hints import check_names
+from vestig.ids import check_id_prefix
+from vestig.parameters import Parameter, by_name, words
+from vestig.times import from_us
+from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status
 
 __all__ = [
+    "FIELDS",
+    "KEYWORDS",
+    "SELECTORS",
+    "Filter",
+    "FilterFields",
     "FilterParts",
     "Moments",
-    "RecallRequest",
-    "build_filter",
-    "count_argument",
-    "flag_argument",
+    "Time",
+    "Words",
+    "checked_filter",
+    "filter_parts",
     "moments",
-    "scopes_argument",
-    "text_argument",
-    "texts_argument",
 ]
+
+Time: TypeAlias = str | datetime | date | None
+Words: TypeAlias = str | Sequence[str] | None
 
 # The last moment that can be written.
 FAR_FUTURE_US: Final = 253_402_300_799_999_999
-_MODES: Final = ("any", "all")
-# More than any store holds; what is above means the same.
-_COUNT_MAX: Final = 2**40
+ENTITY: Final = "ENTITY"
+
+FIELDS: Final[dict[str, Parameter]] = by_name(
+    Parameter(
+        name="scope",
+        kind="texts",
+        flag="--scope",
+        help="Only these scopes; all when absent.",
+    ),
+    Parameter(
+        name="unscoped",
+        kind="flag",
+        flag="--unscoped",
+        help="Memories without a scope; beside scope: these too.",
+    ),
+    Parameter(
+        name="kinds",
+        kind="words",
+        flag="--kinds",
+        choices=words(Kind),
+        help="Kinds of memory; in search ENTITY too.",
+    ),
+    Parameter(
+        name="statuses",
+        kind="words",
+        flag="--statuses",
+        choices=tuple(word.upper() for word in words(Status)),
+        help="Exactly these statuses; ACTIVE when absent, and what include_… adds.",
+    ),
+    Parameter(
+        name="include_expired",
+        kind="switch",
+        flag="--include-expired",
+        help="Superseded and deprecated memories too.",
+    ),
+    Parameter(
+        name="include_archived",
+        kind="switch",
+        flag="--include-archived",
+        help="Archived memories too.",
+    ),
+    Parameter(name="tags", kind="words", flag="--tags", help="Memories with any of these tags."),
+    Parameter(
+        name="tags_mode",
+        kind="choice",
+        flag="--tags-mode",
+        choices=("any", "all"),
+        help="Whether any of the tags is enough, or all are needed.",
+        default_text="any",
+    ),
+    Parameter(
+        name="sources",
+        kind="texts",
+        flag="--sources",
+        help="The source word of an event that stated the text.",
+    ),
+    Parameter(
+        name="actors",
+        kind="texts",
+        flag="--actors",
+        help="The actor of an event that stated the text.",
+    ),
+    Parameter(name="authors", kind="texts", flag="--authors", help="Who said or wrote it."),
+    Parameter(
+        name="roles",
+        kind="words",
+        flag="--roles",
+        choices=words(Role),
+        help="Part in a dialogue.",
+    ),
+    Parameter(
+        name="session_ids", kind="texts", flag="--session-ids", help="Conversations it belongs to."
+    ),
+    Parameter(
+        name="origin_types",
+        kind="words",
+        flag="--origin-types",
+        choices=words(OriginType),
+        help="Kinds of text.",
+    ),
+    Parameter(
+        name="entities",
+        kind="texts",
+        flag="--entities",
+        help="Memories that mention one of these entities, by id, name or alias.",
+    ),
+    Parameter(
+        name="metadata",
+        kind="pairs",
+        flag="--metadata",
+        help="Equality for each name; null means that the value is null.",
+    ),
+    Parameter(
+        name="since",
+        kind="time",
+        flag="--since",
+        help="Facts that began at or after this time.",
+    ),
+    Parameter(name="until", kind="time", flag="--until", help="Facts that began before this time."),
+    Parameter(
+        name="created_since",
+        kind="time",
+        flag="--created-since",
+        help="Stored at or after this time.",
+    ),
+    Parameter(
+        name="created_until", kind="time", flag="--created-until", help="Stored before this time."
+    ),
+    Parameter(name="ids", kind="words", flag="--ids", help="Only these ids."),
+    Parameter(name="exclude_ids", kind="words", flag="--exclude-ids", help="All but these ids."),
+    Parameter(
+        name="source_ids",
+        kind="words",
+        flag="--source-ids",
+        help="What these sources produced.",
+    ),
+    Parameter(
+        name="message_ids",
+        kind="texts",
+        flag="--message-ids",
+        help="What carries one of these artifact references.",
+    ),
+    Parameter(
+        name="pinned",
+        kind="switch",
+        flag="--pinned",
+        help="Only pinned memories, or only others.",
+    ),
+    Parameter(
+        name="retention_policies",
+        kind="words",
+        flag="--retention-policies",
+        choices=words(RetentionPolicy),
+        help="How long they are worth keeping.",
+    ),
+    Parameter(
+        name="min_similarity",
+        kind="number",
+        flag="--min-similarity",
+        help="Least cosine to the query, from -1 to 1; only where there is a query.",
+    ),
+)
+# Those that stand as keywords beside `where` on recall, search, list and count.
+KEYWORDS: Final = ("scope", "tags", "session_ids", "since", "until")
+# Those that say which memories; the others only narrow what they say.
+SELECTORS: Final = frozenset(
+    (
+        "ids",
+        "scope",
+        "unscoped",
+        "tags",
+        "sources",
+        "actors",
+        "authors",
+        "roles",
+        "session_ids",
+        "origin_types",
+        "metadata",
+        "entities",
+        "source_ids",
+        "message_ids",
+    )
+)
+_ID_FIELDS: Final = ("ids", "exclude_ids")
+_WINDOWS: Final = (("since", "until"), ("created_since", "created_until"))
+_DEPTH_MAX: Final = 32
 
 
-class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of `recall`; None = not asked for, except `scope` where None = unscoped."""
+class FilterFields(TypedDict, total=False):
+    """The fields of `Filter` as an object, for `where={...}`."""
 
-    query: Any = None
-    messages: Any = None
-    query_vector: Any = None
-    limit: Any = None
-    namespace: Any = None
-    scope: Any = UNSET
-    kinds: Any = None
-    tags: Any = None
-    tags_mode: Any = "any"
-    sources: Any = None
-    actors: Any = None
-    authors: Any = None
-    roles: Any = None
-    session_ids: Any = None
-    origin_types: Any = None
-    entities: Any = None
-    metadata: Any = None
-    since: Any = None
-    until: Any = None
-    created_since: Any = None
-    created_until: Any = None
-    include_expired: Any = None
-    include_archived: Any = False
-    exclude_ids: Any = None
-    ids: Any = None
-    min_similarity: Any = None
-    min_confidence: Any = None
-    as_of: Any = None
-    known_at: Any = None
-    valid_at: Any = None
-    query_time: Any = None
-    seed: Any = None
-    mode: Any = None
-    order: Any = None
-    expect: Any = None
-    receipt: Any = False
-    context: Any = False
-    budget: Any = None
-    touch: Any = False
-    include_vectors: Any = False
+    scope: Words
+    unscoped: bool | None
+    kinds: Words
+    statuses: Words
+    include_expired: bool | None
+    include_archived: bool | None
+    tags: Words
+    tags_mode: str | None
+    sources: Words
+    actors: Words
+    authors: Words
+    roles: Words
+    session_ids: Words
+    origin_types: Words
+    entities: Words
+    metadata: Mapping[str, Any] | None
+    since: Time
+    until: Time
+    created_since: Time
+    created_until: Time
+    ids: Words
+    exclude_ids: Words
+    source_ids: Words
+    message_ids: Words
+    pinned: bool | None
+    retention_policies: Words
+    min_similarity: float | None
+
+
+class Filter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which memories take part, for `where=`. It applies before ranking and before any cut.
+
+    A field that is None, an empty text, list or mapping is absent; 0 and false are values. All
+    fields must hold. One text stands for a list of one. Tags, authors, sources, actors and names
+    of entities that nobody has match nothing.
+
+    Args:
+        scope: Only these scopes; all when absent.
+        unscoped: Memories without a scope; beside scope: these too.
+        kinds: Kinds of memory; in search ENTITY too.
+        statuses: Exactly these statuses; ACTIVE when absent, and what include_… adds.
+        include_expired: Superseded and deprecated memories too.
+        include_archived: Archived memories too.
+        tags: Memories with any of these tags.
+        tags_mode: Whether any of the tags is enough, or all are needed.
+        sources: The source word of an event that stated the text.
+        actors: The actor of an event that stated the text.
+        authors: Who said or wrote it.
+        roles: Part in a dialogue.
+        session_ids: Conversations it belongs to.
+        origin_types: Kinds of text.
+        entities: Memories that mention one of these entities, by id, name or alias.
+        metadata: Equality for each name; null means that the value is null.
+        since: Facts that began at or after this time.
+        until: Facts that began before this time.
+        created_since: Stored at or after this time.
+        created_until: Stored before this time.
+        ids: Only these ids.
+        exclude_ids: All but these ids.
+        source_ids: What these sources produced.
+        message_ids: What carries one of these artifact references.
+        pinned: Only pinned memories, or only others.
+        retention_policies: How long they are worth keeping.
+        min_similarity: Least cosine to the query, from -1 to 1; only where there is a query.
+
+    Example:
+        >>> import vestig
+        >>> from vestig.testing import HashingEmbedder
+        >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        ...     _ = store.commit("Deploys run on Fridays at noon", author="Omar", tags=["infra"])
+        ...     _ = store.commit("Deploys are announced in the morning", author="Maria")
+        ...     mine = vestig.Filter(authors="Omar")
+        ...     len(store.recall("when do deploys run?", where=mine)), store.count(where=mine)
+        (1, 1)
+    """
+
+    scope: Words = None
+    unscoped: bool | None = None
+    kinds: Words = None
+    statuses: Words = None
+    include_expired: bool | None = None
+    include_archived: bool | None = None
+    tags: Words = None
+    tags_mode: str | None = None
+    sources: Words = None
+    actors: Words = None
+    authors: Words = None
+    roles: Words = None
+    session_ids: Words = None
+    origin_types: Words = None
+    entities: Words = None
+    metadata: Mapping[str, Any] | None = None
+    since: Time = None
+    until: Time = None
+    created_since: Time = None
+    created_until: Time = None
+    ids: Words = None
+    exclude_ids: Words = None
+    source_ids: Words = None
+    message_ids: Words = None
+    pinned: bool | None = None
+    retention_policies: Words = None
+    min_similarity: float | None = None
+
+    def given(self) -> dict[str, Any]:
+        """The fields that are not absent.
+
+        Example:
+            >>> Filter(tags=["a"], authors=None, since="").given()
+            {'tags': ['a']}
+        """
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: value for name, value in fields.items() if not is_absent(value)}
+
+
+def is_absent(value: object) -> bool:
+    """Whether a field of a filter says nothing: None, or an empty text, list or mapping.
+
+    Example:
+        >>> [is_absent(value) for value in (None, "", [], {}, 0, False)]
+        [True, True, True, True, False, False]
+    """
+    if isinstance(value, (str, list, tuple, set, frozenset, Mapping)):
+        return not value
+    return value is None
+
+
+# --- checks ----------------------------------------------------------------------------------
+
+
+def _texts(field: str, value: object) -> tuple[str, ...]:
+    """One text, or several; a null or a blank among them is a mistake."""
+    items = (value,) if isinstance(value, str) else value
+    if isinstance(items, (str, bytes, Mapping)) or not hasattr(items, "__iter__"):
+        raise ValidationError(field, type(value).__name__, "text or a list of texts")
+    found = []
+    for item in items:
+        if not isinstance(item, str):
+            raise ValidationError(field, type(item).__name__, "text or a list of texts")
+        if not item.strip():
+            raise ValidationError(field, item, "texts that are not blank")
+        found.append(check_unicode(field, item))
+    # sets have no order of their own; what is derived from a filter must not depend on it
+    return tuple(sorted(found)) if isinstance(items, (set, frozenset)) else tuple(found)
+
+
+def _choices(row: Parameter, value: object) -> tuple[str, ...]:
+    """Words of a closed list, in any case, as they are stored."""
+    allowed = {word.casefold(): word for word in row.choices}
+    if row.name == "kinds":
+        allowed[ENTITY.casefold()] = ENTITY
+    if row.name == "statuses":
+        allowed = {word.casefold(): word.lower() for word in row.choices}
+    found = []
+    for word in _texts(row.name, value):
+        if word.casefold() not in allowed:
+            raise ValidationError(row.name, word, "one of " + ", ".join(row.choices))
+        found.append(allowed[word.casefold()])
+    return tuple(found)
+
+
+def _flag(field: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValidationError(field, value, "true or false")
+    return value
+
+
+def _metadata(value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ValidationError("metadata", type(value).__name__, "an object of names and values")
+    plain = dict(value)
+    _check_finite(plain, 0)
+    return plain
+
+
+def _check_finite(value: object, depth: int) -> None:
+    if depth > _DEPTH_MAX:
+        raise ValidationError("metadata", "a deeper one", f"at most {_DEPTH_MAX} levels of nesting")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValidationError("metadata", value, "finite numbers")
+    if isinstance(value, Mapping):
+        for item in value.values():
+            _check_finite(item, depth + 1)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _check_finite(item, depth + 1)
+
+
+def _similarity(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1 <= value <= 1:
+        raise ValidationError("min_similarity", value, "a number from -1 to 1")
+    return float(value)
+
+
+def _checked(row: Parameter, value: object, *, nodes: bool) -> Any:
+    """One field as it is kept: texts as tuples, times as aware datetimes."""
+    if row.name == "min_similarity":
+        return _similarity(value)
+    if row.name == "metadata":
+        return _metadata(value)
+    if row.name in _ID_FIELDS and not nodes:
+        return tuple(check_id_prefix(row.name, id, "mem") for id in _texts(row.name, value))
+    if row.kind == "time":
+        return from_us(parse_time(value, row.name))
+    if row.kind in ("flag", "switch"):
+        return _flag(row.name, value)
+    if row.kind == "choice":
+        return _choices(row, value)[0]
+    return _choices(row, value) if row.choices else _texts(row.name, value)
+
+
+def checked_filter(
+    where: Filter | FilterFields | Mapping[str, Any] | None,
+    beside: Mapping[str, Any] | None = None,
+    *,
+    query: bool = False,
+    nodes: bool = False,
+) -> Filter:
+    """A filter as values that can be read more than once and written as JSON.
+
+    Args:
+        where: the filter, or its fields as an object.
+        beside: fields that the call took as keywords.
+        query: whether the call has a query to which a memory can be similar.
+        nodes: whether entities take part too, so that ids may be theirs and ENTITY is a kind.
+
+    Raises:
+        ValidationError: names the field, what came and what is allowed; the nearest field for an
+            unknown one; a field that stands both in `where` and beside it.
+
+    Example:
+        >>> checked_filter({"tags": "infra", "authors": None}).given()
+        {'tags': ('infra',)}
+    """
+    if where is None:
+        fields: dict[str, Any] = {}
+    elif isinstance(where, Filter):
+        fields = where.given()
+    elif isinstance(where, Mapping):
+        check_names(where, tuple(FIELDS), "a field of the filter")
+        fields = {name: value for name, value in where.items() if not is_absent(value)}
+    else:
+        raise ValidationError("where", type(where).__name__, "a Filter, or an object of its fields")
+    for name, value in (beside or {}).items():
+        if is_absent(value):
+            continue
+        if name in fields:
+            raise ValidationError(
+                name, "given twice", "either the keyword or the field of where, not both"
+            )
+        fields[name] = value
+    found = {name: _checked(FIELDS[name], value, nodes=nodes) for name, value in fields.items()}
+    if "min_similarity" in found and not query:
+        raise ValidationError(
+            "min_similarity", found["min_similarity"], "nothing: there is no query to be similar to"
+        )
+    if ENTITY in found.get("kinds", ()) and not nodes:
+        raise ValidationError("kinds", ENTITY, "one of " + ", ".join(FIELDS["kinds"].choices))
+    for first, last in _WINDOWS:
+        if first in found and last in found and found[first] >= found[last]:
+            raise ValidationError(first, fields[first], f"a time before {last}")
+    return Filter(**found)
+
+
+# --- what the core and the ledger are asked ---------------------------------------------------
 
 
 class Moments(msgspec.Struct, frozen=True, kw_only=True):
-    """The times a read stands at. `past` = K was given and lies before now; otherwise K
-    is the far future."""
+    """The times a read stands at. `known_at_us`: what was recorded by then; `past` = that time was
+    given and lies before now, otherwise it is the far future. `valid_at_us`: only facts that hold
+    then."""
 
     known_at_us: int
     valid_at_us: int | None
@@ -91,84 +494,6 @@ class Moments(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
-class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked filter. `columns` are keyword arguments of `_core.Filter` (codes, µs), which the
-    core decides by itself; of the rest (`entities`: ids or names) only the ledger knows the ids."""
-
-    namespace: str
-    columns: dict[str, Any]
-    metadata: dict[str, Any] | None
-    ids: tuple[str, ...] | None
-    exclude_ids: tuple[str, ...]
-    entities: tuple[str, ...] | None
-    moments: Moments
-
-
-def count_argument(field: str, value: object, *, least: int = 1) -> int:
-    """An integer >= `least`; true is no integer. More than any store holds is fine, and is
-    cut to a number that every layer can hold.
-
-    Example:
-        >>> count_argument("limit", 5)
-        5
-    """
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValidationError(field, value, f"an integer >= {least}")
-    return min(value, _COUNT_MAX)
-
-
-def flag_argument(field: str, value: object) -> bool:
-    """true or false, nothing that merely counts as one.
-
-    Example:
-        >>> flag_argument("touch", False)
-        False
-    """
-    if not isinstance(value, bool):
-        raise ValidationError(field, value, "true or false")
-    return value
-
-
-def text_argument(field: str, value: object) -> str:
-    """A text that can be written as UTF-8."""
-    if not isinstance(value, str):
-        raise ValidationError(field, type(value).__name__, "text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValidationError(field, "…", "text without lone surrogates") from None
-    return value
-
-
-def texts_argument(field: str, value: object) -> list[str]:
-    """One text, or a list of them."""
-    if isinstance(value, str):
-        return [text_argument(field, value)]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return [text_argument(field, item) for item in value]
-    raise ValidationError(field, type(value).__name__, "text or a list of texts")
-
-
-def _codes(field: str, value: object, words: Sequence[str]) -> list[int]:
-    codes = []
-    for word in texts_argument(field, value):
-        if word not in words:
-            raise ValidationError(field, word, "one of " + ", ".join(words))
-        codes.append(words.index(word))
-    return codes
-
-
-def scopes_argument(value: object) -> list[str | None] | None:
-    """UNSET = all scopes; None = unscoped only; text, or a list of texts and None."""
-    if isinstance(value, UnsetType):
-        return None
-    if value is None:
-        return [None]
-    if isinstance(value, (list, tuple)):
-        return [None if item is None else text_argument("scope", item) for item in value]
-    return [text_argument("scope", value)]
-
-
 def moments(
     now_us: int,
     *,
@@ -177,7 +502,7 @@ def moments(
     valid_at: object = None,
     query_time: object = None,
 ) -> Moments:
-    """K, V and the query time of a read."""
+    """The times of a read, checked."""
     if as_of is not None and (known_at is not None or valid_at is not None):
         other = "known_at" if known_at is not None else "valid_at"
         raise ValidationError("as_of", as_of, f"either as_of or {other}, not both")
@@ -205,65 +530,86 @@ def moments(
     )
 
 
-def _window(request: RecallRequest, first: str, last: str) -> tuple[int | None, int | None]:
-    low, high = getattr(request, first), getattr(request, last)
-    start = None if low is None else parse_time(low, first)
-    end = None if high is None else parse_time(high, last)
-    if start is not None and end is not None and start >= end:
-        raise ValidationError(first, low, f"a time before {last}")
-    return start, end
+class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked filter, taken apart by who can decide. `columns` are keyword arguments of the
+    core's filter (codes, µs); of the rest only the ledger knows the ids of the memories."""
+
+    namespace: str
+    moments: Moments
+    columns: dict[str, Any]
+    metadata: dict[str, Any] | None = None
+    ids: tuple[str, ...] | None = None
+    exclude_ids: tuple[str, ...] = ()
+    entities: tuple[str, ...] | None = None
+    source_ids: tuple[str, ...] | None = None
+    message_ids: tuple[str, ...] | None = None
+    statuses: tuple[Status, ...] | None = None
+    pinned: bool | None = None
+    retention_policies: tuple[RetentionPolicy, ...] | None = None
+
+    @property
+    def asks_rows(self) -> bool:
+        """Whether a field needs columns that only the ledger's table of memories has."""
+        chosen = (self.statuses, self.pinned, self.retention_policies)
+        return any(field is not None for field in chosen)
 
 
-def _similarity(value: object) -> float:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not -1.0 <= float(value) <= 1.0:  # type: ignore[arg-type]
-        raise ValidationError("min_similarity", value, "a number from -1 to 1")
-    return float(value)  # type: ignore[arg-type]
+_MEMBERSHIP: Final = ("sources", "actors", "authors", "roles", "session_ids", "tags")
 
 
-_MEMBERSHIP: Final = (
-    ("sources", "sources"),
-    ("actors", "actors"),
-    ("authors", "authors"),
-    ("roles", "roles"),
-    ("session_ids", "session_ids"),
-)
+def filter_parts(
+    chosen: Filter, namespace: str, at: Moments, *, include_expired: bool = False
+) -> FilterParts:
+    """A checked filter at a time.
 
-
-def build_filter(request: RecallRequest, namespace: str, at: Moments) -> dict[str, Any]:
-    """Keyword arguments of `_core.Filter`; only what was asked for."""
-    chosen: dict[str, Any] = {"namespace": namespace, "known_at_us": at.known_at_us}
+    Args:
+        chosen: as `checked_filter` gave it.
+        include_expired: what counts where the filter does not say.
+    """
+    given = chosen.given()
+    columns: dict[str, Any] = {"namespace": namespace, "known_at_us": at.known_at_us}
     if at.past:
-        chosen["past"] = True
+        columns["past"] = True
     if at.valid_at_us is not None:
-        chosen["valid_at_us"] = at.valid_at_us
-    scopes = scopes_argument(request.scope)
-    if scopes is not None:
-        chosen["scopes"] = scopes
-    if request.kinds is not None:
-        chosen["kinds"] = _codes("kinds", request.kinds, [kind.value for kind in Kind])
-    if request.origin_types is not None:
-        words = [origin.value for origin in OriginType]
-        chosen["origin_types"] = _codes("origin_types", request.origin_types, words)
-    for name, key in _MEMBERSHIP:
-        value = getattr(request, name)
-        if value is not None:
-            chosen[key] = texts_argument(name, value)
-    if request.roles is not None:
-        _codes("roles", request.roles, [role.value for role in Role])
-    if request.tags is not None:
-        chosen["tags"] = texts_argument("tags", request.tags)
-    if request.tags_mode not in _MODES:
-        raise ValidationError("tags_mode", request.tags_mode, "one of any, all")
-    chosen["tags_all"] = request.tags_mode == "all"
-    for first, last in (("since", "until"), ("created_since", "created_until")):
-        start, end = _window(request, first, last)
-        if start is not None:
-            chosen[f"{first}_us"] = start
-        if end is not None:
-            chosen[f"{last}_us"] = end
-    chosen["include_expired"] = flag_argument("include_expired", request.include_expired)
-    chosen["include_archived"] = flag_argument("include_archived", request.include_archived)
-    if request.min_similarity is not None:
-        chosen["min_similarity"] = _similarity(request.min_similarity)
-    return chosen
+        columns["valid_at_us"] = at.valid_at_us
+    scopes = [*given.get("scope", ()), *([None] if given.get("unscoped") else [])]
+    if scopes:
+        columns["scopes"] = scopes
+    kinds = [word for word in given.get("kinds", ()) if word != ENTITY]
+    if kinds:
+        columns["kinds"] = _codes(kinds, words(Kind))
+    if "origin_types" in given:
+        columns["origin_types"] = _codes(given["origin_types"], words(OriginType))
+    columns |= {name: list(given[name]) for name in _MEMBERSHIP if name in given}
+    columns["tags_all"] = given.get("tags_mode") == "all"
+    for name in (name for window in _WINDOWS for name in window):
+        if name in given:
+            columns[f"{name}_us"] = parse_time(given[name], name)
+    statuses = given.get("statuses")
+    # the ledger says which statuses; the core must not hold any of them back
+    named = statuses is not None
+    columns["include_expired"] = named or given.get("include_expired", include_expired)
+    columns["include_archived"] = named or given.get("include_archived", False)
+    if "min_similarity" in given:
+        columns["min_similarity"] = given["min_similarity"]
+    policies = given.get("retention_policies")
+    return FilterParts(
+        namespace=namespace,
+        moments=at,
+        columns=columns,
+        metadata=given.get("metadata"),
+        ids=given.get("ids"),
+        exclude_ids=given.get("exclude_ids", ()),
+        entities=given.get("entities"),
+        source_ids=given.get("source_ids"),
+        message_ids=given.get("message_ids"),
+        statuses=None if statuses is None else tuple(Status(word) for word in statuses),
+        pinned=given.get("pinned"),
+        retention_policies=None
+        if policies is None
+        else tuple(RetentionPolicy(word) for word in policies),
+    )
+
+
+def _codes(chosen: Sequence[str], every: Sequence[str]) -> list[int]:
+    return [every.index(word) for word in chosen]

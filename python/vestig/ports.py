@@ -347,11 +347,13 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     offset: int = 0
     limit: int | None = 20
     statuses: tuple[Status, ...] | None = (Status.ACTIVE,)
-    kind: Kind | None = None
-    retention_policy: RetentionPolicy | None = None
+    kinds: tuple[Kind, ...] | None = None
+    retention_policies: tuple[RetentionPolicy, ...] | None = None
     pinned: bool | None = None
     tags: tuple[str, ...] = ()
+    tags_all: bool = False
     scopes: tuple[str | None, ...] | None = None
+    ids: tuple[str, ...] | None = None
     order_by: str = "created_at"
     descending: bool = True
     # time travel; None = now
@@ -496,6 +498,10 @@ class LedgerView(GraphView, Protocol):
 
     def count_memories(self, namespace: str, listing: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
+        ...
+
+    def listed_ids(self, namespace: str, listing: Listing) -> list[str]:
+        """Ids of a full listing, ascending; offset, limit and order are ignored."""
         ...
 
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from msgspec import UNSET, UnsetType
@@ -17,8 +18,12 @@ from vestig.types import (
 )
 
 __all__ = [
+    "BackupReport",
+    "CompactReport",
     "DoctorReport",
+    "EdgeRebuildReport",
     "EnrichReport",
+    "ExportReport",
     "Finding",
     "ForgetReport",
     "GcReport",
@@ -27,6 +32,8 @@ __all__ = [
     "LinkedMemory",
     "MemoryDetail",
     "MemoryPage",
+    "RebuildReport",
+    "StoreStats",
 ]
 
 
@@ -178,3 +185,80 @@ class DoctorReport(_Value, frozen=True, kw_only=True):
     def plain_fields(self) -> dict[str, Any]:
         """Findings and the verdict."""
         return {"findings": self.findings, "seq": self.seq, "exit_code": self.exit_code}
+
+
+class StoreStats(_Value, frozen=True, kw_only=True):
+    """What a namespace holds (`admin.stats`). `bytes` is the size of the whole ledger, `seq` the
+    number of the store's last write; `projection` the rows, segments and bytes of the arrays."""
+
+    memories: int
+    kinds: dict[str, int]
+    statuses: dict[str, int]
+    embedded: int
+    token_vectors: int
+    entities: int
+    edges: dict[str, int]
+    events: int
+    sources: int
+    jobs: dict[str, int]
+    seq: int
+    last_commit_at: datetime | None
+    bytes: int
+    projection: dict[str, Any]
+
+
+class RebuildReport(_Value, frozen=True, kw_only=True):
+    """What `admin.rebuild` made: rows of the projection, texts embedded again, memories that got
+    token vectors, the state it stands at, and its bytes."""
+
+    rows: int
+    embedded: int
+    tokens: int
+    seq: int
+    generation: int
+    bytes: int
+
+
+class CompactReport(_Value, frozen=True, kw_only=True):
+    """What `admin.compact` changed: segments and their bytes before and after."""
+
+    rows: int
+    segments_before: int
+    segments: int
+    bytes_before: int
+    bytes: int
+    bytes_written: int
+
+
+class BackupReport(_Value, frozen=True, kw_only=True):
+    """Where `admin.backup` put the copy, and how large it is."""
+
+    path: str
+    ledger_bytes: int
+    projection_bytes: int
+    files: int
+    seq: int
+
+
+class ExportReport(_Value, frozen=True, kw_only=True):
+    """Lines of an export in all, and records by kind."""
+
+    lines: int
+    records: dict[str, int]
+
+    def plain_fields(self) -> dict[str, Any]:
+        """Lines and each kind of record side by side."""
+        return {"lines": self.lines, **self.records}
+
+
+class EdgeRebuildReport(_Value, frozen=True, kw_only=True):
+    """What `graph.rebuild_edges` changed of the edges of one type."""
+
+    edge_type: str
+    memories: int
+    kept: int
+    added: int
+    expired: int
+    reweighted: int
+    seq: int
+    degraded: tuple[Degradation, ...] = ()

@@ -19,7 +19,7 @@ from vestig.arguments import parse_time
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.contract import EmbedderContract
 from vestig.embedders.word_pieces import WordPieces
-from vestig.errors import ProviderError, ProviderTimeout
+from vestig.errors import ProviderError, ProviderTimeoutError
 from vestig.ports import Pieces
 from vestig.rerankers.contract import RerankerContract
 from vestig.times import from_us
@@ -270,7 +270,7 @@ class FailingEmbedder:
         >>> FailingEmbedder("timeout").embed(["a"])
         Traceback (most recent call last):
             ...
-        vestig.errors.ProviderTimeout: embedder "failing": no answer (attempts: 1)
+        vestig.errors.ProviderTimeoutError: embedder "failing": no answer (attempts: 1)
     """
 
     _VALUES: Final = {"nan": math.nan, "inf": math.inf}
@@ -310,7 +310,7 @@ class FailingEmbedder:
         if self.mode == "error":
             raise ProviderError('embedder "failing": the provider failed (attempts: 1)')
         if self.mode == "timeout":
-            raise ProviderTimeout('embedder "failing": no answer (attempts: 1)')
+            raise ProviderTimeoutError('embedder "failing": no answer (attempts: 1)')
         if self.mode == "count":
             return self._good.embed(texts)[:-1]
         length = self.dimensions + self._LONGER.get(self.mode, 0)

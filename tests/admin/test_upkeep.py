@@ -14,11 +14,11 @@ from vestig.testing import HashingEmbedder
 def test_doctor_names_the_configuration(opener: Opener) -> None:
     plain, tuned = opener("plain"), opener("tuned", config={"recall": {"default_limit": 9}})
     details = [
-        next(f.detail for f in store.doctor().findings if f.check == "configuration")
+        next(f.detail for f in store.admin.doctor().findings if f.check == "configuration")
         for store in (plain, tuned)
     ]
     assert details[0] != details[1]
-    assert plain.doctor().exit_code == 0
+    assert plain.admin.doctor().exit_code == 0
 
 
 def test_an_export_lands_in_the_namespace_of_the_store(opener: Opener, tmp_path: Path) -> None:
@@ -48,11 +48,11 @@ def test_a_process_with_the_old_model_is_told(opener: Opener) -> None:
     second = opener(embedder=HashingEmbedder(32), change_embedder=True)
     with pytest.raises(vestig.EmbeddingMismatchError):
         second.recall("statement 7")
-    assert second.rebuild(embeddings=True)["embedded"] == len(texts)
+    assert second.admin.rebuild(embeddings=True).embedded == len(texts)
     found = second.recall("statement number 7")
     assert (found.results[0].content, found.degraded) == (texts[7], ())
     assert found.results[0].id == ids[7]
-    assert second.doctor().exit_code == 0
+    assert second.admin.doctor().exit_code == 0
     with pytest.raises(vestig.EmbeddingMismatchError, match="open it again"):
         first.recall("statement 7")
     with pytest.raises(vestig.EmbeddingMismatchError):

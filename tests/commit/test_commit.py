@@ -19,7 +19,7 @@ HASH = "a4edb32bfc9bafa8"
 
 
 def rows(store: vestig.Vestig) -> dict[str, object]:
-    found = store.stats()
+    found = store.admin.stats()
     return {name: value for name, value in found.items() if name not in ("bytes", "projection")}
 
 
@@ -45,7 +45,7 @@ def test_rejection_leaves_nothing(opener: Opener) -> None:
     assert rows(store) == before
     assert embedder.call_count == 0
     assert heard == [outcome]
-    counted = store.metrics()['vestig_commit_outcomes_total{outcome="REJECTED_HYGIENE"}']
+    counted = store.admin.metrics()['vestig_commit_outcomes_total{outcome="REJECTED_HYGIENE"}']
     assert counted == 1
 
 
@@ -127,7 +127,7 @@ def test_other_fact_is_kept_and_linked(opener: Opener) -> None:
     assert other.possible_update_of is not None
     assert other.possible_update_of.memory_id == kept.memory_id
     assert other.possible_update_of.differs == ("units",)
-    assert store.stats()["edges"]["RELATED"] == 1
+    assert store.admin.stats().edges["RELATED"] == 1
 
 
 def test_recall_returns_both_texts(opener: Opener) -> None:
@@ -150,7 +150,7 @@ def test_on_near_dup(opener: Opener, choice: str, edges: int) -> None:
     outcome = store.commit(second, on_near_dup=choice)
     assert outcome.outcome is Kind.INSERTED_NEW
     assert store.count() == 2
-    assert store.stats()["edges"].get("RELATED", 0) == edges
+    assert store.admin.stats().edges.get("RELATED", 0) == edges
     if choice == "link":
         assert outcome.possible_update_of is not None
         assert outcome.possible_update_of.differs == ()
@@ -221,7 +221,7 @@ def test_hook_in_every_outcome(opener: Opener) -> None:
     assert {kind for kind, _ in seen} == {kind.value for kind in Kind}
     assert all(readable for _, readable in seen)
     assert all("hook_failed" in [d.code for d in o.degraded] for o in outcomes)
-    assert store.metrics()["vestig_hook_failures_total"] == 4
+    assert store.admin.metrics()["vestig_hook_failures_total"] == 4
     strict = opener("strict", vectors=vectors, on_commit=hook, config={"hooks": {"strict": True}})
     stores.append(strict)
     with pytest.raises(RuntimeError, match="a broken hook"):
@@ -295,7 +295,7 @@ def test_batch_equals_one_by_one(opener: Opener) -> None:
         for run in (together, apart)
     ]
     assert hints[0] == hints[1]
-    assert batch.stats()["edges"] == single.stats()["edges"]
+    assert batch.admin.stats().edges == single.admin.stats().edges
 
 
 def test_dry_run_changes_nothing(opener: Opener) -> None:
@@ -303,7 +303,7 @@ def test_dry_run_changes_nothing(opener: Opener) -> None:
     first, near = "Alerts are sent to the duty phone", "Alerts are really sent to the duty phone"
     store = opener(vectors=pair(0.97, first, near), on_commit=heard.append)
     for text in (first, first, near, "ok"):
-        before, seq = rows(store), store.stats()["seq"]
+        before, seq = rows(store), store.admin.stats().seq
         heard.clear()
         dry = store.commit(text, dry_run=True)
         assert heard == []
@@ -315,20 +315,27 @@ def test_dry_run_changes_nothing(opener: Opener) -> None:
         assert dry.matched_memory_id == real.matched_memory_id
         assert dry.query_score == real.query_score
         assert (dry.seq, dry.event_id) == (None, None)
-        assert store.stats()["seq"] - seq == (0 if real.seq is None else 1)
+        assert store.admin.stats().seq - seq == (0 if real.seq is None else 1)
 
 
 def test_source_and_tags_in_show(store: vestig.Vestig) -> None:
     outcome = store.commit(
-        TEXT, tags=["x"], source="hook", agent="builder", session_id="s-1", metadata={"k": None}
+        TEXT,
+        tags=["x"],
+        source="hook",
+        provenance={"agent": "builder"},
+        session_id="s-1",
+        metadata={"k": None},
     )
     detail = store.show(outcome.memory_id)
     assert detail.memory.tags == ("x",)
     assert detail.memory.metadata == {"source": "hook", "tags": ["x"], "k": None}
     (source,) = detail.sources
     assert (source.source_type, source.agent, source.session_id) == ("agentic", "builder", "s-1")
-    assert store.stats()["edges"]["PRODUCED"] == 1
-    other = store.commit("Another fact of the same session", agent="builder", session_id="s-1")
+    assert store.admin.stats().edges["PRODUCED"] == 1
+    other = store.commit(
+        "Another fact of the same session", provenance={"agent": "builder"}, session_id="s-1"
+    )
     assert store.show(other.memory_id).sources[0].id == source.id
 
 

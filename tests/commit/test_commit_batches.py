@@ -8,6 +8,7 @@ import pytest
 
 import vestig
 import vestig.testing
+from calls import committing
 from scripted import Opener, pair
 from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError, Status
 
@@ -48,12 +49,12 @@ def test_text_superseded_in_the_batch_comes_back_as_new(
     assert second.revives == old
     assert store.show(old).memory.status is Status.SUPERSEDED
     assert store.recall(OFFICE).results[0].id == second.memory_id
-    assert store.doctor().exit_code == 0
+    assert store.admin.doctor().exit_code == 0
 
 
 def test_dry_run_of_such_a_batch_tells_the_same(store: vestig.Vestig) -> None:
     old = store.commit(OFFICE).memory_id
-    before = store.stats()["seq"]
+    before = store.admin.stats().seq
     results = store.commit_many(
         [
             {"content": DEPLOYS, "supersedes": [old], "dry_run": True},
@@ -61,7 +62,7 @@ def test_dry_run_of_such_a_batch_tells_the_same(store: vestig.Vestig) -> None:
         ]
     )
     assert kinds(results) == [NEW, NEW]
-    assert store.stats()["seq"] == before
+    assert store.admin.stats().seq == before
 
 
 def test_batch_with_items_of_two_namespaces(store: vestig.Vestig) -> None:
@@ -77,7 +78,7 @@ def test_batch_with_items_of_two_namespaces(store: vestig.Vestig) -> None:
     )
     assert kinds(results) == [NEW, EXACT, NEW, NEW]
     assert [store.count(namespace=space) for space in ("a", "b", "default")] == [2, 1, 0]
-    assert store.count(namespace="b", include_expired=True) == 2
+    assert store.count(namespace="b", where={"include_expired": True}) == 2
 
 
 def test_successors_in_one_batch_are_as_one_by_one(opener: Opener) -> None:
@@ -95,7 +96,7 @@ def test_successors_in_one_batch_are_as_one_by_one(opener: Opener) -> None:
             store.commit_many(items)
         else:
             for item in items:
-                store.commit(**item)  # type: ignore[arg-type]
+                store.commit(**committing(item))  # type: ignore[arg-type]
         ends.append(store.show(old).memory.t_invalid)
         assert len(store.supersession_chain(old)) == 2
     assert ends[0] == ends[1]
@@ -147,7 +148,7 @@ def test_dry_run_leaves_no_trace_at_all(opener: Opener) -> None:
     store = opener()
     store.commit("ok", dry_run=True)
     assert store.commit(OFFICE, dry_run=True).outcome is NEW
-    assert not [name for name in store.metrics() if name.startswith("vestig_commit_outcomes")]
+    assert not [name for name in store.admin.metrics() if name.startswith("vestig_commit_outcomes")]
     store.close()
     other = opener(embedder=vestig.testing.HashingEmbedder(32))
     assert other.commit(OFFICE).outcome is NEW
@@ -166,4 +167,4 @@ def test_memory_restored_in_the_batch_is_linked_by_later_items(opener: Opener) -
     assert old is not None
     store.archive(old)
     assert kinds(store.commit_many([OFFICE, DEPLOYS])) == [EXACT, NEW]
-    assert store.stats()["edges"]["RELATED"] == 1
+    assert store.admin.stats().edges["RELATED"] == 1

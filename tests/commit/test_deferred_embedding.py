@@ -13,7 +13,7 @@ TEXT = "Vestig keeps the ledger as its single source of truth."
 
 
 def rows(store: vestig.Vestig) -> dict[str, object]:
-    found = store.stats()
+    found = store.admin.stats()
     return {name: value for name, value in found.items() if name not in ("bytes", "projection")}
 
 
@@ -39,11 +39,11 @@ def test_defer_stores_without_vector(opener: Opener, clock: FrozenClock) -> None
     assert {"partial_backend", "unembedded_skipped", "enrichment_pending"} <= {
         d.code for d in found.degraded
     }
-    report = store.enrich()
+    report = store.admin.enrich()
     assert (report.taken, report.done, report.retried) == (1, 0, 1)
     embedder.after = 1_000
     clock.move(days=1)
-    report = store.enrich()
+    report = store.admin.enrich()
     assert (report.done, report.pending) == (1, 0)
     detail = store.show(outcome.memory_id)
     assert (detail.memory.processing, detail.embedding_dimensions) == ("ready", 64)
@@ -60,7 +60,7 @@ def test_late_match_only_hints(opener: Opener, clock: FrozenClock) -> None:
     assert late.outcome is Kind.INSERTED_NEW
     embedder.vectors[near] = held
     clock.move(days=1)
-    report = store.enrich()
+    report = store.admin.enrich()
     assert (report.done, report.possible_updates) == (1, 1)
     assert store.count() == 2
     hint = store.events(late.memory_id)[-1].payload["possible_update_of"]
@@ -76,7 +76,7 @@ def test_names_of_a_deferred_memory_are_linked_and_its_questions_missed(opener: 
         hypothetical_queries=["Who was in town?"],
     )
     assert "hypothetical questions were left out" in outcome.warnings[0]
-    [entity] = store.entities()
+    [entity] = store.graph.entities()
     assert (entity.id, entity.mentions) == (outcome.entities[0], 1)
     with store._session.ledger.read() as view:
         assert view.questions("default", [str(outcome.memory_id)]) == {}

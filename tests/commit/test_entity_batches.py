@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vestig
+from calls import committing
 from scripted import Opener
 from vestig.errors import StoreLockedError, ValidationError
 from vestig.testing import FrozenClock, HashingEmbedder
@@ -22,15 +23,15 @@ OFF = {"m4": {"entity_extraction": {"enabled": False}}}
 
 def names(store: vestig.Vestig) -> set[tuple[str, str, int]]:
     """Type, name and mentions of every entity."""
-    page = store.entities(limit=1_000)
+    page = store.graph.entities(limit=1_000)
     return {(one.entity.entity_type, one.entity.canonical_name, one.mentions) for one in page}
 
 
 def links(store: vestig.Vestig) -> set[tuple[str, str, str]]:
     """(text, type, name) of every mention."""
     found = set()
-    for one in store.entities(limit=1_000):
-        for memory in store.entity(one.id, expand=True).memories or ():
+    for one in store.graph.entities(limit=1_000):
+        for memory in store.graph.entity(one.id, expand=True).memories or ():
             found.add((memory.content, one.entity.entity_type, one.entity.canonical_name))
     return found
 
@@ -73,7 +74,7 @@ def test_a_batch_names_what_single_commits_name(texts: list[str], data: Any) -> 
         vestig.open(":memory:", embedder=HashingEmbedder(64), clock=clock) as many,
     ):
         for item in items:
-            one.commit(**item)
+            one.commit(**committing(item))
         many.commit_many(items)
         assert names(many) == names(one)
         assert links(many) == links(one)
@@ -128,8 +129,8 @@ def test_a_backfilled_store_names_what_commits_name(texts: list[str], size: int)
         vestig.open(":memory:", embedder=embedder, clock=clock, config=OFF) as filled,
     ):
         for item in items:
-            committed.commit(**item)
-            filled.commit(**item)
+            committed.commit(**committing(item))
+            filled.commit(**committing(item))
         assert names(filled) == set()
         filled._session.config = committed._session.config
         planned = filled.entity_backfill(dry_run=True, batch_size=size)
@@ -141,10 +142,10 @@ def test_a_backfilled_store_names_what_commits_name(texts: list[str], size: int)
             report.entities_added,
             report.mentions_added,
         )
-        seq = filled.stats()["seq"]
+        seq = filled.admin.stats().seq
         again = filled.entity_backfill(batch_size=size)
         assert (again.entities_added, again.mentions_added) == (0, 0)
-        assert filled.stats()["seq"] == seq
+        assert filled.admin.stats().seq == seq
 
 
 @settings(max_examples=20, deadline=None)
@@ -153,11 +154,11 @@ def test_running_it_again_changes_nothing(texts: list[str]) -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder(64), clock=FrozenClock()) as store:
         for text in texts:
             store.commit(text, on_near_dup="insert")
-        store.entity_backfill()
-        found, seq = links(store), store.stats()["seq"]
-        report = store.entity_backfill()
+        store.graph.entity_backfill()
+        found, seq = links(store), store.admin.stats().seq
+        report = store.graph.entity_backfill()
         assert (report.entities_added, report.mentions_added) == (0, 0)
-        assert (links(store), store.stats()["seq"]) == (found, seq)
+        assert (links(store), store.admin.stats().seq) == (found, seq)
 
 
 def test_earlier_memories_are_linked_with_names_that_came_later(opener: Opener) -> None:
@@ -166,7 +167,7 @@ def test_earlier_memories_are_linked_with_names_that_came_later(opener: Opener) 
     store.commit("Helios is down once more")
     store.commit("then we restarted Helios together")
     assert names(store) == {("UNTYPED", "Helios", 1)}
-    report = store.entity_backfill()
+    report = store.graph.entity_backfill()
     assert (report.memories, report.entities_added, report.mentions_added) == (2, 0, 1)
     assert names(store) == {("UNTYPED", "Helios", 2)}
 
@@ -176,11 +177,11 @@ def test_extract_reads_memories_without_entities_only(opener: Opener) -> None:
     store.commit("Helios is down once more")
     store.commit("then we restarted Helios together")
     calls: list[tuple[int, int | None]] = []
-    report = store.extract_entities(progress=lambda done, total: calls.append((done, total)))
+    report = store.graph.extract_entities(progress=lambda done, total: calls.append((done, total)))
     assert (report.memories, report.mentions_added) == (1, 1)
     assert calls == [(1, 2), (2, 2)]
-    assert store.extract_entities().memories == 0
-    assert store.extract_entities(reprocess=True).memories == 2
+    assert store.graph.extract_entities().memories == 0
+    assert store.graph.extract_entities(reprocess=True).memories == 2
 
 
 def test_a_memory_never_has_more_entities_than_it_may(opener: Opener) -> None:
@@ -188,7 +189,7 @@ def test_a_memory_never_has_more_entities_than_it_may(opener: Opener) -> None:
     store = opener(config=few)
     store.commit("so NATO and Grace Hopper and ABC-123", entities=["Mercury", "Venus"])
     store.commit("we met Grace Hopper in town")
-    assert store.entity_backfill().mentions_added == 0
+    assert store.graph.entity_backfill().mentions_added == 0
 
 
 def test_withdrawn_memories_are_left_alone(opener: Opener) -> None:
@@ -203,10 +204,10 @@ def test_a_store_opened_for_reading_is_not_filled(opener: Opener) -> None:
     opener("a").commit("we met Ada Lovelace in town")
     reader = opener("a", read_only=True)
     with pytest.raises(StoreLockedError, match="read-only"):
-        reader.entity_backfill()
-    assert reader.entity_backfill(dry_run=True).mentions_added == 0
+        reader.graph.entity_backfill()
+    assert reader.graph.entity_backfill(dry_run=True).mentions_added == 0
     with pytest.raises(ValidationError, match="batch_size"):
-        reader.entity_backfill(batch_size=0)
+        reader.graph.entity_backfill(batch_size=0)
 
 
 # --- others at the same time, other ways in --------------------------------------------------
@@ -266,10 +267,10 @@ def test_a_store_of_schema_version_1_gets_its_entities(tmp_path: Path) -> None:
     with tarfile.open(packed) as archive:
         archive.extractall(tmp_path / "store", filter="data")
     with vestig.open(tmp_path / "store", embedder=HashingEmbedder(16)) as store:
-        assert store.entities().total == 0
-        report = store.entity_backfill()
+        assert store.graph.entities().total == 0
+        report = store.graph.entity_backfill()
         assert report.mentions_added == len(links(store)) > 0
-        assert store.entity_backfill().mentions_added == 0
-        wrong = {one.check for one in store.doctor().findings if one.level != "ok"}
+        assert store.graph.entity_backfill().mentions_added == 0
+        wrong = {one.check for one in store.admin.doctor().findings if one.level != "ok"}
         # the projection of that version was put aside, and whoever unpacks decides permissions
         assert wrong <= {"residues", "permissions"}

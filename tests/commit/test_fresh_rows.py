@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import committing
 from scripted import Opener
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.testing import TokenHashingEmbedder
@@ -37,7 +38,7 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
 
 def _single(store: vestig.Vestig, items: list[dict[str, Any]]) -> None:
     for item in items:
-        store.commit(**item)
+        store.commit(**committing(item))
 
 
 def _together(store: vestig.Vestig, items: list[dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import vestig
+from calls import committing
 from forget_checks import clean
 from scripted import Opener
 from traces import holding
@@ -46,7 +47,7 @@ def held(store: vestig.Vestig) -> dict[str, Pieces]:
 
 
 def every(store: vestig.Vestig) -> Sequence[Any]:
-    return store.list(limit=1000, include_expired=True).memories
+    return store.list(limit=1000, where={"include_expired": True}).memories
 
 
 def projected(store: vestig.Vestig) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def projected(store: vestig.Vestig) -> dict[str, Any]:
 
 
 def commit(store: vestig.Vestig, text: str, **fields: Any) -> str:
-    id = store.commit(text, **fields).memory_id
+    id = store.commit(text, **committing(fields)).memory_id
     assert id is not None
     return id
 
@@ -76,7 +77,7 @@ def test_only_memories_of_origins_where_late_counts(opener: Opener) -> None:
     ((_, pieces),) = embedder.embed_tokens([f"Ada: {TALK}"])
     assert held(store) == {said: pieces}
     assert projected(store) == {said: pieces}
-    assert store.stats()["token_vectors"] == 1
+    assert store.admin.stats().token_vectors == 1
     clean(store)
 
 
@@ -134,7 +135,7 @@ def test_an_embedder_without_them_stores_none_and_fails_nothing(opener: Opener) 
     assert store.recall("When does the ferry leave?").results
     clean(store)
     with pytest.raises(ConflictError, match="gives none"):
-        store.rebuild(tokens=True)
+        store.admin.rebuild(tokens=True)
 
 
 def test_nothing_is_stored_of_a_text_whose_token_vectors_are_wrong(opener: Opener) -> None:
@@ -145,7 +146,7 @@ def test_nothing_is_stored_of_a_text_whose_token_vectors_are_wrong(opener: Opene
 
     store = opener(embedder=Broken(), config=LATE)
     with pytest.raises(ProviderError):
-        store.commit(TALK, **SAID)
+        store.commit(TALK, **committing(SAID))
     assert store.count() == 0
 
 
@@ -187,7 +188,7 @@ def test_a_deferred_memory_gets_them_from_its_job(opener: Opener, clock: FrozenC
     assert held(store) == {}
     embedder.up = True
     clock.move(days=1)
-    assert store.enrich().done == 1
+    assert store.admin.enrich().done == 1
     assert set(held(store)) == set(projected(store)) == {said}
     clean(store)
 
@@ -266,14 +267,14 @@ def test_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
         said = commit(store, TALK, **SAID)
         commit(store, NOTE)
     with vestig.open(tmp_path / "s", embedder=embedder, config=LATE) as store:
-        findings = {finding.check: finding for finding in store.doctor().findings}
+        findings = {finding.check: finding for finding in store.admin.doctor().findings}
         assert findings["token_vectors"].level == "finding"
         assert findings["token_vectors"].detail.startswith("1 memories have none")
-        assert store.rebuild()["tokens"] == 0
-        assert store.rebuild(tokens=True)["tokens"] == 1
+        assert store.admin.rebuild().tokens == 0
+        assert store.admin.rebuild(tokens=True).tokens == 1
         ((_, pieces),) = embedder.embed_tokens([f"Ada: {TALK}"])
         assert held(store) == projected(store) == {said: pieces}
-        assert store.rebuild(tokens=True)["tokens"] == 0
+        assert store.admin.rebuild(tokens=True).tokens == 0
         clean(store)
 
 
@@ -281,7 +282,7 @@ def test_asked_for_where_they_do_not_count_is_a_mistake(opener: Opener) -> None:
     off = {"m5.signals.late.enabled": False}
     store = opener(embedder=TokenHashingEmbedder(), config=off)
     with pytest.raises(ConflictError, match="counts for no origin"):
-        store.rebuild(tokens=True)
+        store.admin.rebuild(tokens=True)
 
 
 def test_another_model_makes_them_anew(tmp_path: Path) -> None:
@@ -290,7 +291,7 @@ def test_another_model_makes_them_anew(tmp_path: Path) -> None:
         old = held(store)[said]
     other = TokenHashingEmbedder(128, seed=7)
     with vestig.open(tmp_path / "s", embedder=other, config=LATE, change_embedder=True) as store:
-        done = store.rebuild(embeddings=True)
+        done = store.admin.rebuild(embeddings=True)
         assert (done["embedded"] >= 1, done["tokens"]) == (True, 1)
         ((_, pieces),) = other.embed_tokens([f"Ada: {TALK}"])
         assert held(store) == projected(store) == {said: pieces}
@@ -302,7 +303,7 @@ def test_a_backup_and_an_export_hold_them(tmp_path: Path, opener: Opener) -> Non
     with vestig.open(tmp_path / "s", embedder=TokenHashingEmbedder(), config=LATE) as store:
         commit(store, TALK, **SAID)
         wanted = held(store)
-        store.backup(tmp_path / "copy")
+        store.admin.backup(tmp_path / "copy")
         store.export(tmp_path / "all.jsonl")
     with vestig.open(tmp_path / "copy", embedder=TokenHashingEmbedder(), config=LATE) as copy:
         assert held(copy) == projected(copy) == wanted
@@ -328,7 +329,7 @@ def test_forgetting_leaves_no_trace_of_them(tmp_path: Path, published: bool) -> 
         said = commit(store, TALK, **SAID)
         kept = commit(store, NOTE, **(SAID | {"sequence": 1}))
         if published:
-            store.compact()
+            store.admin.compact()
         traces = traces_of(held(store)[said])
         assert all(len(trace) == RUN for trace in traces)
         assert holding(folder, *traces) != []
@@ -354,7 +355,7 @@ def test_the_search_knows_their_marks(tmp_path: Path) -> None:
             with pytest.raises(vestig.ForgetIncompleteError, match="left"):
                 store.forget(said)
             left.unlink()
-            store.forget_finish()
+            store.admin.forget_finish()
             clean(store)
 
 
@@ -363,7 +364,7 @@ def test_the_same_words_of_another_memory_are_no_residue(tmp_path: Path) -> None
         said = commit(store, TALK, **SAID)
         kept = commit(store, TALK, **(SAID | {"scope": "other"}))
         longer = commit(store, f"{TALK} " * 20, on_near_dup="insert", **SAID)
-        store.compact()
+        store.admin.compact()
         assert store.forget(said).residues == 0
         assert set(held(store)) == {kept, longer}
         clean(store)

@@ -72,13 +72,15 @@ def fill_graph(store: vestig.Vestig, add: Add, ids: dict[str, str]) -> None:
         trigger="problem-solution",
         hypothetical_queries=["Why did the pump stop?", "What is the gasket made of?"],
     )
-    named = {one.entity.canonical_name: one.entity.id for one in store.entities(limit=100)}
-    store.merge_entities(named["ACME Incorporated"], named["ACME Ltd"])
-    store.link(named["Grace Hopper"], named["ACME Ltd"], "RELATION", relation="WORKS_AT")
-    store.link(ids["Oslo"], ids["solved"], "RELATED", weight=0.5, evidence="both are about repairs")
-    ended = store.link(ids["ACME"], ids["rule"], "RELATED", weight=0.25)
-    store.unlink(ended.id)
-    store.expire_entity(named["Bergen"])
+    named = {one.entity.canonical_name: one.entity.id for one in store.graph.entities(limit=100)}
+    store.graph.merge_entities(named["ACME Incorporated"], named["ACME Ltd"])
+    store.graph.link(named["Grace Hopper"], named["ACME Ltd"], "RELATION", relation="WORKS_AT")
+    store.graph.link(
+        ids["Oslo"], ids["solved"], "RELATED", weight=0.5, evidence="both are about repairs"
+    )
+    ended = store.graph.link(ids["ACME"], ids["rule"], "RELATED", weight=0.25)
+    store.graph.unlink(ended.id)
+    store.graph.expire_entity(named["Bergen"])
 
 
 def fill_sessions(add: Add) -> None:
@@ -157,7 +159,7 @@ def main(version: int, target: Path) -> None:
         with vestig.open(place, clock=clock, embedder=HashingEmbedder(DIMENSIONS)) as store:
             ids = fill(store, clock)
             found_facts = facts(store, ids)
-            store.compact()
+            store.admin.compact()
         pack(place, target / "store.tar.gz")
     text = json.dumps(found_facts, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
     (target / "facts.json").write_text(text + "\n", "utf-8")

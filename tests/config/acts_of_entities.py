@@ -20,14 +20,14 @@ def names(world: World) -> Any:
     store.commit(TEXT, entities=[{"name": "Grace Hopper", "confidence": 0.6}])
     return sorted(
         (one.entity.entity_type, one.entity.canonical_name, one.mentions)
-        for one in store.entities()
+        for one in store.graph.entities()
     )
 
 
 def evidence(world: World) -> Any:
     store = world.open()
     id = store.commit(TEXT).memory_id
-    return sorted(one.edge.evidence or "" for one in store.edges(id))
+    return sorted(one.edge.evidence or "" for one in store.graph.edges(id))
 
 
 def questions(world: World) -> Any:

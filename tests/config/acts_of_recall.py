@@ -11,6 +11,7 @@ from typing import Any, Final
 from world import Act, World
 
 import vestig
+from calls import committing, selecting
 from vestig.errors import ConfigError
 from vestig.types import EventType
 
@@ -23,7 +24,9 @@ RANK: Final = "m3.tracerank"
 
 
 def first(store: Any, **fields: Any) -> Any:
-    return store.recall(QUERY, include_expired=True, include_archived=True, **fields).results[0]
+    return store.recall(
+        QUERY, where={"include_expired": True, "include_archived": True}, **selecting(fields)
+    ).results[0]
 
 
 def boost(store: Any) -> Any:
@@ -85,7 +88,7 @@ def weight_of(event: EventType, world: World) -> Any:
 
 def reinforced(world: World, *, hours: float = 12, times: int = 2, **fields: Any) -> Any:
     store = world.open()
-    store.commit(OSLO, **fields)
+    store.commit(OSLO, **committing(fields))
     for _ in range(times):
         world.clock.move(hours=hours)
         store.commit(OSLO)
@@ -111,8 +114,8 @@ def expired(world: World) -> Any:
 
 def some(world: World, **fields: Any) -> Any:
     store = reinforced(world, **fields)
-    store.commit("Deploys run on Fridays at noon", **fields)
-    store.commit("Maria prefers the short form of an answer", **fields)
+    store.commit("Deploys run on Fridays at noon", **committing(fields))
+    store.commit("Maria prefers the short form of an answer", **committing(fields))
     return store
 
 

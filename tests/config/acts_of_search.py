@@ -28,13 +28,13 @@ def stored(world: World) -> tuple[Any, list[str]]:
     store = world.open()
     ids = [str(store.commit(text).memory_id) for text in TEXTS]
     for first, second in pairwise(ids):
-        store.link(first, second, "RELATED")
+        store.graph.link(first, second, "RELATED")
     return store, ids
 
 
 def evidence(world: World) -> Any:
     store, ids = stored(world)
-    return store.link(ids[0], ids[4], "RELATED", evidence="e" * 300).edge.evidence
+    return store.graph.link(ids[0], ids[4], "RELATED", evidence="e" * 300).edge.evidence
 
 
 def named_by_all(world: World) -> tuple[Any, list[str]]:
@@ -66,13 +66,13 @@ def named_by_all(world: World) -> tuple[Any, list[str]]:
 
 def expanded(world: World) -> Any:
     store, ids = named_by_all(world)
-    found = store.expand_with_graph([ids[0], ids[3]])
+    found = store.graph.expand_with_graph([ids[0], ids[3]])
     return len(found.via_entities), len(found.via_related)
 
 
 def sure(world: World) -> Any:
     store, ids = named_by_all(world)
-    return len(store.expand_via_entities([ids[0]]))
+    return len(store.graph.expand_via_entities([ids[0]]))
 
 
 def found(world: World) -> Any:
@@ -82,7 +82,7 @@ def found(world: World) -> Any:
 
 def reached(world: World) -> Any:
     store, ids = stored(world)
-    hits = store.search(None, "graph", seed_node_ids=[ids[0]])
+    hits = store.search(None, "graph", seed_nodes=[ids[0]])
     return [ids.index(hit.node_id) for hit in hits]
 
 
@@ -96,7 +96,7 @@ def faded(policy: str = "standard", days: float = 30, accesses: int = 2) -> Any:
         for _ in range(accesses):
             store.record_access([ids[0]])
         world.clock.move(days=days / 2)
-        hits = store.search(None, "graph", seed_node_ids=[ids[0]], graph_depth=0)
+        hits = store.search(None, "graph", seed_nodes=[ids[0]], graph_depth=0)
         return [hit.score for hit in hits]
 
     return observe
@@ -105,7 +105,7 @@ def faded(policy: str = "standard", days: float = 30, accesses: int = 2) -> Any:
 def approximate(world: World) -> Any:
     store = world.open()
     store.commit_many([f"remark number {number} of the keeper" for number in range(30)])
-    store.compact()
+    store.admin.compact()
     return store.recall("remark of the keeper").counts.approximate
 
 

@@ -44,7 +44,7 @@ def seen(world: World, origin: str = "chat_peer") -> Any:
             author=author,
             role=role,
             title=title,
-            origin_type=origin,
+            provenance={"origin_type": origin},
             session_id="s",
             sequence=place,
             t_valid=f"2025-05-{place + 1:02}",
@@ -64,7 +64,7 @@ class LongestFirst(WordReranker):
 def who_read(world: World) -> Any:
     """The model that a receipt names."""
     store = world.open()
-    store.commit(SESSION[1][0], origin_type="chat_peer")
+    store.commit(SESSION[1][0], provenance={"origin_type": "chat_peer"})
     return store.recall(ASKED, receipt=True).receipt.reranked.model
 
 

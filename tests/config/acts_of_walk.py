@@ -10,6 +10,7 @@ from acts_of_recall import QUERY, some
 from world import Act, World
 
 import vestig
+from calls import selecting
 
 __all__ = ["WALK"]
 
@@ -46,7 +47,7 @@ def graph(world: World) -> tuple[Any, dict[str, str]]:
     store = world.open({ASKED: 1.0, **texts})
     ids = {name: store.commit(named(name)).memory_id for name in COSINES}
     for first, second, weight in EDGES:
-        store.link(ids[first], ids[second], "RELATED", weight=weight)
+        store.graph.link(ids[first], ids[second], "RELATED", weight=weight)
     return store, ids
 
 
@@ -54,7 +55,7 @@ def walk(world: World, **fields: Any) -> Any:
     """What came, how, and by which numbers."""
     store, ids = graph(world)
     by_id = {id: name for name, id in ids.items()}
-    found = store.recall(ASKED, **{"limit": 5, "seed": 7, **fields})
+    found = store.recall(ASKED, **selecting({"limit": 5, "seed": 7, **fields}))
     return [
         (
             by_id[hit.id],
@@ -142,7 +143,7 @@ def summary(world: World) -> Any:
     )
     world.opened.append(other)
     other.import_(str(file))
-    other.link(ids["S"], ids["B"], "SUMMARIZES")
+    other.graph.link(ids["S"], ids["B"], "SUMMARIZES")
     found = other.recall(ASKED, limit=2)
     return [
         (hit.memory.kind.value, round(hit.score, 9), str(hit.reason.explanation)[:6])

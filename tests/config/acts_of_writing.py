@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from world import CALLS, REQUESTS, Act, HttpCall, World
 
+from calls import committing
 from vestig.errors import ConfigError, ProviderError, StoreLockedError, VestigError
 
 __all__ = ["WRITING"]
@@ -18,11 +19,11 @@ SAME = {OSLO: 1.0, NOTED: 1.0}
 
 
 def outcome(store: Any, text: str, **fields: Any) -> str:
-    return str(store.commit(text, **fields).outcome.value)
+    return str(store.commit(text, **committing(fields)).outcome.value)
 
 
 def memory(store: Any, text: str, **fields: Any) -> Any:
-    return store.show(store.commit(text, **fields).memory_id).memory
+    return store.show(store.commit(text, **committing(fields)).memory_id).memory
 
 
 def places(world: World) -> Any:
@@ -43,7 +44,7 @@ def lock_wait(world: World) -> Any:
 def durability(world: World) -> Any:
     store = world.open()
     store.commit(OSLO)
-    found = store.doctor().findings
+    found = store.admin.doctor().findings
     return [f.detail for f in found if "durab" in f.check + f.detail]
 
 
@@ -89,9 +90,9 @@ def queued(world: World) -> Any:
 def worked(world: World) -> Any:
     store = world.open()
     store.commit(OSLO)
-    report = store.enrich()
+    report = store.admin.enrich()
     world.clock.move(seconds=30)
-    return report.failed, store.enrich().taken
+    return report.failed, store.admin.enrich().taken
 
 
 def lost_lease(world: World) -> Any:
@@ -100,12 +101,12 @@ def lost_lease(world: World) -> Any:
     ledger, now = store._session.ledger, store._session.now_us()
     assert ledger.due_jobs("default", now, ("embed",), 1)
     world.clock.move(seconds=30)
-    return store.enrich().taken
+    return store.admin.enrich().taken
 
 
 def restated(world: World, **fields: Any) -> Any:
     store = world.open(SAME)
-    store.commit(OSLO, **fields)
+    store.commit(OSLO, **committing(fields))
     return outcome(store, NOTED, **fields)
 
 

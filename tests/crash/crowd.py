@@ -58,9 +58,9 @@ def commit_groups(path: str, prefix: str, fault: str) -> None:
                 items = items[3:]
             ends = store.commit_many(items)
             if number % _REBUILD_EVERY == _REBUILD_EVERY - 1:
-                store.rebuild()
+                store.admin.rebuild()
             if number % _COMPACT_EVERY == _COMPACT_EVERY - 1:
-                store.compact()
+                store.admin.compact()
             if number % _FORGET_EVERY == _FORGET_EVERY - 1:
                 forget_group(store, f"{prefix}/{number - 5}")
         except VestigError as error:
@@ -353,7 +353,7 @@ def crowd(
     outcome.acknowledged = len(crowd.sessions)
     with open_store(str(store)) as opened:
         # Killed in the middle of an erase, or held up by a reader: finished now.
-        opened.forget_finish()
+        opened.admin.forget_finish()
     kept = crowd.sessions - crowd.forgotten
     texts = {text for session in kept for text in texts_of(session)}
     outcome.breach(broken_promises(store, texts), "afterwards")

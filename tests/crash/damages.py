@@ -67,7 +67,7 @@ def dump(store: Vestig) -> dict[str, Any]:
 
 
 def examine(store: Vestig) -> DoctorReport:
-    return store.doctor()
+    return store.admin.doctor()
 
 
 def judged(
@@ -138,7 +138,7 @@ def damage(folder: Path, trial: int) -> str:
     target = chance.choice(sorted(folder.glob(targets[trial // len(KINDS) % len(targets)])))
     target.chmod(0o600)
     if kind is None:
-        target.unlink()
+        target.graph.unlink()
         return f"{target.name} deleted"
     raw = bytearray(target.read_bytes())
     kind(raw, chance)

@@ -17,7 +17,7 @@ from vestig.errors import VestigError
 WRITER = Path(__file__).with_name("writer.py")
 FORKS = multiprocessing.get_context("forkserver")
 # What takes long to import; modules of the tests are not on the path of the fork server.
-FORKS.set_forkserver_preload(["vestig.api", "vestig.testing", "numpy"])
+FORKS.set_forkserver_preload(["vestig.api.store", "vestig.testing", "numpy"])
 
 
 class Worker:

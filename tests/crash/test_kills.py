@@ -52,7 +52,7 @@ def test_three_processes_with_200_commits_each_make_600(tmp_path: Path) -> None:
     assert broken_promises(store, texts) == []
     with open_store(str(store)) as opened:
         assert opened.count() == 600
-        assert opened.stats()["seq"] == 600
+        assert opened.admin.stats().seq == 600
 
 
 def test_two_processes_commit_the_same_100_times_each(tmp_path: Path) -> None:

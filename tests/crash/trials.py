@@ -223,7 +223,7 @@ def full_disk(disk: Path, outcome: Outcome, prefix: str = "full") -> None:
         outcome.acknowledged += len(texts)
         if "full" not in str(caught):
             outcome.breach([f"crash: expected an error of a full disk, found {caught}"])
-        if store.count() != len(texts) or store.stats()["seq"] != len(texts):
+        if store.count() != len(texts) or store.admin.stats().seq != len(texts):
             outcome.breach([f"lost: {store.count()} are read of {len(texts)} on the full disk"])
         for text in sorted(texts)[::5]:
             found = store.recall(text).results

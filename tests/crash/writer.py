@@ -110,7 +110,7 @@ def main(path: str, prefix: str, count: int, fault: str = "") -> None:
         number += 1
         if fault == "rebuild" and number == count * 3 // 4:
             try:
-                store.rebuild()
+                store.admin.rebuild()
             except VestigError as error:
                 say("!", error.code)
     if fault and fault != "same":

@@ -14,7 +14,7 @@ import pytest
 from vestig import registry
 from vestig.config.schema import EmbeddingSettings
 from vestig.embedders.checked import CheckedEmbedder, float32_bytes, unit_bytes
-from vestig.errors import ConfigError, ProviderError, ProviderTimeout, ValidationError
+from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError, ValidationError
 from vestig.registry import SHIPPED, known_providers, make_embedder
 from vestig.testing import FailingEmbedder, HashingEmbedder, ScriptedEmbedder
 
@@ -50,7 +50,7 @@ def test_a_later_bad_value_is_found() -> None:
 
 
 def test_timeout_keeps_its_type() -> None:
-    with pytest.raises(ProviderTimeout):
+    with pytest.raises(ProviderTimeoutError):
         CheckedEmbedder(FailingEmbedder("timeout")).embed(["text"])
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from vestig.config.schema import EmbeddingSettings
 from vestig.embedders import openai
-from vestig.errors import ConfigError, ProviderError, ProviderTimeout
+from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError
 from vestig.ports import Embedder
 from vestig.registry import make_embedder
 from vestig.testing import EmbedderContract, HashingEmbedder
@@ -190,7 +190,7 @@ def test_other_statuses_are_errors_after_one_attempt(server: Server, status: int
 
 def test_the_deadline_bounds_a_dripping_answer(server: Server) -> None:
     server.drip = True
-    with pytest.raises(ProviderTimeout, match=r"no whole answer within 0\.3 s"):
+    with pytest.raises(ProviderTimeoutError, match=r"no whole answer within 0\.3 s"):
         embedder(server, dimension=8, timeout_s=0.3).embed(["one"])
 
 
@@ -204,7 +204,7 @@ def test_the_deadline_bounds_a_silent_server() -> None:
                 provider="openai", model="m", dimension=8, base_url=url, timeout_s=0.2
             )
         )
-        with pytest.raises(ProviderTimeout):
+        with pytest.raises(ProviderTimeoutError):
             made.embed(["one"])
 
 
@@ -219,7 +219,7 @@ def test_a_refused_connection_is_a_provider_error() -> None:
     )
     with pytest.raises(ProviderError, match="ConnectionRefusedError") as caught:
         made.embed(["one"])
-    assert not isinstance(caught.value, ProviderTimeout)
+    assert not isinstance(caught.value, ProviderTimeoutError)
 
 
 def test_an_endless_answer_is_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from vestig.embedders.checked import float32_bytes
-from vestig.errors import ProviderError, ProviderTimeout, ValidationError
+from vestig.errors import ProviderError, ProviderTimeoutError, ValidationError
 from vestig.testing import (
     FailingEmbedder,
     FrozenClock,
@@ -88,7 +88,7 @@ def test_failing_after_some_good_calls() -> None:
     assert embedder.embed(["a"]) == HashingEmbedder().embed(["a"])
     with pytest.raises(ProviderError):
         embedder.embed(["a"])
-    with pytest.raises(ProviderTimeout):
+    with pytest.raises(ProviderTimeoutError):
         FailingEmbedder("timeout").embed(["a"])
     with pytest.raises(ValueError, match="mode"):
         FailingEmbedder("sulk")

@@ -10,7 +10,7 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
-from vestig.api import Vestig
+from vestig.api.store import Vestig
 from vestig.config import load
 from vestig.errors import ConfigError, ValidationError
 from vestig.evaluation.metrics import METRICS

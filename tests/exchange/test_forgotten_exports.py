@@ -36,28 +36,30 @@ def test_merging_an_older_export_leaves_forgotten_memories_out(store: Any) -> No
     _old, new, _other = _filled(store)
     before = _exported(store)
     store.forget([new])
-    count = store.count(include_expired=True)
+    count = store.count(where={"include_expired": True})
     report = store.import_(before, merge=True)
-    assert store.count(include_expired=True) == count
+    assert store.count(where={"include_expired": True}) == count
     assert any("1 memories were forgotten here" in line for line in report.warnings)
     assert report.lines == report.imported + report.skipped + report.duplicates
     with pytest.raises(NotFoundError, match="forgotten"):
         store.show(new)
     assert new not in [hit.id for hit in store.recall("spare key shed", limit=10).results]
-    assert {finding.level for finding in store.doctor().findings} <= {"ok", "notice"}
+    assert {finding.level for finding in store.admin.doctor().findings} <= {"ok", "notice"}
 
 
 def test_an_emptied_namespace_takes_an_export_in_without_the_forgotten(store: Any) -> None:
     old, new, _other = _filled(store)
     before = _exported(store)
-    everything = [memory.id for memory in store.list(limit=100, include_expired=True).memories]
+    everything = [
+        memory.id for memory in store.list(limit=100, where={"include_expired": True}).memories
+    ]
     store.forget([new])
     store.forget([id for id in everything if id != new])
     report = store.import_(before)
-    assert (store.count(include_expired=True), report.memories) == (0, 0)
+    assert (store.count(where={"include_expired": True}), report.memories) == (0, 0)
     with vestig.open(":memory:", embedder=HashingEmbedder(64)) as elsewhere:
         elsewhere.import_(_again(before))
-        assert elsewhere.count(include_expired=True) == len(everything)
+        assert elsewhere.count(where={"include_expired": True}) == len(everything)
         elsewhere.forget([new])
         elsewhere.import_(_again(before), merge=True)
         assert elsewhere.show(old).memory.superseded_by is None

@@ -25,10 +25,10 @@ def test_an_interrupted_import_goes_on(opener: Opener, tmp_path: Path) -> None:
     assert (begun.lines, begun.imported, begun.skipped) == (2, 2, 0)
     whole = store.import_(written(tmp_path / "whole.jsonl", LINES), scope="harbour")
     assert (whole.lines, whole.imported, whole.skipped, whole.duplicates) == (3, 1, 2, 0)
-    before = store.stats()
+    before = store.admin.stats()
     again = store.import_(tmp_path / "whole.jsonl", scope="harbour")
     assert (again.lines, again.imported, again.skipped) == (3, 0, 3)
-    assert store.stats() == before
+    assert store.admin.stats() == before
     assert {memory.reinforce_count for memory in store.list()} == {0}
 
 

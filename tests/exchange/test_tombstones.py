@@ -38,7 +38,7 @@ def _tombstones(raw: bytes) -> list[dict[str, Any]]:
 
 
 def _names(store: vestig.Vestig) -> set[str]:
-    return {listed.entity.canonical_name for listed in store.entities(include_expired=True)}
+    return {listed.entity.canonical_name for listed in store.graph.entities(include_expired=True)}
 
 
 @pytest.fixture
@@ -95,11 +95,11 @@ def test_what_was_forgotten_elsewhere_is_not_taken_in_later(forgetful: Any) -> N
             middle.show(gone)
         assert "Ximena Quartz" not in _names(middle)
         assert [hit.id for hit in middle.recall("quarterly numbers", limit=1).results] == [mine]
-        seq = middle.stats()["seq"]
+        seq = middle.admin.stats().seq
         assert _take(middle, after, merge=True).imported == 0
-        assert middle.stats()["seq"] == seq
+        assert middle.admin.stats().seq == seq
         before_rebuild = middle.recall("deploys harbour", limit=5).results
-        middle.rebuild()
+        middle.admin.rebuild()
         assert middle.recall("deploys harbour", limit=5).results == before_rebuild
         clean(middle)
 
@@ -158,7 +158,7 @@ def test_a_memory_and_its_tombstone_in_one_file_are_refused(forgetful: Any) -> N
         with _open(":memory:") as store:
             with pytest.raises(ValidationError, match=f"line .*{gone}"):
                 _take(store, b"\n".join(file))
-            assert store.stats()["seq"] == 0
+            assert store.admin.stats().seq == 0
     for bad in (
         tombstone.replace(b'"counts":{"events":1}', b'"counts":{"events":"one"}'),
         tombstone.replace(b'"actor"', b'"text":"x","actor"'),
@@ -186,8 +186,8 @@ def test_an_older_export_brings_no_name_of_the_forgotten_back(tmp_path: Path) ->
         assert (report.imported, report.memories) == (0, 0)
         assert report.lines == report.skipped
         assert _names(store) == left
-        assert store.gc(dry_run=True).sources_removed == 0
-        assert store.gc(dry_run=True).entities_removed == 0
+        assert store.admin.gc(dry_run=True).sources_removed == 0
+        assert store.admin.gc(dry_run=True).entities_removed == 0
         clean(store)
         assert holding(folder_of(store), b"Grimshaw", b"scribe of the vault") == []
         store.forget(shared)
@@ -208,10 +208,10 @@ def test_names_left_out_beside_a_reader_are_erased_later(tmp_path: Path) -> None
             assert view.seq
             report = _take(store, before, merge=True)
             assert any("memory forget --finish" in line for line in report.warnings)
-            (finding,) = (f for f in store.doctor().findings if f.level != "ok")
+            (finding,) = (f for f in store.admin.doctor().findings if f.level != "ok")
             assert "memory forget --finish" in finding.detail
         assert "Ximena Quartz" not in _names(store)
-        assert store.forget_finish().residues == 0
+        assert store.admin.forget_finish().residues == 0
         clean(store)
         assert holding(folder_of(store), b"Ximena") == []
 
@@ -226,7 +226,7 @@ def test_names_that_others_support_come_in_though_they_were_removed_here() -> No
         report = _take(store, _exported(elsewhere), merge=True)
         assert report.memories == 1
         assert "Ximena Quartz" in _names(store)
-        assert store.search("Ximena Quartz", top_k=3).seq == store.stats()["seq"]
+        assert store.search("Ximena Quartz", limit=3).seq == store.admin.stats().seq
         clean(store)
 
 
@@ -244,7 +244,7 @@ def test_l_10_no_order_of_exports_and_forgettings_brings_anything_back(seed: int
         for step in range(60):
             at = dice.randrange(3)
             store = stores[at]
-            live = [memory.id for memory in store.list(limit=1000, include_expired=True)]
+            live = [memory.id for memory in store.list(limit=1000, where={"include_expired": True})]
             act = dice.choice(("commit", "commit", "forget", "export", "import", "import"))
             if act == "commit":
                 text = (
@@ -267,16 +267,16 @@ def test_l_10_no_order_of_exports_and_forgettings_brings_anything_back(seed: int
                 assert report.lines == report.imported + report.skipped + report.duplicates
                 assert set(report.forgotten_elsewhere) == told & set(live)
                 buried[at] |= told - set(live)
-            live = [memory.id for memory in store.list(limit=1000, include_expired=True)]
+            live = [memory.id for memory in store.list(limit=1000, where={"include_expired": True})]
             assert buried[at].isdisjoint(live)
         for store in stores:
             assert store._session.ledger.verify_all() == []
-            collected = store.gc(dry_run=True)
+            collected = store.admin.gc(dry_run=True)
             assert (collected.entities_removed, collected.sources_removed) == (0, 0)
             found = store.recall("who keeps the key", limit=50).results
-            store.rebuild()
+            store.admin.rebuild()
             assert store.recall("who keeps the key", limit=50).results == found
-            assert [f for f in store.doctor().findings if f.level != "ok"] == []
+            assert [f for f in store.admin.doctor().findings if f.level != "ok"] == []
     finally:
         for store in stores:
             store.close()
@@ -288,13 +288,13 @@ def test_l_10_an_entity_that_was_purged_here_does_not_come_back_alone() -> None:
         commit(store, SECRET)
         before = _names(store)
         raw = _exported(store)
-        entities = [one.entity.id for one in store.entities()]
+        entities = [one.entity.id for one in store.graph.entities()]
         for id in entities:
-            store.expire_entity(id)
-        store.purge_entities(entities)
+            store.graph.expire_entity(id)
+        store.graph.purge_entities(entities)
         assert before
         assert not _names(store)
         report = _take(store, raw, merge=True)
         assert report.imported == 0
         assert not _names(store)
-        assert store.gc(dry_run=True).entities_removed == 0
+        assert store.admin.gc(dry_run=True).entities_removed == 0

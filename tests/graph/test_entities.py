@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import committing
 from scripted import Opener
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.testing import HashingEmbedder
@@ -17,18 +18,18 @@ OFF = {"m4": {"entity_extraction": {"enabled": False}}}
 
 def names(store: vestig.Vestig, **options: Any) -> set[tuple[str, str, int]]:
     """Type, name and mentions of every entity."""
-    page = store.entities(limit=1_000, **options)
+    page = store.graph.entities(limit=1_000, **options)
     return {(one.entity.entity_type, one.entity.canonical_name, one.mentions) for one in page}
 
 
 def id_of(store: vestig.Vestig, name: str, type: str | None = None) -> str:
-    page = store.entities(type, limit=1_000)
+    page = store.graph.entities(type, limit=1_000)
     [found] = [one.id for one in page if one.entity.canonical_name == name]
     return found
 
 
 def stored(store: vestig.Vestig, text: str, **fields: Any) -> str:
-    outcome = store.commit(text, **fields)
+    outcome = store.commit(text, **committing(fields))
     assert outcome.memory_id is not None
     return outcome.memory_id
 
@@ -41,13 +42,13 @@ def test_an_entity_of_two_memories_is_stored_once(store: vestig.Vestig) -> None:
     second = store.commit("then Ada Lovelace left again")
     assert first.entities == second.entities
     assert names(store) == {("UNTYPED", "Ada Lovelace", 2)}
-    detail = store.entity(first.entities[0])
+    detail = store.graph.entity(first.entities[0])
     assert detail.memory_ids == (second.memory_id, first.memory_id)
 
 
 def test_a_mention_has_confidence_and_evidence(store: vestig.Vestig) -> None:
     id = stored(store, "it broke in src/main.rs again")
-    [edge] = [one.edge for one in store.edges(id) if one.edge.edge_type is EdgeType.MENTIONS]
+    [edge] = [one.edge for one in store.graph.edges(id) if one.edge.edge_type is EdgeType.MENTIONS]
     assert (edge.confidence, edge.weight, edge.evidence) == (0.95, 1.0, "src/main.rs")
 
 
@@ -92,14 +93,14 @@ def test_entities_of_the_caller_are_certain_and_typed(store: vestig.Vestig) -> N
     )
     assert names(store) == {("UNTYPED", "Grace Hopper", 1), ("PERSON", "ada lovelace", 1)}
     assert len(outcome.entities) == 2
-    assert {store.entity(id).entity.origin for id in outcome.entities} == {"forced"}
+    assert {store.graph.entity(id).entity.origin for id in outcome.entities} == {"forced"}
     with pytest.raises(ValidationError, match=r"entities\[0\].type"):
         store.commit("another text of ours", entities=[{"name": "x y", "type": "GALAXY"}])
 
 
 def test_titles_are_kept_and_found_without(store: vestig.Vestig) -> None:
     first = store.commit("the talk was by Dr. Ada Lovelace herself")
-    entity = store.entity(first.entities[0]).entity
+    entity = store.graph.entity(first.entities[0]).entity
     assert (entity.entity_type, entity.canonical_name) == ("PERSON", "Dr. Ada Lovelace")
     assert entity.aliases == ("Ada Lovelace",)
     assert store.commit("we thanked Ada Lovelace for it").entities == first.entities
@@ -113,15 +114,15 @@ def test_one_name_of_two_types_is_two_entities(store: vestig.Vestig) -> None:
 
 def test_an_expired_entity_never_blocks_a_new_one(store: vestig.Vestig) -> None:
     [old] = store.commit("we met Ada Lovelace in town").entities
-    store.expire_entity(old)
+    store.graph.expire_entity(old)
     assert names(store) == set()
     [new] = store.commit("then Ada Lovelace left again").entities
     assert new != old
     assert names(store) == {("UNTYPED", "Ada Lovelace", 1)}
     assert names(store, include_expired=True) >= {("UNTYPED", "Ada Lovelace", 1)}
-    assert store.entity(old, include_expired=True).entity.expired_at is not None
+    assert store.graph.entity(old, include_expired=True).entity.expired_at is not None
     with pytest.raises(NotFoundError, match="expired"):
-        store.entity(old)
+        store.graph.entity(old)
 
 
 def test_entities_of_another_namespace_do_not_exist(store: vestig.Vestig) -> None:
@@ -132,7 +133,7 @@ def test_entities_of_another_namespace_do_not_exist(store: vestig.Vestig) -> Non
         with pytest.raises(NotFoundError):
             call(id, namespace="other")
     with pytest.raises(NotFoundError):
-        store.merge_entities(id, other)
+        store.graph.merge_entities(id, other)
 
 
 def test_duplicates_add_no_entities(store: vestig.Vestig) -> None:
@@ -194,33 +195,33 @@ def three(store: vestig.Vestig) -> tuple[str, str, str]:
 
 def test_a_chain_of_merges_gives_the_last(store: vestig.Vestig) -> None:
     a, b, c = three(store)
-    merged = store.merge_entities(a, b)
+    merged = store.graph.merge_entities(a, b)
     assert (merged.id, merged.merged_id) == (b, a)
     assert (merged.edges_moved, merged.edges_folded) == (1, 1)
-    assert store.entity(b).mentions == 2
-    store.merge_entities(b, c)
-    assert store.entity(a).id == store.entity(b).id == c
-    assert store.entity(c).mentions == 3
-    assert store.entity(a).asked == a
-    assert store.entity(c).entity.aliases == ("PostgreSQL", "Postgres")
+    assert store.graph.entity(b).mentions == 2
+    store.graph.merge_entities(b, c)
+    assert store.graph.entity(a).id == store.graph.entity(b).id == c
+    assert store.graph.entity(c).mentions == 3
+    assert store.graph.entity(a).asked == a
+    assert store.graph.entity(c).entity.aliases == ("PostgreSQL", "Postgres")
     assert names(store) == {("SYSTEM", "The Store", 3)}
     # none doubled
-    for id in store.entity(c).memory_ids:
-        mentions = [one for one in store.edges(id) if one.edge.edge_type is EdgeType.MENTIONS]
+    for id in store.graph.entity(c).memory_ids:
+        mentions = [one for one in store.graph.edges(id) if one.edge.edge_type is EdgeType.MENTIONS]
         assert len(mentions) == 1
 
 
 def test_cycles_and_self_merges_are_refused(store: vestig.Vestig) -> None:
     a, b, c = three(store)
     with pytest.raises(ConflictError, match="one entity already"):
-        store.merge_entities(a, a)
-    store.merge_entities(a, b)
-    store.merge_entities(b, c)
-    before = store.stats()["seq"]
+        store.graph.merge_entities(a, a)
+    store.graph.merge_entities(a, b)
+    store.graph.merge_entities(b, c)
+    before = store.admin.stats().seq
     for first, second in ((c, a), (a, c), (b, a)):
         with pytest.raises(ConflictError, match="one entity already"):
-            store.merge_entities(first, second)
-    assert store.stats()["seq"] == before
+            store.graph.merge_entities(first, second)
+    assert store.admin.stats().seq == before
 
 
 def test_g_05_a_folded_mention_keeps_the_higher_confidence(store: vestig.Vestig) -> None:
@@ -233,11 +234,11 @@ def test_g_05_a_folded_mention_keeps_the_higher_confidence(store: vestig.Vestig)
             ],
         )
         a, b = outcome.entities
-        store.merge_entities(a, b)
+        store.graph.merge_entities(a, b)
         assert outcome.memory_id is not None
         [edge] = [
             one.edge
-            for one in store.edges(outcome.memory_id)
+            for one in store.graph.edges(outcome.memory_id)
             if one.edge.edge_type is EdgeType.MENTIONS
         ]
         assert (edge.to_id, edge.confidence) == (b, kept)
@@ -245,56 +246,58 @@ def test_g_05_a_folded_mention_keeps_the_higher_confidence(store: vestig.Vestig)
 
 def test_g_05_names_of_the_merged_are_found_as_the_other(store: vestig.Vestig) -> None:
     a, b, _ = three(store)
-    store.merge_entities(a, b)
+    store.graph.merge_entities(a, b)
     assert store.commit("all of our Postgres is gone").entities == (b,)
 
 
 def test_expire_hides_the_entity_and_its_edges(store: vestig.Vestig) -> None:
     outcome = store.commit("we met Ada Lovelace in town")
-    change = store.expire_entity(outcome.entities[0])
+    change = store.graph.expire_entity(outcome.entities[0])
     assert (change.action, change.edges_expired) == ("expire", 1)
     assert change.entity.expired_at is not None
     assert outcome.memory_id is not None
-    kinds = [one.edge.edge_type for one in store.edges(outcome.memory_id)]
+    kinds = [one.edge.edge_type for one in store.graph.edges(outcome.memory_id)]
     assert EdgeType.MENTIONS not in kinds
 
 
 def test_purge_removes_what_is_expired_or_merged(store: vestig.Vestig) -> None:
     a, b, c = three(store)
-    store.merge_entities(a, b)
-    store.expire_entity(c)
-    planned = store.purge_entities(dry_run=True)
+    store.graph.merge_entities(a, b)
+    store.graph.expire_entity(c)
+    planned = store.graph.purge_entities(dry_run=True)
     assert set(planned.entity_ids) == {a, c}
-    report = store.purge_entities()
+    report = store.graph.purge_entities()
     assert report.entities_removed == 2
     assert names(store, include_expired=True) == {("SYSTEM", "PostgreSQL", 2)}
     with pytest.raises(NotFoundError):
-        store.entity(c, include_expired=True)
-    assert store.purge_entities().entity_ids == ()
+        store.graph.entity(c, include_expired=True)
+    assert store.graph.purge_entities().entity_ids == ()
     with pytest.raises(ConflictError):
-        store.purge_entities([b])
-    assert store.doctor().exit_code == 0
+        store.graph.purge_entities([b])
+    assert store.admin.doctor().exit_code == 0
 
 
 def test_ids_may_be_shortened_and_pages_turned(store: vestig.Vestig) -> None:
     a, _, _ = three(store)
-    assert store.entity(a[:12]).id == a
-    page = store.entities(limit=1, offset=1)
+    assert store.graph.entity(a[:12]).id == a
+    page = store.graph.entities(limit=1, offset=1)
     assert (len(page), page.total, page.offset) == (1, 3, 1)
-    assert [one.id for one in store.entities("tool")] == [a]
-    assert [one.total for one in (store.entities(" Service"), store.entities("GALAXY"))] == [2, 0]
+    assert [one.id for one in store.graph.entities("tool")] == [a]
+    assert [
+        one.total for one in (store.graph.entities(" Service"), store.graph.entities("GALAXY"))
+    ] == [2, 0]
     with pytest.raises(ValidationError, match="limit"):
-        store.entities(limit=0)
+        store.graph.entities(limit=0)
     with pytest.raises(ValidationError, match="entity_type"):
-        store.entities(" ")
+        store.graph.entities(" ")
     with pytest.raises(ValidationError):
-        store.entity("mem_00000000")
+        store.graph.entity("mem_00000000")
 
 
 def test_two_texts_that_name_one_entity_are_found_from_it(store: vestig.Vestig) -> None:
     first = store.commit("we met Ada Lovelace in town")
     second = store.commit("the archive is kept by Ada Lovelace")
-    found = store.expand_via_entities([str(first.memory_id)])
+    found = store.graph.expand_via_entities([str(first.memory_id)])
     assert [(one.memory.id, one.shared_entities) for one in found] == [
         (second.memory_id, second.entities)
     ]

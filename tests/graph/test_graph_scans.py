@@ -85,14 +85,17 @@ class Play:
 
     def link(self) -> None:
         ends = self.chance.sample(self.memories, 2)
-        self.store.link(*ends, "RELATED", weight=self.chance.random())
+        self.store.graph.link(*ends, "RELATED", weight=self.chance.random())
         ends = self.chance.sample(self.entities, 2)
-        self.store.link(*ends, "RELATION", relation="KNOWS")
+        self.store.graph.link(*ends, "RELATION", relation="KNOWS")
 
     def end(self) -> None:
         chance, store = self.chance, self.store
         act, id = chance.random(), chance.choice(self.memories)
-        alive = {one.id: one for one in store.list(limit=1000, status=["active", "archived"])}
+        alive = {
+            one.id: one
+            for one in store.list(limit=1000, where={"statuses": ["active", "archived"]})
+        }
         if act < 0.3 and id in alive:
             store.deprecate(id)
         elif act < 0.6 and id in alive:
@@ -100,8 +103,8 @@ class Play:
         elif act < 0.8 and id in alive:
             store.restore(id)
         elif act < 0.9:
-            edges = store.edges(limit=50).edges
-            store.unlink(chance.choice(edges).id)
+            edges = store.graph.edges(limit=50).edges
+            store.graph.unlink(chance.choice(edges).id)
         elif len(self.entities) > 3:
             gone = self.entities.pop(chance.randrange(len(self.entities)))
             write(store, entity_patches=(EntityPatch(entity_id=gone, expired=True),))
@@ -163,13 +166,13 @@ def test_candidates_equal_the_oracle_and_what_commits_made(
             assert core.related(view.seq, *asked) == related_by_hand(store, *asked)
     computed = {
         (one.edge.from_id, one.edge.to_id, one.edge.weight)
-        for one in store.edges(edge_type="RELATED", limit=10_000, include_expired=True)
+        for one in store.graph.edges(edge_type="RELATED", limit=10_000, include_expired=True)
         if one.edge.origin == "computed" and one.edge.t_expired is None
     }
-    store.rebuild_edges()
+    store.graph.rebuild_edges()
     again = {
         (one.edge.from_id, one.edge.to_id, one.edge.weight)
-        for one in store.edges(edge_type="RELATED", limit=10_000)
+        for one in store.graph.edges(edge_type="RELATED", limit=10_000)
         if one.edge.origin == "computed"
     }
     assert computed <= again, "a rebuild only brings back what was unlinked"

@@ -20,7 +20,7 @@ DIMENSIONS = 24
 
 
 def related(store: vestig.Vestig, **fields: Any) -> list[Edge]:
-    page = store.edges(edge_type="RELATED", limit=10_000, **fields)
+    page = store.graph.edges(edge_type="RELATED", limit=10_000, **fields)
     return [one.edge for one in page]
 
 
@@ -59,14 +59,14 @@ def filled(opener: Opener, *values: float, path: str = "store", **config: Any) -
 
 def drop_edges(store: vestig.Vestig) -> None:
     for edge in related(store):
-        store.unlink(edge.id)
+        store.graph.unlink(edge.id)
 
 
 def test_threshold_is_inclusive(opener: Opener) -> None:
     store = filled(opener, 0.6, 0.599)
     made = pairs(store)
     assert [(round(weight, 6)) for _, _, weight, _ in made] == [0.6]
-    report = store.rebuild_edges()
+    report = store.graph.rebuild_edges()
     assert (report["kept"], report["added"], report["expired"]) == (1, 0, 0)
     assert pairs(store) == made
 
@@ -79,7 +79,7 @@ def test_the_best_ten_of_fifteen(opener: Opener) -> None:
         round(0.75 + n / 100, 2) for n in range(10)
     ]
     before = picture(store)
-    report = store.rebuild_edges()
+    report = store.graph.rebuild_edges()
     assert report["kept"] == len(before)
     assert picture(store) == before
 
@@ -90,7 +90,7 @@ def test_a_rebuild_makes_what_commits_made(opener: Opener, clock: FrozenClock) -
     assert len(made) > 3
     drop_edges(store)
     clock.move(days=3)
-    report = store.rebuild_edges()
+    report = store.graph.rebuild_edges()
     assert report["added"] == len(made)
     # the later end's time, not that of the rebuild
     assert pairs(store) == made
@@ -135,11 +135,11 @@ def test_expired_and_archived_candidates_and_summaries(opener: Opener, clock: Fr
     made = pairs(store)
     target = {to for start, to, _, _ in made if start not in ids}
     assert target == {ids[2]}
-    report = store.rebuild_edges()
+    report = store.graph.rebuild_edges()
     assert (report["added"], report["expired"]) == (0, 0)
     assert pairs(store) == made
     drop_edges(store)
-    store.rebuild_edges()
+    store.graph.rebuild_edges()
     assert pairs(store) == made
 
 
@@ -149,13 +149,13 @@ def test_edges_of_guards_and_callers_survive(opener: Opener) -> None:
     (near, _) = vectors
     store = opener(embedder=ScriptedEmbedder(vectors, default=[0.0] * 23 + [1.0]))
     ids = [str(store.commit(text).memory_id) for text in (near, TARGET, far)]
-    mine = store.link(ids[2], ids[0], "RELATED", weight=0.0)
+    mine = store.graph.link(ids[2], ids[0], "RELATED", weight=0.0)
     computed = [edge for edge in related(store) if edge.origin == "computed"]
     assert len(computed) == 1
     # a caller's edge stands for the computed one of the same ends
-    store.unlink(computed[0].id)
-    twin = store.link(ids[1], ids[0], "RELATED", weight=0.123)
-    report = store.rebuild_edges()
+    store.graph.unlink(computed[0].id)
+    twin = store.graph.link(ids[1], ids[0], "RELATED", weight=0.123)
+    report = store.graph.rebuild_edges()
     assert (report["added"], report["expired"], report["reweighted"]) == (0, 0, 0)
     kept = picture(store)
     assert set(kept) == {mine.id, twin.id}
@@ -195,15 +195,15 @@ def test_blocks_change_nothing_and_an_interrupted_run_goes_on(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        store.rebuild_edges(progress=stop_early)
+        store.graph.rebuild_edges(progress=stop_early)
     first = picture(store)
     seen.append((0, 5))  # what follows does not stop
-    store.rebuild_edges(progress=stop_early)
+    store.graph.rebuild_edges(progress=stop_early)
     assert pairs(store) == made
     assert first.items() <= picture(store).items(), "an edge that was made keeps its id"
     assert seen[-1] == (5, 5)
-    seq = store.stats()["seq"]
-    again = store.rebuild_edges()
+    seq = store.admin.stats().seq
+    again = store.graph.rebuild_edges()
     assert (again["added"], again["expired"], again["seq"]) == (0, 0, seq)
 
 
@@ -218,7 +218,7 @@ def test_commits_in_between_keep_their_edges(
         if done <= 2:
             store.commit(f"a barge number {done} waits below")
 
-    store.rebuild_edges(progress=commit_more)
+    store.graph.rebuild_edges(progress=commit_more)
     assert made <= pairs(store)
 
 
@@ -237,7 +237,7 @@ def test_forgetting_in_between_starts_again(
         if len(calls) == 2:
             store.forget(victim)
 
-    store.rebuild_edges(progress=forget_one)
+    store.graph.rebuild_edges(progress=forget_one)
     assert pairs(store) == left
     assert calls.count(1) == 2
 
@@ -263,7 +263,7 @@ def test_new_vectors_end_with_new_edges(opener: Opener, clock: FrozenClock) -> N
         config=settings,
         change_embedder=True,
     )
-    other.rebuild(embeddings=True)
+    other.admin.rebuild(embeddings=True)
     fresh = opener("fresh", embedder=HashingEmbedder(128, seed=3), config=settings)
     for text in texts:
         fresh.commit(text)
@@ -275,13 +275,13 @@ def test_new_vectors_end_with_new_edges(opener: Opener, clock: FrozenClock) -> N
         old = before.get((edge.from_id, edge.to_id))
         if old is not None:
             assert (edge.id, edge.t_created) == (old.id, old.t_created)
-    assert other.doctor().exit_code == 0
+    assert other.admin.doctor().exit_code == 0
     other.close()
     assert opener("grown", embedder=HashingEmbedder(128, seed=3)).doctor().exit_code == 0
 
 
 def test_only_related_is_computed(store: vestig.Vestig) -> None:
     with pytest.raises(ValidationError, match="RELATED"):
-        store.rebuild_edges("MENTIONS")
-    assert store.rebuild_edges()["memories"] == 0
-    assert store.rebuild_edges(EdgeType.RELATED, namespace="nobody")["memories"] == 0
+        store.graph.rebuild_edges("MENTIONS")
+    assert store.graph.rebuild_edges()["memories"] == 0
+    assert store.graph.rebuild_edges(EdgeType.RELATED, namespace="nobody")["memories"] == 0

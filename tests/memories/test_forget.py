@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from calls import selecting
 from forget_checks import OTHER, QUICK, SECRET, clean, commit, folder_of, raw_vector
 from scripted import Opener
 from traces import holding
@@ -106,7 +107,7 @@ def test_a_strange_file_with_the_text_is_a_residue(opener: Opener) -> None:
         store.forget(id)
     assert notes.exists(), "only the store's own files are removed"
     notes.unlink()
-    assert store.forget_finish().memory_ids == (id,)
+    assert store.admin.forget_finish().memory_ids == (id,)
 
 
 def test_sources_with_no_other_product_go(opener: Opener) -> None:
@@ -117,7 +118,7 @@ def test_sources_with_no_other_product_go(opener: Opener) -> None:
     assert store.forget(alone).rows_removed["sources"] == 1
     assert store.forget(first).rows_removed["sources"] == 0
     assert len(store.show(shared).sources) == 1
-    assert store.stats()["sources"] == 1
+    assert store.admin.stats().sources == 1
     clean(store)
 
 
@@ -198,10 +199,10 @@ def test_pinned_only_by_force(opener: Opener) -> None:
 def test_a_dry_run_counts_and_keeps(opener: Opener) -> None:
     store = opener()
     id = commit(store, SECRET, tags=["x"])
-    seq = store.stats()["seq"]
+    seq = store.admin.stats().seq
     plan = store.forget(id, dry_run=True)
     assert plan.dry_run
-    assert store.stats()["seq"] == seq
+    assert store.admin.stats().seq == seq
     done = store.forget(id)
     assert (plan.memory_ids, plan.rows_removed) == (done.memory_ids, done.rows_removed)
 
@@ -224,7 +225,7 @@ def test_arguments_that_say_nothing(opener: Opener, given: dict[str, Any]) -> No
     store = opener()
     commit(store, SECRET)
     with pytest.raises(ValidationError):
-        store.forget(**given)
+        store.forget(**selecting(given))
     assert store.count() == 1
 
 
@@ -248,13 +249,13 @@ def test_filters(opener: Opener) -> None:
         )
     }
     source = store.show(made["e"]).sources[0].id
-    assert store.forget(tags="nobody").memory_ids == ()
+    assert store.forget(where={"tags": "nobody"}).memory_ids == ()
     assert store.forget({"tags": ["x"]}).memory_ids == (made["a"],)
-    assert store.forget(authors=["Ada"], dry_run=True).memory_ids == (made["b"],)
-    assert store.forget(metadata={"k": 1}).memory_ids == (made["c"],)
-    assert store.forget(message_ids=["msg-1"]).memory_ids == (made["d"],)
-    assert store.forget(source_ids=source, authors=["Ada"]).memory_ids == ()
-    assert store.forget(source_ids=[source]).memory_ids == (made["e"],)
+    assert store.forget(where={"authors": ["Ada"]}, dry_run=True).memory_ids == (made["b"],)
+    assert store.forget(where={"metadata": {"k": 1}}).memory_ids == (made["c"],)
+    assert store.forget(where={"message_ids": ["msg-1"]}).memory_ids == (made["d"],)
+    assert store.forget(where={"source_ids": source, "authors": ["Ada"]}).memory_ids == ()
+    assert store.forget(where={"source_ids": [source]}).memory_ids == (made["e"],)
     assert [memory.id for memory in store.list()] == [made["b"]]
 
 
@@ -264,7 +265,7 @@ def test_a_read_only_store_forgets_nothing(opener: Opener) -> None:
     with pytest.raises(StoreLockedError):
         reader.forget(id)
     with pytest.raises(StoreLockedError):
-        reader.forget_finish()
+        reader.admin.forget_finish()
 
 
 # --- garbage collection ----------------------------------------------------------------------
@@ -278,15 +279,15 @@ def test_gc_twice(opener: Opener) -> None:
     )
     with store._session.ledger.write(0) as txn:
         txn.apply(ChangeSet(namespace="default", sources=(lost,)))
-    plan = store.gc(dry_run=True)
+    plan = store.admin.gc(dry_run=True)
     assert (plan.sources_removed, plan.edges_removed) == (1, 0)
-    assert store.stats()["sources"] == 2
-    seq = store.stats()["seq"]
-    assert store.gc().sources_removed == 1
-    assert store.stats()["seq"] == seq + 1
-    again = store.gc()
+    assert store.admin.stats().sources == 2
+    seq = store.admin.stats().seq
+    assert store.admin.gc().sources_removed == 1
+    assert store.admin.stats().seq == seq + 1
+    again = store.admin.gc()
     assert (again.sources_removed, again.edges_removed) == (0, 0)
-    assert store.stats()["seq"] == seq + 1
+    assert store.admin.stats().seq == seq + 1
     assert len(store.show(id).sources) == 1
     clean(store)
 
@@ -298,7 +299,7 @@ def test_gc_leaves_other_namespaces_alone(opener: Opener) -> None:
     )
     with store._session.ledger.write(0) as txn:
         txn.apply(ChangeSet(namespace="elsewhere", sources=(lost,)))
-    assert store.gc().sources_removed == 0
+    assert store.admin.gc().sources_removed == 0
 
 
 def test_a_backup_of_an_unfinished_forgetting_can_be_finished(
@@ -310,9 +311,9 @@ def test_a_backup_of_an_unfinished_forgetting_can_be_finished(
     notes.write_text(SECRET)
     with pytest.raises(ForgetIncompleteError):
         store.forget(id)
-    store.backup(tmp_path / "copy")
+    store.admin.backup(tmp_path / "copy")
     copy = opener("copy")
-    assert copy.forget_finish().memory_ids == (id,)
+    assert copy.admin.forget_finish().memory_ids == (id,)
     clean(copy)
 
 
@@ -322,7 +323,7 @@ def test_in_memory_there_are_no_files(opener: Opener) -> None:
     report = store.forget(id)
     assert (report.files_scanned, report.residues) == (0, 0)
     assert store.recall("vault").results == ()
-    assert [f.level for f in store.doctor().findings if f.check == "residues"] == ["ok"]
+    assert [f.level for f in store.admin.doctor().findings if f.check == "residues"] == ["ok"]
 
 
 def test_the_report_is_a_plain_document(opener: Opener) -> None:

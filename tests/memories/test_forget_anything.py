@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vestig
+from calls import committing, selecting
 from traces import holding
 from vestig.ids import id_bytes
 from vestig.store.ledger.marks import RUN
@@ -79,7 +80,7 @@ class World:
         known = sorted(self.ids)
         if name == "commit" and not self.expired(number):
             outcome = self.store.commit(
-                text_of(number), source="hook", on_near_dup="insert", **said(number)
+                text_of(number), source="hook", on_near_dup="insert", **committing(said(number))
             )
             assert outcome.memory_id is not None
             assert outcome.memory_id not in self.gone, "an id is never given twice"
@@ -92,16 +93,18 @@ class World:
             self.open()
         elif name == "copy":
             self.copies += 1
-            self.store.backup(self.folder / f"copy{self.copies}")
+            self.store.admin.backup(self.folder / f"copy{self.copies}")
         elif name == "rebuild":
-            self.store.rebuild()
+            self.store.admin.rebuild()
         elif name in ("publish", "compact"):
             self.store._session.keeper._publish(name == "compact")
 
     def on_known(self, name: str, chosen: int, number: int) -> None:
         id = self.ids[chosen]
         if name == "variant" and not self.expired(chosen):
-            outcome = self.store.commit(variant_of(chosen), source="hook", **said(chosen))
+            outcome = self.store.commit(
+                variant_of(chosen), source="hook", **committing(said(chosen))
+            )
             assert outcome.memory_id == id
         elif name == "tag" and not self.expired(chosen):
             self.store.update(id, tags=[f"t{number}"])
@@ -143,7 +146,7 @@ class World:
 
     def rest(self, but: str) -> dict[str, Any]:
         found = {}
-        for memory in self.store.list(limit=1000, include_expired=True).memories:
+        for memory in self.store.list(limit=1000, where={"include_expired": True}).memories:
             if memory.id != but:
                 shown = self.store.show(memory.id).plain_fields()
                 found[memory.id] = {k: v for k, v in shown.items() if k not in POINTERS}
@@ -152,12 +155,14 @@ class World:
     def check(self) -> None:
         """The chain closes, and the files say what a fresh projection says, to the bit."""
         assert self.store._session.ledger.verify_all() == []
-        assert [f for f in self.store.doctor().findings if f.level == "damage"] == []
+        assert [f for f in self.store.admin.doctor().findings if f.level == "damage"] == []
         asked = {"limit": 1000, "include_expired": True}
         query = " ".join(WORDS)
-        as_it_is = [(h.id, h.score, h.similarity) for h in self.store.recall(query, **asked)]
-        self.store.rebuild()
-        anew = [(h.id, h.score, h.similarity) for h in self.store.recall(query, **asked)]
+        as_it_is = [
+            (h.id, h.score, h.similarity) for h in self.store.recall(query, **selecting(asked))
+        ]
+        self.store.admin.rebuild()
+        anew = [(h.id, h.score, h.similarity) for h in self.store.recall(query, **selecting(asked))]
         assert as_it_is == anew
         assert not self.gone & {id for id, _, _ in anew}
 

@@ -49,18 +49,18 @@ def test_a_reader_of_an_older_state_is_waited_for(opener: Opener, how: str) -> N
         assert isinstance(raised.value, StoreDamagedError)
         with pytest.raises(NotFoundError, match="forgotten"):
             store.show(id)
-        assert [f.check for f in store.doctor().findings if f.level != "ok"] == ["residues"]
+        assert [f.check for f in store.admin.doctor().findings if f.level != "ok"] == ["residues"]
         reader.stdin.write("\n")
         reader.stdin.flush()
         assert reader.stdout.readline().strip() in ("1", "let go")
-        report = store.forget_finish()
+        report = store.admin.forget_finish()
         reader.stdin.write("\n")
         reader.stdin.flush()
     assert report.memory_ids == (id,)
     assert report.residues == 0
     assert holding(folder_of(store), SECRET.encode()) == []
     clean(store)
-    assert store.forget_finish().memory_ids == ()
+    assert store.admin.forget_finish().memory_ids == ()
 
 
 KILLED = """
@@ -95,10 +95,10 @@ def test_a_forgetting_that_was_killed_is_finished_later(opener: Opener, step: st
     assert child.returncode == 9
     store = opener()
     assert len(store.recall("vault code").results) == 1
-    (residues,) = (f for f in store.doctor().findings if f.check == "residues")
+    (residues,) = (f for f in store.admin.doctor().findings if f.check == "residues")
     assert residues.level == "finding"
     assert "--finish" in residues.detail
-    assert store.forget_finish().memory_ids == (id,)
+    assert store.admin.forget_finish().memory_ids == (id,)
     assert holding(folder, SECRET.encode()) == []
     clean(store)
 

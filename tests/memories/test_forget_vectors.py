@@ -36,7 +36,7 @@ def test_a_run_over_the_border_of_two_vectors_is_shared(tmp_path: Path, dimensio
         gone = commit(store, SECRET)
         commit(store, LAST)
         commit(store, NEXT)
-        store.compact()
+        store.admin.compact()
         report = store.forget(gone)
         assert (report.residues, store.count()) == (0, 2)
         clean(store)

@@ -23,12 +23,12 @@ def test_s_03_show_expanded_in_the_past(opener: Opener, clock: FrozenClock) -> N
     two = str(store.commit("The boat is moored at the old pier").memory_id)
     before = clock.move(days=1)
     clock.move(days=1)
-    edge = store.link(one, two, "RELATED", weight=0.5)
+    edge = store.graph.link(one, two, "RELATED", weight=0.5)
     assert linked(store.show(one, expand=1)) == (["Ada Lovelace"], [two])
     assert linked(store.show(one, expand=1, known_at=before)) == (["Ada Lovelace"], [])
     between = clock.move(days=1)
     clock.move(days=1)
-    store.unlink(edge.id)
+    store.graph.unlink(edge.id)
     assert linked(store.show(one, expand=1)) == (["Ada Lovelace"], [])
     assert linked(store.show(one, expand=1, known_at=between)) == (["Ada Lovelace"], [two])
 
@@ -37,8 +37,8 @@ def test_s_03_expired_memories_are_not_related(opener: Opener, clock: FrozenCloc
     store = opener(config={"m4.edge_creation.related.enabled": False})
     ids = [str(store.commit(f"Note about the {word} pier").memory_id) for word in ("old", "new")]
     other = str(store.commit("Something else entirely is written here").memory_id)
-    store.link(ids[0], other, "RELATED", weight=0.9)
-    store.link(ids[1], ids[0], "RELATED", weight=1.0)
+    store.graph.link(ids[0], other, "RELATED", weight=0.9)
+    store.graph.link(ids[1], ids[0], "RELATED", weight=1.0)
     assert linked(store.show(ids[0], expand=1))[1] == [ids[1], other]
     moment = clock.move(days=1)
     clock.move(days=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import vestig
+from calls import selecting
 from scripted import Opener
 
 UNKNOWN = "mem_00000000-0000-4000-8000-000000000000"
@@ -41,9 +42,9 @@ def test_chain_of_three(store: vestig.Vestig) -> None:
     for member in (a, b, c):
         chain = [(r.superseded_id, r.superseding_id) for r in store.supersession_chain(member)]
         assert chain == [(a, b), (b, c)]
-    seq = store.stats()["seq"]
+    seq = store.admin.stats().seq
     assert store.supersede(a, b) == first
-    assert store.stats()["seq"] == seq
+    assert store.admin.stats().seq == seq
     assert [m.id for m in store.list()] == [c]
     assert store.show(a).memory.superseded_by == b
     alone = store.commit("Delta waters the plants").memory_id
@@ -54,7 +55,7 @@ def test_refused_pairs_change_nothing(store: vestig.Vestig) -> None:
     a, b, c = three(store)
     store.supersede(a, b)
     store.deprecate(c)
-    before = store.stats()
+    before = store.admin.stats()
     with pytest.raises(vestig.ConflictError, match=f"{b} → {a} → {b}"):
         store.supersede(b, a)
     for old, new in ((b, b), (c, b), (b, c)):
@@ -62,7 +63,7 @@ def test_refused_pairs_change_nothing(store: vestig.Vestig) -> None:
             store.supersede(old, new)
     with pytest.raises(vestig.NotFoundError):
         store.supersede(b, UNKNOWN)
-    assert store.stats() == before
+    assert store.admin.stats() == before
 
 
 def test_pins(store: vestig.Vestig) -> None:
@@ -83,7 +84,7 @@ def test_archive_and_restore(store: vestig.Vestig) -> None:
     assert store.archive(a).status == "archived"
     assert not store.archive(a).changed
     assert a not in {hit.id for hit in store.recall("harbour crane", limit=10)}
-    shown = store.recall("harbour crane", limit=10, include_archived=True)
+    shown = store.recall("harbour crane", limit=10, where={"include_archived": True})
     assert a in {hit.id for hit in shown}
     assert store.restore(a).status == "active"
     assert kinds(store, a) == ["ADD", "ARCHIVE", "RESTORE"]
@@ -171,7 +172,9 @@ def test_paging_and_count(store: vestig.Vestig) -> None:
         {"kind": "SUMMARY"},
         {"scope": None},
     ):
-        assert store.count(**filters) == len(store.list(limit=1000, **filters))
+        assert store.count(**selecting(filters)) == len(
+            store.list(limit=1000, **selecting(filters))
+        )
     for bad in (
         {"order_by": "size"},
         {"limit": 1001},
@@ -180,7 +183,7 @@ def test_paging_and_count(store: vestig.Vestig) -> None:
         {"status": "x"},
     ):
         with pytest.raises(vestig.ValidationError, match=next(iter(bad))):
-            store.list(**bad)  # type: ignore[arg-type]
+            store.list(**selecting(bad))  # type: ignore[arg-type]
 
 
 def test_namespaces_are_walls(opener: Opener) -> None:
@@ -196,7 +199,7 @@ def test_namespaces_are_walls(opener: Opener) -> None:
         store.supersede(mine, theirs)
     assert [hit.id for hit in store.recall(text, limit=10)] == [mine]
     assert [hit.id for hit in store.recall(text, namespace="other")] == [theirs]
-    assert [hit.id for hit in store.recall(text, ids=[theirs])] == []
+    assert [hit.id for hit in store.recall(text, where={"ids": [theirs]})] == []
     assert len(store.recall(text, namespace="nobody")) == 0
     assert store.count() == 1
 

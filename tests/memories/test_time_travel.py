@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import vestig
+from calls import selecting
 from scripted import Opener
 from vestig.testing import FrozenClock
 
@@ -28,7 +29,7 @@ def history(opener: Opener) -> tuple[vestig.Vestig, str, str, FrozenClock]:
 
 
 def came(store: vestig.Vestig, **at: str) -> list[str]:
-    return [hit.id for hit in store.recall(QUERY, **at)]  # type: ignore[arg-type]
+    return [hit.id for hit in store.recall(QUERY, **selecting(at))]  # type: ignore[arg-type]
 
 
 def test_known_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) -> None:
@@ -119,7 +120,7 @@ def test_clock_steps_back(opener: Opener, clock: FrozenClock) -> None:
     assert [d.code for d in second.degraded] == ["clock_stepped_back"]
     times = [store.show(o.memory_id).memory.t_created for o in (first, second)]
     assert times[0] <= times[1]
-    assert store.metrics()['vestig_degradations_total{code="clock_stepped_back"}'] == 1
+    assert store.admin.metrics()['vestig_degradations_total{code="clock_stepped_back"}'] == 1
 
 
 def test_future_event_counts_as_now(opener: Opener, clock: FrozenClock) -> None:
@@ -168,7 +169,7 @@ def test_memories_stand_as_they_were_known(
     store, a, b, clock = history
     clock.set("2026-03-20")
     store.supersede(store.commit("Dana has an office at the quay").memory_id or "", b)
-    assert store.commit(NEW, agent="tool").memory_id == b
+    assert store.commit(NEW, provenance={"agent": "tool"}).memory_id == b
     clock.set("2026-04-01")
     then = store.recall(QUERY, known_at="2026-01-15").results[0].memory
     assert (then.id, then.status.value, then.t_expired, then.superseded_by) == (
@@ -178,7 +179,7 @@ def test_memories_stand_as_they_were_known(
     shown = store.show(a, known_at="2026-01-15")
     assert (shown.memory, shown.supersessions) == (then, ())
     flags = {
-        day: store.recall(QUERY, known_at=day, limit=1, ids=[b]).results[0].reason.flags
+        day: store.recall(QUERY, known_at=day, limit=1, where={"ids": [b]}).results[0].reason.flags
         for day in ("2026-03-01", "2026-03-25")
     }
     assert flags["2026-03-01"] == (f"supersedes: {a}",)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import selecting
 from scripted import Opener
 from vestig.recall import candidate_index
 from vestig.store.projection.candidate_file import FILE
@@ -47,32 +48,32 @@ def folder(tmp_path: Path) -> Path:
 
 
 def ranked(store: vestig.Vestig, query: str, **fields: Any) -> list[str]:
-    return [hit.id for hit in store.recall(query, **fields).results]
+    return [hit.id for hit in store.recall(query, **selecting(fields)).results]
 
 
 def test_commits_make_no_index_and_compaction_does(opener: Opener, folder: Path) -> None:
     store = filled(opener, CONFIG)
     assert not (folder / FILE).exists()
     assert not store.recall("word1 word2").counts.approximate
-    store.compact()
+    store.admin.compact()
     assert (folder / FILE).exists()
     result = store.recall("word1 word2")
     assert result.counts.approximate
     assert any(warning.startswith("approximate:") for warning in result.warnings)
     assert (result.counts.stored, result.counts.eligible) == (NUMBER, NUMBER)
-    assert store.doctor().exit_code == 0
+    assert store.admin.doctor().exit_code == 0
     # nothing below the threshold, nothing where exact is asked for
     store.close()
     assert not again(opener, EXACT).recall("word1 word2").counts.approximate
     small = again(opener, {**CONFIG, "index.approximate_above": NUMBER})
     assert not small.recall("word1 word2").counts.approximate
-    small.rebuild()
+    small.admin.rebuild()
     assert not (folder / FILE).exists()
 
 
 def test_the_best_are_found(opener: Opener) -> None:
     store = filled(opener, CONFIG)
-    store.rebuild()
+    store.admin.rebuild()
     queries = [" ".join(text.split()[:3]) for text in texts(NUMBER)[::60]]
     found = [ranked(store, query, profile="baseline") for query in queries]
     assert store.recall(queries[0], profile="baseline").counts.approximate
@@ -84,7 +85,7 @@ def test_the_best_are_found(opener: Opener) -> None:
 
 def test_new_memories_are_candidates_at_once(opener: Opener) -> None:
     store = filled(opener, CONFIG)
-    store.compact()
+    store.admin.compact()
     fresh = str(store.commit("an entirely different remark about herons").memory_id)
     result = store.recall("remark about herons", limit=1)
     assert result.counts.approximate
@@ -92,13 +93,13 @@ def test_new_memories_are_candidates_at_once(opener: Opener) -> None:
     # more than a tenth of new ones: every vector is compared until the next compaction
     store.commit_many(texts(NUMBER // 8, seed=2))
     assert not store.recall("remark about herons").counts.approximate
-    store.compact()
+    store.admin.compact()
     assert store.recall("remark about herons").counts.approximate
 
 
 def test_filters_come_before_the_cut(opener: Opener) -> None:
     store = filled(opener, CONFIG)
-    store.compact()
+    store.admin.compact()
     listed = store.list(limit=1000).memories
     few = [memory.id for memory in listed[: NUMBER // 20]]
     for id in few:
@@ -112,7 +113,7 @@ def test_filters_come_before_the_cut(opener: Opener) -> None:
 
 def test_forgetting_drops_the_index(opener: Opener, folder: Path) -> None:
     store = filled(opener, CONFIG)
-    store.compact()
+    store.admin.compact()
     victim = store.recall(texts(1)[0], limit=1).results[0].id
     report = store.forget(victim)
     assert report.residues == 0
@@ -120,14 +121,14 @@ def test_forgetting_drops_the_index(opener: Opener, folder: Path) -> None:
     result = store.recall(texts(1)[0])
     assert not result.counts.approximate
     assert victim not in {hit.id for hit in result.results}
-    store.compact()
+    store.admin.compact()
     assert store.recall(texts(1)[0]).counts.approximate
 
 
 @pytest.mark.parametrize("place", [3, 60, 5_000, -1])
 def test_a_damaged_index_is_dropped_and_said_so(opener: Opener, folder: Path, place: int) -> None:
     store = filled(opener, CONFIG)
-    store.compact()
+    store.admin.compact()
     store.close()
     raw = bytearray((folder / FILE).read_bytes())
     raw[place] ^= 4
@@ -154,6 +155,6 @@ def test_an_index_of_another_store_is_dropped(opener: Opener, folder: Path) -> N
 
 def test_a_store_in_memory_has_none(opener: Opener) -> None:
     store = filled(opener, CONFIG, ":memory:")
-    store.rebuild()
+    store.admin.rebuild()
     assert not store.recall("word1 word2").counts.approximate
     assert candidate_index.build(store._session) == 0

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from vestig.errors import ValidationError
-from vestig.filters import RecallRequest
 from vestig.recall.conversation import LAST_CHARS, conversation_query, messages_query
 from vestig.recall.request import (
     SEED_MAX,
     RecallPlan,
+    RecallRequest,
     chosen_seed,
     derived_seed,
     plan,

@@ -52,9 +52,9 @@ def test_g_27_a_name_of_two_types_means_both(store: vestig.Vestig) -> None:
 
 def test_g_27_merged_entities_resolve_first(store: vestig.Vestig) -> None:
     a, b = named(store, {"name": "Postgres", "type": "TOOL"}, {"name": "Cluster", "type": "TOOL"})
-    store.merge_entities(a, b)
+    store.graph.merge_entities(a, b)
     assert asked(store, "is postgres up?") == [(b, 1.0)]
-    store.expire_entity(b)
+    store.graph.expire_entity(b)
     assert asked(store, "is postgres up?") == []
 
 
@@ -79,7 +79,7 @@ def test_t_13_names_as_they_were_known(store: vestig.Vestig, clock: FrozenClock)
     a, b = named(store, "Postgres", "Cluster")
     before = to_us(clock())
     clock.move(days=1)
-    store.merge_entities(a, b)
+    store.graph.merge_entities(a, b)
     after = to_us(clock())
     assert asked(store, "is postgres up?", known_at_us=before - 1) == []
     assert asked(store, "is postgres up?", known_at_us=before) == [(a, 1.0)]
@@ -119,7 +119,7 @@ def test_g_27_names_unknown_to_the_store_are_compared_on_request(
     assert asked(store, query, vectors=vectors) == [(known, 1.0), (other, 0.8)]
     [(seq, space, packed, types, threshold)] = core.calls
     assert (space, packed, types) == ("default", vectors["ada lavelace"], ["UNTYPED"])
-    assert (seq, threshold) == (store.stats()["seq"], 0.7)
+    assert (seq, threshold) == (store.admin.stats().seq, 0.7)
     monkeypatch.setattr(context.keeper, "core", Like(core, None))
     assert asked(store, query, vectors=vectors) == [(known, 1.0)]
 
@@ -131,7 +131,7 @@ def test_g_27_the_core_finds_the_entity_that_is_called_alike(opener: Opener) -> 
     [(found, cosine)] = asked(store, query, vectors=name_vectors(store._session, query))
     assert found == ada
     assert 0.3 <= cosine < 1
-    store.expire_entity(ada)
+    store.graph.expire_entity(ada)
     assert asked(store, query, vectors=name_vectors(store._session, query)) == []
 
 

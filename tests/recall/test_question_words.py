@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import selecting
 from chat_store import CHAT, PLAIN, QUESTION, told, weighed
 from scripted import Opener
 from vestig.errors import ConflictError
@@ -64,7 +65,7 @@ def test_is_bm25_over_the_words_of_questions(store: vestig.Vestig) -> None:
 
 def test_statistics_are_those_of_the_eligible(store: vestig.Vestig) -> None:
     for given in ({"session_ids": ["chat"]}, {"origin_types": ["document"]}, {"authors": ["Ann"]}):
-        found = store.recall(QUESTION, limit=EVERY, config=ON, **given)
+        found = store.recall(QUESTION, limit=EVERY, config=ON, **selecting(given))
         assert raw(found) == pytest.approx(defined(found, QUESTION), abs=1e-9)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import vestig
+from calls import selecting
 from scripted import Opener
 from vestig.recall.layouts import render
 from vestig.testing import FrozenClock, ScriptedEmbedder, vector_at
@@ -31,7 +32,7 @@ def scripted(opener: Opener, cosines: dict[str, float], **options: object) -> ve
 
 
 def ids_by_text(store: vestig.Vestig) -> dict[str, str]:
-    return {m.content: m.id for m in store.list(limit=1000, include_expired=True)}
+    return {m.content: m.id for m in store.list(limit=1000, where={"include_expired": True})}
 
 
 def test_expired_neighbours_do_not_use_up_the_cut(opener: Opener) -> None:
@@ -139,7 +140,9 @@ def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) ->
         {"config": {"m5": {"enabled": False}}},
         {"config": {"m5": {"signals": {"cosine": {"enabled": False}}}}},
     ):
-        result = store.recall("which port has the deploy of service 3?", **options).to_dict()
+        result = store.recall(
+            "which port has the deploy of service 3?", **selecting(options)
+        ).to_dict()
         json.dumps(result)
         assert len(result["results"]) == 5
         for hit in result["results"]:
@@ -239,17 +242,17 @@ def test_reads_are_pure(opener: Opener, tmp_path: Path) -> None:
     store = opener()
     first = store.commit("The pump station stands by the river").memory_id
     store.commit("The water tower stands on the hill")
-    before, counts = files_of(tmp_path / "store"), store.stats()
+    before, counts = files_of(tmp_path / "store"), store.admin.stats()
     for _ in range(2):
         store.recall("pump station")
         store.show(first)
         store.list()
     assert files_of(tmp_path / "store") == before
-    assert store.stats() == counts
+    assert store.admin.stats() == counts
     store.recall("pump station", limit=1, touch=True)
     shown = store.show(first).memory
     assert (shown.access_count, shown.last_accessed_at is not None) == (1, True)
-    assert store.stats()["seq"] == counts["seq"]
+    assert store.admin.stats().seq == counts["seq"]
 
 
 def test_zero_vector_scores_zero(opener: Opener) -> None:
@@ -263,8 +266,8 @@ def test_zero_vector_scores_zero(opener: Opener) -> None:
     store.commit("A close statement")
     found = store.recall(QUERY, profile="baseline")
     assert [(hit.content, hit.score) for hit in found][1] == ("A statement without meaning", 0.0)
-    assert len(store.recall(QUERY, kinds=["MEMORY"])) == 2
-    assert len(store.recall(QUERY, kinds="SUMMARY")) == 0
+    assert len(store.recall(QUERY, where={"kinds": ["MEMORY"]})) == 2
+    assert len(store.recall(QUERY, where={"kinds": "SUMMARY"})) == 0
 
 
 def test_filters(opener: Opener) -> None:
@@ -277,7 +280,7 @@ def test_filters(opener: Opener) -> None:
     c = store.commit("Fact three about the engine", t_valid="2026-03-10").memory_id
 
     def found(**filters: object) -> set[str]:
-        return {hit.id for hit in store.recall("engine facts", limit=10, **filters)}  # type: ignore[arg-type]
+        return {hit.id for hit in store.recall("engine facts", limit=10, **selecting(filters))}  # type: ignore[arg-type]
 
     everything = {a, b, c}
     cases: list[tuple[dict[str, object], set[str | None]]] = [
@@ -317,13 +320,13 @@ def test_filters(opener: Opener) -> None:
 def test_a_pin_is_no_source(store: vestig.Vestig) -> None:
     id = store.commit("A fact that came by import", source="import").memory_id
     store.pin(id)
-    assert [hit.id for hit in store.recall("imported fact", sources="import")] == [id]
-    assert len(store.recall("imported fact", sources="manual")) == 0
+    assert [hit.id for hit in store.recall("imported fact", where={"sources": "import"})] == [id]
+    assert len(store.recall("imported fact", where={"sources": "manual"})) == 0
 
 
 def test_min_similarity(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 10 for n in range(5)})
-    found = store.recall(QUERY, min_similarity=0.7)
+    found = store.recall(QUERY, where={"min_similarity": 0.7})
     assert sorted(round(hit.similarity, 4) for hit in found) == [0.7, 0.8, 0.9]
     assert found.counts.eligible == 3
 
@@ -335,7 +338,7 @@ def test_superseded_is_hidden(store: vestig.Vestig) -> None:
     found = store.recall("where is the office?")
     assert [hit.id for hit in found] == [new]
     assert f"supersedes: {old}" in found.results[0].reason.flags
-    both = store.recall("where is the office?", include_expired=True)
+    both = store.recall("where is the office?", where={"include_expired": True})
     assert {hit.id for hit in both} == {old, new}
     assert "expired" in next(hit for hit in both if hit.id == old).reason.flags
 
@@ -356,5 +359,5 @@ def test_same_arguments_same_numbers(opener: Opener) -> None:
     first = store.recall("green table by the river", limit=20).to_dict()["results"]
     second = store.recall("green table by the river", limit=20).to_dict()["results"]
     assert first == second
-    store.rebuild()
+    store.admin.rebuild()
     assert store.recall("green table by the river", limit=20).to_dict()["results"] == first

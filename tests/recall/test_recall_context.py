@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import committing, selecting
 from scripted import Opener, pair
 from vestig.answers import ContextBlock
 from vestig.recall.context.block import ESTIMATE, estimate
@@ -35,13 +36,15 @@ def talk(store: vestig.Vestig, *turns: tuple[str, str], **fields: Any) -> list[s
     given = {"session_id": "s-1", "t_valid": "2026-03-10T09:00:00Z", **fields}
     ids = []
     for place, (author, text) in enumerate(turns or TALK):
-        outcome = store.commit(text, author=author, sequence=place, t_ref=given["t_valid"], **given)
+        outcome = store.commit(
+            text, author=author, sequence=place, t_ref=given["t_valid"], **committing(given)
+        )
         ids.append(str(outcome.memory_id))
     return ids
 
 
 def context(store: vestig.Vestig, query: str = QUERY, **fields: Any) -> ContextBlock:
-    found = store.recall(query, context=True, **fields).context
+    found = store.recall(query, context=True, **selecting(fields)).context
     assert isinstance(found, ContextBlock)
     return found
 
@@ -188,7 +191,10 @@ def test_long_sessions_are_read_around_the_results(
 def near(first: str, second: str, opener: Opener, **fields: Any) -> tuple[Any, ContextBlock]:
     """Two texts at cosine 0.95, both kept, and the context of both."""
     store = opener(vectors=pair(0.95, first, second, query="the question"))
-    ids = [store.commit(text, on_near_dup="insert", **fields).memory_id for text in (first, second)]
+    ids = [
+        store.commit(text, on_near_dup="insert", **committing(fields)).memory_id
+        for text in (first, second)
+    ]
     return ids, context(store, "the question", limit=2)
 
 
@@ -251,7 +257,7 @@ def test_scopes_and_authors_are_never_folded(opener: Opener) -> None:
         {"author": "B"},
     ]
     for fields in places:
-        store.commit(text, **fields)
+        store.commit(text, **committing(fields))
     told = context(store, "where is the passport?", limit=9)
     assert (len(told.ids), told.folded) == (4, {})
 
@@ -265,15 +271,15 @@ def test_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> None:
         talk(store, session_id=f"s-{number}", scope=f"scope {number % 2}")
     store.commit_many([f"Ben went on holiday number {n}" for n in range(10)])
     asked: dict[str, Any] = {"limit": 12, "budget": 400}
-    first = store.recall(QUERY, context=True, **asked)
+    first = store.recall(QUERY, context=True, **selecting(asked))
     told = context(store, **asked)
     assert told == first.context
     # neither the hour nor what was read changes a byte
     clock.move(days=3)
     assert context(store, **asked, touch=True).text == told.text
-    store.compact()
+    store.admin.compact()
     assert context(store, **asked).text == told.text
-    store.rebuild()
+    store.admin.rebuild()
     assert context(store, **asked).text == told.text
     path = store._session.directory
     store.close()

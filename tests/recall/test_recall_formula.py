@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import selecting
 from fixed_graph import PLAIN, fixed_graph
 from recomputed_scores import final
 from scripted import ELSEWHERE, Opener
@@ -223,9 +224,11 @@ def test_start_nodes_off_starts_from_the_nearest(opener: Opener) -> None:
     store = plain(opener, cosines)
     shape = {"profile": "reference", "limit": 1}
     one = {"m5.start_node.top_k": 1}
-    first = store.recall(QUERY, config=one, **shape).results[0]
+    first = store.recall(QUERY, config=one, **selecting(shape)).results[0]
     assert first.content == "port deploy service"
-    off = store.recall(QUERY, config={**one, "m5.start_node.enabled": False}, **shape).results[0]
+    off = store.recall(
+        QUERY, config={**one, "m5.start_node.enabled": False}, **selecting(shape)
+    ).results[0]
     assert off.content == "A text that means it"
     assert off.reason.start_score == off.similarity
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import vestig
+from calls import selecting
 from fixed_graph import fixed_graph, text
 from scripted import Opener
 from vestig.recall.request import SEED_MAX, derived_seed
@@ -31,7 +32,7 @@ def test_best_first_and_depth_first(opener: Opener) -> None:
     graph = fixed_graph(opener, "SBCD")
     best = graph.recall()
     assert set(graph.names(best)) == {"S", "B", "D"}
-    dfs = graph.recall(order="dfs")
+    dfs = graph.recall(config={"walk.order": "dfs"})
     assert set(graph.names(dfs)) == {"S", "B", "C"}
     assert graph.path(dfs, "C") == ["START", "RELATED:B", "RELATED:C"]
     reason = graph.reason(dfs, "C")
@@ -62,7 +63,7 @@ def test_what_is_filtered_is_not_crossed(opener: Opener) -> None:
     for hidden in ({"exclude_ids": [graph.ids["B"]]}, {}):
         if not hidden:
             graph.store.deprecate(graph.ids["B"])
-        found = graph.recall(config=everything, **hidden)
+        found = graph.recall(config=everything, **selecting(hidden))
         assert sorted(graph.names(found)) == ["C", "S"]
         reason = graph.reason(found, "C")
         assert (reason.path, reason.explanation[:6]) == (("START",), "Filled")
@@ -93,7 +94,9 @@ def test_seeds(opener: Opener) -> None:
     loose = {"m5.traversal.exploration_factor": 1.0}
 
     def trace(**fields: object) -> object:
-        plain = graph.recall(mode="probabilistic", config=loose, limit=5, **fields).to_dict()
+        plain = graph.recall(
+            mode="probabilistic", config=loose, limit=5, **selecting(fields)
+        ).to_dict()
         return plain["results"], plain["seed"]
 
     first = graph.recall(mode="probabilistic", config=loose)
@@ -118,11 +121,11 @@ def test_any_seed_gives_one_walk_after_a_rebuild_too(opener: Opener) -> None:
 
     def walks() -> list[object]:
         shape = {"mode": "probabilistic", "config": loose, "limit": 5}
-        return [graph.recall(seed=s, **shape).to_dict()["results"] for s in range(200)]  # type: ignore[arg-type]
+        return [graph.recall(seed=s, **selecting(shape)).to_dict()["results"] for s in range(200)]  # type: ignore[arg-type]
 
     before = walks()
     assert len({str(walk) for walk in before}) > 1, "the seed decides"
-    graph.store.rebuild()
+    graph.store.admin.rebuild()
     assert walks() == before
 
 
@@ -156,7 +159,7 @@ def test_what_is_newer_than_k_neither_boosts_nor_conducts(
     graph = fixed_graph(opener, "SB", ())
     known = clock.move(hours=1)
     clock.move(hours=1)
-    graph.store.link(graph.ids["S"], graph.ids["B"], "RELATED", weight=0.9)
+    graph.store.graph.link(graph.ids["S"], graph.ids["B"], "RELATED", weight=0.9)
     graph.store.commit(text("B"))
     now, then = graph.recall(), graph.recall(known_at=known)
     assert graph.reason(now, "B").hops == 1
@@ -168,10 +171,10 @@ def test_what_is_newer_than_k_neither_boosts_nor_conducts(
 
 def test_an_edge_that_ended_after_k_conducts_then(opener: Opener, clock: FrozenClock) -> None:
     graph = fixed_graph(opener, "SB", ())
-    edge = graph.store.link(graph.ids["S"], graph.ids["B"], "RELATED", weight=0.9)
+    edge = graph.store.graph.link(graph.ids["S"], graph.ids["B"], "RELATED", weight=0.9)
     known = clock.move(hours=1)
     clock.move(hours=1)
-    graph.store.unlink(edge.id)
+    graph.store.graph.unlink(edge.id)
     assert graph.recall().counts.walked == 0
     assert graph.recall(known_at=known).counts.walked == 1
 

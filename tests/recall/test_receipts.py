@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import vestig
+from calls import committing, selecting
 from fixed_graph import fixed_graph, text
 from scripted import Opener
 from vestig.answers import Receipt
@@ -38,7 +39,7 @@ def filled(opener: Opener, **options: Any) -> tuple[vestig.Vestig, list[str]]:
         fields: dict[str, Any] = {"tags": ["x", f"t{n % 3}"], "t_valid": "2026-03-10"}
         if n % 2:
             fields |= {"scope": "lab", "metadata": {"level": 1}}
-        ids.append(str(store.commit(said, **fields).memory_id))
+        ids.append(str(store.commit(said, **committing(fields)).memory_id))
     return store, ids
 
 
@@ -53,10 +54,10 @@ def changed(store: vestig.Vestig, ids: list[str], clock: FrozenClock) -> None:
     store.supersede(ids[2], ids[3], reason="newer")
     store.archive(ids[5])
     store.pin(ids[6])
-    store.link(ids[7], ids[8], "RELATED", weight=1.0)
-    edges = store.edges(ids[9], edge_type="RELATED")
+    store.graph.link(ids[7], ids[8], "RELATED", weight=1.0)
+    edges = store.graph.edges(ids[9], edge_type="RELATED")
     for edge in list(edges.edges)[:2]:
-        store.unlink(edge.edge.id)
+        store.graph.unlink(edge.edge.id)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
@@ -65,13 +66,13 @@ def test_replays_from_a_later_state(
 ) -> None:
     store, ids = filled(opener)
     clock.move(minutes=1)
-    found = store.recall(QUERY, receipt=True, **call)
+    found = store.recall(QUERY, receipt=True, **selecting(call))
     receipt = found.receipt
     assert isinstance(receipt, Receipt)
     assert (receipt.seq, receipt.seed, receipt.query) == (found.seq, found.seed, QUERY)
     assert store.replay_receipt(receipt).equal
     changed(store, ids, clock)
-    again = store.recall(QUERY, receipt=True, **call).receipt
+    again = store.recall(QUERY, receipt=True, **selecting(call)).receipt
     assert again.ids_hash != receipt.ids_hash, "the changes matter to this call"  # type: ignore[union-attr]
     report = store.replay_receipt(receipt)
     assert (report.equal, report.seq, report.ids_hash) == (True, found.seq, receipt.ids_hash)

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import vestig
+from calls import selecting
 from chat_store import AGENT, CHAT, DOCUMENTS, PLAIN, QUESTION, told, weighed
 from recomputed_scores import final, linear
 from scripted import Opener
@@ -111,14 +112,14 @@ def test_what_weighs_nothing_is_null(store: vestig.Vestig) -> None:
     assert all(isinstance(one.raw, float) for one in weights.values())
     assert {hit.reason.signals["lexical"].raw for hit in found} == {None}
     assert found.formula.normalisers["lexical"] is None
-    notes = store.recall(QUESTION, limit=EVERY, config=keys, origin_types=["note"])
+    notes = store.recall(QUESTION, limit=EVERY, config=keys, where={"origin_types": ["note"]})
     (hit,) = notes
     assert hit.reason.signals["form.length"].to_dict() == NULL
 
 
 def ranked(store: vestig.Vestig, query: str, *names: str, **fields: Any) -> list[str]:
     keys = {**weighed(1.0, *names), **fields.pop("config", {})}
-    return contents(store.recall(query, limit=EVERY, config=keys, **fields))
+    return contents(store.recall(query, limit=EVERY, config=keys, **selecting(fields)))
 
 
 def test_an_answer_comes_with_its_question(store: vestig.Vestig) -> None:
@@ -199,7 +200,7 @@ def test_the_weight_of_a_part_that_brings_a_memory_in(store: vestig.Vestig) -> N
     keys = {**weighed(1.2, "lexical", "form.first"), key: 1.0}
     query = "did you paint the old boat"
     asked: dict[str, Any] = {"limit": 1, "session_ids": ["chat"]}
-    found: Any = store.recall(query, expect=answer.id, config=keys, **asked)
+    found: Any = store.recall(query, expect=answer.id, config=keys, **selecting(asked))
     assert contents(found) == [CHAT[0][1]]
     (entry,) = found.why_not
     assert set(entry.signals) == {"bias", *SIGNALS}
@@ -208,7 +209,7 @@ def test_the_weight_of_a_part_that_brings_a_memory_in(store: vestig.Vestig) -> N
     change = entry.change
     assert (change.kind, change.key, change.before, change.rank) == ("weight", key, 1.0, 1)
     assert 2.4 <= change.after <= 2.6
-    again = store.recall(query, config={**keys, key: change.after}, **asked)
+    again = store.recall(query, config={**keys, key: change.after}, **selecting(asked))
     assert contents(again) == [answer.content]
     shown = render.recall(found, {"format": "explain"})
     assert f"Change: weight {key} from 1.0 to {change.after} brings it to rank 1" in shown

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import selecting
 from fixed_graph import PLAIN
 from scripted import Opener
 from vestig.answers import WhyNot
@@ -26,7 +27,7 @@ def stored(opener: Opener, cosines: dict[str, float]) -> vestig.Vestig:
 
 
 def id_of(store: vestig.Vestig, text: str) -> str:
-    found = store.list(limit=1000, include_expired=True)
+    found = store.list(limit=1000, where={"include_expired": True})
     return next(memory.id for memory in found if memory.content == text)
 
 
@@ -49,7 +50,7 @@ def repeated(store: vestig.Vestig, entry: WhyNot, fields: dict[str, Any]) -> lis
         del given[change.key]
     else:
         given[change.key] = change.after
-    ids = [hit.id for hit in store.recall(QUERY, **given)]
+    ids = [hit.id for hit in store.recall(QUERY, **selecting(given))]
     assert ids[change.rank - 1] == entry.id, "the change is proved"
     return ids
 
@@ -62,14 +63,14 @@ BASELINE: dict[str, Any] = {"profile": "baseline", "limit": 5}
 def test_what_came_has_no_entry(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     best = id_of(store, "Statement number 0 of the row")
-    assert store.recall(QUERY, expect=best, **BASELINE).why_not == ()
-    assert "why_not" not in store.recall(QUERY, **BASELINE).to_dict()
+    assert store.recall(QUERY, expect=best, **selecting(BASELINE)).why_not == ()
+    assert "why_not" not in store.recall(QUERY, **selecting(BASELINE)).to_dict()
 
 
 def test_unknown_and_other_namespaces_tell_nothing(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     elsewhere = store.commit("A statement behind the wall", namespace="other").memory_id
-    found = store.recall(QUERY, expect=[NOBODY, elsewhere], **BASELINE)
+    found = store.recall(QUERY, expect=[NOBODY, elsewhere], **selecting(BASELINE))
     first, second = found.why_not
     assert (first.id, first.stage) == (NOBODY, "unknown")
     assert (second.id, second.stage) == (elsewhere, "other_namespace")
@@ -83,15 +84,15 @@ def test_forgotten_is_unknown(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     gone = id_of(store, LAST)
     store.forget(gone)
-    assert the_only(store.recall(QUERY, expect=gone, **BASELINE)).stage == "unknown"
+    assert the_only(store.recall(QUERY, expect=gone, **selecting(BASELINE))).stage == "unknown"
 
 
 def test_a_beginning_of_an_id_must_fit_one(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     full = id_of(store, LAST)
-    assert the_only(store.recall(QUERY, expect=full[:16], **BASELINE)).id == full
+    assert the_only(store.recall(QUERY, expect=full[:16], **selecting(BASELINE))).id == full
     with pytest.raises(vestig.ValidationError, match="expect"):
-        store.recall(QUERY, expect="mem", **BASELINE)
+        store.recall(QUERY, expect="mem", **selecting(BASELINE))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_each_filter_is_named_and_its_removal_proved(
     store = stored(opener, {"The only statement": 0.9})
     id = id_of(store, "The only statement")
     given = {**BASELINE, **fields, "expect": id}
-    entry = the_only(store.recall(QUERY, **given))
+    entry = the_only(store.recall(QUERY, **selecting(given)))
     assert (entry.stage, entry.filters, entry.rank) == ("filtered", (name,), None)
     assert entry.change is not None
     assert (entry.change.kind, entry.change.key, entry.change.after) == ("filter", name, None)
@@ -138,7 +139,7 @@ def test_excluded_expired_and_archived(opener: Opener) -> None:
     store.deprecate(first)
     store.archive(second)
     given = {**BASELINE, "exclude_ids": [third], "expect": [first, second, third]}
-    entries = store.recall(QUERY, **given).why_not
+    entries = store.recall(QUERY, **selecting(given)).why_not
     names = [entry.filters for entry in entries]
     assert names == [("include_expired",), ("include_archived",), ("exclude_ids",)]
     for entry in entries:
@@ -148,7 +149,7 @@ def test_excluded_expired_and_archived(opener: Opener) -> None:
 def test_two_filters_and_no_single_change(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     given = {**BASELINE, "tags": ["x"], "scope": "lab", "expect": id_of(store, LAST)}
-    entry = the_only(store.recall(QUERY, **given))
+    entry = the_only(store.recall(QUERY, **selecting(given)))
     assert (entry.stage, entry.filters) == ("filtered", ("scope", "tags"))
     assert entry.change is None
     assert entry.no_change == "2 filters exclude it, each by itself"
@@ -157,7 +158,7 @@ def test_two_filters_and_no_single_change(opener: Opener) -> None:
 def test_a_filter_whose_removal_is_not_enough(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     given = {**BASELINE, "exclude_ids": [id_of(store, LAST)], "expect": id_of(store, LAST)}
-    entry = the_only(store.recall(QUERY, **given))
+    entry = the_only(store.recall(QUERY, **selecting(given)))
     assert (entry.filters, entry.change) == (("exclude_ids",), None)
     assert entry.no_change == "without exclude_ids it is still not among the results"
 
@@ -166,7 +167,7 @@ def test_ranked_below_and_the_limit(opener: Opener) -> None:
     """Nothing but the limit helps where plain cosines are sorted."""
     store = stored(opener, TEXTS)
     given = {**BASELINE, "expect": id_of(store, LAST)}
-    result = store.recall(QUERY, **given)
+    result = store.recall(QUERY, **selecting(given))
     entry = the_only(result)
     assert (entry.stage, entry.rank) == ("ranked_below", 12)
     assert entry.score == pytest.approx(0.35, abs=1e-6)
@@ -183,7 +184,7 @@ def test_ranked_below_and_the_limit(opener: Opener) -> None:
 def test_below_min_score(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     given = {"profile": "baseline", "limit": 12, "config": {"recall.min_score": 0.5}}
-    entry = the_only(store.recall(QUERY, expect=id_of(store, LAST), **given))
+    entry = the_only(store.recall(QUERY, expect=id_of(store, LAST), **selecting(given)))
     assert (entry.stage, entry.rank) == ("below_min_score", 12)
     assert entry.change is not None
     assert (entry.change.key, entry.change.after) == ("recall.min_score", None)
@@ -193,7 +194,7 @@ def test_below_min_score(opener: Opener) -> None:
 def test_not_in_the_pool(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     given = {"profile": "reference", "limit": 3, "expect": id_of(store, LAST)}
-    entry = the_only(store.recall(QUERY, **given))
+    entry = the_only(store.recall(QUERY, **selecting(given)))
     assert (entry.stage, entry.rank) == ("not_in_pool", 12)
     assert entry.signals is not None
     assert set(entry.signals) == set(entry.last_returned.signals)  # type: ignore[union-attr]
@@ -215,7 +216,7 @@ TWO_TERMS = {
 def test_a_switch(opener: Opener) -> None:
     store = stored(opener, {SPOKEN: 0.0, MEANT: 0.9})
     given: dict[str, Any] = {"limit": 1, "config": TWO_TERMS, "expect": id_of(store, SPOKEN)}
-    result = store.recall(QUERY, **given)
+    result = store.recall(QUERY, **selecting(given))
     assert result.results[0].content == MEANT
     entry = the_only(result)
     assert (entry.stage, entry.rank) == ("ranked_below", 2)
@@ -232,7 +233,7 @@ def test_a_weight(opener: Opener) -> None:
     """Neither meaning nor words alone bring in what is second in both; less meaning does."""
     store = stored(opener, {MEANT: 1.0, SPOKEN: 0.0, BETWEEN: 0.7})
     given: dict[str, Any] = {"limit": 1, "config": TWO_TERMS, "expect": id_of(store, BETWEEN)}
-    entry = the_only(store.recall(QUERY, **given))
+    entry = the_only(store.recall(QUERY, **selecting(given)))
     assert entry.stage == "ranked_below"
     change = entry.change
     assert change is not None, entry.no_change
@@ -250,7 +251,9 @@ def test_a_weight(opener: Opener) -> None:
 def test_on_the_command_line(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     id = id_of(store, LAST)
-    shown = render.recall(store.recall(QUERY, expect=id, **BASELINE), {"format": "compact"})
+    shown = render.recall(
+        store.recall(QUERY, expect=id, **selecting(BASELINE)), {"format": "compact"}
+    )
     assert (
         f"Why not {id}: ranked below the last result; rank 12, score 0.3500"
         " (last result: rank 5, score 0.7000)\n" in shown

@@ -47,7 +47,7 @@ def test_writers_readers_and_rebuilds_at_once(opener: Opener, path: str) -> None
 
     def rebuild() -> None:
         while not done.is_set():
-            store.rebuild()
+            store.admin.rebuild()
 
     writers = [thread(lambda name=name: write(name)) for name in ("Ada", "Bo")]  # type: ignore[misc]
     others = [thread(read), thread(rebuild)]
@@ -61,7 +61,7 @@ def test_writers_readers_and_rebuilds_at_once(opener: Opener, path: str) -> None
     assert not failures
     assert not any(one.is_alive() for one in (*writers, *others))
     assert store.count() == 2 * COMMITS + 1
-    assert store.doctor().exit_code == 0
+    assert store.admin.doctor().exit_code == 0
 
 
 class Watched:

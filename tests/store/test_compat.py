@@ -107,4 +107,4 @@ def test_an_older_store_is_recalled_from(version: int, tmp_path: Path) -> None:
     with vestig.open(path, embedder=HashingEmbedder(16)) as store:
         found = store.recall("the API gateway and its port")
         assert facts["ids"]["moved"] in [result.memory.id for result in found.results]
-        assert not [f for f in store.doctor().findings if f.level == "damage"]
+        assert not [f for f in store.admin.doctor().findings if f.level == "damage"]

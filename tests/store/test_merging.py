@@ -76,12 +76,12 @@ def test_merging_changes_no_bit_of_any_result(
         core.publish()
         core.merge(2)
         assert answers(store) == before
-        compacted = store.compact()
+        compacted = store.admin.compact()
         assert compacted["segments"] == 1
         assert compacted["rows"] == len(ids)
         assert answers(store) == before
-        assert all(finding.level != "damage" for finding in store.doctor().findings)
-        store.rebuild()
+        assert all(finding.level != "damage" for finding in store.admin.doctor().findings)
+        store.admin.rebuild()
         assert answers(store) == before
 
 
@@ -166,7 +166,7 @@ def test_readers_see_whole_states_while_commits_and_merges_run(
     for number in range(60):
         store.commit(f"note {number} about rivers and item {number * 7}")
         if number % 20 == 0:
-            store.compact()
+            store.admin.compact()
     done.set()
     for thread in threads:
         thread.join()
@@ -204,10 +204,10 @@ def test_compacting_is_for_writers(tmp_path: Path) -> None:
         opened(tmp_path / "store", read_only=True) as store,
         pytest.raises(vestig.StoreLockedError, match="open it for writing"),
     ):
-        store.compact()
+        store.admin.compact()
     with opened(":memory:") as store:  # type: ignore[arg-type]
         store.commit("a note about rivers")
-        assert store.compact()["segments"] == 0
+        assert store.admin.compact().segments == 0
         assert store.recall("rivers").results
 
 
@@ -242,11 +242,11 @@ def test_kill_9_during_merges_leaves_a_good_store(tmp_path: Path) -> None:
         page = store.list(limit=1000)
         numbers = {int(memory.content.split()[1]) for memory in page.memories}
         assert set(acknowledged) <= numbers
-        report = store.doctor()
+        report = store.admin.doctor()
         assert [f for f in report.findings if f.level == "damage"] == []
         assert "projection_rebuilt" not in [d.code for d in store.recall("rivers").degraded]
         store.commit("one more note, so that there is something to publish")
-        store.compact()
+        store.admin.compact()
         assert not leftover.exists()
         assert len([p for p in folder.iterdir() if p.name.startswith("seg-")]) == 1
 

@@ -56,4 +56,4 @@ def test_a_projection_of_an_older_format_is_made_again(files: str, tmp_path: Pat
     assert {version(p) for p in made if p not in aside} == {_core.FORMAT_VERSION}
     with vestig.open(tmp_path / "s", embedder=HashingEmbedder(16)) as store:
         assert store.recall("harbor boats").degraded == ()
-        assert not [f for f in store.doctor().findings if f.level == "damage"]
+        assert not [f for f in store.admin.doctor().findings if f.level == "damage"]

@@ -13,8 +13,8 @@ def test_doctor_tells_the_bytes_of_each_section(tmp_path: Path) -> None:
     with vestig.open(tmp_path / "store", embedder=HashingEmbedder(128)) as store:
         store.commit_many([f"The lamp number {n} hangs in hall {n + 40}" for n in range(300)])
     with vestig.open(tmp_path / "store", embedder=HashingEmbedder(128)) as store:
-        store.compact()
-        found = {finding.check: finding for finding in store.doctor().findings}["projection"]
+        store.admin.compact()
+        found = {finding.check: finding for finding in store.admin.doctor().findings}["projection"]
         count = store.count()
     assert found.level == "ok"
     match = re.search(r"(\d+) bytes in sections, (\d+) a memory: (.*)$", found.detail)

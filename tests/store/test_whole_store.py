@@ -58,7 +58,7 @@ def folder(tmp_path: Path) -> Path:
     with opened(tmp_path / "store") as store:
         for text in TEXTS:
             store.commit(text)
-        store.rebuild()
+        store.admin.rebuild()
     return tmp_path / "store"
 
 
@@ -143,14 +143,14 @@ def test_rebuilding_embeddings_stopped_half_way(
     )
     change = {"change_embedder": True}
     with opened(folder, embedder=Breaking(32), **change) as store, pytest.raises(ProviderError):
-        store.rebuild(embeddings=True)
+        store.admin.rebuild(embeddings=True)
     with opened(folder) as store:
         assert answers(store) == before
-        residues = [f for f in store.doctor().findings if f.check == "residues"]
+        residues = [f for f in store.admin.doctor().findings if f.check == "residues"]
         assert "stopped after 2 vectors" in residues[0].detail
     with opened(folder, embedder=HashingEmbedder(32), **change) as store:
-        texts = 5 + store.stats()["entities"]
-        report = store.rebuild(embeddings=True)
+        texts = 5 + store.admin.stats().entities
+        report = store.admin.rebuild(embeddings=True)
         assert (report["rows"], report["embedded"]) == (5, texts - 2)
         assert sorted(memory.id for memory in store.list()) == ids
         after = answers(store)
@@ -158,7 +158,7 @@ def test_rebuilding_embeddings_stopped_half_way(
     with opened(folder, embedder=HashingEmbedder(32)) as store:
         assert answers(store) == after
         assert store.recall(TEXTS[3]).results[0].content == TEXTS[3]
-        assert {f.check for f in store.doctor().findings if f.level == "damage"} == set()
+        assert {f.check for f in store.admin.doctor().findings if f.level == "damage"} == set()
 
 
 def test_an_export_moves_a_store_with_all_its_answers(folder: Path, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_an_export_moves_a_store_with_all_its_answers(folder: Path, tmp_path: Pa
         assert report.memories == 5
         assert answers(copy) == before
         copy.export(tmp_path / "two.jsonl")
-        assert copy.doctor().exit_code == 0
+        assert copy.admin.doctor().exit_code == 0
         with pytest.raises(ConflictError, match="empty"):
             copy.import_(tmp_path / "one.jsonl")
         again = copy.import_(tmp_path / "one.jsonl", merge=True)
@@ -182,12 +182,12 @@ def test_an_export_moves_a_store_with_all_its_answers(folder: Path, tmp_path: Pa
 def test_a_backup_answers_alike_and_passes_doctor(folder: Path, tmp_path: Path) -> None:
     with opened(folder) as store:
         before = answers(store)
-        store.backup(tmp_path / "copy")
+        store.admin.backup(tmp_path / "copy")
         with pytest.raises(ConflictError):
-            store.backup(tmp_path / "copy")
+            store.admin.backup(tmp_path / "copy")
     with opened(tmp_path / "copy", embedder=Queries(64)) as copy:
         assert answers(copy) == before
-        assert copy.doctor().exit_code == 0
+        assert copy.admin.doctor().exit_code == 0
 
 
 class Away(HashingEmbedder):
@@ -203,13 +203,13 @@ DEFER = {"embedding.on_failure": "defer"}
 def test_doctor_clean_pending_and_damaged(folder: Path) -> None:
     with opened(folder) as store:
         before = file_bytes(folder)
-        assert store.doctor().exit_code == 0
+        assert store.admin.doctor().exit_code == 0
         assert file_bytes(folder) == before
     with opened(folder, embedder=Away(64), config=DEFER) as store:
         outcome = store.commit("The ferry to the island leaves every two hours")
         assert outcome.jobs
         before = file_bytes(folder)
-        assert store.doctor().exit_code == 1
+        assert store.admin.doctor().exit_code == 1
         assert file_bytes(folder) == before
     with opened(folder) as store:
         with store._session.ledger.write(0) as txn:
@@ -217,5 +217,5 @@ def test_doctor_clean_pending_and_damaged(folder: Path) -> None:
             txn.connection.execute("UPDATE edges SET weight = 0.125")
             txn.connection.execute("BEGIN")
         before = file_bytes(folder)
-        assert store.doctor().exit_code == 3
+        assert store.admin.doctor().exit_code == 3
         assert file_bytes(folder) == before

@@ -18,7 +18,7 @@ from vestig.errors import (
     EmbeddingMismatchError,
     NotFoundError,
     ProviderError,
-    ProviderTimeout,
+    ProviderTimeoutError,
     StoreDamagedError,
     StoreLockedError,
     ValidationError,
@@ -94,7 +94,7 @@ ERRORS: list[tuple[VestigError, int, int]] = [
     (StoreLockedError("x"), 3, 503),
     (StoreDamagedError("x"), 3, 500),
     (ProviderError("x"), 4, 502),
-    (ProviderTimeout("x"), 4, 504),
+    (ProviderTimeoutError("x"), 4, 504),
 ]
 
 

@@ -10,6 +10,7 @@ import pytest
 from command_answers import FACTS, UNKNOWN, Vestig
 
 import vestig as package
+from calls import selecting
 from vestig.config import load
 
 
@@ -116,7 +117,7 @@ def test_search_is_the_same_in_python(
         document = vestig("search", *words, "--json").document
         assert document.pop("schema") == "vestig/search/1"
         with package.open(config=config) as store:  # type: ignore[arg-type]
-            wanted = store.search(**fields).to_dict()
+            wanted = store.search(**selecting(fields)).to_dict()
         if "decay" not in fields:
             assert document == wanted
         assert [hit["node_id"] for hit in document["results"]] == [

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, get_type_hints
 
 import click
 import pytest
 
-from vestig.api import Vestig
-from vestig.fields import CommitFields, ForgetFilter, RecallFields, SearchFields, UpdateFields
+from vestig.api.admin import Admin
+from vestig.api.graph import Graph
+from vestig.api.store import Vestig
+from vestig.arguments import Provenance
+from vestig.filters import FIELDS
 from vestig.surfaces.cli import cli
 from vestig.surfaces.operations import GROUPS, Operation, operations
 
@@ -38,13 +40,11 @@ COMMANDS = {
 }
 # Arguments that only shape what this surface prints, or stand for another one.
 SURFACE_ONLY = {
-    "memory search": {"explain", "timing", "format", "unscoped"},
-    "memory recall": {"explain", "timing", "format", "unscoped"},
-    "search": {"unscoped"},
-    "memory list": {"snippet_len", "ascending", "unscoped"},
-    "memory update": {"clear"},
+    "memory search": {"explain", "timing", "format", "mode", "order"},
+    "memory recall": {"explain", "timing", "format", "mode", "order"},
+    "memory list": {"snippet_len", "ascending"},
     "entity purge": {"yes"},
-    "memory forget": {"yes", "finish", "unscoped"},
+    "memory forget": {"yes", "finish"},
     "rebuild": {"accept_ledger"},
     "demo": {"keep"},
     "eval": {
@@ -78,13 +78,8 @@ METHODS = {
     "housekeeping enrich": "enrich",
     "import": "import_",
 }
-FIELDS: dict[str, Any] = {
-    "commit": CommitFields,
-    "recall": RecallFields,
-    "search": SearchFields,
-    "forget": ForgetFilter,
-    "update": UpdateFields,
-}
+# Methods that take the fields of the filter as `where`, and what `provenance` holds.
+FILTERED = ("recall", "search", "list", "forget")
 RENAMED = {"file": {"export": "target", "import_": "source", "replay_receipt": "receipt"}}
 
 
@@ -125,14 +120,19 @@ def test_help_names_every_parameter(operation: Operation) -> None:
 
 
 @pytest.mark.parametrize("operation", operations(), ids=lambda op: op.name)
-def test_every_argument_is_one_that_the_engine_takes(operation: Operation) -> None:
+def test_every_argument_is_one_that_the_call_takes(operation: Operation) -> None:
     method = METHODS.get(operation.name, operation.name.rpartition(" ")[2])
-    if not hasattr(Vestig, method):
+    homes = {"entity": Graph, "edge": Graph, "housekeeping": Admin}
+    owner = homes.get(operation.name.partition(" ")[0], Vestig)
+    owner = next((home for home in (owner, Admin, Graph) if hasattr(home, method)), None)
+    if owner is None:
         assert {p.name for p in operation.params} <= SURFACE_ONLY.get(operation.name, set())
         return
-    accepted = set(inspect.signature(getattr(Vestig, method)).parameters)
-    if method in FIELDS:
-        accepted |= set(get_type_hints(FIELDS[method]))
+    accepted = set(inspect.signature(getattr(owner, method)).parameters)
+    if method in FILTERED:
+        accepted |= set(FIELDS)
+    if method == "commit":
+        accepted |= set(Provenance.__annotations__)
     for param in operation.params:
         if param.name in SURFACE_ONLY.get(operation.name, set()):
             continue

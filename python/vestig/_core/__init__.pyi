@@ -175,14 +175,14 @@ class Query:
         reranked: Sequence[tuple[bytes, float]] | None = None,
     ) -> Self:
         """text: for the lexical terms, None = without. keywords: of the analysed text. windows:
-        (start_us, end_us), None = open. entities: ids of 16 bytes with their match score,
-        merges resolved. seed: of the walk. What is given twice counts once. said: the text in
-        which names of authors are looked for. dates: windows of explicit dates; True = of every
-        year in which an eligible memory is valid, unless it is open. asks: bit 0 when, 1 how
-        many, 2 who, where, which or what thing. pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands
+        (start_us, end_us), None = open. entities: ids of 16 bytes with their match score, merges
+        resolved. seed: of the walk. What is given twice counts once. said: the text in which names
+        of authors are looked for. dates: windows of explicit dates; True = of every year in which
+        an eligible memory is valid, unless it is open. asks: bit 0 when, 1 how many, 2 who, where,
+        which or what thing. pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands
         for no word. questions: of an extra field, ids (16 bytes each), words of each, and by term
-        of the query the places of those that hold it, with how often each does.
-        reranked: ids of the best with the score of each; no one else has one."""
+        of the query the places of those that hold it, with how often each does. reranked: ids of
+        the best with the score of each; no one else has one."""
 
 @final
 class Walk:

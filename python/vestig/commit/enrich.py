@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import count_argument, flag_argument
 from vestig.changes import ChangeSet, MemoryPatch, NewEvent, NewVector
 from vestig.commit.fact_guard import differs, prepare
 from vestig.commit.rows import related_edge, token_vectors
 from vestig.errors import ProviderError
-from vestig.filters import count_argument, flag_argument
 from vestig.ids import id_bytes, id_text, new_id
 from vestig.memories.states import finish
 from vestig.ports import Job, LedgerView, Pieces

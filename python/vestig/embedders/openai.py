@@ -20,7 +20,7 @@ import msgspec
 from vestig.config.secrets import read_secret
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.settings import EmbeddingSettings
-from vestig.errors import ConfigError, ProviderError, ProviderTimeout
+from vestig.errors import ConfigError, ProviderError, ProviderTimeoutError
 
 __all__ = ["OpenAIEmbedder"]
 
@@ -105,7 +105,7 @@ class OpenAIEmbedder:
         """One float32 little-endian vector per text, in one request; [] for [].
 
         Raises:
-            ProviderTimeout: no whole answer within `embedding.timeout_s` seconds.
+            ProviderTimeoutError: no whole answer within `embedding.timeout_s` seconds.
             ProviderError: anything else than one list of numbers per text.
         """
         if not texts:
@@ -198,7 +198,7 @@ class _Call:
         finished = self._done.wait(timeout_s)
         if not finished or isinstance(self._failure, TimeoutError):
             self._abandon()
-            raise ProviderTimeout(
+            raise ProviderTimeoutError(
                 f"{place}: no whole answer within {timeout_s:g} s (attempts: 1, waited"
                 f" {time.monotonic() - started:.1f} s); start the server or raise"
                 " embedding.timeout_s"

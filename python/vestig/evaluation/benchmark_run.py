@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.api import Vestig
+from vestig.api.store import Vestig
 from vestig.config.schema import Settings
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.metrics import CUTS, DEPTH, Tally
@@ -43,7 +43,7 @@ class Holdings(msgspec.Struct, kw_only=True):
 
 def _memories(store: Vestig) -> Iterator[Any]:
     offset = 0
-    while page := store.list(offset, _PAGE).memories:
+    while page := store.list(offset=offset, limit=_PAGE).memories:
         yield from page
         offset += len(page)
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from vestig.api import Vestig
+from vestig.api.store import Vestig
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ValidationError
@@ -294,7 +294,7 @@ def _warnings(measured: MeasuredStore, noticed: Mapping[str, set[str]]) -> Itera
 
 def _finish_jobs(store: Vestig) -> None:
     """Work that a store leaves for later belongs to what recall finds."""
-    while store.enrich().done:
+    while store.admin.enrich().done:
         pass
 
 
@@ -307,8 +307,8 @@ def _measured(
 ) -> MeasuredStore:
     return MeasuredStore(
         path=MEMORY_PATH,
-        seq=int(store.stats()["seq"]),
-        memories=store.count(include_expired=True),
+        seq=store.admin.stats().seq,
+        memories=store.count({"include_expired": True, "include_archived": True}),
         units_missing=held.missing,
         import_seconds=seconds,
         model=vectors.model,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from vestig.api import Vestig
+from vestig.api.store import Vestig
 from vestig.evaluation.benchmark_run import Holdings
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations

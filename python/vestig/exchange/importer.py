@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
 
+from vestig.arguments import SCOPE_CHARS_MAX, label
 from vestig.commit.pipeline import BatchOptions, commit_batch
 from vestig.commit.text import normalise
 from vestig.errors import ForgetIncompleteError, ValidationError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
 from vestig.exchange.file_records import Format
-from vestig.filters import scopes_argument
 from vestig.memories import forget
 from vestig.ports import Progress
 from vestig.results import ImportReport
@@ -83,15 +82,12 @@ def import_file(
     """Reads a file into the store's namespace; running it again skips what is recorded."""
     if not isinstance(merge, bool):
         raise ValidationError("merge", merge, "true or false")
-    if isinstance(scope, (list, tuple)):
-        raise ValidationError("scope", type(scope).__name__, "one text or null")
-    scopes_argument(scope)
     if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
         raise ValidationError("source", type(source).__name__, "a file's path, or an open file")
     settings = session.config.settings
     options = ImportOptions(
         format=format,
-        scope=None if scope is UNSET else scope,  # type: ignore[arg-type]
+        scope=label("scope", scope, SCOPE_CHARS_MAX),
         max_chars=settings.hygiene.max_chars,
         normalise=lambda text: normalise(text, settings.hygiene),
     )

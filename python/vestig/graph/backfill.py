@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from vestig.arguments import count_argument, flag_argument
 from vestig.changes import ChangeSet, NewEdge
 from vestig.commit.names import Use, kept, mention, new_entity, spoken_name
 from vestig.errors import NotFoundError, StoreLockedError
-from vestig.filters import count_argument, flag_argument
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Known, Mentioned, best, resolve
 from vestig.language.names.readings import read

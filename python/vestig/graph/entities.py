@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from vestig.arguments import count_argument, flag_argument
 from vestig.changes import ChangeSet, EntityPatch, NewEdge
 from vestig.errors import ConflictError, NotFoundError, ValidationError
-from vestig.filters import count_argument, flag_argument
 from vestig.ids import check_id_prefix, new_id
 from vestig.language.names.forms import norm_name
 from vestig.memories.states import Undo, clock_notice, finish

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from vestig.arguments import count_argument, flag_argument
 from vestig.errors import ValidationError
-from vestig.filters import count_argument, flag_argument
 from vestig.graph.edges import number_argument
 from vestig.ids import check_id_prefix, is_full_id
 from vestig.ports import LedgerView

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,17 +12,15 @@ from msgspec import UNSET
 
 from vestig.changes import AccessTouch
 from vestig.errors import StoreLockedError, ValidationError
-from vestig.filters import texts_argument
 from vestig.graph import search_scores as scores
-from vestig.graph.search_request import SearchDefaults, SearchPlan, check_fields, plan
+from vestig.graph.search_request import SearchDefaults, SearchPlan, SearchRequest, plan
 from vestig.graph.search_result import SearchHit, SearchResult, Span
-from vestig.ids import id_bytes
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
 from vestig.memories.read import as_known
-from vestig.ports import EntityListing, LedgerView
+from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.embedding import check_identity
-from vestig.session.filter_ids import entity_ids
+from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
 from vestig.store.projection.numbers import ln, power
@@ -68,10 +66,11 @@ class _Search:
         """The list, of one seq."""
         self.view, self.core, self.vector = view, core, vector
         self.warnings, self.spans = [*self.plan.warnings], [*first]
-        self.nodes = NodeScan(core, view.seq, self.chosen())
+        chosen = resolved(view, core, self.plan.filter, nodes=True)
+        self.nodes = NodeScan(core, view.seq, chosen)
         fetch = self.candidates()
         started = time.perf_counter()
-        taken, gone = scores.take(fetch, self.load, self.plan.top_k, self.floor)
+        taken, gone = scores.take(fetch, self.load, self.plan.limit, self.floor)
         covered = self.memory_ids(taken)
         self.span("rank", started, returned=len(taken), stale=gone)
         return SearchResult(
@@ -88,42 +87,6 @@ class _Search:
         )
 
     # --- filters and seeds -------------------------------------------------------------------
-
-    def chosen(self) -> dict[str, Any]:
-        """The filter with what only the ledger can resolve, as ids."""
-        asked, view, space = self.plan.filters, self.view, self.plan.namespace
-        chosen = dict(self.plan.filter)
-        wanted: set[str] | None = None
-        if asked.ids is not None:
-            wanted = self.known(asked.ids)
-        if asked.metadata is not None:
-            # metadata is of memories: entities are not asked for it
-            matching = set(view.ids_with_metadata(space, dict(asked.metadata)))
-            listed = view.list_entities(space, EntityListing(limit=None, include_expired=True))
-            matching.update(entity.id for entity, _ in listed)
-            wanted = matching if wanted is None else wanted & matching
-        if wanted is not None:
-            chosen["ids"] = _packed(wanted)
-        if asked.exclude_ids is not None:
-            chosen["exclude_ids"] = _packed(self.known(asked.exclude_ids))
-        if asked.entities is not None:
-            named = tuple(texts_argument("entities", asked.entities))
-            known = self.plan.moments.known_at_us
-            chosen["entities"] = entity_ids(view, self.core, space, named, known)
-        if self.plan.moments.past:
-            ends = view.ends_before(space, self.plan.moments.known_at_us)
-            chosen["ends"] = [(id_bytes(id), end) for id, end in ends.items()]
-        return chosen
-
-    def known(self, ids: Any) -> set[str]:
-        """Full ids of what these ids and prefixes fit; an unknown one matches nothing."""
-        space, found = self.plan.namespace, set()
-        for id in [ids] if isinstance(ids, str) else ids:
-            if id.startswith("ent_"):
-                found.update(self.view.entity_ids_with_prefix(space, id, _PREFIX_IDS_MAX))
-            else:
-                found.update(self.view.ids_with_prefix(space, id, _PREFIX_IDS_MAX))
-        return found
 
     def seeds(self) -> list[tuple[str, str]]:
         """(id, kind) of the seeds that the filter lets through; the others are warned about."""
@@ -169,7 +132,7 @@ class _Search:
         assert self.vector is not None, "a query was embedded"
         started = time.perf_counter()
         rows = self.nodes.near(self.vector, self.plan.memories, self.plan.entities, count)
-        least = self.plan.filters.min_similarity
+        least = self.plan.min_similarity
         if least is not None:
             (least,) = struct.unpack("f", struct.pack("f", least))  # as cosines are
             rows = [row for row in rows if row[2] >= least]
@@ -189,7 +152,7 @@ class _Search:
 
     def both(self, seeds: Sequence[tuple[str, str]]) -> list[scores.Candidate]:
         """Vector hits with what lies around them."""
-        hits = [] if self.vector is None else self.near(scores.fetch_size(self.plan.top_k))
+        hits = [] if self.vector is None else self.near(scores.fetch_size(self.plan.limit))
         origins = dict.fromkeys([*(id for id, _, _ in hits), *(id for id, _ in seeds)])
         reached = self.reach([*origins], others=True) if self.plan.depth and origins else []
         wanted = {scores.MEMORY: self.plan.memories, scores.ENTITY: self.plan.entities}
@@ -271,10 +234,6 @@ class _Search:
         return result
 
 
-def _packed(ids: Iterable[str]) -> bytes:
-    return b"".join(id_bytes(id) for id in sorted(ids))
-
-
 def _rules(settings: Any) -> DecayRules:
     """T-12 as configured."""
     kept = settings.lifecycle.retention
@@ -295,15 +254,13 @@ def _rules(settings: Any) -> DecayRules:
     )
 
 
-def search(session: Session, given: Mapping[str, Any]) -> SearchResult:
-    """The routine behind `search` of every surface."""
-    asked, filters = check_fields(given)
+def search(session: Session, asked: SearchRequest) -> SearchResult:
+    """Memories and entities by meaning, by links, or by both."""
     settings = session.config.settings
     checked = plan(
         asked,
-        filters,
         SearchDefaults(
-            top_k=settings.search.top_k,
+            limit=settings.search.top_k,
             graph_depth=settings.search.graph_depth,
             decay=settings.search.decay.enabled,
             include_expired=settings.m3.retrieval.include_expired,

@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import count_argument, flag_argument
 from vestig.errors import ValidationError
-from vestig.fields import SearchFields
-from vestig.filters import (
-    Moments,
-    RecallRequest,
-    build_filter,
-    count_argument,
-    flag_argument,
-    moments,
-)
-from vestig.graph.search_scores import ENTITY, MEMORY, TYPES
-from vestig.hints import check_names
+from vestig.filters import ENTITY as ENTITY_KIND
+from vestig.filters import Filter, FilterParts, Moments, filter_parts, moments
+from vestig.graph.search_scores import TYPES
 from vestig.ids import check_namespace
 from vestig.recall.request import query_argument
-from vestig.types import Kind
 
-__all__ = ["NODE_KINDS", "SearchDefaults", "SearchPlan", "SearchRequest", "check_fields", "plan"]
+__all__ = ["SearchDefaults", "SearchPlan", "SearchRequest", "plan"]
 
-# `memory` stands for both kinds of memory.
-NODE_KINDS: Final = (ENTITY, MEMORY, *(kind.value for kind in Kind))
 _DEPTH_MAX: Final = 1_000
 
 
 class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The arguments of `search` beside the filters; None = the configured value."""
+    """The arguments of `search`; None = the configured value. `where` is a checked filter."""
 
     query: Any = None
     type: Any = "hybrid"
-    top_k: Any = None
+    where: Filter = Filter()
+    limit: Any = None
     graph_depth: Any = None
-    seed_node_ids: Any = None
-    kinds: Any = (ENTITY, MEMORY)
+    seed_nodes: Any = None
     include_memory_ids: Any = True
     decay: Any = None
+    as_of: Any = None
+    known_at: Any = None
+    valid_at: Any = None
+    query_time: Any = None
+    namespace: Any = None
     touch: Any = False
     trace: Any = False
 
@@ -48,7 +42,7 @@ class SearchRequest(msgspec.Struct, frozen=True, kw_only=True):
 class SearchDefaults(msgspec.Struct, frozen=True, kw_only=True):
     """What the configuration and the clock say."""
 
-    top_k: int
+    limit: int
     graph_depth: int
     decay: bool
     include_expired: bool
@@ -58,17 +52,18 @@ class SearchDefaults(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked request. `filter`: keyword arguments of `_core.Filter` that need no ledger."""
+    """A checked request. `memories`, `entities`: whether they come; where only entities do,
+    memories still lead from one to the other."""
 
     query: str | None
     type: str
-    top_k: int
+    limit: int
     depth: int
     seeds: tuple[str, ...]
     memories: bool
     entities: bool
-    filters: RecallRequest
-    filter: dict[str, Any]
+    filter: FilterParts
+    min_similarity: float | None
     moments: Moments
     namespace: str
     decay: bool
@@ -78,18 +73,12 @@ class SearchPlan(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
 
 
-def _kinds(value: object) -> tuple[bool, bool, list[str] | None]:
-    """Whether entities come, whether memories come, and which kinds of memory take part at all:
-    where only entities are wanted, memories still lead from one to the other."""
-    words = [value] if isinstance(value, str) else value
-    if not isinstance(words, (list, tuple, set, frozenset)):
-        raise ValidationError("kinds", value, "a list of " + ", ".join(NODE_KINDS))
-    for word in words:
-        if word not in NODE_KINDS:
-            raise ValidationError("kinds", word, "one of " + ", ".join(NODE_KINDS))
-    named = [kind.value for kind in Kind if kind.value in words]
-    every = MEMORY in words or not named
-    return ENTITY in words, MEMORY in words or bool(named), None if every else named
+def _kinds(where: Filter) -> tuple[bool, bool]:
+    """Whether entities come, and whether memories come."""
+    kinds = where.given().get("kinds")
+    if kinds is None:
+        return True, True
+    return ENTITY_KIND in kinds, any(kind != ENTITY_KIND for kind in kinds)
 
 
 def _texts_of_ids(field: str, value: object) -> tuple[str, ...]:
@@ -116,24 +105,12 @@ def _query(asked: SearchRequest, seeds: tuple[str, ...], chars_max: int) -> Any:
 
 def _no_seeds(value: object) -> ValidationError:
     allowed = "at least one id of a memory or an entity"
-    error = ValidationError("seed_node_ids", value, allowed)
+    error = ValidationError("seed_nodes", value, allowed)
     error.args = (f"graph search requires seed node IDs: {error}",)
     return error
 
 
-def check_fields(given: Mapping[str, Any]) -> tuple[SearchRequest, dict[str, Any]]:
-    """The arguments of a call, and its filters.
-
-    Raises:
-        ValidationError: an unknown field; names the nearest valid one.
-    """
-    own = SearchRequest.__struct_fields__
-    check_names(given, (*own, *SearchFields.__annotations__), "a field of search")
-    request = SearchRequest(**{name: given[name] for name in own if name in given})
-    return request, {name: value for name, value in given.items() if name not in own}
-
-
-def plan(asked: SearchRequest, filters: Mapping[str, Any], defaults: SearchDefaults) -> SearchPlan:
+def plan(asked: SearchRequest, defaults: SearchDefaults) -> SearchPlan:
     """Checks everything before any work is done.
 
     Raises:
@@ -141,41 +118,38 @@ def plan(asked: SearchRequest, filters: Mapping[str, Any], defaults: SearchDefau
     """
     if asked.type not in TYPES:
         raise ValidationError("type", asked.type, "one of " + ", ".join(TYPES))
-    seeds = _texts_of_ids("seed_node_ids", asked.seed_node_ids)
+    seeds = _texts_of_ids("seed_nodes", asked.seed_nodes)
     if asked.type == "graph" and not seeds:
-        raise _no_seeds(asked.seed_node_ids)
+        raise _no_seeds(asked.seed_nodes)
     wanted = defaults.graph_depth if asked.graph_depth is None else asked.graph_depth
-    entities, memories, kinds = _kinds(asked.kinds)
+    entities, memories = _kinds(asked.where)
     query, warnings = _query(asked, seeds, defaults.query_chars_max)
-    for field in ("ids", "exclude_ids"):
-        _texts_of_ids(field, filters.get(field))
-    request = RecallRequest(**filters, kinds=kinds)
-    if request.include_expired is None:
-        request = msgspec.structs.replace(request, include_expired=defaults.include_expired)
-    if request.min_similarity is not None and query is None:
+    least = asked.where.min_similarity
+    if least is not None and query is None:
         raise ValidationError(
-            "min_similarity", request.min_similarity, "nothing: without a query nothing is compared"
+            "min_similarity", least, "nothing: without a query nothing is compared"
         )
     space = defaults.namespace
-    if request.namespace is not None:
-        space = check_namespace(request.namespace)
+    if asked.namespace is not None:
+        space = check_namespace(asked.namespace)
     at = moments(
         defaults.now_us,
-        as_of=request.as_of,
-        known_at=request.known_at,
-        valid_at=request.valid_at,
-        query_time=request.query_time,
+        as_of=asked.as_of,
+        known_at=asked.known_at,
+        valid_at=asked.valid_at,
+        query_time=asked.query_time,
     )
+    parts = filter_parts(asked.where, space, at, include_expired=defaults.include_expired)
     return SearchPlan(
         query=query,
         type=str(asked.type),
-        top_k=count_argument("top_k", defaults.top_k if asked.top_k is None else asked.top_k),
+        limit=count_argument("limit", defaults.limit if asked.limit is None else asked.limit),
         depth=min(count_argument("graph_depth", wanted, least=0), _DEPTH_MAX),
         seeds=seeds,
         memories=memories,
         entities=entities,
-        filters=request,
-        filter=build_filter(request, space, at),
+        filter=parts,
+        min_similarity=least,
         moments=at,
         namespace=space,
         decay=flag_argument("decay", defaults.decay if asked.decay is None else asked.decay),

@@ -6,14 +6,22 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from vestig.arguments import flag
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
-from vestig.fields import ForgetFilter
-from vestig.filters import RecallRequest, build_filter, moments
-from vestig.hints import check_names
-from vestig.ids import id_bytes, id_text, split_ids
+from vestig.filters import (
+    FIELDS,
+    SELECTORS,
+    FilterParts,
+    checked_filter,
+    filter_parts,
+    is_absent,
+    moments,
+)
+from vestig.ids import id_text, split_ids
 from vestig.memories.states import Undo, clock_notice, finish
 from vestig.ports import LedgerView
 from vestig.results import ForgetReport, GcReport
+from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.store.erasure import erase
 from vestig.store.ledger.removing import Removed
@@ -26,36 +34,35 @@ OUTSIDE: Final = (
     "backups and exports are files of their own: what was copied to them before stays there"
 )
 _ACTOR_CHARS_MAX: Final = 200
-_PREFIX_IDS_MAX: Final = 1_000
-_NAMES: Final = frozenset(ForgetFilter.__annotations__)
-# What a filter may hold beside a condition; alone it would mean everything.
-_MODIFIERS: Final = frozenset(("tags_mode", "include_expired", "include_archived", "exclude_ids"))
 
 
 def forget(
     session: Session,
     ids: object,
-    filters: Mapping[str, Any],
+    where: object,
     *,
+    every: object,
     force: object,
     dry_run: object,
     actor: object,
     namespace: object,
 ) -> ForgetReport:
     """Removes memories for good, and proves it."""
-    for name, value in (("force", force), ("dry_run", dry_run)):
-        if not isinstance(value, bool):
-            raise ValidationError(name, value, "true or false")
-    by_id, wanted = _target(ids, filters)
+    for name, value in (("all", every), ("force", force), ("dry_run", dry_run)):
+        flag(name, value)
+    by_id, wanted = _target(ids, where, every=bool(every))
     space, who = session.in_namespace(namespace), _actor(actor)
     degraded: list[Degradation] = []
     with session.operation("forget"):
-        found = [] if by_id else _matching(session, space, wanted)
+        found = []
+        if not by_id:
+            at = moments(session.now_us())
+            found = _matching(session, filter_parts(wanted, space, at))
         removed, seq = Removed(rows={"memories": 0}), 0
         memories: list[Memory] = []
         with suppress(Undo), session.ledger.write(session.now_us()) as txn:
             seq = txn.seq
-            named = _named(session, txn, space, wanted["ids"]) if by_id else found
+            named = _named(session, txn, space, wanted) if by_id else found
             memories = txn.memories(space, named)
             if by_id:
                 _check_all(session, txn, space, named, memories)
@@ -145,18 +152,37 @@ def gc(session: Session, *, dry_run: object) -> GcReport:
 # --- which memories --------------------------------------------------------------------------
 
 
-def _target(ids: object, filters: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:
-    """(whether memories are named by id, the ids or the filters)."""
-    if isinstance(ids, Mapping):
-        filters, ids = {**ids, **filters}, None
-    check_names(filters, _NAMES, "a filter of forget", least=0.0)
-    if ids is not None:
-        if filters:
-            raise ValidationError("ids", "ids and filters", "either ids or filters, not both")
-        return True, {"ids": [ids] if isinstance(ids, str) else ids}
-    if not set(filters) - _MODIFIERS:
-        raise ValidationError("ids", None, "ids, or at least one filter")
-    return False, dict(filters)
+def _target(ids: object, where: object, *, every: bool) -> tuple[bool, Any]:
+    """(whether memories are named by id, the ids or the checked filter).
+
+    Raises:
+        ValidationError: nothing is selected; a selector that is null or empty selects nothing.
+    """
+    chosen = checked_filter(where)  # type: ignore[arg-type]
+    given = chosen.given()
+    if not is_absent(ids):
+        if given:
+            raise ValidationError("ids", "ids and where", "either ids or where, not both")
+        return True, [ids] if isinstance(ids, str) else ids
+    if not given or not (every or given.keys() & SELECTORS):
+        raise ValidationError(
+            "where",
+            _unselected(ids, where, given),
+            "ids, or a filter that says which memories",
+            "name at least one of "
+            + ", ".join(name for name in FIELDS if name in SELECTORS)
+            + ("; all=True takes what only narrows as the selection" if given else ""),
+        )
+    return False, chosen
+
+
+def _unselected(ids: object, where: object, given: Mapping[str, Any]) -> str:
+    """What was given and does not select."""
+    named = list(where) if isinstance(where, Mapping) else []
+    absent = [*(["ids"] if ids is not None else []), *(name for name in named if name not in given)]
+    parts = [f"only {', '.join(given)}"] if given else []
+    parts += [f"{', '.join(absent)} without a value"] if absent else []
+    return "; ".join(parts) or "no filter"
 
 
 def _actor(value: object) -> str | None:
@@ -195,48 +221,11 @@ def _check_pins(memories: Sequence[Memory], *, force: bool) -> None:
             )
 
 
-def _matching(session: Session, space: str, filters: dict[str, Any]) -> list[str]:
-    """Ids that all filters let through, of one state of the store."""
-    asked = dict(filters)
-    source_ids = _texts("source_ids", asked.pop("source_ids", None))
-    message_ids = _texts("message_ids", asked.pop("message_ids", None))
-    asked.setdefault("include_expired", False)
-    request = RecallRequest(**asked)
-    chosen = build_filter(request, space, moments(session.now_us()))
-    if request.metadata is not None and not isinstance(request.metadata, Mapping):
-        raise ValidationError("metadata", request.metadata, "an object of names and values")
-    excluded = _texts("exclude_ids", request.exclude_ids)
+def _matching(session: Session, parts: FilterParts) -> list[str]:
+    """Ids that the filter lets through, of one state of the store."""
 
-    def read(view: LedgerView, _core: Any) -> list[str]:
-        limits: list[set[str]] = []
-        if request.metadata is not None:
-            limits.append(set(view.ids_with_metadata(space, dict(request.metadata))))
-        if source_ids is not None:
-            limits.append(set(view.products_of(space, source_ids)))
-        if message_ids is not None:
-            limits.append(set(view.recorded_by(space, message_ids)))
-        asked_of_core = dict(chosen)
-        if limits:
-            wanted = sorted(set.intersection(*limits))
-            asked_of_core["ids"] = b"".join(map(id_bytes, wanted))
-        if excluded:
-            left_out = {
-                id for one in excluded for id in view.ids_with_prefix(space, one, _PREFIX_IDS_MAX)
-            }
-            asked_of_core["exclude_ids"] = b"".join(map(id_bytes, sorted(left_out)))
-        raw = session.keeper.eligible(view, asked_of_core)
+    def read(view: LedgerView, core: Any) -> list[str]:
+        raw = session.keeper.eligible(view, resolved(view, core, parts))
         return [id_text("mem", one) for one in split_ids(raw)]
 
     return session.keeper.run(read)
-
-
-def _texts(field: str, value: object) -> list[str] | None:
-    if value is None:
-        return None
-    texts = [value] if isinstance(value, str) else value
-    if not isinstance(texts, (list, tuple, set, frozenset)):
-        raise ValidationError(field, value, "text or a list of texts")
-    for text in texts:
-        if not isinstance(text, str):
-            raise ValidationError(field, text, "text")
-    return list(texts)

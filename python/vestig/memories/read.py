@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
+from vestig.arguments import count_argument, flag, flag_argument
 from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
-from vestig.filters import Moments, count_argument, flag_argument, scopes_argument
+from vestig.filters import Filter, FilterParts, Moments, filter_parts
+from vestig.ids import id_text, split_ids
 from vestig.ports import LedgerView, Listing
 from vestig.results import LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
+from vestig.session.filter_ids import resolved, row_listing
 from vestig.session.session import Session
+from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import DAY_US, from_us, to_us
 from vestig.types import (
     Edge,
@@ -23,13 +27,22 @@ from vestig.types import (
     EventType,
     Kind,
     Memory,
-    RetentionPolicy,
     Source,
     Status,
     SupersessionRecord,
 )
 
-__all__ = ["chain", "entities_of", "events", "flags_of", "listing_of", "page", "related_to", "show"]
+__all__ = [
+    "PageRequest",
+    "chain",
+    "count",
+    "entities_of",
+    "events",
+    "flags_of",
+    "page",
+    "related_to",
+    "show",
+]
 
 
 def entities_of(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedEntity, ...]:
@@ -79,6 +92,7 @@ def _holds(one: Memory | Edge, at: Moments) -> bool:
     return one.t_created <= known and (one.t_expired is None or one.t_expired > known)
 
 
+_T = TypeVar("_T")
 ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")
 LIST_LIMIT_DEFAULT: Final = 20
 LIST_LIMIT_MAX: Final = 1_000
@@ -282,68 +296,93 @@ def chain(session: Session, id: object, *, namespace: object = None) -> list[Sup
         return view.supersessions(space, session.memory(view, space, id).id)
 
 
-def _word(field: str, value: object, kind: Any) -> Any:
-    if value is None:
-        return None
-    words = [member.value for member in kind]
-    if value not in words:
-        raise ValidationError(field, value, "one of " + ", ".join(words))
-    return kind(value)
+# Fields that the ledger's table of memories answers by itself, so that a page of a large store
+# reads no more than it shows.
+_OF_ROWS: Final = frozenset(
+    (
+        "scope",
+        "unscoped",
+        "kinds",
+        "statuses",
+        "include_expired",
+        "include_archived",
+        "tags",
+        "tags_mode",
+        "pinned",
+        "retention_policies",
+    )
+)
 
 
-def _statuses(value: object, include_expired: bool) -> tuple[Status, ...] | None:
-    if value is None:
-        return None if include_expired else (Status.ACTIVE,)
-    wanted = value if isinstance(value, (list, tuple)) else [value]
-    return tuple(_word("status", word, Status) for word in wanted)
+class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of `list` beside the filter."""
+
+    offset: object = 0
+    limit: object = LIST_LIMIT_DEFAULT
+    order_by: object = None
+    descending: object = None
 
 
-def _tags(value: object) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    wanted = [value] if isinstance(value, str) else value
-    if not isinstance(wanted, (list, tuple)) or not all(isinstance(tag, str) for tag in wanted):
-        raise ValidationError("tags", type(value).__name__, "text or a list of texts")
-    return tuple(wanted)
-
-
-def listing_of(at: Moments, **asked: Any) -> Listing:
-    """The checked arguments of `list` and `count`."""
-    limit, offset = asked.get("limit"), asked.get("offset", 0)
-    if limit is None:
-        limit = LIST_LIMIT_DEFAULT
-    if count_argument("limit", limit) > LIST_LIMIT_MAX:
-        raise ValidationError("limit", limit, f"an integer from 1 to {LIST_LIMIT_MAX}")
-    order = asked.get("order_by", "created_at")
+def _page_of(listing: Listing, asked: PageRequest) -> Listing:
+    """The part of a listing that a page shows, in its order."""
+    limit = count_argument("limit", asked.limit)
+    if limit > LIST_LIMIT_MAX:
+        raise ValidationError("limit", asked.limit, f"an integer from 1 to {LIST_LIMIT_MAX}")
+    order = ORDERS[0] if asked.order_by is None else asked.order_by
     if order not in ORDERS:
         raise ValidationError("order_by", order, "one of " + ", ".join(ORDERS))
-    for name in ("pinned", "descending", "include_expired"):
-        value = asked.get(name)
-        if value is not None and not isinstance(value, bool):
-            raise ValidationError(name, value, "true or false")
-    scopes, tags = scopes_argument(asked["scope"]), asked.get("tags")
-    if tags is not None and not _tags(tags):
-        scopes = []  # nothing has one of no tags, as in recall
-    return Listing(
-        offset=count_argument("offset", offset, least=0),
+    descending = True if asked.descending is None else asked.descending
+    return msgspec.structs.replace(
+        listing,
+        offset=count_argument("offset", asked.offset, least=0),
         limit=limit,
-        statuses=_statuses(asked.get("status"), bool(asked.get("include_expired"))),
-        kind=_word("kind", asked.get("kind"), Kind),
-        retention_policy=_word("retention_policy", asked.get("retention_policy"), RetentionPolicy),
-        pinned=asked.get("pinned"),
-        tags=_tags(tags),
-        scopes=None if scopes is None else tuple(scopes),
         order_by=order,
-        descending=asked.get("descending") is not False,
-        known_at_us=at.known_at_us if at.past else None,
-        valid_at_us=at.valid_at_us,
+        descending=flag("descending", descending),
     )
 
 
-def page(session: Session, namespace: object, at: Moments, listing: Listing) -> MemoryPage:
-    """One page and how many there are in all, of one state."""
+def _listing(view: LedgerView, core: Any, keeper: ProjectionKeeper, chosen: _Chosen) -> Listing:
+    """What of the ledger a filter lets through."""
+    parts = chosen.parts
+    columns, given = parts.columns, chosen.where.given()
+    listing = row_listing(parts)
+    ids = None
+    if given.keys() - _OF_ROWS:
+        let_through = resolved(view, core, parts)
+        raw = split_ids(keeper.eligible(view, let_through))
+        ids = tuple(id_text("mem", one) for one in raw)
+    kinds = columns.get("kinds")
+    scopes = columns.get("scopes")
+    return msgspec.structs.replace(
+        listing,
+        kinds=None if kinds is None else tuple(tuple(Kind)[code] for code in kinds),
+        tags=tuple(columns.get("tags", ())),
+        tags_all=columns["tags_all"],
+        scopes=None if scopes is None else tuple(scopes),
+        ids=ids,
+    )
+
+
+class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    where: Filter
+    parts: FilterParts
+
+
+def _chosen(session: Session, namespace: object, at: Moments, where: Filter) -> _Chosen:
     space = session.in_namespace(namespace)
-    with session.operation("list"), session.ledger.read() as view:
+    return _Chosen(where=where, parts=filter_parts(where, space, at))
+
+
+def page(
+    session: Session, namespace: object, at: Moments, where: Filter, asked: PageRequest
+) -> MemoryPage:
+    """One page and how many there are in all, of one state."""
+    chosen = _chosen(session, namespace, at, where)
+    space = chosen.parts.namespace
+    _page_of(Listing(), asked)
+
+    def read(view: LedgerView, core: Any) -> MemoryPage:
+        listing = _page_of(_listing(view, core, session.keeper, chosen), asked)
         memories = view.list_memories(space, listing)
         return MemoryPage(
             memories=tuple(as_known(view, space, memories, at)),
@@ -352,3 +391,26 @@ def page(session: Session, namespace: object, at: Moments, listing: Listing) -> 
             seq=view.seq,
             warnings=at.warnings + later_updates(view, memories, at),
         )
+
+    with session.operation("list"):
+        return _read(session, chosen, read)
+
+
+def count(session: Session, namespace: object, at: Moments, where: Filter) -> int:
+    """How many memories a full listing has."""
+    chosen = _chosen(session, namespace, at, where)
+
+    def read(view: LedgerView, core: Any) -> int:
+        listing = _listing(view, core, session.keeper, chosen)
+        return view.count_memories(chosen.parts.namespace, listing)
+
+    with session.operation("count"):
+        return _read(session, chosen, read)
+
+
+def _read(session: Session, chosen: _Chosen, read: Callable[[LedgerView, Any], _T]) -> _T:
+    """One state of the ledger; with the projection at it where a field needs its columns."""
+    if chosen.where.given().keys() - _OF_ROWS:
+        return session.keeper.run(read)
+    with session.ledger.read() as view:
+        return read(view, None)

@@ -11,7 +11,6 @@ import msgspec
 from vestig.answers import QueryEntity
 from vestig.commit.text import normalise
 from vestig.config import Config
-from vestig.filters import RecallRequest
 from vestig.ids import id_bytes
 from vestig.language import words
 from vestig.language.expected_answer import asks, is_yearless
@@ -21,7 +20,7 @@ from vestig.recall import query_entities
 from vestig.recall.question_words import question_words
 from vestig.recall.ranking import Recipe, recipe
 from vestig.recall.reason import META_SIGNALS, Question, shares
-from vestig.recall.request import RecallPlan, chosen_seed, plan
+from vestig.recall.request import RecallPlan, RecallRequest, chosen_seed, plan
 from vestig.recall.rerank import Reranked, best, reranked
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
@@ -135,12 +134,12 @@ class Asking:
     @property
     def mode(self) -> str:
         """How edges are drawn."""
-        return self.asked.plan.mode or self.recipe.mode
+        return self.recipe.mode
 
     @property
     def order(self) -> str:
         """Which offer is taken first."""
-        return self.asked.plan.order or self.recipe.order
+        return self.recipe.order
 
     @property
     def has_confidence(self) -> bool:
@@ -181,8 +180,6 @@ class Asking:
         ranking, walk = chosen.for_call(
             limit=own.limit if limit is None else limit,
             query_time_us=own.moments.query_time_us,
-            mode=own.mode,
-            order=own.order,
         )
         let_through = resolved(self.view, self.core, own.filter)
         request = ScanRequest(

@@ -99,7 +99,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         return self.direct_pool
 
     def for_call(
-        self, *, limit: int, query_time_us: int, mode: str | None = None, order: str | None = None
+        self, *, limit: int, query_time_us: int
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """(keywords of `_core.Ranking` without trace and walk, keywords of `_core.Walk`)."""
         ranking = {
@@ -112,8 +112,8 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
             return ranking, None
         walk = {
             **self.walk,
-            "deterministic": (mode or self.mode) == "deterministic",
-            "order": order or self.order,
+            "deterministic": self.mode == "deterministic",
+            "order": self.order,
         }
         return ranking, walk
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -13,8 +14,6 @@ from vestig.changes import AccessTouch
 from vestig.config import Config
 from vestig.config.signals import by_term
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
-from vestig.filters import RecallRequest
-from vestig.hints import check_names
 from vestig.ids import id_text
 from vestig.memories.read import as_known, later_updates, replaced_as_known
 from vestig.ports import LedgerView, Pieces
@@ -22,7 +21,7 @@ from vestig.recall.confidence import confidence
 from vestig.recall.query import Asked, Asking, analysed, planned
 from vestig.recall.ranking import recipe
 from vestig.recall.reason import Question, explain
-from vestig.recall.request import RecallPlan
+from vestig.recall.request import RecallPlan, RecallRequest
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
@@ -30,8 +29,6 @@ from vestig.times import from_us
 from vestig.types import Degradation, Memory, OriginType
 
 __all__ = ["recall"]
-
-_FIELDS: Final = (*RecallRequest.__struct_fields__, "config", "profile")
 
 
 class _Scored(msgspec.Struct, frozen=True, kw_only=True):
@@ -354,15 +351,24 @@ def _moment(us: int | None) -> Any:
     return None if us is None else from_us(us)
 
 
-def recall(session: Session, query: Any, given: dict[str, Any]) -> RecallResult:
-    """`recall` with its fields as they were named."""
-    check_names(given, _FIELDS, "a field of recall")
-    overrides, profile = given.pop("config", None), given.pop("profile", None)
+def recall(
+    session: Session,
+    request: RecallRequest,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    profile: object = None,
+) -> RecallResult:
+    """The memories that answer a question.
+
+    Args:
+        overrides: keys of the configuration for this call.
+        profile: a recall profile in place of the store's.
+    """
     if profile is not None and not isinstance(profile, str):
         raise ValidationError("profile", profile, "the name of a recall profile")
     config = session.effective(overrides, profile)
     check_reranker(session.reranker, config.settings)
-    checked = planned(session, config, RecallRequest(query=query, **given))
+    checked = planned(session, config, request)
     if checked.min_confidence is not None and not recipe(session, config).has_confidence:
         raise ValidationError(
             "min_confidence",

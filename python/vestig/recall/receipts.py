@@ -15,13 +15,14 @@ from msgspec import UNSET
 from vestig.answers import QueryPieces, RecallResult, Receipt, ReplayReport, RerankedScores
 from vestig.config import Config, built_in
 from vestig.errors import ConflictError, ValidationError
-from vestig.filters import RecallRequest
+from vestig.filters import checked_filter
 from vestig.ids import id_text
 from vestig.language import words
 from vestig.language.questions import RULES_VERSION
 from vestig.ports import Pieces, are_pieces
 from vestig.recall.query import Asked, Asking, analysed, planned
 from vestig.recall.ranking import recipe_of
+from vestig.recall.request import RecallRequest
 from vestig.recall.rerank import Reranked
 from vestig.session.session import Session
 from vestig.store.projection.past import PastState, changed_since
@@ -29,7 +30,7 @@ from vestig.times import format_us, to_plain
 
 __all__ = ["receipt_of", "replay"]
 
-VERSION: Final = 2
+VERSION: Final = 3
 # Keys by which a recall can come out otherwise.
 _PREFIXES: Final = ("m3.", "m4.", "m5.", "recall.", "index.", "keywords.", "time.", "hygiene.norm")
 # Which profile gave the values does not matter once they stand there.
@@ -39,8 +40,6 @@ _APART: Final = frozenset(
     ("query", "messages", "query_vector", "seed", "expect", "receipt", "touch", "include_vectors",
      "context", "budget", "min_confidence")
 )  # fmt: skip
-_TIMES: Final = ("since", "until", "created_since", "created_until", "as_of", "known_at",
-                 "valid_at")  # fmt: skip
 
 
 def receipt_of(session: Session, asked: Asked, result: RecallResult) -> Receipt:
@@ -53,7 +52,7 @@ def receipt_of(session: Session, asked: Asked, result: RecallResult) -> Receipt:
         namespace=result.namespace,
         profile=result.profile,
         config=_config(asked.config),
-        arguments=_arguments(asked, result),
+        arguments=_arguments(asked),
         seed=result.seed,
         query=result.query or "",
         query_vector=None if vector is None else _written(vector),
@@ -108,7 +107,7 @@ def _config(config: Config) -> dict[str, Any]:
     return {key: to_plain(plain[key]) for key in kept if plain[key] != usual[key]}
 
 
-def _arguments(asked: Asked, result: RecallResult) -> dict[str, Any]:
+def _arguments(asked: Asked) -> dict[str, Any]:
     """Every argument with its default resolved; times as text."""
     checked = asked.plan
     given = {
@@ -117,11 +116,13 @@ def _arguments(asked: Asked, result: RecallResult) -> dict[str, Any]:
         if name not in _APART
     }
     at = checked.moments
+    where = checked.request.where.given()
+    if "statuses" not in where:
+        where["include_expired"] = checked.filter.columns["include_expired"]
     given |= {
+        "where": where,
         "limit": checked.limit,
         "namespace": checked.namespace,
-        "mode": result.mode,
-        "order": result.order,
         "query_time": format_us(at.query_time_us),
         "as_of": _time(at.as_of_given),
         "known_at": _time(at.known_at_given),
@@ -133,9 +134,6 @@ def _arguments(asked: Asked, result: RecallResult) -> dict[str, Any]:
         if known == "as_of":
             given["valid_at"] = _time(at.as_of_given)
         given[known] = None
-    for name in _TIMES[:4]:
-        window = checked.filter.columns.get(f"{name}_us")
-        given[name] = None if window is None else format_us(window)
     return {name: to_plain(value) for name, value in given.items() if value is not UNSET}
 
 
@@ -244,8 +242,10 @@ def _asked(session: Session, wanted: Receipt) -> Asked:
             f"the receipt's vector has {len(vector) // 4} values and the store's have"
             f" {identity.dimensions}: the store was embedded again"
         )
+    arguments = dict(wanted.arguments)
+    where = checked_filter(arguments.pop("where", None), query=True)
     request = RecallRequest(
-        query=wanted.query, query_vector=vector, seed=wanted.seed, **wanted.arguments
+        query=wanted.query, query_vector=vector, seed=wanted.seed, where=where, **arguments
     )
     scores = None if wanted.reranked is None else wanted.reranked.scores
     said = Reranked(scores, asks=False)

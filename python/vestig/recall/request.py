@@ -11,19 +11,9 @@ from typing import Any, Final, Literal, cast
 
 import msgspec
 
-from vestig.arguments import parse_time
+from vestig.arguments import count_argument, flag_argument, parse_time, text_argument
 from vestig.errors import ValidationError
-from vestig.filters import (
-    FilterParts,
-    Moments,
-    RecallRequest,
-    build_filter,
-    count_argument,
-    flag_argument,
-    moments,
-    text_argument,
-    texts_argument,
-)
+from vestig.filters import Filter, FilterParts, Moments, filter_parts, moments
 from vestig.ids import check_id_prefix, check_namespace
 from vestig.recall.conversation import conversation_query, messages_query
 from vestig.times import from_us
@@ -31,6 +21,7 @@ from vestig.times import from_us
 __all__ = [
     "SEED_MAX",
     "RecallPlan",
+    "RecallRequest",
     "Seed",
     "chosen_seed",
     "derived_seed",
@@ -93,10 +84,31 @@ def chosen_seed(given: Seed, configured: int | None, query: str, seq: int) -> tu
     return derived_seed(query, seq), "derived"
 
 
-MODES: Final = ("probabilistic", "deterministic")
-ORDERS: Final = ("best", "dfs")
 # Tokens of a context.
 BUDGET_DEFAULT: Final = 1_000
+
+
+class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of `recall`; None = absent. `where` is a checked filter."""
+
+    query: Any = None
+    messages: Any = None
+    query_vector: Any = None
+    where: Filter = Filter()
+    limit: Any = None
+    namespace: Any = None
+    min_confidence: Any = None
+    as_of: Any = None
+    known_at: Any = None
+    valid_at: Any = None
+    query_time: Any = None
+    seed: Any = None
+    expect: Any = None
+    receipt: Any = False
+    context: Any = False
+    budget: Any = None
+    touch: Any = False
+    include_vectors: Any = False
 
 
 class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -110,8 +122,6 @@ class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
     filter: FilterParts
     moments: Moments
     seed: Seed
-    mode: str | None
-    order: str | None
     expect: tuple[str, ...]
     receipt: bool
     # tokens of the context that is asked for; None = no context
@@ -149,14 +159,6 @@ def _ids(field: str, value: object) -> tuple[str, ...]:
     return tuple(check_id_prefix(field, item, "mem") for item in value)
 
 
-def _metadata(value: object) -> dict[str, Any] | None:
-    if value is None:
-        return None
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ValidationError("metadata", type(value).__name__, "an object of names and values")
-    return dict(value)
-
-
 def query_argument(value: object, chars_max: int) -> tuple[str, tuple[str, ...]]:
     """The query, cut to `chars_max` code points with a warning."""
     query = text_argument("query", value)
@@ -179,19 +181,7 @@ def _asked(request: RecallRequest, chars_max: int) -> tuple[str, tuple[str, ...]
     return query_argument(request.query if said is None else said, chars_max)
 
 
-def _choice(field: str, value: object, words: tuple[str, ...]) -> str | None:
-    if value is None:
-        return None
-    if value not in words:
-        raise ValidationError(field, value, "one of " + ", ".join(words))
-    return str(value)
-
-
 _TIMES: Final = (
-    "since",
-    "until",
-    "created_since",
-    "created_until",
     "as_of",
     "known_at",
     "valid_at",
@@ -225,15 +215,8 @@ def _settled(request: RecallRequest, query: str) -> RecallRequest:
         given = getattr(request, name)
         if given is not None:
             fields[name] = from_us(parse_time(given, name))
-    for name in ("ids", "exclude_ids", "expect"):
-        given = getattr(request, name)
-        if given is not None:
-            fields[name] = _ids(name, given)
-    for name in request.__struct_fields__:
-        given = getattr(request, name)
-        if isinstance(given, (set, frozenset)):
-            fields.setdefault(name, tuple(sorted(given, key=str)))
-    fields["metadata"] = _metadata(request.metadata)
+    if request.expect is not None:
+        fields["expect"] = _ids("expect", request.expect)
     return msgspec.structs.replace(request, **fields)
 
 
@@ -256,8 +239,6 @@ def plan(
     request = _settled(request, query)
     if request.namespace is not None:
         namespace = check_namespace(request.namespace)
-    if request.include_expired is None:
-        request = msgspec.structs.replace(request, include_expired=include_expired)
     at = moments(
         now_us,
         as_of=request.as_of,
@@ -265,7 +246,7 @@ def plan(
         valid_at=request.valid_at,
         query_time=request.query_time,
     )
-    vector, named = request.query_vector, request.entities
+    vector = request.query_vector
     return RecallPlan(
         request=request,
         query=query,
@@ -274,19 +255,9 @@ def plan(
         else vector_argument("query_vector", vector, dimensions),
         limit=limit_default if request.limit is None else count_argument("limit", request.limit),
         namespace=namespace,
-        filter=FilterParts(
-            namespace=namespace,
-            columns=build_filter(request, namespace, at),
-            metadata=request.metadata,
-            ids=request.ids,
-            exclude_ids=() if request.exclude_ids is None else request.exclude_ids,
-            entities=None if named is None else tuple(texts_argument("entities", named)),
-            moments=at,
-        ),
+        filter=filter_parts(request.where, namespace, at, include_expired=include_expired),
         moments=at,
         seed=seed_argument(request.seed),
-        mode=_choice("mode", request.mode, MODES),
-        order=_choice("order", request.order, ORDERS),
         expect=() if request.expect is None else request.expect,
         receipt=flag_argument("receipt", request.receipt),
         budget=_budget(request),

@@ -10,7 +10,7 @@ import msgspec
 from vestig.answers import Change, Standing, WhyNot
 from vestig.config.signals import weighing, weights_of
 from vestig.errors import ValidationError
-from vestig.filters import RecallRequest
+from vestig.filters import FIELDS
 from vestig.ids import id_bytes, id_text, is_full_id, split_ids
 from vestig.recall.query import Asking, planned
 from vestig.recall.ranking import recipe_of
@@ -58,8 +58,10 @@ FACTOR_MAX: Final = 4.0
 DIGITS: Final = 2
 # What excludes memories, with the value at which it excludes none.
 _OPEN: Final[dict[str, Any]] = {
-    "scope": msgspec.UNSET,
+    "scope": None,
+    "unscoped": None,
     "kinds": None,
+    "statuses": None,
     "tags": None,
     "sources": None,
     "actors": None,
@@ -77,6 +79,10 @@ _OPEN: Final[dict[str, Any]] = {
     "include_archived": True,
     "exclude_ids": None,
     "ids": None,
+    "source_ids": None,
+    "message_ids": None,
+    "pinned": None,
+    "retention_policies": None,
     "min_similarity": None,
     "as_of": None,
     "known_at": None,
@@ -289,16 +295,24 @@ class _Why:
         request = asked.plan.request
         if request.query_time is None and not _TIMES & fields.keys():
             fields["query_time"] = from_us(asked.plan.moments.query_time_us)
-        request = msgspec.structs.replace(request, **fields)
+        inside = {name: fields.pop(name) for name in list(fields) if name in FIELDS}
+        where = msgspec.structs.replace(request.where, **inside)
+        request = msgspec.structs.replace(request, where=where, **fields)
         return planned(self.asking.session, asked.config, request)
+
+    def given(self, name: str) -> Any:
+        """What the call has at a field of the filter, or at a time."""
+        plan = self.asking.asked.plan
+        if name in ("include_expired", "include_archived") and not plan.filter.statuses:
+            return plan.filter.columns[name]
+        return getattr(plan.request.where if name in FIELDS else plan.request, name)
 
     def excluding(self) -> list[str]:
         """The filters that exclude the memory, each looked at alone."""
-        request = self.asking.asked.plan.request
         found = []
         for name, opened in _OPEN.items():
-            own = getattr(request, name)
-            if own is opened or (isinstance(own, bool) and own == opened):
+            own = self.given(name)
+            if own is None or (isinstance(own, bool) and own == opened):
                 continue
             fields = {**_OPEN, name: own}
             if not self.passes(self.variant(**fields)):
@@ -312,7 +326,7 @@ class _Why:
         listed = chosen.get("ids")
         if listed is not None and self.raw not in split_ids(listed):
             return False
-        if checked.request.min_similarity is not None:
+        if checked.request.where.min_similarity is not None:
             self.left -= 1
             parts = msgspec.structs.replace(checked.filter, ids=(self.id,))
             only = msgspec.structs.replace(checked, filter=parts)
@@ -321,16 +335,10 @@ class _Why:
 
     def filter_removed(self, name: str) -> Iterator[Change]:
         """Without this filter."""
-        request: RecallRequest = self.asking.asked.plan.request
         rank = self.rank_with(checked=self.variant(**{name: _OPEN[name]}))
         if rank is not None:
-            after = _OPEN[name]
             yield Change(
-                kind="filter",
-                key=name,
-                before=getattr(request, name),
-                after=None if after is msgspec.UNSET else after,
-                rank=rank,
+                kind="filter", key=name, before=self.given(name), after=_OPEN[name], rank=rank
             )
 
     # --- switches, weights, limit ----------------------------------------------------------

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from vestig.filters import FilterParts
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.language.names.forms import norm_name
-from vestig.ports import LedgerView
+from vestig.ports import EntityListing, LedgerView, Listing
+from vestig.types import Status
 
-__all__ = ["entity_ids", "resolved"]
+__all__ = ["entity_ids", "resolved", "row_listing"]
 
 _IDS_MAX: Final = 1_000
 # Names are compared word by word, up to this many.
 _WORDS_MAX: Final = 8
 
 
-def resolved(view: LedgerView, core: Any, parts: FilterParts) -> dict[str, Any]:
-    """Keyword arguments of `_core.Filter`, complete.
+def resolved(
+    view: LedgerView, core: Any, parts: FilterParts, *, nodes: bool = False
+) -> dict[str, Any]:
+    """Keyword arguments of the core's filter, complete.
 
     Args:
         core: the projection at the view's seq; for a callback of the keeper's `run`.
+        nodes: whether entities take part too. What only memories can have (metadata, statuses,
+            a source) then leaves every entity in.
     """
     namespace, chosen = parts.namespace, dict(parts.columns)
-    wanted: set[str] | None = None
+    limits = _of_memories(view, parts)
+    if limits and nodes:
+        listed = view.list_entities(namespace, EntityListing(limit=None, include_expired=True))
+        every = {entity.id for entity, _ in listed}
+        limits = [ids | every for ids in limits]
     if parts.ids is not None:
-        wanted = {full for id in parts.ids for full in _known(view, namespace, id)}
-    if parts.metadata is not None:
-        matching = set(view.ids_with_metadata(namespace, parts.metadata))
-        wanted = matching if wanted is None else wanted & matching
-    if wanted is not None:
-        chosen["ids"] = _joined(wanted)
+        limits.append(_known(view, namespace, parts.ids))
+    if limits:
+        chosen["ids"] = _joined(set.intersection(*limits))
     if parts.exclude_ids:
-        excluded = {full for id in parts.exclude_ids for full in _known(view, namespace, id)}
-        chosen["exclude_ids"] = _joined(excluded)
+        chosen["exclude_ids"] = _joined(_known(view, namespace, parts.exclude_ids))
     if parts.entities is not None:
         chosen["entities"] = entity_ids(
             view, core, namespace, parts.entities, parts.moments.known_at_us
@@ -42,6 +48,41 @@ def resolved(view: LedgerView, core: Any, parts: FilterParts) -> dict[str, Any]:
         ends = view.ends_before(namespace, parts.moments.known_at_us)
         chosen["ends"] = [(id_bytes(id), end) for id, end in ends.items()]
     return chosen
+
+
+def _of_memories(view: LedgerView, parts: FilterParts) -> list[set[str]]:
+    """Ids of memories, for each field of which only the ledger knows who has it."""
+    namespace, found = parts.namespace, []
+    if parts.metadata is not None:
+        found.append(set(view.ids_with_metadata(namespace, parts.metadata)))
+    if parts.source_ids is not None:
+        found.append(set(view.products_of(namespace, parts.source_ids)))
+    if parts.message_ids is not None:
+        found.append(set(view.recorded_by(namespace, parts.message_ids)))
+    if parts.asks_rows:
+        found.append(set(view.listed_ids(namespace, row_listing(parts))))
+    return found
+
+
+def row_listing(parts: FilterParts) -> Listing:
+    """The fields that the ledger's table of memories decides, as a listing of all of them."""
+    at = parts.moments
+    statuses = parts.statuses
+    if statuses is None:
+        expired, archived = parts.columns["include_expired"], parts.columns["include_archived"]
+        statuses = (
+            Status.ACTIVE,
+            *((Status.SUPERSEDED, Status.DEPRECATED) if expired else ()),
+            *((Status.ARCHIVED,) if archived else ()),
+        )
+    return Listing(
+        limit=None,
+        statuses=None if len(statuses) == len(Status) else statuses,
+        pinned=parts.pinned,
+        retention_policies=parts.retention_policies,
+        known_at_us=at.known_at_us if at.past else None,
+        valid_at_us=at.valid_at_us,
+    )
 
 
 def entity_ids(
@@ -79,9 +120,15 @@ def _by_name(view: LedgerView, core: Any, namespace: str, name: str, known_at_us
     return {one for id in whole for one in _entities(view, namespace, id_text("ent", id))}
 
 
-def _known(view: LedgerView, namespace: str, id: str) -> list[str]:
-    """Ids that an id or a beginning of one stands for."""
-    return view.ids_with_prefix(namespace, id, _IDS_MAX)
+def _known(view: LedgerView, namespace: str, ids: Sequence[str]) -> set[str]:
+    """Full ids of what these ids and beginnings of ids stand for; an unknown one is none."""
+    found: set[str] = set()
+    for id in ids:
+        if id.startswith("ent_"):
+            found.update(view.entity_ids_with_prefix(namespace, id, _IDS_MAX))
+        else:
+            found.update(view.ids_with_prefix(namespace, id, _IDS_MAX))
+    return found
 
 
 def _joined(ids: set[str]) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from vestig.errors import (
-    ProviderTimeout,
+    ProviderTimeoutError,
     StoreDamagedError,
     StoreLockedError,
     ValidationError,
@@ -29,7 +29,7 @@ def error_type(error: BaseException) -> str:
     """network, timeout, llm, database, validation or unknown; wrapped causes are looked through."""
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, (ProviderTimeout, TimeoutError)):
+        if isinstance(seen, (ProviderTimeoutError, TimeoutError)):
             return "timeout"
         if isinstance(seen, (ConnectionError,)):
             return "network"

@@ -10,9 +10,10 @@ import click
 
 from vestig.errors import VestigError
 from vestig.hints import nearest
+from vestig.parameters import Parameter
 from vestig.surfaces import wire
 from vestig.surfaces.opening import configuration, open_store
-from vestig.surfaces.operations import GROUPS, Call, Operation, Param, operations
+from vestig.surfaces.operations import GROUPS, Call, Operation, operations
 from vestig.surfaces.terminal import Terminal
 
 __all__ = ["cli", "main", "run"]
@@ -41,7 +42,7 @@ def _global_options() -> list[click.Parameter]:
     texts = (
         ("--store", "PATH", "Directory of the store."),
         ("--config", "FILE", "Configuration file."),
-        ("--namespace", "NS", "Wall inside which the command acts."),
+        ("--namespace", "NS", "Namespace in which the command acts."),
         ("--profile", "P", "Recall profile."),
     )
     options: list[click.Parameter] = [
@@ -76,20 +77,20 @@ class _Group(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}.{hint}", context) from error
 
 
-def _type(param: Param) -> Any:
+def _type(param: Parameter) -> Any:
     if param.kind == "integer":
         return click.INT
     if param.kind == "number":
         return click.FLOAT
     if param.kind == "choice":
-        return click.Choice(param.choices)
+        return click.Choice(param.choices, case_sensitive=False)
     return click.STRING
 
 
 _METAVARS: Final = {"words": "A,B,…", "pairs": "NAME=VALUE", "time": "TIME"}
 
 
-def _help(param: Param) -> str:
+def _help(param: Parameter) -> str:
     text = param.help
     if param.kind == "words" and param.choices:
         text = f"{text} Of: {', '.join(param.choices)}."
@@ -97,7 +98,7 @@ def _help(param: Param) -> str:
     return f"{text} [default: {shown}]" if shown else text
 
 
-def _argument(param: Param) -> click.Parameter:
+def _argument(param: Parameter) -> click.Parameter:
     if not param.flag:
         shown = param.name.upper() + ("..." if param.many else "")
         return click.Argument(
@@ -139,18 +140,21 @@ def _pairs(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _words(param: Param, texts: Sequence[str]) -> list[str]:
+def _words(param: Parameter, texts: Sequence[str]) -> list[str]:
     from vestig.errors import ValidationError
 
     words = [word.strip() for text in texts for word in text.split(",") if word.strip()]
+    if not param.choices:
+        return words
+    allowed = {choice.casefold(): choice for choice in param.choices}
     for word in words:
-        if param.choices and word not in param.choices:
+        if word.casefold() not in allowed:
             raise ValidationError(param.name, word, f"one of {', '.join(param.choices)}")
-    return words
+    return [allowed[word.casefold()] for word in words]
 
 
 def _given(
-    params: Sequence[Param], values: Mapping[str, Any], terminal: Terminal
+    params: Sequence[Parameter], values: Mapping[str, Any], terminal: Terminal
 ) -> dict[str, Any]:
     """Arguments as the engine takes them: what was not named is absent."""
     args: dict[str, Any] = {}

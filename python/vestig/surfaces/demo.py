@@ -150,7 +150,7 @@ class _Tour:
 
     def doctor(self) -> None:
         self.title("The doctor looks at everything and changes nothing")
-        report = self.store.doctor()
+        report = self.store.admin.doctor()
         for finding in report.findings:
             style = "green" if finding.level == "ok" else "yellow"
             self.tell(f"{finding.level:<8} {finding.check}: {finding.detail}", style)

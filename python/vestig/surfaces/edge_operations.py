@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vestig.surfaces.operations import Call, Operation, Param
+from vestig.parameters import Parameter
+from vestig.surfaces.operations import Call, Operation
 from vestig.types import EdgeType
 
 __all__ = ["EDGE_OPERATIONS"]
@@ -14,8 +15,8 @@ _EVERY: Final = "ALL"
 _AFFECTS: Final = "AFFECTS"
 _TYPES: Final = (*(kind.value for kind in EdgeType), _AFFECTS)
 
-_ID: Final = Param(name="id", help="Id of the edge, or at least 8 characters of it.")
-_SNIPPET: Final = Param(
+_ID: Final = Parameter(name="id", help="Id of the edge, or at least 8 characters of it.")
+_SNIPPET: Final = Parameter(
     name="snippet_len",
     kind="integer",
     flag="--snippet-len",
@@ -28,13 +29,13 @@ def _list(call: Call) -> Any:
     given = dict(call.args)
     if given.get("edge_type") == _EVERY:
         del given["edge_type"]
-    return call.store.edges(**given)
+    return call.store.graph.edges(**given)
 
 
 def _link(call: Call) -> Any:
     given = dict(call.args)
     ends = given.pop("from_id"), given.pop("to_id")
-    return call.store.link(*ends, given.pop("edge_type"), **given)
+    return call.store.graph.link(*ends, given.pop("edge_type"), **given)
 
 
 def _line(detail: Any) -> str:
@@ -72,8 +73,8 @@ def _unlinked(change: Any, _: Mapping[str, Any]) -> str:
 
 def _rebuilt(report: Any, _: Mapping[str, Any]) -> str:
     return (
-        f"{report['memories']} memories compared: {report['kept']} edges kept,"
-        f" {report['added']} added, {report['expired']} ended, {report['reweighted']} given"
+        f"{report.memories} memories compared: {report.kept} edges kept,"
+        f" {report.added} added, {report.expired} ended, {report.reweighted} given"
         " another weight"
     )
 
@@ -83,10 +84,10 @@ EDGE_OPERATIONS: Final = (
         name="edge list",
         help="Edges, newest first.",
         params=(
-            Param(
+            Parameter(
                 name="node_id", flag="--node", help="Only edges of this memory or entity, by id."
             ),
-            Param(
+            Parameter(
                 name="edge_type",
                 kind="choice",
                 flag="--type",
@@ -94,9 +95,9 @@ EDGE_OPERATIONS: Final = (
                 help="Type of edge.",
                 default=_EVERY,
             ),
-            Param(name="limit", kind="integer", flag="--limit", help="Most edges.", default=20),
+            Parameter(name="limit", kind="integer", flag="--limit", help="Most edges.", default=20),
             _SNIPPET,
-            Param(
+            Parameter(
                 name="include_expired",
                 kind="flag",
                 flag="--include-expired",
@@ -111,7 +112,7 @@ EDGE_OPERATIONS: Final = (
         name="edge show",
         help="One edge with all its fields.",
         params=(_ID, _SNIPPET),
-        run=lambda call: call.store.edge(call.args.pop("id"), **call.args),
+        run=lambda call: call.store.graph.edge(call.args.pop("id"), **call.args),
         document="edge",
         text=_shown,
     ),
@@ -119,9 +120,9 @@ EDGE_OPERATIONS: Final = (
         name="edge link",
         help="Link two memories (RELATED, SUMMARIZES) or two entities (RELATION).",
         params=(
-            Param(name="from_id", help="Id of the memory or entity where the edge starts."),
-            Param(name="to_id", help="Id of the one where it ends."),
-            Param(
+            Parameter(name="from_id", help="Id of the memory or entity where the edge starts."),
+            Parameter(name="to_id", help="Id of the one where it ends."),
+            Parameter(
                 name="edge_type",
                 kind="choice",
                 flag="--type",
@@ -129,16 +130,16 @@ EDGE_OPERATIONS: Final = (
                 help="Type of edge.",
                 default=EdgeType.RELATED.value,
             ),
-            Param(name="relation", flag="--relation", help="Label of a RELATION."),
-            Param(
+            Parameter(name="relation", flag="--relation", help="Label of a RELATION."),
+            Parameter(
                 name="weight",
                 kind="number",
                 flag="--weight",
                 help="At least 0.",
                 default_text="1.0",
             ),
-            Param(name="confidence", kind="number", flag="--confidence", help="0 to 1."),
-            Param(name="evidence", flag="--evidence", help="Why."),
+            Parameter(name="confidence", kind="number", flag="--confidence", help="0 to 1."),
+            Parameter(name="evidence", flag="--evidence", help="Why."),
         ),
         run=_link,
         document="edge",
@@ -148,8 +149,8 @@ EDGE_OPERATIONS: Final = (
     Operation(
         name="edge unlink",
         help="End an edge; time travel still shows it.",
-        params=(Param(name="edge_id", help="Id of the edge, or at least 8 characters of it."),),
-        run=lambda call: call.store.unlink(call.args["edge_id"]),
+        params=(Parameter(name="edge_id", help="Id of the edge, or at least 8 characters of it."),),
+        run=lambda call: call.store.graph.unlink(call.args["edge_id"]),
         document="edge",
         text=_unlinked,
         writes=True,
@@ -159,7 +160,7 @@ EDGE_OPERATIONS: Final = (
         help="Compute edges again, as commits would have made them. An interrupted run is safe to"
         " repeat.",
         params=(
-            Param(
+            Parameter(
                 name="edge_type",
                 kind="choice",
                 flag="--type",
@@ -168,7 +169,7 @@ EDGE_OPERATIONS: Final = (
                 default=EdgeType.RELATED.value,
             ),
         ),
-        run=lambda call: call.store.rebuild_edges(progress=call.progress, **call.args),
+        run=lambda call: call.store.graph.rebuild_edges(progress=call.progress, **call.args),
         document="edges_rebuilt",
         text=_rebuilt,
         writes=True,

@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vestig.surfaces.operations import Call, Operation, Param
+from vestig.parameters import Parameter
+from vestig.surfaces.operations import Call, Operation
 
 __all__ = ["ENTITY_BACKFILL", "ENTITY_OPERATIONS"]
 
 _SNIPPET_CHARS: Final = 80
 _PLANNED_IDS: Final = 20
-_ID: Final = Param(name="id", help="Id of the entity, or at least 8 characters of it.")
-_INCLUDE_EXPIRED: Final = Param(
+_ID: Final = Parameter(name="id", help="Id of the entity, or at least 8 characters of it.")
+_INCLUDE_EXPIRED: Final = Parameter(
     name="include_expired",
     kind="flag",
     flag="--include-expired",
     help="Expired and merged entities too.",
 )
-_BATCH: Final = Param(
+_BATCH: Final = Parameter(
     name="batch_size",
     kind="integer",
     flag="--batch-size",
     help="Memories of one transaction.",
     default_text="500",
 )
-_DRY_RUN: Final = Param(
+_DRY_RUN: Final = Parameter(
     name="dry_run", kind="flag", flag="--dry-run", help="Say what would happen; change nothing."
 )
 
@@ -36,12 +37,12 @@ def _purge(call: Call) -> Any:
     given = dict(call.args)
     agreed = given.pop("yes", False) or given.get("dry_run", False)
     if not agreed:
-        plan = call.store.purge_entities(**{**given, "dry_run": True})
+        plan = call.store.graph.purge_entities(**{**given, "dry_run": True})
         if not plan.entity_ids:
             return plan
         if call.confirm is None or not call.confirm(_plan(plan)):
             raise ConflictError("nothing was removed: the plan was not confirmed")
-    return call.store.purge_entities(**given)
+    return call.store.graph.purge_entities(**given)
 
 
 def _listed(page: Any, _: Mapping[str, Any]) -> str:
@@ -127,12 +128,16 @@ ENTITY_OPERATIONS: Final = (
         name="entity list",
         help="Names that memories mention, the most mentioned first.",
         params=(
-            Param(name="entity_type", flag="--type", help="Only this type, such as PERSON."),
-            Param(name="limit", kind="integer", flag="--limit", help="Most entities.", default=20),
-            Param(name="offset", kind="integer", flag="--offset", help="First entity.", default=0),
+            Parameter(name="entity_type", flag="--type", help="Only this type, such as PERSON."),
+            Parameter(
+                name="limit", kind="integer", flag="--limit", help="Most entities.", default=20
+            ),
+            Parameter(
+                name="offset", kind="integer", flag="--offset", help="First entity.", default=0
+            ),
             _INCLUDE_EXPIRED,
         ),
-        run=lambda call: call.store.entities(**call.args),
+        run=lambda call: call.store.graph.entities(**call.args),
         document="entities",
         text=_listed,
     ),
@@ -141,10 +146,10 @@ ENTITY_OPERATIONS: Final = (
         help="One entity, and the memories that mention it.",
         params=(
             _ID,
-            Param(name="expand", kind="flag", flag="--expand", help="With their texts."),
+            Parameter(name="expand", kind="flag", flag="--expand", help="With their texts."),
             _INCLUDE_EXPIRED,
         ),
-        run=lambda call: call.store.entity(**call.args),
+        run=lambda call: call.store.graph.entity(**call.args),
         document="entity",
         text=_shown,
     ),
@@ -152,7 +157,7 @@ ENTITY_OPERATIONS: Final = (
         name="entity extract",
         help="Find the names in memories that mention none yet.",
         params=(
-            Param(
+            Parameter(
                 name="reprocess",
                 kind="flag",
                 flag="--reprocess",
@@ -160,7 +165,7 @@ ENTITY_OPERATIONS: Final = (
             ),
             _BATCH,
         ),
-        run=lambda call: call.store.extract_entities(progress=call.progress, **call.args),
+        run=lambda call: call.store.graph.extract_entities(progress=call.progress, **call.args),
         document="entity_backfill",
         text=_extracted,
         writes=True,
@@ -169,10 +174,10 @@ ENTITY_OPERATIONS: Final = (
         name="entity merge",
         help="Make one entity another name of a second one.",
         params=(
-            Param(name="a", help="Id of the entity that becomes a name of the other."),
-            Param(name="b", help="Id of the one that stays."),
+            Parameter(name="a", help="Id of the entity that becomes a name of the other."),
+            Parameter(name="b", help="Id of the one that stays."),
         ),
-        run=lambda call: call.store.merge_entities(**call.args),
+        run=lambda call: call.store.graph.merge_entities(**call.args),
         document="entity",
         text=_merged,
         writes=True,
@@ -181,7 +186,7 @@ ENTITY_OPERATIONS: Final = (
         name="entity expire",
         help="Hide an entity and its edges; time travel still shows them.",
         params=(_ID,),
-        run=lambda call: call.store.expire_entity(**call.args),
+        run=lambda call: call.store.graph.expire_entity(**call.args),
         document="entity",
         text=_expired,
         writes=True,
@@ -190,8 +195,10 @@ ENTITY_OPERATIONS: Final = (
         name="entity purge",
         help="Remove expired and merged entities for good. Prints what would go and asks.",
         params=(
-            Param(name="ids", help="Ids; absent: all that are expired.", many=True, required=False),
-            Param(name="yes", kind="flag", flag="--yes", help="Do not ask."),
+            Parameter(
+                name="ids", help="Ids; absent: all that are expired.", many=True, required=False
+            ),
+            Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),
             _DRY_RUN,
         ),
         run=_purge,
@@ -205,7 +212,7 @@ ENTITY_BACKFILL: Final = Operation(
     help="Give memories that were stored without them their entities: first all names, then the"
     " links. An interrupted run is safe to repeat.",
     params=(_DRY_RUN, _BATCH),
-    run=lambda call: call.store.entity_backfill(progress=call.progress, **call.args),
+    run=lambda call: call.store.graph.entity_backfill(progress=call.progress, **call.args),
     document="entity_backfill",
     text=_extracted,
     writes=True,

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from vestig.surfaces.operations import Call, Operation, Param
+from vestig.parameters import Parameter
+from vestig.surfaces.operations import Call, Operation
 
 __all__ = ["EVAL"]
 
@@ -93,69 +94,69 @@ EVAL: Final = Operation(
     help="Measure recall on labelled benchmarks beside plain cosine, BM25 and their hybrid. The"
     " store in use is not touched. Exit 1 when --gate fails.",
     params=(
-        Param(
+        Parameter(
             name="benchmarks",
             help="Folders with corpus.jsonl and queries.jsonl (.gz too); absent: the shipped one.",
             many=True,
             required=False,
         ),
-        Param(
+        Parameter(
             name="profiles",
             kind="words",
             flag="--profile",
             help="Recall profiles to measure; repeatable.",
             default_text="all shipped ones",
         ),
-        Param(
+        Parameter(
             name="switches",
             kind="texts",
             flag="--switch",
             help="A row with KEY=VALUE set, several keys with spaces between them; repeatable.",
         ),
-        Param(
+        Parameter(
             name="ablate",
             kind="flag",
             flag="--ablate",
             help="A row for each signal and switch of the profile off, one by one.",
         ),
-        Param(
+        Parameter(
             name="gate",
             kind="flag",
             flag="--gate",
             help="Exit 1 when default is below baseline in recall@5 or nDCG@5.",
         ),
-        Param(
+        Parameter(
             name="peers",
             kind="switch",
             flag="--peers",
             help="Rows of plain cosine, BM25 and hybrid.",
             default_text="peers",
         ),
-        Param(
+        Parameter(
             name="questions",
             kind="flag",
             flag="--questions",
             help="In JSON, the ranks of the relevant units of every question too.",
         ),
-        Param(
+        Parameter(
             name="confidence",
             kind="flag",
             flag="--confidence",
             help="Measure how well confidence tells questions that the memories do not answer;"
             " asks three times as many.",
         ),
-        Param(
+        Parameter(
             name="leave_out",
             kind="words",
             flag="--leave-out",
             help="Categories that are not asked; repeatable.",
         ),
-        Param(
+        Parameter(
             name="cache",
             flag="--cache",
             help="Folder that keeps vectors between runs.",
         ),
-        Param(
+        Parameter(
             name="format",
             kind="choice",
             flag="--format",
@@ -163,7 +164,7 @@ EVAL: Final = Operation(
             help="What is printed.",
             default_text="table",
         ),
-        Param(
+        Parameter(
             name="output",
             kind="texts",
             flag="--output",

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from vestig.parameters import Parameter
 from vestig.surfaces import render
-from vestig.surfaces.memory_params import FILTERS, scoped
-from vestig.surfaces.operations import Call, Operation, Param
+from vestig.surfaces.memory_params import FILTER, filtered
+from vestig.surfaces.operations import Call, Operation
 
 __all__ = ["FORGET"]
-
-# Ids stand on the line itself, and there is no query to be similar to.
-_NOT_HERE: Final = ("ids", "min_similarity")
 
 
 def _forget(call: Call) -> Any:
     from vestig.errors import ConflictError, ValidationError
 
-    given = scoped(call.args)
+    given = dict(call.args)
+    ids = given.pop("ids", None)
+    given = filtered(given)
+    if ids:
+        given["ids"] = ids
     if given.pop("finish", False):
         others = sorted(set(given) - {"yes"})
         if others:
             raise ValidationError("finish", others[0], "--finish alone")
-        return call.store.forget_finish()
+        return call.store.admin.forget_finish()
     agreed = given.pop("yes", False) or given.get("dry_run", False)
     if not agreed:
         plan = call.store.forget(**{**given, "dry_run": True})
@@ -38,35 +40,29 @@ FORGET: Final = Operation(
     help="Delete memories for good: no byte of them stays in any file of the store. Prints what"
     " would go and asks; named by id or found by filters. Backups and exports are other files.",
     params=(
-        Param(name="ids", help="Ids.", many=True, required=False),
-        Param(name="yes", kind="flag", flag="--yes", help="Do not ask."),
-        Param(name="force", kind="flag", flag="--force", help="Pinned memories too."),
-        Param(
+        Parameter(name="ids", help="Ids.", many=True, required=False),
+        Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),
+        Parameter(name="force", kind="flag", flag="--force", help="Pinned memories too."),
+        Parameter(
             name="dry_run",
             kind="flag",
             flag="--dry-run",
             help="Say what would go; keep everything.",
         ),
-        Param(
+        Parameter(
             name="finish",
             kind="flag",
             flag="--finish",
             help="Repeat the erase of an earlier call that could not be completed.",
         ),
-        Param(name="actor", flag="--actor", help="Who forgets; kept with the id."),
-        *(param for param in FILTERS if param.name not in _NOT_HERE),
-        Param(
-            name="source_ids",
-            kind="texts",
-            flag="--source-ids",
-            help="What this source produced; repeatable.",
+        Parameter(name="actor", flag="--actor", help="Who forgets; kept with the id."),
+        Parameter(
+            name="all",
+            kind="flag",
+            flag="--all",
+            help="Take a filter that only narrows (times, kinds, statuses) as the selection.",
         ),
-        Param(
-            name="message_ids",
-            kind="texts",
-            flag="--message-ids",
-            help="What carries this artifact reference; repeatable.",
-        ),
+        *(row for row in FILTER if row.name != "ids"),
     ),
     run=_forget,
     document="forgotten",

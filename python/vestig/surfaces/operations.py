@@ -7,56 +7,14 @@ JSON from it, and servers their routes and tools.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from functools import cache
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import msgspec
 
-__all__ = ["Call", "Operation", "Param", "operation", "operations", "words"]
+from vestig.parameters import Parameter
 
-ParamKind = Literal[
-    "text",  # one text; `-` reads standard input where `stdin` is set
-    "time",  # any form of README section 3
-    "integer",
-    "number",
-    "flag",  # true when named, else absent
-    "switch",  # --x / --no-x, else absent
-    "choice",
-    "words",  # a,b,c; may be repeated
-    "texts",  # one text each time; may be repeated
-    "pairs",  # NAME=VALUE; may be repeated
-]
-
-
-class Param(msgspec.Struct, frozen=True, kw_only=True):
-    """One argument. `flag` is its option on the command line, "" for a positional one.
-
-    `default` is what this surface gives when the caller names nothing; None leaves the
-    argument out, so that the engine's own default holds.
-    """
-
-    name: str
-    kind: ParamKind = "text"
-    help: str
-    flag: str = ""
-    choices: tuple[str, ...] = ()
-    default: Any = None
-    default_text: str = ""
-    many: bool = False
-    required: bool = True
-    stdin: bool = False
-
-
-def words(kind: type[StrEnum]) -> tuple[str, ...]:
-    """The literal words of an enum.
-
-    Example:
-        >>> from vestig.types import Kind
-        >>> words(Kind)
-        ('MEMORY', 'SUMMARY')
-    """
-    return tuple(member.value for member in kind)
+__all__ = ["Call", "Operation", "operation", "operations"]
 
 
 class Call(msgspec.Struct, kw_only=True):
@@ -85,7 +43,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     help: str
-    params: tuple[Param, ...] = ()
+    params: tuple[Parameter, ...] = ()
     run: Callable[[Call], Any]
     document: str
     text: Callable[[Any, Mapping[str, Any]], str]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from vestig.surfaces.operations import Call, Operation, Param
+from vestig.parameters import Parameter
+from vestig.surfaces.operations import Call, Operation
 from vestig.surfaces.why import replayed
 
 __all__ = ["REPLAY"]
@@ -27,7 +28,7 @@ def _replay(call: Call) -> Any:
 REPLAY: Final = Operation(
     name="replay-receipt",
     help="Derive the ranking of a receipt again and compare it.",
-    params=(Param(name="file", help="A receipt, or what printed it; - reads standard input."),),
+    params=(Parameter(name="file", help="A receipt, or what printed it; - reads standard input."),),
     run=_replay,
     document="replay",
     text=replayed,

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vestig.surfaces.memory_params import FILTERS, MENTIONING, TIME_TRAVEL, scoped
-from vestig.surfaces.operations import Call, Operation, Param
+from vestig.filters import FIELDS
+from vestig.parameters import SEARCH as ROWS
+from vestig.surfaces.memory_params import filtered
+from vestig.surfaces.operations import Call, Operation
 
 __all__ = ["SEARCH"]
 
-_TYPES: Final = ("vector", "graph", "hybrid")
-_KINDS: Final = ("entity", "memory", "MEMORY", "SUMMARY")
 _LABEL_CHARS: Final = 100
 
 
 def _search(call: Call) -> Any:
-    given = scoped(call.args)
+    given = filtered(call.args)
     return call.store.search(given.pop("query", None), **given)
 
 
@@ -43,65 +43,14 @@ def _found(result: Any, _: Mapping[str, Any]) -> str:
 
 SEARCH: Final = Operation(
     name="search",
-    help="Memories and entities by meaning, by links, or by both.",
+    help="Explore memories and entities by meaning or by links; for an answer use `recall`.",
     params=(
-        Param(
-            name="query",
-            help="Question or words; - reads standard input. Not needed by a graph search.",
-            required=False,
-            stdin=True,
+        *(
+            row
+            for name, row in ROWS.items()
+            if (row.flag or name == "query") and name != "namespace"
         ),
-        Param(
-            name="type",
-            kind="choice",
-            flag="--type",
-            choices=_TYPES,
-            help="What decides the rank.",
-            default_text="hybrid",
-        ),
-        Param(
-            name="top_k",
-            kind="integer",
-            flag="--top-k",
-            help="Most results.",
-            default_text="search.top_k, 10",
-        ),
-        Param(
-            name="graph_depth",
-            kind="integer",
-            flag="--depth",
-            help="Hops from seeds or vector hits; 0 = none.",
-            default_text="search.graph_depth, 1",
-        ),
-        Param(
-            name="seed_node_ids",
-            kind="words",
-            flag="--seed-node",
-            help="Ids of memories and entities to begin at; repeatable.",
-        ),
-        Param(name="kinds", kind="words", flag="--kind", choices=_KINDS, help="Kinds of node."),
-        Param(
-            name="decay",
-            kind="switch",
-            flag="--decay",
-            help="Let old and unused nodes fade, or not.",
-        ),
-        Param(
-            name="include_memory_ids",
-            kind="switch",
-            flag="--memory-ids",
-            help="Name the memories behind each result.",
-        ),
-        Param(name="trace", kind="flag", flag="--trace", help="Say what each stage did, in JSON."),
-        *TIME_TRAVEL,
-        *(param for param in FILTERS if param.name != "kinds"),
-        MENTIONING,
-        Param(
-            name="touch",
-            kind="flag",
-            flag="--touch",
-            help="Count this as an access of each result.",
-        ),
+        *FIELDS.values(),
     ),
     run=_search,
     document="search",

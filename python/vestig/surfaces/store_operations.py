@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from vestig.parameters import Parameter
 from vestig.surfaces import render
-from vestig.surfaces.operations import Call, Operation, Param
+from vestig.surfaces.operations import Call, Operation
 
 __all__ = ["STORE_OPERATIONS"]
 
@@ -15,7 +16,7 @@ _IMPORT_FORMATS: Final = ("auto", "export", "messages", "memories")
 
 
 def _enrich(call: Call) -> Any:
-    return call.store.enrich(call.args.pop("limit", None), **call.args)
+    return call.store.admin.enrich(call.args.pop("limit", None), **call.args)
 
 
 def _export(call: Call) -> Any:
@@ -38,7 +39,7 @@ def _import_exit(report: Any) -> int:
 
 def _rebuild(call: Call) -> Any:
     given = {name: value for name, value in call.args.items() if name != "accept_ledger"}
-    return call.store.rebuild(progress=call.progress, **given)
+    return call.store.admin.rebuild(progress=call.progress, **given)
 
 
 def _show_config(call: Call) -> Any:
@@ -72,14 +73,14 @@ STORE_OPERATIONS: Final = (
         name="housekeeping gc",
         help="Remove sources that produced nothing, and links without ends.",
         params=(
-            Param(
+            Parameter(
                 name="dry_run",
                 kind="flag",
                 flag="--dry-run",
                 help="Say what would go; keep everything.",
             ),
         ),
-        run=lambda call: call.store.gc(**call.args),
+        run=lambda call: call.store.admin.gc(**call.args),
         document="gc",
         text=render.collected,
         writes=True,
@@ -88,8 +89,8 @@ STORE_OPERATIONS: Final = (
         name="housekeeping enrich",
         help="Work the jobs that wait, such as vectors that could not be made.",
         params=(
-            Param(name="limit", kind="integer", flag="--limit", help="Most jobs."),
-            Param(
+            Parameter(name="limit", kind="integer", flag="--limit", help="Most jobs."),
+            Parameter(
                 name="retry_failed",
                 kind="flag",
                 flag="--retry-failed",
@@ -105,7 +106,7 @@ STORE_OPERATIONS: Final = (
     Operation(
         name="housekeeping compact",
         help="Merge all segments of the projection into one, while others read and write.",
-        run=lambda call: call.store.compact(),
+        run=lambda call: call.store.admin.compact(),
         document="compaction",
         text=render.compacted,
         writes=True,
@@ -114,8 +115,8 @@ STORE_OPERATIONS: Final = (
         name="export",
         help="Write every record as JSON lines, complete with vectors.",
         params=(
-            Param(name="file", help="Where to; - is standard output."),
-            Param(
+            Parameter(name="file", help="Where to; - is standard output."),
+            Parameter(
                 name="all_namespaces",
                 kind="flag",
                 flag="--all-namespaces",
@@ -131,8 +132,8 @@ STORE_OPERATIONS: Final = (
         help="Read an export, a transcript or memories from a file. An interrupted import goes on"
         " where it stopped.",
         params=(
-            Param(name="file", help="JSON lines, .gz too; - is standard input."),
-            Param(
+            Parameter(name="file", help="JSON lines, .gz too; - is standard input."),
+            Parameter(
                 name="format",
                 kind="choice",
                 flag="--format",
@@ -140,8 +141,8 @@ STORE_OPERATIONS: Final = (
                 help="What the lines are.",
                 default_text="auto",
             ),
-            Param(name="scope", flag="--scope", help="Scope of every line."),
-            Param(
+            Parameter(name="scope", flag="--scope", help="Scope of every line."),
+            Parameter(
                 name="merge",
                 kind="flag",
                 flag="--merge",
@@ -157,8 +158,8 @@ STORE_OPERATIONS: Final = (
     Operation(
         name="backup",
         help="Make a consistent copy of the store while it is in use.",
-        params=(Param(name="dest", help="Directory that does not exist yet."),),
-        run=lambda call: call.store.backup(call.args["dest"]),
+        params=(Parameter(name="dest", help="Directory that does not exist yet."),),
+        run=lambda call: call.store.admin.backup(call.args["dest"]),
         document="backup",
         text=render.backup,
     ),
@@ -166,19 +167,19 @@ STORE_OPERATIONS: Final = (
         name="rebuild",
         help="Make the projection again from the ledger.",
         params=(
-            Param(
+            Parameter(
                 name="embeddings",
                 kind="flag",
                 flag="--embeddings",
                 help="Embed every text again with the configured model.",
             ),
-            Param(
+            Parameter(
                 name="tokens",
                 kind="flag",
                 flag="--tokens",
                 help="Make token vectors where late interaction counts and they are missing.",
             ),
-            Param(
+            Parameter(
                 name="accept_ledger",
                 kind="flag",
                 flag="--accept-ledger",
@@ -194,7 +195,7 @@ STORE_OPERATIONS: Final = (
     Operation(
         name="doctor",
         help="Check the store; changes nothing. Exit 0 clean, 1 findings, 3 damage.",
-        run=lambda call: call.store.doctor(),
+        run=lambda call: call.store.admin.doctor(),
         document="doctor",
         text=render.doctor,
         exit_code=lambda report: int(report.exit_code),
@@ -204,7 +205,7 @@ STORE_OPERATIONS: Final = (
         name="demo",
         help="A tour on a temporary store, offline and without a key.",
         params=(
-            Param(name="keep", kind="flag", flag="--keep", help="Leave the store where it is."),
+            Parameter(name="keep", kind="flag", flag="--keep", help="Leave the store where it is."),
         ),
         run=_demo,
         document="demo",
@@ -222,7 +223,7 @@ STORE_OPERATIONS: Final = (
     Operation(
         name="config explain",
         help="Meaning, default, range and effective value of a key, or of all.",
-        params=(Param(name="key", help="Dotted key; absent: every key.", required=False),),
+        params=(Parameter(name="key", help="Dotted key; absent: every key.", required=False),),
         run=_explain_config,
         document="explanations",
         text=render.explained,

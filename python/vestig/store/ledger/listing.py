@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from vestig.errors import ValidationError
+from vestig.ids import id_bytes
 from vestig.ports import Listing
 from vestig.store.ledger.rows import MEMORY_SELECT, to_json
 from vestig.types import Status
 
-__all__ = ["count_sql", "page_sql"]
+__all__ = ["count_sql", "ids_sql", "page_sql"]
 
 _ORDER: Final = {
     "created_at": "m.t_created_us",
@@ -60,6 +61,13 @@ def page_sql(
     return sql, [*where.values, limit, listing.offset]
 
 
+def ids_sql(namespace: str, listing: Listing, ends: dict[int, int | None]) -> tuple[str, list[Any]]:
+    """Statement and values of the ids of a full listing, ascending."""
+    joins, where = _conditions(namespace, listing, ends)
+    sql = f"SELECT m.id FROM memories m{joins} WHERE {' AND '.join(where.parts)} ORDER BY m.id"
+    return sql, where.values
+
+
 def count_sql(
     namespace: str, listing: Listing, ends: dict[int, int | None]
 ) -> tuple[str, list[Any]]:
@@ -82,16 +90,23 @@ def _conditions(
             "(CASE WHEN known_ends.memory IS NULL THEN m.t_invalid_us ELSE known_ends.t END)"
         )
     where.add("m.namespace = ?", namespace)
-    if listing.kind is not None:
-        where.add("m.kind = ?", listing.kind.value)
-    if listing.retention_policy is not None:
-        where.add("m.retention_policy = ?", listing.retention_policy.value)
+    if listing.kinds is not None:
+        kinds = [kind.value for kind in listing.kinds]
+        where.add(f"m.kind IN ({_marks(len(kinds))})", *kinds)
+    if listing.retention_policies is not None:
+        policies = [policy.value for policy in listing.retention_policies]
+        where.add(f"m.retention_policy IN ({_marks(len(policies))})", *policies)
+    if listing.ids is not None:
+        hexes = to_json([id_bytes(id).hex() for id in listing.ids])
+        where.add("m.id IN (SELECT unhex(value) FROM json_each(?))", hexes)
     if listing.pinned is not None:
         where.add("m.pinned = ?", int(listing.pinned))
     if listing.tags:
+        wanted = tuple(dict.fromkeys(listing.tags))
+        every = f" GROUP BY memory HAVING COUNT(*) = {len(wanted)}" if listing.tags_all else ""
         where.add(
-            f'm."row" IN (SELECT memory FROM tags WHERE tag IN ({_marks(len(listing.tags))}))',
-            *listing.tags,
+            f'm."row" IN (SELECT memory FROM tags WHERE tag IN ({_marks(len(wanted))}){every})',
+            *wanted,
         )
     if listing.scopes is not None:
         named = [scope for scope in listing.scopes if scope is not None]

@@ -236,6 +236,12 @@ class SqliteView(GraphReads):
             ((count,),) = fetch(self._conn, sql, values)
         return int(count)
 
+    def listed_ids(self, namespace: str, listing_: Listing) -> list[str]:
+        """Ids of a full listing, ascending; offset, limit and order are ignored."""
+        with store_faults(self._where):
+            sql, values = listing.ids_sql(namespace, listing_, self._ends(namespace, listing_))
+            return [id_text("mem", id) for (id,) in fetch(self._conn, sql, values)]
+
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
         """Ids whose metadata equals `wanted` in every key given; JSON's types are kept apart."""
         with store_faults(self._where):

@@ -1,0 +1,1 @@
+"""The public interface: `vestig.open` and class `Vestig`, with `store.graph` and `store.admin`."""

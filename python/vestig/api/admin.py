@@ -1,0 +1,114 @@
+"""`store.admin`: upkeep and checks of one store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from vestig.results import BackupReport, CompactReport, RebuildReport, StoreStats
+from vestig.session.session import Session
+
+if TYPE_CHECKING:
+    from vestig.ports import Progress
+    from vestig.results import DoctorReport, EnrichReport, ForgetReport, GcReport
+
+__all__ = ["Admin"]
+
+
+class Admin:
+    """Upkeep and checks of one open store, as `store.admin`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def enrich(self, limit: int | None = None, *, retry_failed: bool = False) -> EnrichReport:
+        """Works due jobs of this namespace.
+
+        Args:
+            limit: Most jobs; None: all that are due.
+            retry_failed: Also jobs that have failed for good.
+        """
+        from vestig.commit import enrich
+
+        return enrich.enrich(self._session, limit, retry_failed=retry_failed)
+
+    def gc(self, dry_run: bool = False) -> GcReport:
+        """Removes sources that produced nothing and edges without ends.
+
+        Args:
+            dry_run: Say what would go and keep everything.
+        """
+        from vestig.memories import forget
+
+        return forget.gc(self._session, dry_run=dry_run)
+
+    def stats(self, *, namespace: str | None = None) -> StoreStats:
+        """Counts, seq and bytes of the store.
+
+        Args:
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.admin import upkeep
+
+        return StoreStats(**upkeep.stats(self._session, namespace))
+
+    def metrics(self) -> Mapping[str, float]:
+        """Counters since open."""
+        from vestig.admin import upkeep
+
+        return upkeep.metrics(self._session)
+
+    def doctor(self) -> DoctorReport:
+        """Every check of the store; changes nothing."""
+        from vestig.admin import upkeep
+
+        return upkeep.doctor(self._session)
+
+    def rebuild(
+        self,
+        *,
+        embeddings: bool = False,
+        tokens: bool = False,
+        progress: Progress | None = None,
+    ) -> RebuildReport:
+        """Makes the projection again from the ledger alone; `embeddings=True` embeds every
+        text again with the configured embedder, `tokens=True` makes token vectors for the
+        memories that lack them where late interaction counts. Either goes on where it was
+        interrupted.
+
+        Args:
+            embeddings: Embed every text again with the configured embedder; goes on where it
+                was interrupted.
+            tokens: Make token vectors for the memories that lack them, where late interaction
+                counts.
+            progress: Called with what is done and how much there is, or None.
+        """
+        from vestig.admin import upkeep
+
+        made = upkeep.rebuild(
+            self._session, embeddings=embeddings, tokens=tokens, progress=progress
+        )
+        return RebuildReport(**made)
+
+    def compact(self) -> CompactReport:
+        """Merges all segments of the projection into one, while others read and write."""
+        from vestig.admin import upkeep
+
+        return CompactReport(**upkeep.compact(self._session))
+
+    def forget_finish(self) -> ForgetReport:
+        """Erases and proves again what was forgotten but not proved to be gone."""
+        from vestig.memories import forget
+
+        return forget.forget_finish(self._session)
+
+    def backup(self, dest: str | os.PathLike[str]) -> BackupReport:
+        """A consistent copy of the store while it is in use.
+
+        Args:
+            dest: A directory that does not exist yet.
+        """
+        from vestig.admin import upkeep
+
+        return BackupReport(**upkeep.backup(self._session, dest))

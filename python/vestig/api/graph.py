@@ -1,0 +1,451 @@
+"""`store.graph`: entities, edges, and expansion along them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from vestig.results import EdgeRebuildReport
+from vestig.session.session import Session
+
+if TYPE_CHECKING:
+    from vestig.graph.backfill import BackfillReport
+    from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
+    from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
+    from vestig.graph.expand import Expansion, ViaEntities, ViaRelated
+    from vestig.ports import Progress
+
+__all__ = ["Graph"]
+
+
+class Graph:
+    """Entities and edges of one open store, as `store.graph`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    # --- entities --------------------------------------------------------------------
+
+    def entities(
+        self,
+        entity_type: str | None = None,
+        *,
+        offset: int = 0,
+        limit: int = 20,
+        include_expired: bool = False,
+        namespace: str | None = None,
+    ) -> EntityPage:
+        """One page of the names that memories mention, the most mentioned first.
+
+
+        Args:
+            entity_type: Only entities of this type, in any case.
+            offset: Entities to skip.
+            limit: Entities per page, at most 1000.
+            include_expired: Expired and merged entities too.
+            namespace: The namespace to act in instead of the store's own.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     _ = store.commit("The pump is looked after by Ada Lovelace")
+            ...     _ = store.commit("We asked Ada Lovelace for a new gasket")
+            ...     [(one.entity.canonical_name, one.mentions) for one in store.graph.entities()]
+            [('Ada Lovelace', 2)]
+        """
+        from vestig.graph import entities
+
+        return entities.list_entities(
+            self._session,
+            entity_type=entity_type,
+            offset=offset,
+            limit=limit,
+            include_expired=include_expired,
+            namespace=namespace,
+        )
+
+    def entity(
+        self,
+        id: str,
+        *,
+        expand: bool = False,
+        include_expired: bool = False,
+        namespace: str | None = None,
+    ) -> EntityDetail:
+        """One entity and the memories that mention it, newest first. An entity that was merged is
+        what it was merged into, through any chain.
+
+
+        Args:
+            id: Id of the entity, or at least 8 characters after the underscore.
+            expand: With the memories themselves, not only their ids.
+            include_expired: The entity itself, even when it was merged or expired.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            NotFoundError: unknown in this namespace, or expired.
+        """
+        from vestig.graph import entities
+
+        return entities.show_entity(
+            self._session, id, expand=expand, include_expired=include_expired, namespace=namespace
+        )
+
+    def merge_entities(self, a: str, b: str, *, namespace: str | None = None) -> EntityChange:
+        """Makes `a` another name of `b`: edges and names of `a` become those of `b`, and
+        look-ups of `a` give `b`. Time travel shows both as they were.
+
+        Args:
+            a: Id of the entity that becomes a name of the other.
+            b: Id of the one that stays.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            ConflictError: both are one entity already, so this would be a cycle.
+            NotFoundError: an id that this namespace does not hold.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     a = store.commit("Tickets are kept by ACME Incorporated").entities[0]
+            ...     b = store.commit("Invoices are sent to ACME Ltd today").entities[0]
+            ...     merged = store.graph.merge_entities(a, b)
+            ...     merged.id == b, store.graph.entity(a).id == b, merged.entity.aliases
+            (True, True, ('ACME', 'ACME Incorporated'))
+        """
+        from vestig.graph import entities
+
+        return entities.merge_entities(self._session, a, b, namespace=namespace)
+
+    def expire_entity(self, id: str, *, namespace: str | None = None) -> EntityChange:
+        """Hides an entity and its edges. A memory that names it again makes a new one.
+
+        Args:
+            id: Id of the entity, or at least 8 characters after the underscore.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            NotFoundError: unknown in this namespace, or expired already.
+        """
+        from vestig.graph import entities
+
+        return entities.expire_entity(self._session, id, namespace=namespace)
+
+    def purge_entities(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        dry_run: bool = False,
+        namespace: str | None = None,
+    ) -> PurgeReport:
+        """Removes expired and merged entities for good, with their edges and vectors. Time travel
+        no longer shows them; the texts that named them stay, and only `forget` removes those.
+
+
+        Args:
+            ids: Ids of expired entities; None: all of the namespace.
+            dry_run: Say what would go and keep it.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            NotFoundError: an unknown id. ConflictError: an entity that is not expired. Nothing is
+                removed then.
+        """
+        from vestig.graph import entities
+
+        return entities.purge_entities(self._session, ids, dry_run=dry_run, namespace=namespace)
+
+    # --- names in texts ----------------------------------------------------------------------
+
+    def extract_entities(
+        self,
+        *,
+        reprocess: bool = False,
+        batch_size: int = 500,
+        namespace: str | None = None,
+        progress: Progress | None = None,
+    ) -> BackfillReport:
+        """Finds the names in memories that mention none yet, by rules.
+
+        Args:
+            reprocess: Every memory again; what is linked stays.
+            batch_size: Memories of one transaction.
+            namespace: The namespace to act in instead of the store's own.
+            progress: Called with what is done and how much there is, or None.
+        """
+        from vestig.graph import backfill
+
+        return backfill.backfill(
+            self._session,
+            reprocess=reprocess,
+            batch_size=batch_size,
+            dry_run=False,
+            namespace=namespace,
+            progress=progress,
+        )
+
+    def entity_backfill(
+        self,
+        *,
+        dry_run: bool = False,
+        batch_size: int = 500,
+        namespace: str | None = None,
+        progress: Progress | None = None,
+    ) -> BackfillReport:
+        """Entities of a store that was filled without them: first the names of all memories, then
+        the links. Running it again changes nothing.
+
+        Args:
+            dry_run: Say what would happen and change nothing.
+            batch_size: Memories of one transaction.
+            namespace: The namespace to act in instead of the store's own.
+            progress: Called with what is done and how much there is, or None.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> off = {"m4": {"entity_extraction": {"enabled": False}}}
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder(), config=off) as store:
+            ...     _ = store.commit("The pump is looked after by Ada Lovelace")
+            ...     store.graph.entities().total
+            0
+        """
+        from vestig.graph import backfill
+
+        return backfill.backfill(
+            self._session,
+            reprocess=True,
+            batch_size=batch_size,
+            dry_run=dry_run,
+            namespace=namespace,
+            progress=progress,
+        )
+
+    # --- edges -----------------------------------------------------------------------
+
+    def link(
+        self,
+        from_id: str,
+        to_id: str,
+        edge_type: str,
+        *,
+        relation: str | None = None,
+        weight: float = 1.0,
+        confidence: float | None = None,
+        evidence: str | None = None,
+        namespace: str | None = None,
+    ) -> EdgeChange:
+        """Stores an edge that the caller knows of: RELATED or SUMMARIZES between memories, or
+        RELATION between entities. An edge that is there already stays as it is.
+
+
+        Args:
+            from_id: Id of the memory or entity where the edge starts.
+            to_id: Id of the one where it ends.
+            edge_type: RELATED or SUMMARIZES between memories, RELATION between entities.
+            relation: Label of a RELATION, such as WORKS_AT.
+            weight: Finite, at least 0; 0 is kept and never walked.
+            confidence: From 0 to 1, or None.
+            evidence: Why; cut to entities.max_evidence_length characters.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            ValidationError: names the field; for another type, who makes such edges.
+            NotFoundError: an end that this namespace does not hold.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     a = store.commit("The pump failed on Monday").memory_id
+            ...     b = store.commit("A gasket was ordered for it").memory_id
+            ...     edge = store.graph.link(a, b, "RELATED", weight=0.9)
+            ...     edge.changed, store.graph.link(a, b, "RELATED").id == edge.id
+            (True, True)
+        """
+        from vestig.graph import edges
+
+        return edges.link(
+            self._session,
+            from_id,
+            to_id,
+            edge_type,
+            relation=relation,
+            weight=weight,
+            confidence=confidence,
+            evidence=evidence,
+            namespace=namespace,
+        )
+
+    def unlink(self, edge_id: str, *, namespace: str | None = None) -> EdgeChange:
+        """Ends an edge; time travel still shows it as it was. A computed edge that is
+        ended comes back with `graph.rebuild_edges`.
+
+        Args:
+            edge_id: Id of the edge, or at least 8 characters of it.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            NotFoundError: an edge that this namespace does not hold.
+        """
+        from vestig.graph import edges
+
+        return edges.unlink(self._session, edge_id, namespace=namespace)
+
+    def edge(self, id: str, *, snippet_len: int = 60, namespace: str | None = None) -> EdgeDetail:
+        """One edge, ended or not, with what its ends are called.
+
+        Args:
+            id: Id of the edge, or at least 8 characters of it.
+            snippet_len: Characters shown of each end.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.graph import edges
+
+        return edges.edge(self._session, id, snippet_len=snippet_len, namespace=namespace)
+
+    def edges(
+        self,
+        node_id: str | None = None,
+        *,
+        edge_type: str | None = None,
+        limit: int = 20,
+        include_expired: bool = False,
+        snippet_len: int = 60,
+        namespace: str | None = None,
+    ) -> EdgePage:
+        """Edges, newest first; those of one memory or entity when it is named.
+
+        Args:
+            node_id: Only edges of this memory or entity, by id.
+            edge_type: Only edges of this type.
+            limit: Most edges.
+            include_expired: Ended edges too.
+            snippet_len: Characters shown of each end.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.graph import edges
+
+        return edges.edges(
+            self._session,
+            node_id,
+            edge_type=edge_type,
+            limit=limit,
+            include_expired=include_expired,
+            snippet_len=snippet_len,
+            namespace=namespace,
+        )
+
+    def rebuild_edges(
+        self,
+        edge_type: str = "RELATED",
+        *,
+        progress: Progress | None = None,
+        namespace: str | None = None,
+    ) -> EdgeRebuildReport:
+        """Computes RELATED edges again, as commits would have made them: an edge that
+        still holds keeps id and times, others end or begin. Edges of guards and callers stay. An
+        interrupted run is safe to repeat.
+
+        Args:
+            edge_type: RELATED; no other type is computed.
+            progress: Called with what is done and how much there is, or None.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.graph import related
+
+        counts = related.rebuild_edges(
+            self._session, edge_type, progress=progress, namespace=namespace
+        )
+        return EdgeRebuildReport(**{**counts, "degraded": tuple(counts["degraded"])})
+
+    # --- expansion ---------------------------------------------------------------------------
+
+    def expand_via_entities(
+        self,
+        ids: Sequence[str],
+        limit: int = 5,
+        include_expired: bool = False,
+        min_confidence: float | None = None,
+        *,
+        namespace: str | None = None,
+    ) -> list[ViaEntities]:
+        """Other memories that mention the same entities, most shared first.
+
+        Args:
+            ids: Ids of the memories to start from.
+            limit: Most memories.
+            include_expired: Superseded and deprecated memories too.
+            min_confidence: Least confidence of both mentions; default
+                links.expansion.min_confidence.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.graph import expand
+
+        return expand.via_entities(
+            self._session,
+            ids,
+            limit=limit,
+            include_expired=include_expired,
+            min_confidence=min_confidence,
+            namespace=namespace,
+        )
+
+    def expand_via_related(
+        self,
+        ids: Sequence[str],
+        limit: int = 5,
+        include_expired: bool = False,
+        min_confidence: float = 0.0,
+        *,
+        namespace: str | None = None,
+    ) -> list[ViaRelated]:
+        """Other memories with a RELATED edge to these, heaviest edge first.
+
+        Args:
+            ids: Ids of the memories to start from.
+            limit: Most memories.
+            include_expired: Superseded and deprecated memories too.
+            min_confidence: Least weight of the edge.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.graph import expand
+
+        return expand.via_related(
+            self._session,
+            ids,
+            limit=limit,
+            include_expired=include_expired,
+            min_confidence=min_confidence,
+            namespace=namespace,
+        )
+
+    def expand_with_graph(
+        self,
+        ids: Sequence[str],
+        entity_limit: int | None = None,
+        related_limit: int | None = None,
+        *,
+        namespace: str | None = None,
+    ) -> Expansion:
+        """Both expansions; limits of None are those of `m4.graph_expansion`.
+
+        Args:
+            ids: Ids of the memories to start from.
+            entity_limit: Most memories by entities; default
+                links.expansion.max_expand_via_entities.
+            related_limit: Most memories by RELATED edges; default
+                links.expansion.max_expand_via_related.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.graph import expand
+
+        return expand.via_both(
+            self._session,
+            ids,
+            entity_limit=entity_limit,
+            related_limit=related_limit,
+            namespace=namespace,
+        )

@@ -1,0 +1,958 @@
+"""`class Vestig`: one open store. Every method delegates; none decides."""
+
+from __future__ import annotations
+
+import builtins
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+from vestig.api.admin import Admin
+from vestig.api.graph import Graph
+from vestig.arguments import choice_of_names, provenance_fields
+from vestig.errors import ValidationError
+from vestig.filters import Filter, FilterFields, Time, Words, checked_filter, moments
+from vestig.parameters import UPDATE
+from vestig.results import ExportReport
+from vestig.session.opening import OpenRequest, open_session
+from vestig.session.session import Session
+
+if TYPE_CHECKING:
+    from vestig.answers import RecallResult, Receipt, ReplayReport
+    from vestig.arguments import Provenance
+    from vestig.commit.update import UpdateResult
+    from vestig.graph.search_result import SearchResult
+    from vestig.memories.states import StateChange
+    from vestig.ports import Clock, CommitHook, Embedder, Progress, Reranker
+    from vestig.results import (
+        ForgetReport,
+        ImportReport,
+        MemoryDetail,
+        MemoryPage,
+    )
+    from vestig.types import CommitOutcome, Event, ItemError, SupersessionRecord
+
+__all__ = ["Vestig", "open_store"]
+
+
+def open_store(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    profile: str | None = None,
+    namespace: str | None = None,
+    clock: Clock | None = None,
+    on_commit: CommitHook | None = None,
+    read_only: bool = False,
+    embedder: Embedder | None = None,
+    reranker: Reranker | None = None,
+    accept_ledger: bool = False,
+    change_embedder: bool = False,
+) -> Vestig:
+    """Opens a store, made when absent.
+
+    Args:
+        path: The directory of the store; ":memory:" keeps everything in memory; default store.path
+            of the configuration.
+        config: Path of a configuration file, or an object of keys that win over every file.
+        profile: Recall profile of this store.
+        namespace: The namespace in which all calls act unless they name another.
+        clock: A function giving the current time; for tests and replays.
+        on_commit: Called with every outcome, after the write.
+        read_only: Change no file; writes raise `StoreLockedError`.
+        embedder: An object of the Embedder port instead of the configured one.
+        reranker: An object of the Reranker port instead of the configured one.
+        accept_ledger: Take a ledger as it stands that is older than its witness or its projection,
+            which are made again from it; what is missing stays missing.
+        change_embedder: Open a store whose vectors are of another model, for
+            `store.admin.rebuild(embeddings=True)`; until then nothing is embedded.
+
+    Raises:
+        ConfigError: a wrong configuration.
+        EmbeddingMismatchError: the store's vectors are of another model.
+        StoreDamagedError: the ledger is damaged, lost, or of a newer version.
+        StoreLockedError: another process holds the write lock while the store is made.
+
+    Example:
+        >>> import vestig
+        >>> from vestig.testing import HashingEmbedder
+        >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        ...     outcome = store.commit("Deploys run on Fridays at noon")
+        ...     store.recall("when do deploys run?")[0].content
+        'Deploys run on Fridays at noon'
+    """
+    request = OpenRequest(
+        config=config,
+        profile=profile,
+        namespace=namespace,
+        clock=clock,
+        on_commit=on_commit,
+        read_only=read_only,
+        embedder=embedder,
+        reranker=reranker,
+        accept_ledger=accept_ledger,
+        change_embedder=change_embedder,
+    )
+    return Vestig(open_session(path, request))
+
+
+class Vestig:
+    """One open store; thread-safe. Made by `vestig.open`.
+
+    `store.graph` has entities, edges and expansions, `store.admin` upkeep and checks.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self.graph = Graph(session)
+        self.admin = Admin(session)
+
+    def __enter__(self) -> Vestig:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        session = self._session
+        place = ":memory:" if session.directory is None else str(session.directory)
+        state = ", closed" if session.closed else ""
+        return f"<vestig.Vestig {place} namespace={session.namespace}{state}>"
+
+    def close(self) -> None:
+        """Releases the store; idempotent. Calls after it raise `ConflictError`."""
+        session = self._session
+        if not session.closed:
+            session.closed = True
+            session.keeper.close()
+            session.ledger.close()
+
+    # --- writing ---------------------------------------------------------------------------
+
+    def commit(
+        self,
+        content: str,
+        *,
+        author: str | None = None,
+        role: str | None = None,
+        session_id: str | None = None,
+        sequence: int | None = None,
+        source: str = "manual",
+        actor: str | None = None,
+        scope: str | None = None,
+        namespace: str | None = None,
+        provenance: Provenance | None = None,
+        tags: str | Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        t_valid: Time = None,
+        t_invalid: Time = None,
+        t_ref: Time = None,
+        temporal_stability: str | None = None,
+        trigger: str | None = None,
+        entities: Sequence[str | Mapping[str, Any]] | None = None,
+        keywords: Sequence[str] | None = None,
+        hypothetical_queries: Sequence[str] | None = None,
+        retention_policy: str | None = None,
+        retention_until: Time = None,
+        pinned: bool = False,
+        supersedes: str | Sequence[str] | None = None,
+        on_near_dup: str | None = None,
+        enrich: bool | None = None,
+        strict: bool = False,
+        dry_run: bool = False,
+        on_commit: Callable[[CommitOutcome], None] | None = None,
+    ) -> CommitOutcome:
+        """Stores one memory, or says why not: new, repeat, near repeat or refused.
+
+        Args:
+            content: The text to remember, best one self-contained fact; - reads standard input.
+            author: Who said or wrote it.
+            role: Part in a dialogue.
+            session_id: The conversation it belongs to.
+            sequence: Its position in that conversation, from 0.
+            source: A word for where it comes from.
+            actor: Who stores it; kept in the event.
+            scope: A label inside the namespace, by which reads select.
+            namespace: The namespace to act in instead of the store's own.
+            provenance: The rest of where it comes from: an object with agent, artifact_ref,
+                origin_type.
+            tags: Tags, by which reads select.
+            metadata: JSON values of the caller's own, by name.
+            title: The title of the document or section it comes from.
+            t_valid: When the fact began to hold; default t_ref.
+            t_invalid: When the fact ended, if it did.
+            t_ref: When it was said, to which words such as today refer; default now.
+            temporal_stability: How long such a fact holds; derived when absent.
+            trigger: Why it is worth remembering.
+            entities: Entities that it mentions: names, TYPE:Name, or objects with name, type,
+                aliases.
+            keywords: Keywords beside those found in the text.
+            hypothetical_queries: Questions that it answers, stored for some triggers.
+            retention_policy: How long it is worth keeping; default lifecycle.default_policy.
+            retention_until: Keep it at least until then.
+            pinned: Protect it from decay and from being forgotten.
+            supersedes: Ids of memories that this fact replaces.
+            on_near_dup: What to do with a text that restates a known fact; default
+                hygiene.near_duplicate.on_near_dup.
+            enrich: Work its jobs now, or leave them to the queue; default enrichment.mode.
+            strict: Raise `HygieneError` where the text is refused.
+            dry_run: Say what would happen and write nothing.
+            on_commit: Called with the outcome after the write, in place of open's.
+
+        Returns:
+            What became of it: `INSERTED_NEW`, `EXACT_DUPE`, `NEAR_DUPE` or `REJECTED_HYGIENE`,
+            with the id of the memory that now holds the text.
+
+        Raises:
+            ValidationError: a wrong argument.
+            HygieneError: the text is refused, with `strict=True`.
+            NotFoundError, ConflictError: an id in `supersedes` that cannot be replaced.
+            ProviderError: the embedder failed.
+            StoreLockedError: another process holds the write lock. Nothing is written in any of
+                these cases.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     first = store.commit("Deploys run on Fridays", provenance={"agent": "ci"})
+            ...     again = store.commit("Deploys run on Fridays")
+            ...     first.outcome.value, again.outcome.value, again.memory_id == first.memory_id
+            ('INSERTED_NEW', 'EXACT_DUPE', True)
+        """
+        from vestig.commit import pipeline
+
+        fields: dict[str, Any] = {
+            "source": source,
+            "author": author,
+            "role": role,
+            "session_id": session_id,
+            "sequence": sequence,
+            "actor": actor,
+            "scope": scope,
+            "namespace": namespace,
+            **provenance_fields(provenance),
+            "tags": tags,
+            "metadata": metadata,
+            "title": title,
+            "t_valid": t_valid,
+            "t_invalid": t_invalid,
+            "t_ref": t_ref,
+            "temporal_stability": temporal_stability,
+            "trigger": trigger,
+            "entities": entities,
+            "keywords": keywords,
+            "hypothetical_queries": hypothetical_queries,
+            "retention_policy": retention_policy,
+            "retention_until": retention_until,
+            "pinned": pinned,
+            "supersedes": supersedes,
+            "on_near_dup": on_near_dup,
+            "enrich": enrich,
+            "strict": strict,
+            "dry_run": dry_run,
+            "on_commit": on_commit,
+        }
+        return pipeline.commit(self._session, content, fields)
+
+    def commit_many(
+        self, items: Iterable[str | Mapping[str, Any]]
+    ) -> builtins.list[CommitOutcome | ItemError]:
+        """One outcome or error per item, in order; one embedding batch, a transaction per 1,000
+        items. Earlier items exist for later ones.
+
+        Args:
+            items: Texts, or objects of the parameters of `commit`.
+        """
+        from vestig.commit import pipeline
+
+        return pipeline.commit_many(self._session, items)
+
+    def update(
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        tags: str | Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        scope: str | None = None,
+        retention_policy: str | None = None,
+        retention_until: Time = None,
+        t_valid: Time = None,
+        t_invalid: Time = None,
+        temporal_stability: str | None = None,
+        trigger: str | None = None,
+        clear: str | Sequence[str] = (),
+        namespace: str | None = None,
+    ) -> UpdateResult:
+        """Changes fields of a memory; another content is a new memory that supersedes it. None
+        keeps a field, a name in `clear` empties it.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            content: Another text: it is committed as a memory that supersedes this one; - reads
+                standard input.
+            tags: Tags, by which reads select.
+            metadata: JSON values of the caller's own, by name.
+            scope: A label inside the namespace, by which reads select.
+            retention_policy: How long it is worth keeping; default lifecycle.default_policy.
+            retention_until: Keep it at least until then.
+            t_valid: When the fact began to hold; default t_ref.
+            t_invalid: When the fact ended, if it did.
+            temporal_stability: How long such a fact holds; derived when absent.
+            trigger: Why it is worth remembering.
+            clear: Names of fields to empty.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            ValidationError: a wrong value; a name in `clear` that is unknown, cannot be cleared,
+                or also has a value.
+            NotFoundError: unknown in this namespace.
+            ConflictError: the memory is superseded or deprecated.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("Deploys run on Fridays", tags=["infra"]).memory_id
+            ...     changed = store.update(id, trigger="decision", clear=["tags"])
+            ...     changed.fields, store.show(id).memory.tags
+            (('tags', 'trigger'), ())
+        """
+        from vestig.commit import update as updating
+
+        given: dict[str, Any] = {
+            "content": content,
+            "tags": tags,
+            "metadata": metadata,
+            "scope": scope,
+            "retention_policy": retention_policy,
+            "retention_until": retention_until,
+            "t_valid": t_valid,
+            "t_invalid": t_invalid,
+            "temporal_stability": temporal_stability,
+            "trigger": trigger,
+        }
+        fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        for name in choice_of_names("clear", clear, UPDATE["clear"].choices):
+            if name in fields:
+                raise ValidationError("clear", name, f"a field that is not also set with {name}")
+            fields[name] = None
+        return updating.update(self._session, id, fields, namespace=namespace)
+
+    def deprecate(
+        self,
+        id: str,
+        reason: str = "Manual deprecation",
+        t_invalid: Time = None,
+        *,
+        namespace: str | None = None,
+    ) -> StateChange:
+        """Withdraws a memory; with `t_invalid` its fact ended then.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            reason: Why; kept in the event.
+            t_invalid: When the fact ended; absent: it is withdrawn.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            NotFoundError: unknown in this namespace. ConflictError: it has ended already.
+        """
+        from vestig.memories import states
+
+        return states.deprecate(
+            self._session, id, reason=reason, t_invalid=t_invalid, namespace=namespace
+        )
+
+    def supersede(
+        self,
+        old: str,
+        new: str,
+        reason: str = "",
+        t_invalid: Time = None,
+        *,
+        namespace: str | None = None,
+    ) -> SupersessionRecord:
+        """Marks `new` as the successor of `old`; repeating a pair returns its record.
+
+        Args:
+            old: Id of the memory that is replaced.
+            new: Id of the memory that replaces it.
+            reason: Why; kept in the event.
+            t_invalid: When the old fact ended; default the beginning of the new one.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            NotFoundError: unknown in this namespace. ConflictError: a cycle, or a memory whose
+                state forbids it.
+        """
+        from vestig.memories import states
+
+        return states.supersede(
+            self._session, old, new, reason=reason, t_invalid=t_invalid, namespace=namespace
+        )
+
+    def pin(
+        self, id: str, reason: str | None = None, *, namespace: str | None = None
+    ) -> StateChange:
+        """Protects a memory from decay and from being forgotten.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            reason: Why; kept in the event.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.memories import states
+
+        return states.simple(self._session, id, "pin", reason=reason, namespace=namespace)
+
+    def unpin(
+        self, id: str, reason: str | None = None, *, namespace: str | None = None
+    ) -> StateChange:
+        """Takes the pin away.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            reason: Why; kept in the event.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.memories import states
+
+        return states.simple(self._session, id, "unpin", reason=reason, namespace=namespace)
+
+    def archive(
+        self, id: str, reason: str | None = None, *, namespace: str | None = None
+    ) -> StateChange:
+        """Hides a memory from ordinary reads; it is still found as a duplicate.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            reason: Why; kept in the event.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.memories import states
+
+        return states.simple(self._session, id, "archive", reason=reason, namespace=namespace)
+
+    def restore(
+        self, id: str, reason: str | None = None, *, namespace: str | None = None
+    ) -> StateChange:
+        """Brings an archived memory back.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            reason: Why; kept in the event.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.memories import states
+
+        return states.simple(self._session, id, "restore", reason=reason, namespace=namespace)
+
+    def forget(
+        self,
+        ids: str | Sequence[str] | None = None,
+        *,
+        where: Filter | FilterFields | None = None,
+        all: bool = False,
+        force: bool = False,
+        dry_run: bool = False,
+        actor: str | None = None,
+        namespace: str | None = None,
+    ) -> ForgetReport:
+        """Removes memories for good: rows, events, links, and every byte of them in every file of
+        the store, which is searched to prove it. Backups and exports are other files.
+
+        Args:
+            ids: One id, or a list of ids; either these or `where`.
+            where: Which memories go. A field without a value selects nothing.
+            all: Take a filter that only narrows (times, kinds, statuses …) as the selection.
+            force: Pinned memories too.
+            dry_run: Say what would go and keep it.
+            actor: Who forgets; kept in the tombstone.
+            namespace: The namespace to act in instead of the store's own.
+
+        Raises:
+            ValidationError: nothing is selected. NotFoundError: an unknown id.
+            ConflictError: a pinned memory. Nothing is removed in these cases.
+            ForgetIncompleteError: the memories are deleted, but bytes of them are still in a file,
+                or others still read an older state; `admin.forget_finish` repeats the erase.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The spare key lies under the pot").memory_id
+            ...     report = store.forget(id)
+            ...     len(report.memory_ids), report.residues, store.count()
+            (1, 0, 0)
+        """
+        from vestig.memories import forget as forgetting
+
+        return forgetting.forget(
+            self._session,
+            ids,
+            where,
+            every=all,
+            force=force,
+            dry_run=dry_run,
+            actor=actor,
+            namespace=namespace,
+        )
+
+    def record_access(self, ids: Sequence[str], *, namespace: str | None = None) -> int:
+        """One access of each of these memories; how many.
+
+        Args:
+            ids: Ids of memories; a repeated one counts once.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.memories import states
+
+        return states.record_access(self._session, ids, namespace)
+
+    # --- finding ---------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str | None = None,
+        *,
+        where: Filter | FilterFields | None = None,
+        scope: Words = None,
+        tags: Words = None,
+        session_ids: Words = None,
+        since: Time = None,
+        until: Time = None,
+        limit: int | None = None,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+        query_vector: Any = None,
+        min_confidence: float | None = None,
+        profile: str | None = None,
+        namespace: str | None = None,
+        as_of: Time = None,
+        known_at: Time = None,
+        valid_at: Time = None,
+        query_time: Time = None,
+        seed: int | str | None = None,
+        config: Mapping[str, Any] | None = None,
+        expect: Words = None,
+        receipt: bool = False,
+        context: bool = False,
+        budget: int | None = None,
+        touch: bool = False,
+        include_vectors: bool = False,
+    ) -> RecallResult:
+        """The memories that answer a question, each with its reason.
+
+        Args:
+            query: The question, or words; a JSON or JSONL conversation stands for its end; - reads
+                standard input.
+            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
+            scope: Only these scopes; all when absent.
+            tags: Memories with any of these tags.
+            session_ids: Conversations it belongs to.
+            since: Facts that began at or after this time.
+            until: Facts that began before this time.
+            limit: Most results; default recall.default_limit.
+            messages: A conversation in the place of a query: objects with content.
+            query_vector: Numbers that stand in for embedding the query, as many as the store's
+                vectors have.
+            min_confidence: From 0 to 1: where the store is less sure that it holds an answer,
+                nothing is given but the nearest misses.
+            profile: A recall profile in place of the store's.
+            namespace: The namespace to act in instead of the store's own.
+            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
+            known_at: Only what was recorded by this time.
+            valid_at: Only facts that hold at this time.
+            query_time: The moment at which the query is asked, for words such as yesterday; default
+                now.
+            seed: Seed of the walk, 0 to 9007199254740991, or "random"; default from query and
+                state.
+            config: Keys of the configuration for this call, of ranking and layout.
+            expect: Ids that should come: for those that do not, why not and what would bring them
+                in.
+            receipt: Add a receipt, by which `replay_receipt` derives the same ranking again.
+            context: Add what was found as one block of text for a prompt, by session and time.
+            budget: Most tokens of that block.
+            touch: Count this as an access of each result.
+            include_vectors: Give each result its stored vector.
+
+        Returns:
+            A sequence of hits, best first, with the query as it was analysed, how sure the store
+            is, and what degraded. A hit's score orders the hits of one call; it is no
+            probability. `hit.reason` says why it came.
+
+        Raises:
+            ValidationError: a wrong argument, or a blank query.
+            ConfigError: a wrong key in `config`, or an unknown profile.
+            ProviderError: the query could not be embedded, under a profile that needs its vector.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The spare key lies under the pot").memory_id
+            ...     found = store.recall("where is the spare key?", context=True, budget=300)
+            ...     found[0].id == id, found.context.ids == (id,)
+            (True, True)
+        """
+        from vestig.recall.recall import recall
+        from vestig.recall.request import RecallRequest
+
+        beside = _beside(scope, tags, session_ids, since, until)
+        request = RecallRequest(
+            query=query,
+            where=checked_filter(where, beside, query=True),
+            limit=limit,
+            messages=messages,
+            query_vector=query_vector,
+            min_confidence=min_confidence,
+            namespace=namespace,
+            as_of=as_of,
+            known_at=known_at,
+            valid_at=valid_at,
+            query_time=query_time,
+            seed=seed,
+            expect=expect,
+            receipt=receipt,
+            context=context,
+            budget=budget,
+            touch=touch,
+            include_vectors=include_vectors,
+        )
+        return recall(self._session, request, overrides=config, profile=profile)
+
+    def replay_receipt(self, receipt: Receipt | Mapping[str, Any] | str) -> ReplayReport:
+        """The ranking of a receipt derived again at its state of this store.
+
+        Args:
+            receipt: As `recall(receipt=True)` gave it, as an object, or as JSON.
+
+        Raises:
+            ConflictError: it comes out otherwise or cannot be derived; says why.
+            ValidationError: no receipt.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The spare key lies under the pot").memory_id
+            ...     receipt = store.recall("where is the key?", receipt=True).receipt
+            ...     id = store.commit("The pot stands beside the back door").memory_id
+            ...     store.replay_receipt(receipt).equal
+            True
+        """
+        from vestig.recall import receipts
+
+        return receipts.replay(self._session, receipt)
+
+    def search(
+        self,
+        query: str | None = None,
+        type: str = "hybrid",
+        *,
+        where: Filter | FilterFields | None = None,
+        scope: Words = None,
+        tags: Words = None,
+        session_ids: Words = None,
+        since: Time = None,
+        until: Time = None,
+        limit: int | None = None,
+        graph_depth: int | None = None,
+        seed_nodes: Words = None,
+        include_memory_ids: bool = True,
+        decay: bool | None = None,
+        as_of: Time = None,
+        known_at: Time = None,
+        valid_at: Time = None,
+        query_time: Time = None,
+        namespace: str | None = None,
+        touch: bool = False,
+        trace: bool = False,
+    ) -> SearchResult:
+        """Explores memories and entities by meaning, by links, or by both; for an answer to a
+        question use `recall`.
+
+        Args:
+            query: Question or words; needed but for graph search.
+            type: Rank by meaning (vector), by links from seed nodes (graph), or by their sum.
+            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
+            scope: Only these scopes; all when absent.
+            tags: Memories with any of these tags.
+            session_ids: Conversations it belongs to.
+            since: Facts that began at or after this time.
+            until: Facts that began before this time.
+            limit: Most hits; default search.limit.
+            graph_depth: Hops from seed nodes or vector hits, 0 for none; default
+                search.graph_depth.
+            seed_nodes: Ids of memories and entities where a graph search begins.
+            include_memory_ids: Give each entity the ids of the memories that mention it.
+            decay: Let old memories count less; default search.decay.enabled.
+            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
+            known_at: Only what was recorded by this time.
+            valid_at: Only facts that hold at this time.
+            query_time: The moment at which the query is asked, for words such as yesterday; default
+                now.
+            namespace: The namespace to act in instead of the store's own.
+            touch: Count this as an access of each result.
+            trace: Add the time of each stage.
+
+        Returns:
+            A sequence of hits. The scale of their scores differs by type and is named in
+            `score_scale`: cosine, 1/(1 + hops), or their sum.
+
+        Raises:
+            ValidationError: a wrong argument.
+            ProviderError: the query could not be embedded.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     id = store.commit("The pump failed on Monday").memory_id
+            ...     hit = store.search("which pump failed", where={"kinds": "MEMORY"})[0]
+            ...     hit.node_id == id, hit.source
+            (True, 'vector')
+        """
+        from vestig.graph.search import search
+        from vestig.graph.search_request import SearchRequest
+
+        beside = _beside(scope, tags, session_ids, since, until)
+        request = SearchRequest(
+            query=query,
+            type=type,
+            where=checked_filter(where, beside, query=True, nodes=True),
+            limit=limit,
+            graph_depth=graph_depth,
+            seed_nodes=seed_nodes,
+            include_memory_ids=include_memory_ids,
+            decay=decay,
+            as_of=as_of,
+            known_at=known_at,
+            valid_at=valid_at,
+            query_time=query_time,
+            namespace=namespace,
+            touch=touch,
+            trace=trace,
+        )
+        return search(self._session, request)
+
+    # --- reading ---------------------------------------------------------------------------
+
+    def show(
+        self,
+        id: str,
+        *,
+        namespace: str | None = None,
+        include_expired: bool = True,
+        expand: int = 0,
+        as_of: Time = None,
+        known_at: Time = None,
+        valid_at: Time = None,
+        touch: bool = False,
+    ) -> MemoryDetail:
+        """One memory with its vector's head, sources, events and chain.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            namespace: The namespace to act in instead of the store's own.
+            include_expired: Show it even when it is superseded or deprecated.
+            expand: 1: with the entities that it mentions and the memories related to it.
+            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
+            known_at: Only what was recorded by this time.
+            valid_at: Only facts that hold at this time.
+            touch: Count this as an access of each result.
+
+        Raises:
+            NotFoundError: unknown in this namespace, not known at that time, or forgotten.
+        """
+        from vestig.memories import read
+
+        at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
+        return read.show(
+            self._session,
+            id,
+            at,
+            namespace=namespace,
+            include_expired=include_expired,
+            expand=expand,
+            touch=touch,
+        )
+
+    def events(
+        self, id: str, *, namespace: str | None = None, limit: int | None = None
+    ) -> builtins.list[Event]:
+        """The log of one memory, oldest first.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            namespace: The namespace to act in instead of the store's own.
+            limit: Most events.
+        """
+        from vestig.memories import read
+
+        return read.events(self._session, id, namespace=namespace, limit=limit)
+
+    def supersession_chain(
+        self, id: str, *, namespace: str | None = None
+    ) -> builtins.list[SupersessionRecord]:
+        """Records of the chain that a memory belongs to, oldest to newest.
+
+        Args:
+            id: Id of the memory, or at least 8 characters of it.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.memories import read
+
+        return read.chain(self._session, id, namespace=namespace)
+
+    def list(
+        self,
+        where: Filter | FilterFields | None = None,
+        *,
+        scope: Words = None,
+        tags: Words = None,
+        session_ids: Words = None,
+        since: Time = None,
+        until: Time = None,
+        offset: int = 0,
+        limit: int = 20,
+        order_by: str | None = None,
+        descending: bool | None = None,
+        as_of: Time = None,
+        known_at: Time = None,
+        valid_at: Time = None,
+        namespace: str | None = None,
+    ) -> MemoryPage:
+        """One page of memories and how many there are in all; active ones unless the filter says
+        otherwise.
+
+        Args:
+            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
+            scope: Only these scopes; all when absent.
+            tags: Memories with any of these tags.
+            session_ids: Conversations it belongs to.
+            since: Facts that began at or after this time.
+            until: Facts that began before this time.
+            offset: Memories to skip.
+            limit: Memories per page, at most 1000.
+            order_by: The field to sort by; default created_at.
+            descending: Largest first; default true.
+            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
+            known_at: Only what was recorded by this time.
+            valid_at: Only facts that hold at this time.
+            namespace: The namespace to act in instead of the store's own.
+
+        Example:
+            >>> import vestig
+            >>> from vestig.testing import HashingEmbedder
+            >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+            ...     _ = store.commit("Deploys run on Fridays", author="Omar", tags=["infra"])
+            ...     page = store.list({"authors": "Omar"}, limit=5)
+            ...     page.total, page[0].content
+            (1, 'Deploys run on Fridays')
+        """
+        from vestig.memories import read
+
+        at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
+        chosen = checked_filter(where, _beside(scope, tags, session_ids, since, until))
+        asked = read.PageRequest(
+            offset=offset, limit=limit, order_by=order_by, descending=descending
+        )
+        return read.page(self._session, namespace, at, chosen, asked)
+
+    def count(
+        self,
+        where: Filter | FilterFields | None = None,
+        *,
+        scope: Words = None,
+        tags: Words = None,
+        session_ids: Words = None,
+        since: Time = None,
+        until: Time = None,
+        as_of: Time = None,
+        known_at: Time = None,
+        valid_at: Time = None,
+        namespace: str | None = None,
+    ) -> int:
+        """How many memories a full listing with this filter has.
+
+        Args:
+            where: Which memories take part: a `vestig.Filter`, or an object of its fields.
+            scope: Only these scopes; all when absent.
+            tags: Memories with any of these tags.
+            session_ids: Conversations it belongs to.
+            since: Facts that began at or after this time.
+            until: Facts that began before this time.
+            as_of: What was known and true at this time: `known_at` and `valid_at` at once.
+            known_at: Only what was recorded by this time.
+            valid_at: Only facts that hold at this time.
+            namespace: The namespace to act in instead of the store's own.
+        """
+        from vestig.memories import read
+
+        at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
+        chosen = checked_filter(where, _beside(scope, tags, session_ids, since, until))
+        return read.count(self._session, namespace, at, chosen)
+
+    # --- files -----------------------------------------------------------------------------
+
+    def export(
+        self,
+        target: str | os.PathLike[str] | IO[str],
+        *,
+        all_namespaces: bool = False,
+    ) -> ExportReport:
+        """Every record as JSON lines, vectors included.
+
+        Args:
+            target: A file's path, or a file that is open for writing.
+            all_namespaces: Of every namespace, not only the store's own.
+        """
+        from vestig.admin import upkeep
+
+        counts = upkeep.export(self._session, target, all_namespaces=all_namespaces)
+        lines = counts.pop("lines")
+        return ExportReport(lines=lines, records=counts)
+
+    def import_(
+        self,
+        source: str | os.PathLike[str] | IO[str],
+        *,
+        format: str = "auto",
+        scope: str | None = None,
+        merge: bool = False,
+        progress: Progress | None = None,
+    ) -> ImportReport:
+        """Reads an export, a transcript or memories from a file; resumable.
+
+        Args:
+            source: A file's path, or an open file.
+            format: What the file holds: an export, a transcript, or memories as JSON.
+            scope: The scope of every line, in place of its own.
+            merge: Merge an export by id into what is there.
+            progress: Called with the lines done and how many there are, or None.
+
+        Raises:
+            ValidationError: a wrong argument or line; names the line.
+            ConflictError: an export whose records differ from those that are here.
+        """
+        from vestig.exchange import importer
+
+        return importer.import_file(
+            self._session, source, format=format, scope=scope, merge=merge, progress=progress
+        )
+
+
+def _beside(
+    scope: Words, tags: Words, session_ids: Words, since: Time, until: Time
+) -> dict[str, Any]:
+    """The fields of the filter that stand as keywords beside `where`."""
+    return {
+        "scope": scope,
+        "tags": tags,
+        "session_ids": session_ids,
+        "since": since,
+        "until": until,
+    }
