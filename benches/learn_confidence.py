@@ -237,7 +237,7 @@ def settings_of(file: Path | None) -> dict[str, Any]:
         return {}
     weights = json.loads(file.read_text(encoding="utf-8"))["weights"]
     return {
-        f"m5.signals.weights.{origin}.{term}": weights[name].get(term, 0.0)
+        f"ranking.weights.{origin}.{term}": weights[name].get(term, 0.0)
         for name, origins in LIKE.items()
         for origin in origins
         for term in {**WEIGHTS[origin], **weights[name]}

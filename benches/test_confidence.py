@@ -80,7 +80,7 @@ def test_weights_of_a_file_stand_in_for_those_built_in(tmp_path: Path) -> None:
     file = tmp_path / "learned.json"
     file.write_text(json.dumps({"weights": weights}), encoding="utf-8")
     found = settings_of(file)
-    assert found["m5.signals.weights.chat_peer.bias"] == -3.0
-    assert found["m5.signals.weights.chat_peer.late.window"] == 0.0, "what is not named"
-    assert found["m5.signals.weights.document.title"] == 2.0
+    assert found["ranking.weights.chat_peer.bias"] == -3.0
+    assert found["ranking.weights.chat_peer.late.window"] == 0.0, "what is not named"
+    assert found["ranking.weights.document.title"] == 2.0
     assert settings_of(None) == {}

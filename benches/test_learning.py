@@ -117,12 +117,12 @@ def test_terms_are_asked_of_the_core_by_origin() -> None:
     assert ("chat_agent", "when") in terms
     assert not {("chat_peer", "when"), ("chat_peer", "date")} & terms
     by_hand = settings(form, None)
-    assert by_hand["m5.signals.weights.document.cosine"] == BY_HAND["cosine"]
-    assert by_hand["m5.signals.weights.chat_agent.when"] == ALMOST_NOTHING
-    assert by_hand["m5.signals.late.pool"] == LATE_POOL
+    assert by_hand["ranking.weights.document.cosine"] == BY_HAND["cosine"]
+    assert by_hand["ranking.weights.chat_agent.when"] == ALMOST_NOTHING
+    assert by_hand["signals.late.pool"] == LATE_POOL
     given = settings(form, {group: WEIGHTS[group] for group in GROUPS})
-    assert given["m5.signals.weights.chat_peer.bias"] == WEIGHTS["chat_peer"]["bias"]
-    assert given["m5.signals.weights.note.title"] == WEIGHTS["note"]["title"]
+    assert given["ranking.weights.chat_peer.bias"] == WEIGHTS["chat_peer"]["bias"]
+    assert given["ranking.weights.note.title"] == WEIGHTS["note"]["title"]
     late = dict(signals(form))["chat_peer.late"]
     assert late == ["chat_peer.late.window", "chat_peer.late.window_idf"]
     assert grouped(["document", "note", "chat_peer"]).tolist() == [2, 2, 0]

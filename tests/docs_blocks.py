@@ -19,7 +19,7 @@ def replaced(text: str, parts: Mapping[str, str]) -> str:
     return _PART.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}", text)
 
 
-_ORIGINS = re.compile(r"(?<=^m5\.signals\.weights\.)(?:chat_peer|chat_agent|document|note)(?=\.)")
+_ORIGINS = re.compile(r"(?<=^ranking\.weights\.)(?:chat_peer|chat_agent|document|note)(?=\.)")
 
 
 def written(key: str) -> str:
@@ -28,7 +28,7 @@ def written(key: str) -> str:
 
 
 def _origin(key: str) -> str:
-    return key.split(".")[3]
+    return key.split(".")[2]
 
 
 def _value(found: Mapping[str, object]) -> str:

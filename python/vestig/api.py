@@ -662,7 +662,7 @@ class Vestig:
         Example:
             >>> import vestig
             >>> from vestig.testing import HashingEmbedder
-            >>> off = {"m4": {"entity_extraction": {"enabled": False}}}
+            >>> off = {"entities.enabled": False}
             >>> with vestig.open(":memory:", embedder=HashingEmbedder(), config=off) as store:
             ...     _ = store.commit("The pump is looked after by Ada Lovelace")
             ...     store.entities().total
@@ -700,7 +700,7 @@ class Vestig:
             relation: label of a RELATION, such as WORKS_AT.
             weight: finite, at least 0; 0 is kept and never walked.
             confidence: from 0 to 1, or None.
-            evidence: why; cut to `m4.entity_extraction.max_evidence_length` characters.
+            evidence: why; cut to `entities.max_evidence_length` characters.
 
         Raises:
             ValidationError: names the field; for another type, who makes such edges.
@@ -800,7 +800,7 @@ class Vestig:
         """Other memories that mention the same entities, most shared first.
 
         Args:
-            min_confidence: of both mentions; None = `m4.graph_expansion.min_confidence`.
+            min_confidence: of both mentions; None = `links.expansion.min_confidence`.
         """
         from vestig.graph import expand as expanding
 
@@ -842,7 +842,7 @@ class Vestig:
         *,
         namespace: str | None = None,
     ) -> Expansion:
-        """Both expansions; limits of None are those of `m4.graph_expansion`."""
+        """Both expansions; limits of None are those of `links.expansion`."""
         from vestig.graph import expand as expanding
 
         return expanding.via_both(
@@ -869,7 +869,7 @@ class Vestig:
         Args:
             type: "vector" ranks by cosine, "graph" by 1/(1 + depth) from the seeds, "hybrid" by
                 the sum. The scale is named in `score_scale`.
-            top_k: most hits; None = `search.top_k`.
+            top_k: most hits; None = `search.limit`.
             graph_depth: hops from seeds or vector hits; 0 = none; None = `search.graph_depth`.
             seed_node_ids: ids of memories and entities where a graph search begins.
             fields: filters of `recall`; `kinds` of "entity" and "memory" (or MEMORY, SUMMARY);

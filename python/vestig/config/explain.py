@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from vestig.config.aliases import current_name
 from vestig.config.load import Config
 from vestig.config.meanings import MEANINGS
 from vestig.config.merge import unknown_key_text
@@ -85,9 +86,10 @@ def explain(config: Config, key: str) -> Explanation:
         >>> explain(load(environ={}), "hygiene.min_chars").ids
         ('C-04',)
     """
+    given, key = key, current_name(key)
     spec = key_specs().get(key)
     if spec is None:
-        raise ConfigError(unknown_key_text(key))
+        raise ConfigError(unknown_key_text(given))
     meaning, ids = MEANINGS[key]
     entry = config.effective()[key]
     return Explanation(

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from vestig.config.aliases import OLD_NAMES, current_name, old_sections
 from vestig.config.expand import expand, read_dotenv, read_scalar
 from vestig.config.problems import Problems
 from vestig.config.schema import key_specs, sections
@@ -36,6 +37,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     value: Any
     file: str | None = None
     line: int | None = None
+    # the old spelling in which the key was given
+    old: str | None = None
 
     @property
     def place(self) -> str:
@@ -227,8 +230,8 @@ def profile_key(key: str) -> str | None:
     """The key that `recall.profiles.<name>.<key>` sets; None for any other key.
 
     Example:
-        >>> profile_key("recall.profiles.fast.m5.final.base")
-        'm5.final.base'
+        >>> profile_key("recall.profiles.fast.ranking.base")
+        'ranking.base'
     """
     if not key.startswith(f"{_PROFILES}."):
         return None
@@ -270,7 +273,8 @@ def flatten(
     file: str | None = None,
     lines: Mapping[str, int] | None = None,
 ) -> list[Item]:
-    """Dotted keys of a nested mapping. A section set to null resets each of its keys.
+    """Dotted keys of a nested mapping, old spellings as the keys that they stand for. A section
+    set to null resets each of its keys.
 
     Example:
         >>> [(i.key, i.value) for i in flatten({"hygiene": {"min_chars": 0}}, Problems())]
@@ -280,7 +284,9 @@ def flatten(
     seen: dict[str, Item] = {}
     for key, value in _leaves(document, "", 0):
         line = (lines or {}).get(key)
-        item = Item(key=key, value=value, file=file, line=line)
+        name = _current(key)
+        old = None if name == key else key
+        item = Item(key=name, value=value, file=file, line=line, old=old)
         if key in seen:
             problems.add(item.place, key, "the key is given twice; keep one")
         seen[key] = item
@@ -288,13 +294,21 @@ def flatten(
     return items
 
 
+def _current(key: str) -> str:
+    """The key that a spelling stands for, in a profile too."""
+    inner = profile_key(key)
+    return current_name(key) if not inner else key[: -len(inner)] + current_name(inner)
+
+
 def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
     for name, inner in value.items():
         key = f"{prefix}{name}"
-        group = key in sections() or key == _PROFILES
+        section = key in sections() or key in old_sections()
+        group = section or key == _PROFILES
         if isinstance(inner, Mapping) and inner and depth < _DEPTH_MAX:
             yield from _leaves(inner, f"{key}.", depth + 1)
-        elif inner is None and key in sections():
-            yield from ((known, None) for known in key_specs() if known.startswith(f"{key}."))
+        elif inner is None and section:
+            names = (*key_specs(), *OLD_NAMES)
+            yield from ((known, None) for known in names if known.startswith(f"{key}."))
         elif not (group and isinstance(inner, Mapping)):
             yield key, inner

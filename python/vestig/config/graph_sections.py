@@ -1,4 +1,4 @@
-"""Keys of events, TraceRank, entities, edges and expansion: `m3` and `m4`."""
+"""Keys of what use does to a memory, of entities and of links: `usage`, `entities`, `links`."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from vestig.config.kinds import (
 
 __all__ = [
     "BUILT_IN_ENTITY_TYPES",
+    "EntitySettings",
     "EntityTypeEntry",
     "EventWeights",
-    "M3Settings",
-    "M4Settings",
+    "LinkSettings",
+    "UsageSettings",
 ]
 
 BUILT_IN_ENTITY_TYPES: Final = (
@@ -59,7 +60,8 @@ class SpacingSettings(Section, frozen=True, kw_only=True):
     spacing_days: Positive = 14.0
 
 
-class TraceRankSettings(Section, frozen=True, kw_only=True):
+class UsageSettings(Section, frozen=True, kw_only=True):
+    event_weights: EventWeights = EventWeights()
     enabled: bool = True
     tau_days: Positive = 21.0
     cooldown_hours: NotNegative = 24.0
@@ -76,18 +78,8 @@ class TraceRankSettings(Section, frozen=True, kw_only=True):
     spacing: SpacingSettings = SpacingSettings()
 
 
-class ExpirySettings(Section, frozen=True, kw_only=True):
-    include_expired: bool = False
-
-
-class M3Settings(Section, frozen=True, kw_only=True):
-    event_weights: EventWeights = EventWeights()
-    tracerank: TraceRankSettings = TraceRankSettings()
-    retrieval: ExpirySettings = ExpirySettings()
-
-
 class EntityTypeEntry(Section, frozen=True, kw_only=True):
-    """One own type of `m4.entity_types.ontology`."""
+    """One own type of `entities.ontology`."""
 
     name: Text
     description: Text
@@ -96,17 +88,14 @@ class EntityTypeEntry(Section, frozen=True, kw_only=True):
     examples: tuple[Text, ...] = ()
 
 
-class EntityTypeSettings(Section, frozen=True, kw_only=True):
+class EntitySettings(Section, frozen=True, kw_only=True):
     """`ontology` wins where both are present; null: `allowed_types` decides."""
 
     ontology: Literal["insight"] | tuple[EntityTypeEntry, ...] | None = None
     allowed_types: tuple[Text, ...] = BUILT_IN_ENTITY_TYPES
-
-
-class EntityExtractionSettings(Section, frozen=True, kw_only=True):
     enabled: bool = True
     min_confidence: Share = 0.75
-    max_entities_per_memory: Count = 10
+    max_per_memory: Count = 10
     store_low_confidence: bool = False
     max_evidence_length: Count = 200
 
@@ -121,19 +110,13 @@ class RelatedSettings(Section, frozen=True, kw_only=True):
     max_edges_per_memory: Count = 10
 
 
-class EdgeCreationSettings(Section, frozen=True, kw_only=True):
-    mentions: MentionsSettings = MentionsSettings()
-    related: RelatedSettings = RelatedSettings()
-
-
-class GraphExpansionSettings(Section, frozen=True, kw_only=True):
+class ExpansionSettings(Section, frozen=True, kw_only=True):
     max_expand_via_entities: CountOrZero = 3
     max_expand_via_related: CountOrZero = 3
     min_confidence: Share = 0.75
 
 
-class M4Settings(Section, frozen=True, kw_only=True):
-    entity_types: EntityTypeSettings = EntityTypeSettings()
-    entity_extraction: EntityExtractionSettings = EntityExtractionSettings()
-    edge_creation: EdgeCreationSettings = EdgeCreationSettings()
-    graph_expansion: GraphExpansionSettings = GraphExpansionSettings()
+class LinkSettings(Section, frozen=True, kw_only=True):
+    mentions: MentionsSettings = MentionsSettings()
+    related: RelatedSettings = RelatedSettings()
+    expansion: ExpansionSettings = ExpansionSettings()

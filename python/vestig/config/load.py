@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.config.aliases import current_name
 from vestig.config.expand import environment_settings
 from vestig.config.files import Item, find_project_file, flatten, read_file, variables_for
 from vestig.config.merge import (
@@ -31,6 +32,7 @@ from vestig.errors import ConfigError
 __all__ = ["Config", "built_in", "load", "state_directory"]
 
 MEMORY_PATH: Final = ":memory:"
+_CALL_SECTIONS: Final = ", ".join(prefix[:-1] for prefix in PROFILE_PREFIXES)
 
 
 class Config:
@@ -81,7 +83,7 @@ class Config:
         Raises:
             ConfigError: unknown key.
         """
-        entry = self._entries.get(key)
+        entry = self._entries.get(current_name(key))
         if entry is None:
             raise ConfigError(unknown_key_text(key))
         return entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
@@ -99,7 +101,8 @@ class Config:
     def with_overrides(
         self, overrides: Mapping[str, Any] | None = None, profile: str | None = None
     ) -> Config:
-        """This configuration for one call: keys of m3, m4.graph_expansion, m5, recall.
+        """This configuration for one call: keys of the sections
+        that a profile may set.
 
         A profile named here replaces any other and stands above files; keys of the same call
         win over it.
@@ -108,7 +111,7 @@ class Config:
             ConfigError: unknown key, a key that one call cannot set, wrong value, unknown profile.
 
         Example:
-            >>> load(environ={}).with_overrides(profile="baseline").settings.m5.final.base
+            >>> load(environ={}).with_overrides(profile="baseline").settings.ranking.base
             'cosine'
         """
         problems = Problems()
@@ -120,7 +123,7 @@ class Config:
                 problems.add(
                     "call",
                     item.key,
-                    "one call sets only keys of m3, m4.graph_expansion, m5 and recall;"
+                    f"one call sets only keys of {_CALL_SECTIONS};"
                     " set this one when the store is opened",
                 )
         problems.raise_if_any()
@@ -199,7 +202,7 @@ def built_in(values: Mapping[str, Any]) -> Config:
         ConfigError: unknown key, wrong value.
 
     Example:
-        >>> built_in({"m5.start_node.top_k": 7}).settings.m5.start_node.top_k
+        >>> built_in({"walk.start.limit": 7}).settings.walk.start.limit
         7
     """
     problems = Problems()
@@ -302,11 +305,11 @@ def _check_entity_types(
     settings: Settings, entries: Mapping[str, Entry], problems: Problems
 ) -> None:
     """Names are not blank, appear once whatever their case, and leave UNTYPED alone."""
-    types = settings.m4.entity_types
+    types = settings.entities
     own = types.ontology
     if own == "insight":
         return
-    key = "m4.entity_types.allowed_types" if own is None else "m4.entity_types.ontology"
+    key = "entities.allowed_types" if own is None else "entities.ontology"
     names = types.allowed_types if own is None else [entry.name for entry in own]
     place = _source(entries[key])
     plain = [name.strip().upper() for name in names]

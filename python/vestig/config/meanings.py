@@ -10,9 +10,9 @@ from vestig.config.signals import ORIGINS, SWITCHES
 
 __all__ = ["MEANINGS"]
 
-_TRACE = "m3.tracerank."
-_META = "m5.start_node.metadata."
-_WALK = "m5.traversal."
+_TRACE = "usage."
+_META = "reference."
+_WALK = "walk."
 
 # what a term is, and the ID that defines it
 _TERMS: Final[Mapping[str, tuple[str, str]]] = {
@@ -107,7 +107,7 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         ("C-06", "K-05"),
     ),
     "reranker.provider": (
-        "Which cross-encoder reads the best memories, where m5.signals.rerank is on; null: none.",
+        "Which cross-encoder reads the best memories, where signals.rerank is on; null: none.",
         ("Q-23",),
     ),
     "reranker.model": ("Model of the provider; for onnx, a folder.", ("Q-23",)),
@@ -151,7 +151,7 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "enrichment.backoff_cap_s": ("Longest wait between two attempts in seconds.", ("C-12",)),
     "hooks.strict": ("Raise what a commit hook raised, after all is done.", ("C-11",)),
     **{
-        f"m3.event_weights.{name}": (f"Weight of a {name} event in TraceRank.", ("T-07",))
+        f"usage.event_weights.{name}": (f"Weight of a {name} event in TraceRank.", ("T-07",))
         for name in EventWeights.__struct_fields__
     },
     f"{_TRACE}enabled": ("Multiply scores by TraceRank; false: by 1.", ("T-08", "R-16")),
@@ -180,81 +180,81 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     f"{_TRACE}spacing.enabled": ("Let spaced repetitions count more.", ("T-08",)),
     f"{_TRACE}spacing.bonus": ("Most that spacing adds to an event.", ("T-08",)),
     f"{_TRACE}spacing.spacing_days": ("Gap in days that earns the whole bonus.", ("T-08",)),
-    "m3.retrieval.include_expired": (
+    "recall.include_expired": (
         "Recall superseded and deprecated memories too, unless the call says otherwise.",
         ("R-02",),
     ),
-    "m4.entity_types.ontology": (
+    "entities.ontology": (
         "Own entity types with description, tier, synonyms and examples, or insight; null:"
         " allowed_types decides.",
         ("G-01",),
     ),
-    "m4.entity_types.allowed_types": ("Names of the entity types.", ("G-01",)),
-    "m4.entity_extraction.enabled": ("Find the entities that a memory names.", ("G-03",)),
-    "m4.entity_extraction.min_confidence": (
+    "entities.allowed_types": ("Names of the entity types.", ("G-01",)),
+    "entities.enabled": ("Find the entities that a memory names.", ("G-03",)),
+    "entities.min_confidence": (
         "Confidence from which an entity counts (inclusive).",
         ("G-03", "G-04"),
     ),
-    "m4.entity_extraction.max_entities_per_memory": (
+    "entities.max_per_memory": (
         "Entities kept per memory, the surest first.",
         ("G-03", "G-04"),
     ),
-    "m4.entity_extraction.store_low_confidence": (
+    "entities.store_low_confidence": (
         "Keep less certain entities too; recall ignores them.",
         ("G-04",),
     ),
-    "m4.entity_extraction.max_evidence_length": (
+    "entities.max_evidence_length": (
         "Characters of the quoted evidence of an entity.",
         ("G-03",),
     ),
-    "m4.edge_creation.mentions.enabled": (
+    "links.mentions.enabled": (
         "Link a memory to the entities that it names.",
         ("D-03",),
     ),
-    "m4.edge_creation.related.enabled": ("Link a new memory to similar ones.", ("G-07",)),
-    "m4.edge_creation.related.similarity_threshold": (
+    "links.related.enabled": ("Link a new memory to similar ones.", ("G-07",)),
+    "links.related.similarity_threshold": (
         "Cosine from which two memories are linked.",
         ("G-07",),
     ),
-    "m4.edge_creation.related.max_edges_per_memory": ("Links made per new memory.", ("G-07",)),
-    "m4.graph_expansion.max_expand_via_entities": (
+    "links.related.max_edges_per_memory": ("Links made per new memory.", ("G-07",)),
+    "links.expansion.max_expand_via_entities": (
         "Memories that expansion adds by shared entities.",
         ("G-09",),
     ),
-    "m4.graph_expansion.max_expand_via_related": (
+    "links.expansion.max_expand_via_related": (
         "Memories that expansion adds by RELATED edges.",
         ("G-09",),
     ),
-    "m4.graph_expansion.min_confidence": (
+    "links.expansion.min_confidence": (
         "Confidence from which a mention counts in expansion.",
         ("G-09",),
     ),
-    "m5.enabled": (
+    "ranking.enabled": (
         "false: every eligible memory is scored by max(0, cosine) · TraceRank.",
         ("R-16",),
     ),
-    "m5.hyde.enabled": ("Make and use stored questions of a memory.", ("C-13", "R-05")),
-    "m5.hyde.allowed_triggers": ("Triggers of commits that get stored questions.", ("C-13",)),
-    "m5.hyde.max_queries": ("Stored questions per memory.", ("C-13",)),
-    "m5.hyde.offline": (
+    "questions.enabled": ("Make and use stored questions of a memory.", ("C-13", "R-05")),
+    "questions.allowed_triggers": ("Triggers of commits that get stored questions.", ("C-13",)),
+    "questions.max_per_memory": ("Stored questions per memory.", ("C-13",)),
+    "questions.offline": (
         "Who makes the questions without a model: none, or templates from rules.",
         ("C-13",),
     ),
-    "m5.hyde.content_weight": (
+    "questions.content_weight": (
         "Weight of the content beside the best stored question.",
         ("R-05",),
     ),
-    "m5.hyde.query_weight": ("Weight of the best stored question.", ("R-05",)),
-    "m5.start_node.enabled": (
+    "questions.question_weight": ("Weight of the best stored question.", ("R-05",)),
+    "walk.start.enabled": (
         "false: memories are ordered by cosine where the walk starts and the pool is cut.",
         ("R-09", "R-16"),
     ),
-    "m5.start_node.top_k": ("Memories at which the walk starts.", ("R-09",)),
-    "m5.start_node.alpha_meta": (
+    "walk.start.limit": ("Memories at which the walk starts.", ("R-09",)),
+    "reference.alpha_meta": (
         "Share of the metadata in the start score (base semantic and blend).",
         ("R-07", "R-08"),
     ),
-    "m5.start_node.direct_pool": (
+    "ranking.pool": (
         "How many of the best memories by start score compete: auto = max(50, 5 · limit),"
         " starts = the start nodes only.",
         ("R-12",),
@@ -293,53 +293,53 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         "Entities with more mentions are not walked through.",
         ("R-10",),
     ),
-    f"{_WALK}use_tracerank_in_walk": ("Prefer reinforced memories at each step.", ("R-10",)),
+    f"{_WALK}use_tracerank": ("Prefer reinforced memories at each step.", ("R-10",)),
     f"{_WALK}deterministic_threshold": (
         "Probability from which deterministic mode takes a step.",
         ("R-10",),
     ),
-    "m5.final.base": (
+    "ranking.base": (
         "What is ranked: linear = fused signals, semantic = max(0, meaning), blend = max(0, start"
         " score), cosine = as it is.",
         ("R-12",),
     ),
-    "m5.final.association": (
+    "ranking.association": (
         "Share of the start's base that a walked memory inherits by its signal.",
         ("R-12",),
     ),
-    "m5.final.path_power": ("Power to which the path score enters the final score.", ("R-12",)),
-    "m5.final.tracerank_power": ("Power to which TraceRank enters the final score.", ("R-12",)),
-    "m5.explainability.enabled": (
+    "ranking.path_power": ("Power to which the path score enters the final score.", ("R-12",)),
+    "ranking.tracerank_power": ("Power to which TraceRank enters the final score.", ("R-12",)),
+    "recall.reasons.enabled": (
         "false: results carry method, similarity and final score only.",
         ("R-16",),
     ),
-    "m5.explainability.include_path": ("Give path and hops of each result.", ("R-16",)),
-    "m5.explainability.include_scores": ("Give the scores behind each result.", ("R-16",)),
+    "recall.reasons.include_path": ("Give path and hops of each result.", ("R-16",)),
+    "recall.reasons.include_scores": ("Give the scores behind each result.", ("R-16",)),
     **{
-        f"m5.signals.{name}.enabled": (
+        f"signals.{name}.enabled": (
             f"Part of the linear score: {_SIGNALS[name][0]}.",
             (_SIGNALS[name][1], "Q-03"),
         )
         for name in SWITCHES
     },
-    "m5.signals.late.pool": (
+    "signals.late.pool": (
         "How many of the best memories by all other terms, of origins that weigh late terms, are"
         " compared token by token.",
         ("Q-20", "Q-03"),
     ),
-    "m5.signals.rerank.pool": (
+    "signals.rerank.pool": (
         "How many of the best memories by all other terms a cross-encoder reads.",
         ("Q-23", "Q-03"),
     ),
     **{
-        f"m5.signals.weights.{origin}.bias": (
+        f"ranking.weights.{origin}.bias": (
             f"Constant for memories of {origin} in the linear score.",
             ("Q-03",),
         )
         for origin in ORIGINS
     },
     **{
-        f"m5.signals.weights.{origin}.{name}": (
+        f"ranking.weights.{origin}.{name}": (
             f"Weight for memories of {origin}: {text}.",
             ("Q-03",) if id == "Q-03" else (id, "Q-03"),
         )
@@ -354,7 +354,7 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "recall.default_limit": ("Results when the call names no limit.", ("R-01",)),
     "recall.profile": ("The set of ranking values in effect.", ("R-15",)),
     "recall.profiles": (
-        "Further profiles: name to keys of m3, m4.graph_expansion, m5 and recall.",
+        "Further profiles: name to keys of m3, links.expansion, m5 and recall.",
         ("R-15",),
     ),
     "recall.format": ("Layout that recall prints.", ("R-18",)),
@@ -373,7 +373,7 @@ MEANINGS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
         ("R-12",),
     ),
     "recall.summary_prior": ("Added to the scores of summaries.", ("R-12",)),
-    "search.top_k": ("Hits of search when the call names no number.", ("G-20",)),
+    "search.limit": ("Hits of search when the call names no number.", ("G-20",)),
     "search.graph_depth": ("Hops that search expands when the call names none.", ("G-20",)),
     "search.decay.enabled": ("Let search hits lose weight by age.", ("G-24",)),
     "search.decay.floor": ("Search hits that decayed below this drop out.", ("G-24",)),

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.config.aliases import OLD_NAMES, current_name
 from vestig.config.files import Item, profile_key
 from vestig.config.problems import Problems
 from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
@@ -52,7 +53,11 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 def unknown_key_text(key: str) -> str:
     """What is said about a key that does not exist."""
-    return f"unknown key {key!r}; the nearest valid key is {nearest(key, key_specs())}"
+    return f"unknown key {key!r}; the nearest valid key is {_nearest_key(key)}"
+
+
+def _nearest_key(key: str) -> str:
+    return current_name(nearest(key, (*key_specs(), *OLD_NAMES)))
 
 
 def unknown_profile_text(name: str, names: Sequence[str]) -> str:
@@ -70,11 +75,12 @@ def check_layers(layers: Sequence[Layer], problems: Problems) -> None:
     """Unknown keys, wrong types and ranges of every layer, even of values that lose."""
     specs = key_specs()
     for layer in layers:
+        _check_spellings(layer, problems)
         for item in layer.items:
             place = _place(layer, item)
             if item.key in specs:
                 if item.value is not None:
-                    _check_value(specs[item.key], item.key, item.value, place, problems)
+                    _check_value(specs[item.key], item, place, problems)
                 continue
             inner = profile_key(item.key)
             if inner is not None:
@@ -87,15 +93,31 @@ def check_layers(layers: Sequence[Layer], problems: Problems) -> None:
                     f" are {', '.join(_keys_below(item.key))}",
                 )
             else:
-                near = nearest(item.key, specs)
+                near = _nearest_key(item.key)
                 problems.add(place, item.key, f"unknown key; the nearest valid key is {near}")
+
+
+def _check_spellings(layer: Layer, problems: Problems) -> None:
+    """One layer spells a key in one way."""
+    given: dict[str, str] = {}
+    for item in layer.items:
+        spelling = item.old or item.key
+        first = given.setdefault(item.key, spelling)
+        if first != spelling:
+            old, new = sorted((first, spelling), key=lambda name: name == item.key)
+            problems.add(
+                _place(layer, item),
+                item.key,
+                f"{old} is the old spelling of {new}, and both are given; keep {new}",
+            )
 
 
 def _keys_below(section: str) -> list[str]:
     return [key for key in key_specs() if key.startswith(f"{section}.")]
 
 
-def _check_value(spec: KeySpec, key: str, value: Any, place: str, problems: Problems) -> None:
+def _check_value(spec: KeySpec, item: Item, place: str, problems: Problems) -> None:
+    value = item.value
     fault = _not_finite(value)
     if not fault:
         try:
@@ -103,7 +125,9 @@ def _check_value(spec: KeySpec, key: str, value: Any, place: str, problems: Prob
         except (msgspec.ValidationError, RecursionError, OverflowError):
             fault = True
     if fault:
-        problems.add(place, key, f"expected {spec.allowed}, got {_shown(value)}", spec.allowed)
+        given = "" if item.old is None else f" (given as {item.old})"
+        text = f"expected {spec.allowed}, got {_shown(value)}{given}"
+        problems.add(place, item.key, text, spec.allowed)
 
 
 def _shown(value: Any) -> str:
@@ -143,7 +167,7 @@ def _check_profile_item(item: Item, inner: str, place: str, problems: Problems) 
             f" can is {nearest(inner, allowed)}",
         )
     elif item.value is not None:
-        _check_value(spec, item.key, item.value, place, problems)
+        _check_value(spec, item, place, problems)
 
 
 def _profile_may_set(key: str) -> bool:

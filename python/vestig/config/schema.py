@@ -12,7 +12,13 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 
 import msgspec
 
-from vestig.config.graph_sections import EntityTypeEntry, EventWeights, M3Settings, M4Settings
+from vestig.config.graph_sections import (
+    EntitySettings,
+    EntityTypeEntry,
+    EventWeights,
+    LinkSettings,
+    UsageSettings,
+)
 from vestig.config.kinds import (
     Count,
     Dimension,
@@ -29,10 +35,14 @@ from vestig.config.kinds import (
 from vestig.config.recall_sections import (
     DecaySettings,
     IndexSettings,
-    M5Settings,
+    QuestionSettings,
+    RankingSettings,
     RecallSettings,
+    ReferenceSettings,
     SearchSettings,
+    WalkSettings,
 )
+from vestig.config.signals import SignalSettings
 
 __all__ = ["KEYS", "EventWeights", "KeySpec", "Settings", "key_specs", "sections"]
 
@@ -141,9 +151,14 @@ class Settings(Section, frozen=True, kw_only=True):
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     hooks: HookSettings = HookSettings()
-    m3: M3Settings = M3Settings()
-    m4: M4Settings = M4Settings()
-    m5: M5Settings = M5Settings()
+    usage: UsageSettings = UsageSettings()
+    entities: EntitySettings = EntitySettings()
+    links: LinkSettings = LinkSettings()
+    questions: QuestionSettings = QuestionSettings()
+    walk: WalkSettings = WalkSettings()
+    ranking: RankingSettings = RankingSettings()
+    reference: ReferenceSettings = ReferenceSettings()
+    signals: SignalSettings = SignalSettings()
     index: IndexSettings = IndexSettings()
     recall: RecallSettings = RecallSettings()
     search: SearchSettings = SearchSettings()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from vestig.config.kinds import Count, Section
+
+if TYPE_CHECKING:
+    from vestig.config.schema import Settings
 
 __all__ = [
     "ORIGINS",
@@ -16,6 +19,7 @@ __all__ = [
     "SWITCHES",
     "TOKEN_TERMS",
     "WEIGHTS",
+    "OriginWeights",
     "SignalSettings",
     "all_weights",
     "by_term",
@@ -237,7 +241,6 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     title: SignalSwitch = SignalSwitch()
     late: LateSwitch = LateSwitch()
     rerank: RerankSwitch = RerankSwitch()
-    weights: OriginWeights = OriginWeights()
 
 
 def _places(section: Section, name: str = "") -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -257,7 +260,7 @@ SIGNALS: Final = tuple(_PLACES)[1:]
 # Terms that are made of vectors of word pieces.
 TOKEN_TERMS: Final = (*(name for name in SIGNALS if name.startswith("late.")), "reply.late")
 # Signals that can be switched off; a term belongs to the one before its first dot.
-SWITCHES: Final = tuple(name for name in SignalSettings.__struct_fields__ if name != "weights")
+SWITCHES: Final = SignalSettings.__struct_fields__
 
 
 def by_term(values: Sequence[T]) -> dict[str, T]:
@@ -270,44 +273,41 @@ def by_term(values: Sequence[T]) -> dict[str, T]:
     return dict(zip(SIGNALS, values, strict=True))
 
 
-def all_weights(signals: SignalSettings, origin: str) -> dict[str, float]:
-    """Every weight of an origin by the name of its term, `bias` first.
-
-    Example:
-        >>> all_weights(SignalSettings(), "chat_peer")["neighbours.lexical.-1"] is not None
-        True
-    """
-    own = getattr(signals.weights, origin)
+def all_weights(settings: Settings, origin: str) -> dict[str, float]:
+    """Every weight of an origin by the name of its term, `bias` first."""
+    own = getattr(settings.ranking.weights, origin)
     return {name: reduce(getattr, path, own) for name, path in _PLACES.items()}
 
 
-def weights_of(signals: SignalSettings, origin: str) -> dict[str, float]:
+def weights_of(settings: Settings, origin: str) -> dict[str, float]:
     """What counts for an origin: `bias`, and the terms that are switched on and weigh something.
 
     Example:
-        >>> quiet = SignalSettings(lexical=SignalSwitch(enabled=False))
-        >>> ["lexical" in weights_of(one, "note") for one in (SignalSettings(), quiet)]
+        >>> from vestig.config.schema import Settings
+        >>> quiet = Settings(signals=SignalSettings(lexical=SignalSwitch(enabled=False)))
+        >>> ["lexical" in weights_of(one, "note") for one in (Settings(), quiet)]
         [True, False]
     """
-    off = {name for name in SWITCHES if not getattr(signals, name).enabled}
+    off = {name for name in SWITCHES if not getattr(settings.signals, name).enabled}
     return {
         name: weight
-        for name, weight in all_weights(signals, origin).items()
+        for name, weight in all_weights(settings, origin).items()
         if name == "bias" or (weight != 0 and name.partition(".")[0] not in off)
     }
 
 
-def weighing(signals: SignalSettings) -> tuple[str, ...]:
+def weighing(settings: Settings) -> tuple[str, ...]:
     """Signals that have a weight for any origin, whether they are switched on or not.
 
     Example:
-        >>> "lexical" in weighing(SignalSettings()), "keyword" in weighing(SignalSettings())
+        >>> from vestig.config.schema import Settings
+        >>> "lexical" in weighing(Settings()), "keyword" in weighing(Settings())
         (True, False)
     """
     found = {
         name.partition(".")[0]
         for origin in ORIGINS
-        for name, weight in all_weights(signals, origin).items()
+        for name, weight in all_weights(settings, origin).items()
         if weight != 0
     }
     return tuple(name for name in SWITCHES if name in found)

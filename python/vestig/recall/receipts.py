@@ -31,7 +31,10 @@ __all__ = ["receipt_of", "replay"]
 
 VERSION: Final = 2
 # Keys by which a recall can come out otherwise.
-_PREFIXES: Final = ("m3.", "m4.", "m5.", "recall.", "index.", "keywords.", "time.", "hygiene.norm")
+_PREFIXES: Final = (
+    "usage.", "entities.", "links.", "questions.", "walk.", "ranking.", "reference.", "signals.",
+    "recall.", "index.", "keywords.", "time.", "hygiene.norm",
+)  # fmt: skip
 # Which profile gave the values does not matter once they stand there.
 _NAMES: Final = ("recall.profile", "recall.profiles")
 # What stands in a receipt by itself, or changes nothing of a ranking.

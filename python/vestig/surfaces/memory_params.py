@@ -167,7 +167,7 @@ RECALL: Final = (
         flag="--mode",
         choices=("probabilistic", "deterministic"),
         help="Whether edges are drawn or taken by a threshold.",
-        default_text="m5.traversal.mode",
+        default_text="walk.mode",
     ),
     Param(
         name="order",
@@ -175,7 +175,7 @@ RECALL: Final = (
         flag="--order",
         choices=("best", "dfs"),
         help="Strongest offer first, or depth first.",
-        default_text="m5.traversal.order",
+        default_text="walk.order",
     ),
     *TIME_TRAVEL,
     *FILTERS,

@@ -64,7 +64,7 @@ SEARCH: Final = Operation(
             kind="integer",
             flag="--top-k",
             help="Most results.",
-            default_text="search.top_k, 10",
+            default_text="search.limit, 10",
         ),
         Param(
             name="graph_depth",
