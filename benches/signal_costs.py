@@ -22,7 +22,7 @@ import numpy as np
 import vestig
 from chats import fill, queries
 from vestig.config import Settings
-from vestig.config.signals import weighing
+from vestig.config.weights import weighing
 from vestig.testing import FrozenClock
 
 QUESTIONS = 60

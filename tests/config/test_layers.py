@@ -11,7 +11,7 @@ import pytest
 
 from vestig.config import Config, InvalidConfigError, explain, explanations, load, show
 from vestig.config.schema import KEYS
-from vestig.config.signals import weighing, weights_of
+from vestig.config.weights import weighing, weights_of
 from vestig.errors import ConfigError, ConfigNotFoundError
 
 Loader = Callable[..., Config]
@@ -320,13 +320,12 @@ def test_variables_of_tests_and_reserved_ones(loaded: Loader) -> None:
     )
     assert config.settings.namespace == "007"
     assert config.settings.ranking.base == "cosine"
-    assert config.settings.usage.event_weights.REINFORCE_NEAR == 0.5
+    assert config.settings.usage.event_weights["REINFORCE_NEAR"] == 0.5
     assert config.profile_names == ("baseline", "default", "p", "reference")
     assert config.origin("namespace") == "environment VESTIG_NAMESPACE"
 
 
 def test_show_names_secrets_but_never_prints_them(loaded: Loader) -> None:
-    """K-06 for the secrets that exist."""
     project = "embedding: {api_key_env: MY_KEY, base_url: 'https://me:pw@host/v1'}\n"
     shown = {e.key: e for e in show(loaded(project), {"MY_KEY": "hush"})}
     assert shown["embedding.api_key_env"].value == "MY_KEY"
@@ -340,9 +339,14 @@ def test_show_names_secrets_but_never_prints_them(loaded: Loader) -> None:
 def test_every_key_is_explained(loaded: Loader) -> None:
     found = explanations(loaded())
     assert tuple(e.key for e in found) == KEYS
-    assert all(e.meaning and e.ids and e.allowed for e in found)
+    assert all(e.meaning and e.allowed for e in found)
     with pytest.raises(ConfigError, match=r"hygiene\.min_chars"):
         explain(loaded(), "hygiene.min_char")
+    assert [e.key for e in explain(loaded(), "decay")] == [
+        "decay.basis",
+        "decay.reference_access_count",
+        "decay.frequency",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -375,10 +379,15 @@ def test_places_of_neighbours_are_keys_like_any_other(loaded: Loader, text: str)
 def test_weights_by_environment_and_call(loaded: Loader) -> None:
     key = "ranking.weights.note.neighbours.cosine.-2"
     config = loaded(env={"VESTIG_RANKING__WEIGHTS__NOTE__NEIGHBOURS__COSINE__-2": "1.5"})
-    assert (config.effective()[key].value, config.origin(key)[:11]) == (1.5, "environment")
+    assert (config.entry(key).value, config.origin(key)[:11]) == (1.5, "environment")
     config = config.with_overrides({key: -2.5})
     assert weights_of(config.settings, "note")["neighbours.cosine.-2"] == -2.5
-    assert explain(config, key).ids == ("Q-12", "Q-03")
+    [found] = explain(config, key)
+    assert (found.value, found.default, found.old) == (
+        -2.5,
+        0.0,
+        "m5.signals.weights.note.neighbours.cosine.-2",
+    )
 
 
 def test_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from vestig.config import Config, explain
 from vestig.config.aliases import OLD_NAMES, current_name, old_name
-from vestig.config.schema import KEYS, key_specs
+from vestig.config.schema import KEYS, entry_specs
 from vestig.config.signals import SWITCHES
 from vestig.errors import ConfigError
 
@@ -20,8 +20,9 @@ NEW = "walk.max_nodes"
 
 
 def test_every_old_spelling_stands_for_one_key() -> None:
-    named = [name for name in OLD_NAMES.values() if name in KEYS]
+    named = list(OLD_NAMES.values())
     assert len(set(named)) == len(named)
+    assert set(named) <= set(KEYS)
     assert {f"signals.{name}.enabled" for name in SWITCHES} <= set(named)
     assert not set(OLD_NAMES) & set(KEYS)
     for old, new in OLD_NAMES.items():
@@ -98,13 +99,21 @@ def test_entries_of_mappings_have_old_spellings_too(loaded: Loader) -> None:
         "m3: {event_weights: {ADD: 0.5}}\n",
         env={"VESTIG_M5__SIGNALS__WEIGHTS__NOTE__COSINE": "1.5"},
     )
-    assert config.effective()["usage.event_weights.ADD"].value == 0.5
-    assert config.effective()["ranking.weights.note.cosine"].value == 1.5
+    assert config.entry("usage.event_weights.ADD").value == 0.5
+    assert config.entry("m5.signals.weights.note.cosine").value == 1.5
 
 
 def test_old_and_new_spelling_are_explained_alike(loaded: Loader) -> None:
     config = loaded()
-    for key in key_specs():
+    for key in (*KEYS, *entry_specs()):
         old = old_name(key)
         if old is not None:
             assert explain(config, old) == explain(config, key)
+            assert explain(config, key)[0].old == old
+    assert [one.key for one in explain(config, "m5.start_node")] == [
+        "walk.start.enabled",
+        "reference.alpha_meta",
+        *(key for key in KEYS if key.startswith("reference.") and key != "reference.alpha_meta"),
+        "walk.start.limit",
+        "ranking.pool",
+    ]

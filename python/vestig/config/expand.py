@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from vestig.config.aliases import current_name, old_name
 from vestig.config.problems import Problems
-from vestig.config.schema import KEYS, key_specs
+from vestig.config.schema import KEYS, entry_specs, spec_of
 from vestig.hints import nearest
 
 __all__ = ["RESERVED", "environment_settings", "expand", "read_dotenv", "read_scalar"]
@@ -85,7 +85,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
 
 def read_scalar(text: str, key: str) -> Any:
     """A value written as one text: a YAML scalar, but text where the key takes only text."""
-    spec = key_specs().get(key)
+    spec = spec_of(key)
     if spec is not None and spec.takes_text and not spec.takes_other:
         return None if text in ("null", "~") else text
     from vestig.config.files import parse_value
@@ -102,8 +102,9 @@ def _key_of(variable: str) -> str:
 @cache
 def _spellings() -> Mapping[str, str]:
     """Every spelling of a key, by itself in small letters."""
-    old = (name for key in KEYS if (name := old_name(key)) is not None)
-    return {key.lower(): key for key in (*KEYS, *old)}
+    names = (*KEYS, *entry_specs())
+    old = (name for key in names if (name := old_name(key)) is not None)
+    return {key.lower(): key for key in (*names, *old)}
 
 
 def _variable_of(key: str) -> str:
@@ -135,7 +136,7 @@ def environment_settings(
                 found.append((key, environ[variable], variable))
             continue
         key = _key_of(variable)
-        if current_name(key) not in key_specs():
+        if spec_of(current_name(key)) is None:
             problems.add(
                 "environment",
                 variable,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final
@@ -23,10 +23,12 @@ __all__ = [
     "profile_key",
     "read_file",
     "variables_for",
+    "with_weights",
 ]
 
 PROJECT_FILE: Final = "vestig.yaml"
 _PROFILES: Final = "recall.profiles"
+_WEIGHTS: Final = "ranking.weights"
 _DEPTH_MAX: Final = 12
 
 
@@ -223,7 +225,39 @@ def _read(
     for item in flatten(own, problems, file=str(real), lines=lines):
         value = _expand_value(item, variables, problems)
         items.append(msgspec.structs.replace(item, value=value))
-    return items
+    return with_weights(items, real.parent, problems)
+
+
+def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> list[Item]:
+    """Items with every file of weights that they name read in its place: a mapping {origin: {term:
+    number}}, or a file as `make learn` writes it. A relative path counts from `folder`."""
+    found: list[Item] = []
+    for item in items:
+        if (profile_key(item.key) or item.key) != _WEIGHTS or not isinstance(item.value, str):
+            found.append(item)
+            continue
+        path = folder / Path(item.value).expanduser()
+        if path.is_file():
+            found += _weights_file(path, item.key, problems)
+        else:
+            problems.add(item.place, item.key, f"file of weights not found: {path}")
+    return found
+
+
+def _weights_file(path: Path, key: str, problems: Problems) -> list[Item]:
+    document, lines = _load(path)
+    if isinstance(document, dict) and "origins" in document:
+        for name in sorted(document.keys() - {"version", "origins"}):
+            problems.add(str(path), str(name), "unknown member; expected version and origins")
+        if document.get("version") != 1:
+            problems.add(str(path), "version", f"expected 1, got {document.get('version')!r}")
+        document = document["origins"]
+        lines = {name.removeprefix("origins."): line for name, line in lines.items()}
+    if not isinstance(document, dict):
+        problems.add(str(path), "", "expected a mapping {origin: {term: number}}")
+        return []
+    placed = {f"{key}.{name}": line for name, line in lines.items()}
+    return flatten({key: document}, problems, file=str(path), lines=placed)
 
 
 def profile_key(key: str) -> str | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from vestig.config.schema import Settings
-from vestig.config.signals import ORIGINS, SWITCHES, all_weights
+from vestig.config.signals import SWITCHES, SignalSettings
 
 __all__ = ["PROFILES", "PROFILE_PREFIXES"]
 
@@ -28,17 +27,7 @@ _QUESTIONS: Final = {
     "questions.question_weight": 0.6,
 }
 
-
-_BUILT_IN: Final = Settings()
-
-
-def _weights() -> dict[str, float]:
-    """Every weight of `default`, as the keys have them built in."""
-    return {
-        f"ranking.weights.{origin}.{name}": weight
-        for origin in ORIGINS
-        for name, weight in all_weights(_BUILT_IN, origin).items()
-    }
+_SIGNALS: Final = SignalSettings()
 
 
 PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -87,12 +76,11 @@ PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
         "ranking.association": 0.05,
         "ranking.path_power": 1.0,
         "ranking.tracerank_power": 0.5,
-        **{
-            f"signals.{name}.enabled": getattr(_BUILT_IN.signals, name).enabled for name in SWITCHES
-        },
-        "signals.late.pool": _BUILT_IN.signals.late.pool,
-        "signals.rerank.pool": _BUILT_IN.signals.rerank.pool,
-        **_weights(),
+        **{f"signals.{name}.enabled": getattr(_SIGNALS, name).enabled for name in SWITCHES},
+        "signals.late.pool": _SIGNALS.late.pool,
+        "signals.rerank.pool": _SIGNALS.rerank.pool,
+        # the learned ones
+        "ranking.weights": {},
     },
     # plain cosine
     "baseline": {

@@ -8,7 +8,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vestig.config import Config
-from vestig.config.signals import SWITCHES, weighing
+from vestig.config.signals import SWITCHES
+from vestig.config.weights import weighing
 from vestig.errors import ValidationError
 from vestig.evaluation.peers import PEERS
 
@@ -19,7 +20,6 @@ DEFAULT: Final = "default"
 REFERENCE: Final = "reference"
 # What a row is measured with when no profile is named.
 SHIPPED: Final = (BASELINE, REFERENCE, DEFAULT)
-# Switches that change how results are told, not which come.
 # Sections whose switches change results.
 _RANKED_BY: Final = ("usage.", "questions.", "walk.", "ranking.", "signals.")
 
@@ -45,7 +45,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
             return {}
         from vestig.config import show
 
-        return {entry.key: entry.value for entry in show(self.config)}
+        return {entry.key: entry.value for entry in show(self.config, every=True)}
 
 
 def _value_text(value: Any) -> str:

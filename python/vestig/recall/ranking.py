@@ -8,7 +8,8 @@ import msgspec
 
 from vestig.config import Config, Settings
 from vestig.config.graph_sections import UsageSettings
-from vestig.config.signals import TOKEN_TERMS, weights_of
+from vestig.config.signals import TOKEN_TERMS
+from vestig.config.weights import weights_of
 from vestig.recall.confidence import LOOKED_AT
 from vestig.recall.reason import META_SIGNALS, Explained
 from vestig.session.session import Session
@@ -223,23 +224,22 @@ def _walk(settings: Settings) -> dict[str, Any]:
 
 
 def _trace(usage: UsageSettings) -> dict[str, Any]:
-    rank, weights = usage, usage.event_weights
     return {
-        "enabled": rank.enabled,
-        "event_weights": [getattr(weights, kind.value) for kind in EventType],
-        "tau_days": rank.tau_days,
-        "cooldown_hours": rank.cooldown_hours,
-        "burst_discount": rank.burst_discount,
-        "k": rank.k,
-        "temporal_decay_enabled": rank.temporal_decay_enabled,
-        "dynamic_tau_days": rank.dynamic_tau_days,
-        "ephemeral_tau_days": rank.ephemeral_tau_days,
-        "static_boost": rank.static_boost,
-        "clip_min": rank.clip_min,
-        "clip_max": rank.clip_max,
-        "spacing_enabled": rank.spacing.enabled,
-        "spacing_bonus": rank.spacing.bonus,
-        "spacing_days": rank.spacing.spacing_days,
-        "connectivity_enabled": rank.graph_connectivity_enabled,
-        "graph_k": rank.graph_k,
+        "enabled": usage.enabled,
+        "event_weights": [usage.event_weights.get(kind, 0.0) for kind in EventType],
+        "tau_days": usage.tau_days,
+        "cooldown_hours": usage.cooldown_hours,
+        "burst_discount": usage.burst_discount,
+        "k": usage.k,
+        "temporal_decay_enabled": usage.temporal_decay_enabled,
+        "dynamic_tau_days": usage.dynamic_tau_days,
+        "ephemeral_tau_days": usage.ephemeral_tau_days,
+        "static_boost": usage.static_boost,
+        "clip_min": usage.clip_min,
+        "clip_max": usage.clip_max,
+        "spacing_enabled": usage.spacing.enabled,
+        "spacing_bonus": usage.spacing.bonus,
+        "spacing_days": usage.spacing.spacing_days,
+        "connectivity_enabled": usage.graph_connectivity_enabled,
+        "graph_k": usage.graph_k,
     }

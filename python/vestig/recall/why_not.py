@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import Change, Standing, WhyNot
-from vestig.config.signals import weighing, weights_of
+from vestig.config.weights import weighing, weights_of
 from vestig.errors import ValidationError
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, is_full_id, split_ids
@@ -273,7 +273,7 @@ class _Why:
 
     def value(self, key: str) -> Any:
         """The effective value of a key."""
-        return self.asking.asked.config.effective()[key].value
+        return self.asking.asked.config.entry(key).value
 
     def keyed(self, kind: str, key: str, after: Any) -> Iterator[Change]:
         """One key of the configuration with another value."""

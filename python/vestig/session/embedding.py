@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 
 from vestig.config import Settings
-from vestig.config.signals import ORIGINS, TOKEN_TERMS, weights_of
+from vestig.config.signals import ORIGINS, TOKEN_TERMS
+from vestig.config.weights import weights_of
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity, Pieces, gives_tokens
 from vestig.session.session import Session
