@@ -22,8 +22,9 @@ bench:
 eval:
 	$(BIN)/vestig eval --gate --ablate $(EVAL)
 
-# Weights of the default profile from labelled folders, of all origins in one fit; needs the extra
-# `learn`: make learn DATA="folder folder" LEARN="--shipped --mixed --cache .cache --gains"
+# python/vestig/data/weights.json: weights of the default profile from labelled folders, of all
+# origins in one fit; needs the extra `learn`:
+# make learn DATA="folder folder" LEARN="--shipped --mixed --cache .cache --gains"
 learn:
 	$(BIN)/python benches/learn.py $(DATA) $(LEARN)
 
@@ -31,7 +32,8 @@ learn:
 mixing:
 	$(BIN)/python benches/mixing.py $(DATA) $(LEARN)
 
-# The confidence of recall from the same folders; again whenever the weights have changed.
+# python/vestig/data/confidence.json: the confidence of recall from the same folders; again whenever
+# the weights have changed.
 learn-confidence:
 	$(BIN)/python benches/learn_confidence.py $(DATA) $(LEARN)
 

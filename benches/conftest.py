@@ -34,7 +34,7 @@ DIMENSIONS = 384
 QUESTIONS = 64
 NO_PASSES = {
     "hygiene": {"near_duplicate": {"enabled": False}},
-    "m4": {"edge_creation": {"related": {"enabled": False}}},
+    "links": {"related": {"enabled": False}},
 }
 _LINES: list[str] = []
 

@@ -1,5 +1,4 @@
-"""Learns the weights of the `default` profile from labelled folders, of all origins in one fit
-(Q-03).
+"""Learns the weights of the `default` profile from labelled folders, of all origins in one fit.
 
     python benches/learn.py FOLDER… [--shipped] [--mixed] [--cache DIR] [--count NAME=TIMES …]
         [--on GROUP.TERM …] [--off GROUP.TERM …] [--leave-out CATEGORY …] [--every N]
@@ -12,13 +11,14 @@ One softmax goes over all candidates of a question, whatever their origin: weigh
 `chat_peer`, `chat_agent` and `note` (documents weigh what notes do) come out together.
 
 The questions are asked twice: ranked by cosine and words with equal weights, then by what was
-fitted to that, since a ranking chooses whence walks begin and whom late interaction looks at. Sets
+fitted to that, since a ranking chooses where walks begin and what late interaction compares. Sets
 count alike, or `--count` times as much (`mixed/NAME` for their questions in the common store).
 Terms are those that weigh something by default, with `--on`, without `--off`.
 
-Prints cross-fitted figures (folds by conversation, or by question where there are fewer than five),
-then weights and biases as configuration; `--gains` also what each signal brings: its weights left
-out, the others fitted again. The same folders give the same weights.
+Prints cross-fitted figures (folds by conversation, or by question where there are fewer than five)
+and the weights; `--gains` also what each signal brings: its weights left out, the others fitted
+again. Writes the file of weights that comes with the package, or `--out`, which `ranking.weights`
+takes too. The same folders give the same weights.
 """
 
 from __future__ import annotations
@@ -44,10 +44,12 @@ from learning import (
     Values,
     columns,
     cross_fitted,
+    grouped,
     means,
 )
 from listing import MIXED, Listing, Weights, question_count
-from vestig.config.signals import SIGNALS, WEIGHTS
+from vestig.config.signals import ORIGINS, SIGNALS
+from vestig.config.weights import LEARNED, OriginWeights, WeightsFile, learned
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
@@ -63,13 +65,22 @@ GAIN_CANDIDATES = 120
 def form_of(on: Sequence[str], off: Sequence[str]) -> Form:
     """The terms of the default profile, more and less; names are `group.term`."""
     terms = {
-        group: {t for t in WEIGHTS[group] if t != "bias" and f"{group}.{t}" not in off}
+        group: {t for t in learned()[group] if t != "bias" and f"{group}.{t}" not in off}
         for group in GROUPS
     }
     for name in on:
         group, _, term = name.partition(".")
         terms[group].add(term)
     return Form.of(terms)
+
+
+def weights_file(weights: Weights) -> WeightsFile:
+    """The file of the package from what was fitted: documents weigh what notes do."""
+    by_origin = {
+        origin: dict(weights[GROUPS[group]])
+        for origin, group in zip(ORIGINS, grouped(ORIGINS), strict=True)
+    }
+    return WeightsFile(origins=OriginWeights(**by_origin))
 
 
 def signals(form: Form) -> list[tuple[str, list[str]]]:
@@ -138,7 +149,7 @@ def counted(given: Sequence[str], names: set[str], *, mixed: bool) -> dict[str, 
     return found
 
 
-def learned(
+def reports(
     benchmarks: Sequence[Benchmark], vectors: RememberingEmbedder, given: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """The report; once more with the gains."""
@@ -181,13 +192,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--leave-out", nargs="+", default=[], metavar="CATEGORY")
     parser.add_argument("--every", type=int, default=1, help="only every so many-th question")
     parser.add_argument("--gains", action="store_true")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, default=LEARNED)
     given = parser.parse_args()
     if not given.folders and not given.shipped:
         parser.error("expected folders of labelled questions, or --shipped")
     if given.every < 1:
         parser.error(f"--every: expected at least 1, got {given.every}")
-    if given.out is not None and not given.out.parent.is_dir():
+    if not given.out.parent.is_dir():
         parser.error(f"--out: expected a file in a folder that is there, got {given.out}")
     known = {f"{group}.{term}" for group in GROUPS for term in SIGNALS}
     if wrong := sorted({*given.on, *given.off} - known):
@@ -208,10 +219,9 @@ def main() -> None:
     benchmarks = [without_categories(one, given.leave_out) for one in benchmarks]
     if given.mixed:
         check_named_once(benchmarks)
-    for told in learned(benchmarks, remembering(BuiltinEmbedder(), given.cache), given):
+    for told in reports(benchmarks, remembering(BuiltinEmbedder(), given.cache), given):
         text = json.dumps(told, indent=1) + "\n"
-        if given.out is not None:
-            given.out.write_text(text, encoding="utf-8")
+        given.out.write_text(weights_file(told["weights"]).text(), encoding="utf-8")
     sys.stdout.write(text)
 
 

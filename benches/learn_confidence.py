@@ -23,12 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from asked import AskedStore
 from learning import FOLDS
-from vestig.config.signals import WEIGHTS
+from vestig.config.weights import WeightsFile, learned
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
@@ -232,15 +233,14 @@ def tables(found: Sequence[Example]) -> dict[str, list[Any]]:
 
 
 def settings_of(file: Path | None) -> dict[str, Any]:
-    """Weights that `learn.py` wrote, as configuration."""
+    """Weights that `learn.py` wrote in place of all that are learned, as configuration."""
     if file is None:
         return {}
-    weights = json.loads(file.read_text(encoding="utf-8"))["weights"]
+    weights = msgspec.structs.asdict(WeightsFile.read(file).origins)
     return {
-        f"m5.signals.weights.{origin}.{term}": weights[name].get(term, 0.0)
-        for name, origins in LIKE.items()
-        for origin in origins
-        for term in {**WEIGHTS[origin], **weights[name]}
+        f"ranking.weights.{origin}.{term}": own.get(term, 0.0)
+        for origin, own in weights.items()
+        for term in {**learned()[origin], **own}
     }
 
 

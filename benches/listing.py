@@ -37,17 +37,17 @@ Weights = Mapping[str, Mapping[str, float]]
 def settings(form: Form, weights: Weights | None) -> dict[str, Any]:
     """Keys with which recall computes every term of the form, ranked by these weights."""
     keys: dict[str, Any] = {
-        f"m5.signals.{term.partition('.')[0]}.enabled": True for _, term in form.columns
+        f"signals.{term.partition('.')[0]}.enabled": True for _, term in form.columns
     }
-    keys["m5.signals.late.pool"] = LATE_POOL
+    keys["signals.late.pool"] = LATE_POOL
     for origin, group in zip(ORIGINS, grouped(ORIGINS), strict=True):
         given = BY_HAND if weights is None else weights[GROUPS[group]]
         own = {"cosine", "lexical", "entity_walk"}.union(t for g, t in form.columns if g == group)
         for term in own:
-            key = f"m5.signals.weights.{origin}.{term}"
+            key = f"ranking.weights.{origin}.{term}"
             keys[key] = given.get(term, 0.0) or ALMOST_NOTHING
         if weights is not None:
-            keys[f"m5.signals.weights.{origin}.bias"] = given["bias"]
+            keys[f"ranking.weights.{origin}.bias"] = given["bias"]
     return keys
 
 

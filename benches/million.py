@@ -42,10 +42,8 @@ SAMPLE = 10_000
 SPOTS = 200
 NO_PASSES = {
     "hygiene": {"near_duplicate": {"enabled": False}},
-    "m4": {
-        "edge_creation": {"related": {"enabled": False}},
-        "entity_extraction": {"enabled": False},
-    },
+    "links": {"related": {"enabled": False}},
+    "entities": {"enabled": False},
 }
 STEPS = ("write", "import", "figures", "compact", "rebuild", "self", "check")
 

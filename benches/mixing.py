@@ -16,7 +16,7 @@ from typing import Any
 
 from asked import AskedStore, check_named_once, unit_of
 from learning import Unit
-from vestig.config.signals import WEIGHTS
+from vestig.config.weights import learned
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, Query, read_benchmark, without_categories
 from vestig.evaluation.resampling import differences, estimates
@@ -32,7 +32,7 @@ QUESTIONS_MAX = 300
 
 def alike(origin: str | None) -> list[str]:
     """Origins that share the weights of this one."""
-    return [name for name, weights in WEIGHTS.items() if weights == WEIGHTS.get(origin or "")]
+    return [name for name, weights in learned().items() if weights == learned().get(origin or "")]
 
 
 def found(ranked: Sequence[frozenset[Unit]], relevant: frozenset[Unit]) -> float:

@@ -21,7 +21,8 @@ import numpy as np
 
 import vestig
 from chats import fill, queries
-from vestig.config.signals import SignalSettings, weighing
+from vestig.config import Settings
+from vestig.config.weights import weighing
 from vestig.testing import FrozenClock
 
 QUESTIONS = 60
@@ -52,12 +53,12 @@ def took_ms(store: Any, question: str, switches: dict[str, Any]) -> float:
 
 def without(signal: str | None) -> dict[str, Any]:
     """Configuration of a call."""
-    return {} if signal is None else {"m5": {"signals": {signal: {"enabled": False}}}}
+    return {} if signal is None else {f"signals.{signal}.enabled": False}
 
 
 def told(store: Any, asked: Sequence[str], given: argparse.Namespace) -> None:
     """Asks and prints."""
-    rows = (None, *weighing(SignalSettings()))
+    rows = (None, *weighing(Settings()))
     took: dict[str | None, list[float]] = {row: [] for row in rows}
     for number in range(given.rounds + 1):
         for question in asked:

@@ -76,7 +76,7 @@ def test_while_merging(world: World, tmp_path: Path) -> None:
     embedder.vectors.update(world.embedder.vectors)
     shutil.copytree(world.path, tmp_path / "store")
     left = iter(fresh)
-    config = NO_PASSES | {"m4": NO_PASSES["m4"] | {"entity_extraction": {"enabled": False}}}
+    config = NO_PASSES | {"entities": {"enabled": False}}
     with vestig.open(
         tmp_path / "store", embedder=embedder, config=config, clock=FrozenClock()
     ) as store:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from learn_confidence import MENUS, Data, Example, figures, settings_of, tables
 from mixing import CUT, alike, found
+from vestig.config.weights import OriginWeights, WeightsFile
 from vestig.recall.confidence import BIAS, EVERYWHERE, SIGNALLED, Fit, Seen, told
 
 pytest.importorskip("scipy", reason="make learn-confidence needs the extra `learn`")
@@ -76,11 +76,16 @@ def test_documents_and_notes_are_one_origin_here() -> None:
 
 
 def test_weights_of_a_file_stand_in_for_those_built_in(tmp_path: Path) -> None:
-    weights = {"chat_peer": {"bias": -3.0}, "chat_agent": {"bias": -2.0}, "note": {"title": 2.0}}
+    weights = OriginWeights(
+        chat_peer={"bias": -3.0},
+        chat_agent={"bias": -2.0},
+        document={"title": 2.0},
+        note={"title": 2.0},
+    )
     file = tmp_path / "learned.json"
-    file.write_text(json.dumps({"weights": weights}), encoding="utf-8")
+    file.write_text(WeightsFile(origins=weights).text(), encoding="utf-8")
     found = settings_of(file)
-    assert found["m5.signals.weights.chat_peer.bias"] == -3.0
-    assert found["m5.signals.weights.chat_peer.late.window"] == 0.0, "what is not named"
-    assert found["m5.signals.weights.document.title"] == 2.0
+    assert found["ranking.weights.chat_peer.bias"] == -3.0
+    assert found["ranking.weights.chat_peer.late.window"] == 0.0, "what is not named"
+    assert found["ranking.weights.document.title"] == 2.0
     assert settings_of(None) == {}

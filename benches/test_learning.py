@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learn import counted, form_of, gains, signals
+from learn import counted, form_of, gains, signals, weights_file
 from learning import (
     FOLDS,
     GROUPS,
@@ -19,7 +19,8 @@ from learning import (
     means,
 )
 from listing import ALMOST_NOTHING, BY_HAND, LATE_POOL, settings
-from vestig.config.signals import SIGNALS, WEIGHTS
+from vestig.config.signals import SIGNALS
+from vestig.config.weights import LEARNED, learned
 
 pytest.importorskip("scipy", reason="make learn needs the extra `learn`")
 
@@ -117,12 +118,14 @@ def test_terms_are_asked_of_the_core_by_origin() -> None:
     assert ("chat_agent", "when") in terms
     assert not {("chat_peer", "when"), ("chat_peer", "date")} & terms
     by_hand = settings(form, None)
-    assert by_hand["m5.signals.weights.document.cosine"] == BY_HAND["cosine"]
-    assert by_hand["m5.signals.weights.chat_agent.when"] == ALMOST_NOTHING
-    assert by_hand["m5.signals.late.pool"] == LATE_POOL
-    given = settings(form, {group: WEIGHTS[group] for group in GROUPS})
-    assert given["m5.signals.weights.chat_peer.bias"] == WEIGHTS["chat_peer"]["bias"]
-    assert given["m5.signals.weights.note.title"] == WEIGHTS["note"]["title"]
+    assert by_hand["ranking.weights.document.cosine"] == BY_HAND["cosine"]
+    assert by_hand["ranking.weights.chat_agent.when"] == ALMOST_NOTHING
+    assert by_hand["signals.late.pool"] == LATE_POOL
+    given = settings(form, {group: learned()[group] for group in GROUPS})
+    assert given["ranking.weights.chat_peer.bias"] == learned()["chat_peer"]["bias"]
+    assert given["ranking.weights.note.title"] == learned()["note"]["title"]
+    file = weights_file({group: learned()[group] for group in GROUPS})
+    assert file.text() == LEARNED.read_text(encoding="utf-8")
     late = dict(signals(form))["chat_peer.late"]
     assert late == ["chat_peer.late.window", "chat_peer.late.window_idf"]
     assert grouped(["document", "note", "chat_peer"]).tolist() == [2, 2, 0]

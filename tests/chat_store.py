@@ -11,10 +11,10 @@ from vestig.testing import FrozenClock
 # Only the sum of the terms ranks: every memory competes, and nothing walks or counts use.
 PLAIN: Final[dict[str, Any]] = {
     "hygiene.near_duplicate.enabled": False,
-    "m4.edge_creation.related.enabled": False,
-    "m5.start_node.direct_pool": "all",
-    "m5.traversal.enabled": False,
-    "m5.final.tracerank_power": 0.0,
+    "links.related.enabled": False,
+    "ranking.pool": "all",
+    "walk.enabled": False,
+    "ranking.tracerank_power": 0.0,
 }
 # (author, text) of a chat that began on 2026-02-01
 CHAT: Final = (
@@ -42,10 +42,10 @@ QUESTION: Final = "When and where did Ann meet how many friends of Grace Hopper 
 def weighed(value: float, *names: str) -> dict[str, Any]:
     """These terms are on and weigh so much for every origin; no other weighs anything."""
     found: dict[str, Any] = {
-        f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in ("bias", *SIGNALS)
+        f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in ("bias", *SIGNALS)
     }
-    found |= {f"m5.signals.{name.partition('.')[0]}.enabled": True for name in names}
-    return found | {f"m5.signals.weights.{o}.{name}": value for o in ORIGINS for name in names}
+    found |= {f"signals.{name.partition('.')[0]}.enabled": True for name in names}
+    return found | {f"ranking.weights.{o}.{name}": value for o in ORIGINS for name in names}
 
 
 def told(store: vestig.Vestig, clock: FrozenClock) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -19,43 +19,51 @@ def replaced(text: str, parts: Mapping[str, str]) -> str:
     return _PART.sub(lambda m: f"{m[1]}{parts[m[2]]}\n{m[3]}", text)
 
 
-_ORIGINS = re.compile(r"(?<=^m5\.signals\.weights\.)(?:chat_peer|chat_agent|document|note)(?=\.)")
-
-
-def written(key: str) -> str:
-    """A key as its row names it: weights of all origins have one row."""
-    return _ORIGINS.sub("<origin>", key)
-
-
-def _origin(key: str) -> str:
-    return key.split(".")[3]
-
-
-def _value(found: Mapping[str, object]) -> str:
-    """One default, or one for each origin where they differ."""
-    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in found.items()}
-    if len(set(texts.values())) == 1:
-        return f"`{next(iter(texts.values()))}`"
-    return ", ".join(f"{_origin(key)} `{text}`" for key, text in texts.items())
+def _rows(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |" for cells in lines
+    )
 
 
 def key_rows() -> str:
     """One table row for each configuration key, from the schema."""
-    from vestig.config.meanings import MEANINGS
     from vestig.config.schema import key_specs
 
-    lines = ["| Key | Default | Allowed | Meaning |", "|---|---|---|---|"]
-    rows: dict[str, dict[str, object]] = {}
-    for key, spec in key_specs().items():
-        rows.setdefault(written(key), {})[key] = spec.default
-    for name, found in rows.items():
-        key = next(iter(found))
-        meaning = MEANINGS[key][0]
-        if key != name:
-            meaning = meaning.replace(f"of {_origin(key)}", "of this origin")
-        cells = (f"`{name}`", _value(found), key_specs()[key].allowed, meaning)
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines)
+    return _rows(
+        ("Key", "Default", "Allowed", "Meaning"),
+        (
+            (
+                f"**`{key}`**" if spec.shown else f"`{key}`",
+                f"`{json.dumps(spec.default, ensure_ascii=False)}`",
+                spec.allowed,
+                spec.meaning,
+            )
+            for key, spec in key_specs().items()
+        ),
+    )
+
+
+def term_rows() -> str:
+    """One table row for each term of the linear score, with its learned weights."""
+    from vestig.config.signals import ORIGINS, TERMS
+    from vestig.config.weights import learned
+
+    return _rows(
+        ("Term", "Weighs", *ORIGINS),
+        (
+            (f"`{term}`", what, *(str(learned()[o].get(term, 0)) for o in ORIGINS))
+            for term, what in TERMS.items()
+        ),
+    )
+
+
+def old_rows() -> str:
+    """One table row for each old spelling of a key."""
+    from vestig.config.aliases import OLD_NAMES
+
+    names = ((f"`{old}`", f"`{new}`") for old, new in OLD_NAMES.items())
+    return _rows(("Old spelling", "Key"), names)
 
 
 def help_texts() -> list[tuple[str, str]]:
@@ -95,7 +103,7 @@ def help_pages() -> str:
 
 
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
-    "docs/configuration.md": {"keys": key_rows},
+    "docs/configuration.md": {"keys": key_rows, "terms": term_rows, "old": old_rows},
     "docs/cli.md": {"help": help_pages},
 }
 

@@ -17,15 +17,13 @@ COSINES = {"S": 1.0, "B": 0.5, "C": 0.4, "D": 0.3, "E": 0.2}
 EDGES = (("S", "B", 0.9), ("S", "D", 0.8), ("B", "C", 0.3), ("S", "E", 0.5), ("B", "E", 0.9))
 PLAIN = {
     "hygiene": {"near_duplicate": {"enabled": False}},
-    "m4": {
-        "edge_creation": {"related": {"enabled": False}},
-        "entity_extraction": {"enabled": False},
-    },
+    "links": {"related": {"enabled": False}},
+    "entities": {"enabled": False},
 }
 WALK = {
-    "m5.start_node.top_k": 1,
-    "m5.traversal.max_nodes": 3,
-    "m5.traversal.exploration_factor": 2.0,
+    "walk.start.limit": 1,
+    "walk.max_nodes": 3,
+    "walk.exploration_factor": 2.0,
 }
 
 

@@ -9,7 +9,7 @@ from vestig.graph.search_result import SearchResult
 __all__ = ["COSINES", "NO_ENTITIES", "QUERY", "named", "rows"]
 
 QUERY = "which of them is it"
-NO_ENTITIES = {"m4.entity_extraction.enabled": False, "m4.edge_creation.related.enabled": False}
+NO_ENTITIES = {"entities.enabled": False, "links.related.enabled": False}
 # text → cosine to the query
 COSINES = {
     "the pump of the boiler failed at noon": 0.9,

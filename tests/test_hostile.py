@@ -148,10 +148,10 @@ RECALLS: list[tuple[str, type[Exception], dict[str, Any]]] = [
     ("as_of", V, {"as_of": "2026-01-01", "valid_at": "2026-01-01"}),
     ("query_time", V, {"query_time": "noon"}),
     ("touch", V, {"touch": "yes"}),
-    ("config", V, {"config": "m5.enabled=false"}),
-    ("m5.enabled", vestig.ConfigError, {"config": {"m5": {"enabeld": False}}}),
-    ("tau_days", vestig.ConfigError, {"config": {"m3.tracerank.tau_days": 0}}),
-    ("clip_min", vestig.ConfigError, {"config": {"m3.tracerank.clip_min": 3}}),
+    ("config", V, {"config": "ranking.enabled=false"}),
+    ("ranking.enabled", vestig.ConfigError, {"config": {"ranking": {"enabeld": False}}}),
+    ("tau_days", vestig.ConfigError, {"config": {"usage.tau_days": 0}}),
+    ("clip_min", vestig.ConfigError, {"config": {"usage.clip_min": 3}}),
     ("profile", vestig.ConfigError, {"profile": "fastest"}),
 ]
 

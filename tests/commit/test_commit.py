@@ -120,7 +120,7 @@ def test_threshold_is_inclusive(opener: Opener, cosine: float, expected: Kind) -
 
 def test_other_fact_is_kept_and_linked(opener: Opener) -> None:
     first, second = "The spending limit is 500 EUR", "The spending limit is 500 USD"
-    off = {"m4": {"edge_creation": {"related": {"enabled": False}}}}
+    off = {"links": {"related": {"enabled": False}}}
     store = opener(vectors=pair(0.99, first, second), config=off)
     kept, other = store.commit(first), store.commit(second)
     assert other.outcome is Kind.INSERTED_NEW
@@ -144,7 +144,7 @@ def test_recall_returns_both_texts(opener: Opener) -> None:
 @pytest.mark.parametrize(("choice", "edges"), [("link", 1), ("insert", 0)])
 def test_on_near_dup(opener: Opener, choice: str, edges: int) -> None:
     first, second = "Builds are cached for a week", "Builds are really cached for a week"
-    off = {"m4": {"edge_creation": {"related": {"enabled": False}}}}
+    off = {"links": {"related": {"enabled": False}}}
     store = opener(vectors=pair(0.97, first, second), config=off)
     store.commit(first)
     outcome = store.commit(second, on_near_dup=choice)

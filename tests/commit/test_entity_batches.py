@@ -18,7 +18,7 @@ from scripted import Opener
 from vestig.errors import StoreLockedError, ValidationError
 from vestig.testing import FrozenClock, HashingEmbedder
 
-OFF = {"m4": {"entity_extraction": {"enabled": False}}}
+OFF = {"entities": {"enabled": False}}
 
 
 def names(store: vestig.Vestig) -> set[tuple[str, str, int]]:
@@ -185,7 +185,7 @@ def test_extract_reads_memories_without_entities_only(opener: Opener) -> None:
 
 
 def test_a_memory_never_has_more_entities_than_it_may(opener: Opener) -> None:
-    few = {"m4": {"entity_extraction": {"max_entities_per_memory": 2}}}
+    few = {"entities": {"max_per_memory": 2}}
     store = opener(config=few)
     store.commit("so NATO and Grace Hopper and ABC-123", entities=["Mercury", "Venus"])
     store.commit("we met Grace Hopper in town")

@@ -63,7 +63,7 @@ ITEMS: list[dict[str, Any]] = [
 def test_new_rows_are_handed_over_as_they_would_be_read(
     opener: Opener, handed: list[int | None], commit: Callable[..., None]
 ) -> None:
-    counted = {f"m5.signals.weights.chat_{who}.late.window": 0.1 for who in ("peer", "agent")}
+    counted = {f"ranking.weights.chat_{who}.late.window": 0.1 for who in ("peer", "agent")}
     store = opener(embedder=TokenHashingEmbedder(64), config=counted)
     commit(store, ITEMS)
     with store._session.ledger.read() as view:

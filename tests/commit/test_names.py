@@ -104,8 +104,8 @@ def test_evidence_of_five_hundred_characters_is_cut_to_two_hundred() -> None:
 
 def settings(mentions: bool = True) -> Any:
     return SimpleNamespace(
-        entity_extraction=SimpleNamespace(max_evidence_length=200),
-        edge_creation=SimpleNamespace(mentions=SimpleNamespace(enabled=mentions)),
+        entities=SimpleNamespace(max_evidence_length=200),
+        links=SimpleNamespace(mentions=SimpleNamespace(enabled=mentions)),
     )
 
 
@@ -144,18 +144,18 @@ def test_d_02_what_is_embedded_of_an_entity() -> None:
 # --- questions ------------------------------------------------------------------------------
 
 
-def hyde(**values: Any) -> Any:
+def chosen(**values: Any) -> Any:
     triggers = ("problem-solution", "learning-failure")
     return SimpleNamespace(**({"enabled": True, "allowed_triggers": triggers} | values))
 
 
 def test_two_triggers_are_allowed() -> None:
-    assert is_allowed("problem-solution", hyde())
-    assert is_allowed("learning-failure", hyde())
-    assert not is_allowed("positive-feedback", hyde())
-    assert not is_allowed(None, hyde())
-    assert not is_allowed("problem-solution", hyde(enabled=False))
-    assert is_allowed("positive-feedback", hyde(allowed_triggers=("positive-feedback",)))
+    assert is_allowed("problem-solution", chosen())
+    assert is_allowed("learning-failure", chosen())
+    assert not is_allowed("positive-feedback", chosen())
+    assert not is_allowed(None, chosen())
+    assert not is_allowed("problem-solution", chosen(enabled=False))
+    assert is_allowed("positive-feedback", chosen(allowed_triggers=("positive-feedback",)))
 
 
 def test_questions_are_cleaned_and_cut() -> None:

@@ -30,7 +30,7 @@ from vestig.testing import (
 
 TALK = "The harbour ferry to Grey Island leaves at nine and comes back at six, says the captain"
 NOTE = "Bread is baked before six in the morning at the mill behind the chapel"
-LATE = {"m5.signals.weights.chat_peer.late.window": 1.0}
+LATE = {"ranking.weights.chat_peer.late.window": 1.0}
 SAID: dict[str, Any] = {"author": "Ada", "session_id": "s", "sequence": 0}
 
 
@@ -98,14 +98,14 @@ def test_any_part_made_of_them_counts(
 ) -> None:
     parts = ("late.mean", "late.idf", "late.window", "late.window_idf", "reply.late")
     origins = ("chat_peer", "chat_agent", "document", "note")
-    zero = {f"m5.signals.weights.{o}.{part}": 0.0 for o in origins for part in parts}
-    own = {f"m5.signals.weights.chat_peer.{name}": weight for name, weight in keys.items()}
+    zero = {f"ranking.weights.{o}.{part}": 0.0 for o in origins for part in parts}
+    own = {f"ranking.weights.chat_peer.{name}": weight for name, weight in keys.items()}
     store = opener(config=zero | own)
-    signals = store._session.config.settings.m5.signals
-    assert tuple(o for o in origins if wants_tokens(signals, o)) == wanted
+    settings = store._session.config.settings
+    assert tuple(o for o in origins if wants_tokens(settings, o)) == wanted
     for switch in ("late", "reply"):
-        off = store._session.effective({f"m5.signals.{switch}.enabled": False}, None)
-        left = wants_tokens(off.settings.m5.signals, "chat_peer")
+        off = store._session.effective({f"signals.{switch}.enabled": False}, None)
+        left = wants_tokens(off.settings, "chat_peer")
         assert left == (bool(wanted) and switch == "reply" and "reply.late" not in keys)
 
 
@@ -229,7 +229,7 @@ def numbers(pieces: Pieces) -> list[int]:
 def test_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
     """The four parts of `late` from the rows of the ledger, by their definition."""
     parts = ("mean", "idf", "window", "window_idf")
-    config = {f"m5.signals.weights.chat_peer.late.{part}": 1.0 for part in parts}
+    config = {f"ranking.weights.chat_peer.late.{part}": 1.0 for part in parts}
     embedder = TokenHashingEmbedder()
     store = opener(embedder=embedder, config=config)
     texts = (TALK, NOTE, "Thanks, then I take the ferry at six", "The mill is closed in winter")
@@ -279,7 +279,7 @@ def test_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
 
 
 def test_asked_for_where_they_do_not_count_is_a_mistake(opener: Opener) -> None:
-    off = {"m5.signals.late.enabled": False}
+    off = {"signals.late.enabled": False}
     store = opener(embedder=TokenHashingEmbedder(), config=off)
     with pytest.raises(ConflictError, match="counts for no origin"):
         store.admin.rebuild(tokens=True)

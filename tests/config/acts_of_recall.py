@@ -20,7 +20,7 @@ __all__ = ["RECALL"]
 OSLO = "The new office is in Oslo"
 NOTED = "Note that the new office is in Oslo"
 QUERY = "where is the office"
-RANK: Final = "m3.tracerank"
+RANK: Final = "usage"
 
 
 def first(store: Any, **fields: Any) -> Any:
@@ -166,7 +166,7 @@ def layout(world: World) -> Any:
 
 RECALL: Final[dict[str, Act]] = {
     **{
-        f"m3.event_weights.{event.value}": Act(
+        f"usage.event_weights.{event.value}": Act(
             0.5,
             partial(weight_of, event),
             # only this type counts, and nothing is discounted
@@ -188,17 +188,17 @@ RECALL: Final[dict[str, Act]] = {
     f"{RANK}.spacing.enabled": Act(True, rank),
     f"{RANK}.spacing.bonus": Act(1, rank, {f"{RANK}.spacing.enabled": True}),
     f"{RANK}.spacing.spacing_days": Act(1, rank, {f"{RANK}.spacing.enabled": True}),
-    "m3.retrieval.include_expired": Act(True, expired),
-    "m5.enabled": Act(False, formula),
-    "m5.start_node.direct_pool": Act(1, formula),
-    "m5.final.base": Act("semantic", scores),
-    "m5.final.tracerank_power": Act(1, scores),
-    "m5.explainability.enabled": Act(False, reason_fields),
-    "m5.explainability.include_path": Act(False, reason_fields),
-    "m5.explainability.include_scores": Act(False, reason_fields),
+    "recall.include_expired": Act(True, expired),
+    "ranking.enabled": Act(False, formula),
+    "ranking.pool": Act(1, formula),
+    "ranking.base": Act("semantic", scores),
+    "ranking.tracerank_power": Act(1, scores),
+    "recall.reasons.enabled": Act(False, reason_fields),
+    "recall.reasons.include_path": Act(False, reason_fields),
+    "recall.reasons.include_scores": Act(False, reason_fields),
     "recall.default_limit": Act(1, lambda w: len(some(w).recall(QUERY).results)),
     "recall.profile": Act("baseline", profile),
-    "recall.profiles": Act({"mine": {"m5.final.base": "semantic"}}, own_profile),
+    "recall.profiles": Act({"mine": {"ranking.base": "semantic"}}, own_profile),
     "recall.format": Act("compact", layout),
     "recall.min_score": Act(0.99, lambda w: len(some(w).recall(QUERY).results)),
     "recall.max_query_chars": Act(5, lambda w: some(w).recall(QUERY).query),

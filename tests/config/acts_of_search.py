@@ -20,7 +20,7 @@ TEXTS: Final = (
     "a canoe drifts past the lower weir",
     "an umbrella was left in the hall",
 )
-_QUIET: Final = {"m4.entity_extraction.enabled": False, "m4.edge_creation.related.enabled": False}
+_QUIET: Final = {"entities.enabled": False, "links.related.enabled": False}
 
 
 def stored(world: World) -> tuple[Any, list[str]]:
@@ -114,14 +114,14 @@ _RETENTION: Final = "lifecycle.retention"
 _LARGE: Final = {**_QUIET, "hygiene.near_duplicate.enabled": False}
 
 EDGES: Final[dict[str, Act]] = {
-    "m4.entity_extraction.max_evidence_length": Act(50, evidence, _QUIET),
-    "m4.graph_expansion.max_expand_via_entities": Act(1, expanded, _QUIET),
-    "m4.graph_expansion.max_expand_via_related": Act(1, expanded, _QUIET),
-    "m4.graph_expansion.min_confidence": Act(0.9, sure, _QUIET),
+    "entities.max_evidence_length": Act(50, evidence, _QUIET),
+    "links.expansion.max_expand_via_entities": Act(1, expanded, _QUIET),
+    "links.expansion.max_expand_via_related": Act(1, expanded, _QUIET),
+    "links.expansion.min_confidence": Act(0.9, sure, _QUIET),
 }
 
 SEARCH: Final[dict[str, Act]] = {
-    "search.top_k": Act(2, found, _QUIET),
+    "search.limit": Act(2, found, _QUIET),
     "search.graph_depth": Act(3, reached, _QUIET),
     "search.decay.enabled": Act(True, faded(), _QUIET),
     "search.decay.floor": Act(0.9, faded(), _FADES),

@@ -28,10 +28,10 @@ SESSION: Final = (
 SILENT: Final = {
     "store.path": ":memory:",
     "hygiene.near_duplicate.enabled": False,
-    "m5.signals.questions.enabled": True,
-    "m5.signals.rerank.enabled": True,
+    "signals.questions.enabled": True,
+    "signals.rerank.enabled": True,
     "reranker.provider": "vestig.testing:WordReranker",
-    **{f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in SIGNALS},
+    **{f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in SIGNALS},
 }
 
 
@@ -73,17 +73,17 @@ def parts(signal: str) -> list[str]:
 
 
 def weighing(names: list[str], weight: float = 1.5) -> dict[str, Any]:
-    return {**SILENT, **{f"m5.signals.weights.chat_peer.{name}": weight for name in names}}
+    return {**SILENT, **{f"ranking.weights.chat_peer.{name}": weight for name in names}}
 
 
 SIGNALLED: Final[dict[str, Act]] = {
-    **{f"m5.signals.{name}.enabled": Act(False, seen, weighing(parts(name))) for name in SWITCHES},
-    "m5.signals.rerank.pool": Act(1, seen, weighing(["rerank", "lexical"])),
+    **{f"signals.{name}.enabled": Act(False, seen, weighing(parts(name))) for name in SWITCHES},
+    "signals.rerank.pool": Act(1, seen, weighing(["rerank", "lexical"])),
     "reranker.provider": Act("acts_of_signals:LongestFirst", seen, weighing(["rerank"])),
     "reranker.model": Act("another", who_read, weighing(["rerank"])),
-    "m5.signals.late.pool": Act(1, seen, weighing([*parts("late"), "lexical"])),
+    "signals.late.pool": Act(1, seen, weighing([*parts("late"), "lexical"])),
     **{
-        f"m5.signals.weights.{origin}.{name}": Act(1.5, partial(seen, origin=origin), SILENT)
+        f"ranking.weights.{origin}.{name}": Act(1.5, partial(seen, origin=origin), SILENT)
         for origin in ORIGINS
         for name in ("bias", *SIGNALS)
     },

@@ -14,11 +14,11 @@ from calls import selecting
 
 __all__ = ["WALK"]
 
-RANK: Final = "m3.tracerank"
-START: Final = "m5.start_node"
-META: Final = "m5.start_node.metadata"
-TRAVERSAL: Final = "m5.traversal"
-HYDE: Final = "m5.hyde"
+RANK: Final = "usage"
+START: Final = "walk.start"
+REFERENCE: Final = "reference"
+WALKING: Final = "walk"
+QUESTIONS: Final = "questions"
 ASKED: Final = "what lies nearest?"
 # cosine of each memory to ASKED
 COSINES: Final = {"S": 1.0, "B": 0.5, "C": 0.4, "D": 0.3, "E": 0.2}
@@ -29,11 +29,11 @@ EDGES: Final = (
 BASE: Final = {
     "recall.profile": "reference",
     "hygiene.near_duplicate.enabled": False,
-    "m4.edge_creation.related.enabled": False,
-    "m4.entity_extraction.enabled": False,
-    f"{START}.top_k": 1,
-    f"{TRAVERSAL}.mode": "deterministic",
-    f"{TRAVERSAL}.max_nodes": 5,
+    "links.related.enabled": False,
+    "entities.enabled": False,
+    f"{START}.limit": 1,
+    f"{WALKING}.mode": "deterministic",
+    f"{WALKING}.max_nodes": 5,
 }
 
 
@@ -152,74 +152,74 @@ def summary(world: World) -> Any:
 
 
 def blended(**more: Any) -> dict[str, Any]:
-    return {"recall.profile": "reference", "m5.final.base": "blend", **more}
+    return {"recall.profile": "reference", "ranking.base": "blend", **more}
 
 
-EVERY: Final = {**BASE, f"{TRAVERSAL}.exploration_factor": 2.0}
+EVERY: Final = {**BASE, f"{WALKING}.exploration_factor": 2.0}
 DICE: Final = {
     **BASE,
-    f"{TRAVERSAL}.mode": "probabilistic",
-    f"{TRAVERSAL}.exploration_factor": 1.0,
+    f"{WALKING}.mode": "probabilistic",
+    f"{WALKING}.exploration_factor": 1.0,
 }
-SUMMED: Final = {**BASE, "m5.start_node.direct_pool": 1, f"{TRAVERSAL}.enabled": False}
+SUMMED: Final = {**BASE, "ranking.pool": 1, f"{WALKING}.enabled": False}
 
 WALK: Final[dict[str, Act]] = {
     f"{RANK}.graph_connectivity_enabled": Act(True, boosts, BASE),
     f"{RANK}.graph_k": Act(0.5, boosts, {**BASE, f"{RANK}.graph_connectivity_enabled": True}),
-    f"{HYDE}.content_weight": Act(0.1, asked_for),
-    f"{HYDE}.query_weight": Act(0.1, asked_for),
+    f"{QUESTIONS}.content_weight": Act(0.1, asked_for),
+    f"{QUESTIONS}.question_weight": Act(0.1, asked_for),
     f"{START}.enabled": Act(False, switched, blended()),
-    f"{START}.top_k": Act(3, walk, EVERY),
-    f"{START}.alpha_meta": Act(0.1, switched, blended()),
-    f"{META}.keyword_weight": Act(0.0, metadata, blended()),
-    f"{META}.temporal_weight": Act(0.0, metadata, blended()),
-    f"{META}.entity_weight": Act(0.0, metadata, blended()),
-    f"{META}.recency_weight": Act(0.9, metadata, blended()),
-    f"{META}.recency_tau_days": Act(3, metadata, blended(**{f"{META}.recency_weight": 0.9})),
-    f"{META}.keyword_mode": Act("weighted", metadata, blended()),
-    f"{META}.entity_mode": Act(
+    f"{START}.limit": Act(3, walk, EVERY),
+    f"{REFERENCE}.alpha_meta": Act(0.1, switched, blended()),
+    f"{REFERENCE}.keyword_weight": Act(0.0, metadata, blended()),
+    f"{REFERENCE}.temporal_weight": Act(0.0, metadata, blended()),
+    f"{REFERENCE}.entity_weight": Act(0.0, metadata, blended()),
+    f"{REFERENCE}.recency_weight": Act(0.9, metadata, blended()),
+    f"{REFERENCE}.recency_tau_days": Act(
+        3, metadata, blended(**{f"{REFERENCE}.recency_weight": 0.9})
+    ),
+    f"{REFERENCE}.keyword_mode": Act("weighted", metadata, blended()),
+    f"{REFERENCE}.entity_mode": Act(
         "weighted",
         metadata,
-        blended(**{f"{META}.keyword_weight": 0.0, f"{META}.temporal_weight": 0.0}),
+        blended(**{f"{REFERENCE}.keyword_weight": 0.0, f"{REFERENCE}.temporal_weight": 0.0}),
     ),
-    f"{TRAVERSAL}.enabled": Act(False, walk, EVERY),
-    f"{TRAVERSAL}.mode": Act("probabilistic", walk, {**BASE, f"{TRAVERSAL}.mode": "deterministic"}),
-    f"{TRAVERSAL}.order": Act(
-        "dfs", partial(walk, limit=4), {**EVERY, f"{TRAVERSAL}.max_nodes": 4}
+    f"{WALKING}.enabled": Act(False, walk, EVERY),
+    f"{WALKING}.mode": Act("probabilistic", walk, {**BASE, f"{WALKING}.mode": "deterministic"}),
+    f"{WALKING}.order": Act("dfs", partial(walk, limit=4), {**EVERY, f"{WALKING}.max_nodes": 4}),
+    f"{WALKING}.max_nodes": Act(1, admitted, EVERY),
+    f"{WALKING}.exploration_factor": Act(0.6, walk, BASE),
+    f"{WALKING}.signal_decay": Act(0.5, walk, EVERY),
+    f"{WALKING}.normalize_weights": Act(True, walk, EVERY),
+    f"{WALKING}.seed": Act(5, seed),
+    f"{WALKING}.edge_types": Act(
+        ["RELATED", "MENTIONS"], over_names, {**EVERY, "entities.enabled": True}
     ),
-    f"{TRAVERSAL}.max_nodes": Act(1, admitted, EVERY),
-    f"{TRAVERSAL}.exploration_factor": Act(0.6, walk, BASE),
-    f"{TRAVERSAL}.signal_decay": Act(0.5, walk, EVERY),
-    f"{TRAVERSAL}.normalize_weights": Act(True, walk, EVERY),
-    f"{TRAVERSAL}.seed": Act(5, seed),
-    f"{TRAVERSAL}.edge_types": Act(
-        ["RELATED", "MENTIONS"], over_names, {**EVERY, "m4.entity_extraction.enabled": True}
-    ),
-    f"{TRAVERSAL}.min_signal": Act(0.85, walk, EVERY),
-    f"{TRAVERSAL}.max_hops": Act(1, walk, EVERY),
-    f"{TRAVERSAL}.max_entity_degree": Act(
+    f"{WALKING}.min_signal": Act(0.85, walk, EVERY),
+    f"{WALKING}.max_hops": Act(1, walk, EVERY),
+    f"{WALKING}.max_entity_degree": Act(
         1,
         over_names,
         {
             **EVERY,
-            "m4.entity_extraction.enabled": True,
-            f"{TRAVERSAL}.edge_types": ["RELATED", "MENTIONS"],
+            "entities.enabled": True,
+            f"{WALKING}.edge_types": ["RELATED", "MENTIONS"],
         },
     ),
-    f"{TRAVERSAL}.use_tracerank_in_walk": Act(
+    f"{WALKING}.use_tracerank": Act(
         False,
         walk,
         {
             **EVERY,
             f"{RANK}.graph_connectivity_enabled": True,
-            f"{TRAVERSAL}.exploration_factor": 0.9,
+            f"{WALKING}.exploration_factor": 0.9,
         },
     ),
-    f"{TRAVERSAL}.deterministic_threshold": Act(
-        0.95, walk, {**BASE, f"{TRAVERSAL}.exploration_factor": 1.0}
+    f"{WALKING}.deterministic_threshold": Act(
+        0.95, walk, {**BASE, f"{WALKING}.exploration_factor": 1.0}
     ),
-    "m5.final.association": Act(0.9, walk, EVERY),
-    "m5.final.path_power": Act(2, walk, EVERY),
+    "ranking.association": Act(0.9, walk, EVERY),
+    "ranking.path_power": Act(2, walk, EVERY),
     "recall.temporal_open_scale_days": Act(
         3, partial(metadata, query="the office before 2026-02-20"), blended()
     ),

@@ -161,7 +161,7 @@ BUILTIN: Final = {"embedding.provider": "builtin"}
 OPENAI: Final = {"embedding.provider": "openai", "embedding.model": "m", "embedding.dimension": 2}
 DEFERRED: Final = {"embedding.provider": "world:failing", "embedding.on_failure": "defer"}
 NEAR: Final = "hygiene.near_duplicate"
-RELATED: Final = "m4.edge_creation.related"
+RELATED: Final = "links.related"
 
 WRITING: Final[dict[str, Act]] = {
     "store.path": Act("other", places),

@@ -11,7 +11,7 @@ import pytest
 
 from vestig.config import Config, InvalidConfigError, explain, explanations, load, show
 from vestig.config.schema import KEYS
-from vestig.config.signals import weighing, weights_of
+from vestig.config.weights import weighing, weights_of
 from vestig.errors import ConfigError, ConfigNotFoundError
 
 Loader = Callable[..., Config]
@@ -40,7 +40,7 @@ def test_all_faults_are_reported_together(loaded: Loader) -> None:
         loaded(
             "hygene: {min_chars: 3}\nrecall:\n  default_limit: 0\n",
             env={"VESTIG_NOPE": "1", "VESTIG_HYGIENE__MAX_CHARS": "[1]"},
-            overrides={"m5.final.base": "lineal"},
+            overrides={"ranking.base": "lineal"},
         )
     text = str(caught.value)
     assert "5 problems" in text
@@ -50,27 +50,27 @@ def test_all_faults_are_reported_together(loaded: Loader) -> None:
         "recall.default_limit: expected an integer ≥ 1 and ≤ 2147483647, got 0",
         "VESTIG_NOPE",
         "hygiene.max_chars: expected an integer ≥ 1 and ≤ 2147483647, got [1]",
-        "m5.final.base: expected linear | semantic | blend | cosine, got 'lineal'",
+        "ranking.base: expected linear | semantic | blend | cosine, got 'lineal'",
     ):
         assert part in text
 
 
 def test_each_layer_overrides_the_one_below(loaded: Loader, home: Path) -> None:
-    key = "m5.final.tracerank_power"
+    key = "ranking.tracerank_power"
     seen = []
     config = loaded()
-    seen.append((config.settings.m5.final.tracerank_power, config.effective()[key].layer))
+    seen.append((config.settings.ranking.tracerank_power, config.effective()[key].layer))
     for options in (
-        {"user": "m5: {final: {tracerank_power: 0.6}}"},
-        {"project": "m5: {final: {tracerank_power: 0.7}}"},
-        {"env": {"VESTIG_M5__FINAL__TRACERANK_POWER": "0.8"}},
+        {"user": "ranking: {tracerank_power: 0.6}"},
+        {"project": "ranking: {tracerank_power: 0.7}"},
+        {"env": {"VESTIG_RANKING__TRACERANK_POWER": "0.8"}},
         {
-            "env": {"VESTIG_M5__FINAL__TRACERANK_POWER": "0.8"},
-            "overrides": {"m5": {"final": {"tracerank_power": 0.9}}},
+            "env": {"VESTIG_RANKING__TRACERANK_POWER": "0.8"},
+            "overrides": {"ranking": {"tracerank_power": 0.9}},
         },
     ):
         config = loaded(**options)  # type: ignore[arg-type]
-        seen.append((config.settings.m5.final.tracerank_power, config.effective()[key].layer))
+        seen.append((config.settings.ranking.tracerank_power, config.effective()[key].layer))
     assert seen == [
         (0.5, "profile"),
         (0.6, "user"),
@@ -93,13 +93,13 @@ def test_mappings_merge_deeply_and_lists_replace(loaded: Loader) -> None:
 
 def test_null_resets_to_the_default(loaded: Loader) -> None:
     config = loaded(
-        "hygiene:\n  min_chars: null\nm5: {final: {base: ~}}\n",
-        user="hygiene: {min_chars: 2, max_chars: 99}\nm5: {final: {base: semantic}}\n",
+        "hygiene:\n  min_chars: null\nranking: {base: ~}\n",
+        user="hygiene: {min_chars: 2, max_chars: 99}\nranking: {base: semantic}\n",
         env={"VESTIG_HYGIENE__MAX_CHARS": "null"},
     )
     assert config.settings.hygiene.min_chars == 12
     assert config.settings.hygiene.max_chars == 4000
-    assert config.settings.m5.final.base == "linear"
+    assert config.settings.ranking.base == "linear"
     assert config.effective()["hygiene.min_chars"].layer == "built-in"
 
 
@@ -112,45 +112,45 @@ def test_null_section_resets_each_of_its_keys(loaded: Loader) -> None:
 
 
 def test_profile_of_a_file_stands_below_files(loaded: Loader) -> None:
-    config = loaded("m5: {final: {tracerank_power: 0.25}}\n", user="recall: {profile: baseline}\n")
-    final = config.settings.m5.final
+    config = loaded("ranking: {tracerank_power: 0.25}\n", user="recall: {profile: baseline}\n")
+    final = config.settings.ranking
     assert (final.base, final.tracerank_power) == ("cosine", 0.25)
-    assert config.origin("m5.final.base") == "profile baseline"
+    assert config.origin("ranking.base") == "profile baseline"
 
 
 def test_profile_in_a_call_beats_files_and_its_keys_beat_it(loaded: Loader) -> None:
-    project = "recall: {profile: default}\nm5: {final: {base: semantic, tracerank_power: 1}}\n"
+    project = "recall: {profile: default}\nranking: {base: semantic, tracerank_power: 1}\n"
     for config in (
-        loaded(project, profile="baseline", overrides={"m5.final.tracerank_power": 0.75}),
+        loaded(project, profile="baseline", overrides={"ranking.tracerank_power": 0.75}),
         loaded(
             project,
-            overrides={"recall": {"profile": "baseline"}, "m5.final.tracerank_power": 0.75},
+            overrides={"recall": {"profile": "baseline"}, "ranking.tracerank_power": 0.75},
         ),
-        loaded(project).with_overrides({"m5.final.tracerank_power": 0.75}, profile="baseline"),
+        loaded(project).with_overrides({"ranking.tracerank_power": 0.75}, profile="baseline"),
     ):
-        assert config.settings.m5.final.base == "cosine"
-        assert config.settings.m5.final.tracerank_power == 0.75
+        assert config.settings.ranking.base == "cosine"
+        assert config.settings.ranking.tracerank_power == 0.75
         assert config.settings.recall.profile == "baseline"
-        assert config.settings.m5.start_node.direct_pool == "all"
+        assert config.settings.ranking.pool == "all"
 
 
 def test_profile_of_a_later_call_replaces_that_of_an_earlier_one(loaded: Loader) -> None:
     config = loaded(profile="baseline").with_overrides(profile="default")
-    assert config.settings.m5.final.base == "linear"
-    assert config.settings.m5.final.tracerank_power == 0.5
+    assert config.settings.ranking.base == "linear"
+    assert config.settings.ranking.tracerank_power == 0.5
     assert config.settings.recall.profile == "default"
 
 
 def test_profiles_can_be_added_and_merge_over_layers(loaded: Loader) -> None:
     config = loaded(
-        "recall: {profile: words, profiles: {words: {m5.signals.cosine.enabled: false}}}\n",
-        user="recall: {profiles: {words: {m5: {final: {tracerank_power: 0}}}, other: {}}}\n",
+        "recall: {profile: words, profiles: {words: {signals.cosine.enabled: false}}}\n",
+        user="recall: {profiles: {words: {ranking: {tracerank_power: 0}}, other: {}}}\n",
     )
-    assert config.settings.m5.signals.cosine.enabled is False
-    assert config.settings.m5.final.tracerank_power == 0
+    assert config.settings.signals.cosine.enabled is False
+    assert config.settings.ranking.tracerank_power == 0
     assert config.profile_names == ("baseline", "default", "other", "reference", "words")
     assert config.settings.recall.profiles == {
-        "words": {"m5.signals.cosine.enabled": False, "m5.final.tracerank_power": 0},
+        "words": {"signals.cosine.enabled": False, "ranking.tracerank_power": 0},
         "other": {},
     }
 
@@ -159,10 +159,10 @@ def test_profiles_can_be_added_and_merge_over_layers(loaded: Loader) -> None:
     ("text", "part"),
     [
         ("recall: {profile: nope}", "unknown profile 'nope'; expected one of baseline, default"),
-        ("recall: {profiles: {baseline: {m5.enabled: false}}}", "shipped profile"),
+        ("recall: {profiles: {baseline: {ranking.enabled: false}}}", "shipped profile"),
         ("recall: {profiles: {x: {hygiene.min_chars: 1}}}", "a profile cannot set"),
-        ("recall: {profiles: {x: {m5.final.base: mix}}}", "linear | semantic | blend | cosine"),
-        ("recall: {profiles: {x: {m5.final.bass: linear}}}", "m5.final.base"),
+        ("recall: {profiles: {x: {ranking.base: mix}}}", "linear | semantic | blend | cosine"),
+        ("recall: {profiles: {x: {ranking.bass: linear}}}", "ranking.base"),
         ("recall: {profiles: {x: 3}}", "expected a mapping"),
         ("recall: {profiles: [x]}", "expected a mapping"),
     ],
@@ -174,10 +174,10 @@ def test_bad_profiles(loaded: Loader, text: str, part: str) -> None:
 
 
 def test_one_call_sets_only_keys_of_recall(loaded: Loader) -> None:
-    with pytest.raises(ConfigError, match=r"store\.path.*only keys of m3, m4\.graph_expansion, m5"):
+    with pytest.raises(ConfigError, match=r"store\.path.*only keys of usage, links"):
         loaded().with_overrides({"store.path": "x"})
-    with pytest.raises(ConfigError, match=r"nearest valid key is m5\.final\.base"):
-        loaded().with_overrides({"m5": {"final": {"bas": "cosine"}}})
+    with pytest.raises(ConfigError, match=r"nearest valid key is ranking\.base"):
+        loaded().with_overrides({"ranking": {"bas": "cosine"}})
 
 
 def test_project_file_is_the_nearest_upward_and_can_be_replaced(home: Path) -> None:
@@ -217,9 +217,9 @@ def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:
         ("namespace: !!python/object:os.system x\n", "unreadable YAML"),
         ("namespace: \x00\n", "unreadable YAML"),
         ("namespace: Work\n", "a-z 0-9"),
-        ("m3: {tracerank: {clip_min: 1.5}}\n", "clip_min"),
-        ("m3: {tracerank: {tau_days: 0}}\n", "a finite number > 0"),
-        ("m3: {tracerank: {tau_days: .nan}}\n", "a finite number > 0"),
+        ("usage: {clip_min: 1.5}\n", "clip_min"),
+        ("usage: {tau_days: 0}\n", "a finite number > 0"),
+        ("usage: {tau_days: .nan}\n", "a finite number > 0"),
         ("recall: {min_score: .inf}\n", "finite"),
         ("hygiene: {min_chars: true}\n", "an integer"),
         ("hygiene: {min_chars: 1.0}\n", "an integer"),
@@ -232,7 +232,7 @@ def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:
         ("hygiene: {min_chars: 50, max_chars: 40}\n", "at least hygiene.min_chars (50)"),
         ("time: {zone: Mars/Olympus}\n", "time zone"),
         ("hygiene: {near_duplicate: {guard: [numbers, moods]}}\n", "guard"),
-        ("m5: {start_node: {direct_pool: some}}\n", "auto | all | starts, or an integer ≥ 1"),
+        ("ranking: {pool: some}\n", "auto | all | starts, or an integer ≥ 1"),
     ],
 )
 def test_unusable_files(loaded: Loader, text: str, part: str) -> None:
@@ -272,7 +272,7 @@ _FALSY = [
     ("store.lock_timeout_s", 0),
     ("hygiene.near_duplicate.enabled", False),
     ("hygiene.near_duplicate.guard", []),
-    ("m5.final.tracerank_power", 0),
+    ("ranking.tracerank_power", 0),
     ("recall.min_score", 0),
 ]
 
@@ -314,19 +314,18 @@ def test_variables_of_tests_and_reserved_ones(loaded: Loader) -> None:
             "VESTIG_TEST_DATA": "x",
             "VESTIG_NAMESPACE": "007",
             "VESTIG_PROFILE": "baseline",
-            "VESTIG_M3__EVENT_WEIGHTS__REINFORCE_NEAR": "0.5",
-            "VESTIG_RECALL__PROFILES": "{p: {m5.enabled: false}}",
+            "VESTIG_USAGE__EVENT_WEIGHTS__REINFORCE_NEAR": "0.5",
+            "VESTIG_RECALL__PROFILES": "{p: {ranking.enabled: false}}",
         }
     )
     assert config.settings.namespace == "007"
-    assert config.settings.m5.final.base == "cosine"
-    assert config.settings.m3.event_weights.REINFORCE_NEAR == 0.5
+    assert config.settings.ranking.base == "cosine"
+    assert config.settings.usage.event_weights["REINFORCE_NEAR"] == 0.5
     assert config.profile_names == ("baseline", "default", "p", "reference")
     assert config.origin("namespace") == "environment VESTIG_NAMESPACE"
 
 
 def test_show_names_secrets_but_never_prints_them(loaded: Loader) -> None:
-    """K-06 for the secrets that exist."""
     project = "embedding: {api_key_env: MY_KEY, base_url: 'https://me:pw@host/v1'}\n"
     shown = {e.key: e for e in show(loaded(project), {"MY_KEY": "hush"})}
     assert shown["embedding.api_key_env"].value == "MY_KEY"
@@ -340,19 +339,24 @@ def test_show_names_secrets_but_never_prints_them(loaded: Loader) -> None:
 def test_every_key_is_explained(loaded: Loader) -> None:
     found = explanations(loaded())
     assert tuple(e.key for e in found) == KEYS
-    assert all(e.meaning and e.ids and e.allowed for e in found)
+    assert all(e.meaning and e.allowed for e in found)
     with pytest.raises(ConfigError, match=r"hygiene\.min_chars"):
         explain(loaded(), "hygiene.min_char")
+    assert [e.key for e in explain(loaded(), "decay")] == [
+        "decay.basis",
+        "decay.reference_access_count",
+        "decay.frequency",
+    ]
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "m5.signals.weights.document.neighbours.lexical.+1: 2\n",
-        "m5.signals.weights.document: {neighbours.lexical: {+1: 2}}\n",
-        "m5:\n  signals:\n    weights:\n      document:\n        neighbours:\n"
+        "ranking.weights.document.neighbours.lexical.+1: 2\n",
+        "ranking.weights.document: {neighbours.lexical: {+1: 2}}\n",
+        "ranking:\n    weights:\n      document:\n        neighbours:\n"
         "          lexical:\n            +1: 2\n",
-        "recall:\n  profile: mine\n  profiles:\n    mine:\n      m5.signals.weights:\n"
+        "recall:\n  profile: mine\n  profiles:\n    mine:\n      ranking.weights:\n"
         "        document:\n          neighbours: {lexical: {+1: 2}}\n",
         "one: &one {+1: 2}\n",
     ],
@@ -362,35 +366,40 @@ def test_places_of_neighbours_are_keys_like_any_other(loaded: Loader, text: str)
     """YAML reads +1 as a number; as a key it is the text that stands there."""
     if "&one" in text:
         text = (
-            "m5.signals.weights.note.neighbours.lexical: "
+            "ranking.weights.note.neighbours.lexical: "
             + text[5:]
-            + ("m5.signals.weights.document.neighbours.lexical: {<<: *one, -1: 3}\n")
+            + ("ranking.weights.document.neighbours.lexical: {<<: *one, -1: 3}\n")
         )
     config = loaded(text)
-    found = weights_of(config.settings.m5.signals, "document")
+    found = weights_of(config.settings, "document")
     assert found["neighbours.lexical.+1"] == 2.0
     assert found.get("neighbours.lexical.-1") == (3.0 if "&one" in text else None)
 
 
 def test_weights_by_environment_and_call(loaded: Loader) -> None:
-    key = "m5.signals.weights.note.neighbours.cosine.-2"
-    config = loaded(env={"VESTIG_M5__SIGNALS__WEIGHTS__NOTE__NEIGHBOURS__COSINE__-2": "1.5"})
-    assert (config.effective()[key].value, config.origin(key)[:11]) == (1.5, "environment")
+    key = "ranking.weights.note.neighbours.cosine.-2"
+    config = loaded(env={"VESTIG_RANKING__WEIGHTS__NOTE__NEIGHBOURS__COSINE__-2": "1.5"})
+    assert (config.entry(key).value, config.origin(key)[:11]) == (1.5, "environment")
     config = config.with_overrides({key: -2.5})
-    assert weights_of(config.settings.m5.signals, "note")["neighbours.cosine.-2"] == -2.5
-    assert explain(config, key).ids == ("Q-12", "Q-03")
+    assert weights_of(config.settings, "note")["neighbours.cosine.-2"] == -2.5
+    [found] = explain(config, key)
+    assert (found.value, found.default, found.old) == (
+        -2.5,
+        0.0,
+        "m5.signals.weights.note.neighbours.cosine.-2",
+    )
 
 
 def test_what_is_off_or_weighs_nothing_is_absent(loaded: Loader) -> None:
-    config = loaded("m5.signals.weights.note: {late: {mean: 2, idf: 0}, reply.late: 1}\n")
-    signals = config.settings.m5.signals
-    assert weights_of(signals, "note").keys() & {"late.mean", "late.idf", "reply.late"} == {
+    config = loaded("ranking.weights.note: {late: {mean: 2, idf: 0}, reply.late: 1}\n")
+    settings = config.settings
+    assert weights_of(settings, "note").keys() & {"late.mean", "late.idf", "reply.late"} == {
         "late.mean",
         "reply.late",
     }
-    assert {"late", "reply", "lexical"} <= set(weighing(signals))
-    assert "answer" not in weighing(signals)
-    quiet = config.with_overrides({"m5.signals.late.enabled": False}).settings.m5.signals
+    assert {"late", "reply", "lexical"} <= set(weighing(settings))
+    assert "answer" not in weighing(settings)
+    quiet = config.with_overrides({"signals.late.enabled": False}).settings
     assert "late.mean" not in weights_of(quiet, "note")
     assert "reply.late" in weights_of(quiet, "note"), "a part of another signal"
     assert "late" in weighing(quiet), "what could be switched on"

@@ -18,7 +18,7 @@ from vestig.testing import FrozenClock, ScriptedEmbedder
 TOP, THRESHOLD = 3, 0.6
 CONFIG = {
     "hygiene": {"near_duplicate": {"enabled": False}},
-    "m4": {"edge_creation": {"related": {"max_edges_per_memory": TOP}}},
+    "links": {"related": {"max_edges_per_memory": TOP}},
 }
 TEXTS = [f"The letter number {number} is about harbour {number % 7}." for number in range(40)]
 

@@ -61,7 +61,7 @@ def test_everything_that_figures_stand_on_is_echoed(bench: Bench) -> None:
     for name in PROFILES:
         assert list(report.row(name).settings) == keys
         assert report.row(name).settings["recall.profile"] == name
-    assert report.row("baseline").settings["m5.final.base"] == "cosine"
+    assert report.row("baseline").settings["ranking.base"] == "cosine"
 
 
 def test_two_runs_find_the_same_numbers(bench: Bench) -> None:
@@ -137,42 +137,42 @@ def test_a_cut_is_answered_by_a_call_that_asks_for_so_many(
 
 def test_switches_and_ablations_are_rows_beside_their_profile(bench: Bench) -> None:
     folder = bench(units(), queries())
-    changes = [{"m5.signals.lexical.enabled": False}, {"m5.final.tracerank_power": 0.0}]
+    changes = [{"signals.lexical.enabled": False}, {"ranking.tracerank_power": 0.0}]
     report = _evaluated(folder, switches=changes, ablate=True, peers=False)
     names = [row.name for row in report.rows]
-    assert "default m5.signals.lexical.enabled=false" in names
-    assert "default m5.final.tracerank_power=0.0" in names
+    assert "default signals.lexical.enabled=false" in names
+    assert "default ranking.tracerank_power=0.0" in names
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
         off = switches_of(store._session.config)
     ablated = [row for row in report.rows if row.kind == "ablation"]
     assert [row.overrides for row in ablated] == [{key: False} for key in off]
-    for key in ("m5.enabled", "m3.tracerank.enabled", "m5.signals.cosine.enabled"):
+    for key in ("ranking.enabled", "usage.enabled", "signals.cosine.enabled"):
         assert key in off
     one = report.row("default without lexical")
-    assert one.settings["m5.signals.lexical.enabled"] is False
-    assert one.metrics == report.row("default m5.signals.lexical.enabled=false").metrics
+    assert one.settings["signals.lexical.enabled"] is False
+    assert one.metrics == report.row("default signals.lexical.enabled=false").metrics
     compared = {(c.row, c.against) for c in report.comparisons}
     assert ("default without lexical", "default") in compared
     assert ("default", "baseline") in compared
 
 
 def test_only_signals_that_weigh_something_are_ablated() -> None:
-    config = load(environ={}, overrides={"m5.signals.weights.note.late.window": 0.5})
+    config = load(environ={}, overrides={"ranking.weights.note.late.window": 0.5})
     off = switches_of(config)
-    assert {"m5.signals.lexical.enabled", "m5.signals.late.enabled"} <= set(off)
-    assert "m5.signals.keyword.enabled" not in off, "it weighs nothing"
-    quiet = config.with_overrides({"m5.signals.late.enabled": False})
-    assert "m5.signals.late.enabled" not in switches_of(quiet), "it is off"
+    assert {"signals.lexical.enabled", "signals.late.enabled"} <= set(off)
+    assert "signals.keyword.enabled" not in off, "it weighs nothing"
+    quiet = config.with_overrides({"signals.late.enabled": False})
+    assert "signals.late.enabled" not in switches_of(quiet), "it is off"
     other = switches_of(config.with_overrides(profile="reference"))
-    assert not [key for key in other if key.startswith("m5.signals.")], "nothing sums them"
-    assert "m5.traversal.enabled" in other
+    assert not [key for key in other if key.startswith("signals.")], "nothing sums them"
+    assert "walk.enabled" in other
 
 
 def test_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured() -> None:
     config = load(
         environ={},
         overrides={
-            "recall.profiles.mine": {"m5.final.base": "cosine"},
+            "recall.profiles.mine": {"ranking.base": "cosine"},
             "recall.profile": "mine",
         },
     )
@@ -186,7 +186,7 @@ def test_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured()
 
 
 def test_m5_and_tracerank_off_are_the_baseline(bench: Bench) -> None:
-    both_off = {"m5.enabled": False, "m3.tracerank.enabled": False}
+    both_off = {"ranking.enabled": False, "usage.enabled": False}
     report = _evaluated(bench(units(), queries()), profiles=PROFILES, switches=[both_off])
     row = next(row for row in report.rows if row.kind == "switch")
     assert row.metrics == report.row("baseline").metrics
@@ -196,8 +196,8 @@ def test_m5_and_tracerank_off_are_the_baseline(bench: Bench) -> None:
     ("options", "error"),
     [
         ({"profiles": ["nobody"]}, ConfigError),
-        ({"switches": [{"m5.no_such_key": 1}]}, ConfigError),
-        ({"switches": [{"m5.final.base": 3}]}, ConfigError),
+        ({"switches": [{"ranking.no_such_key": 1}]}, ConfigError),
+        ({"switches": [{"ranking.base": 3}]}, ConfigError),
         ({"switches": [{"hygiene.min_chars": 3}]}, ConfigError),
         ({"profiles": "default"}, ValidationError),
         ({"leave_out": ["keys", "chores", "places", "times"]}, ValidationError),
@@ -218,22 +218,22 @@ def test_benchmarks_are_folders(benchmarks: Any) -> None:
 
 def test_a_profile_of_ones_own_is_measured_when_it_is_in_effect(bench: Bench) -> None:
     config = {
-        "recall.profiles.mine": {"m5.final.base": "cosine"},
+        "recall.profiles.mine": {"ranking.base": "cosine"},
         "recall.profile": "mine",
     }
     report = _evaluated(bench(units(), queries()), profiles=["baseline", "mine"], config=config)
-    assert report.row("mine").settings["m5.final.base"] == "cosine"
+    assert report.row("mine").settings["ranking.base"] == "cosine"
     assert report.row("mine").metrics == report.row("baseline").metrics
 
 
 def test_a_profile_that_is_called_like_a_peer_stays_apart(bench: Bench) -> None:
-    config = {"recall.profiles.bm25": {"m5.final.base": "cosine"}}
-    twice = {"m5.final.tracerank_power": 0.0}
+    config = {"recall.profiles.bm25": {"ranking.base": "cosine"}}
+    twice = {"ranking.tracerank_power": 0.0}
     report = _evaluated(
         bench(units(), queries()), profiles=["bm25"], config=config, switches=[twice, twice]
     )
     names = [row.name for row in report.rows]
-    changed = "profile bm25 m5.final.tracerank_power=0.0"
+    changed = "profile bm25 ranking.tracerank_power=0.0"
     assert names == ["cosine", "bm25", "hybrid", "profile bm25", changed]
     assert report.row("bm25").kind == "peer"
     pairs = {(c.row, c.against) for c in report.comparisons}

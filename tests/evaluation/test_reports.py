@@ -117,7 +117,7 @@ def test_text_and_markdown_echo_seq_profile_values_and_seeds(bench: Bench) -> No
     for text in (tables.markdown(report).replace("\\", ""), pages.html(report)):
         for key in report.benchmarks[0].row("default").settings:
             assert key in text
-    assert "m5.final.base" in tables.text(report)
+    assert "ranking.base" in tables.text(report)
     seeded = _seeded(report, 7)
     assert re.search(r"seed of walks +7", tables.text(seeded))
 

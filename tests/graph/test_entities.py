@@ -13,7 +13,7 @@ from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcomeKind, EdgeType
 
-OFF = {"m4": {"entity_extraction": {"enabled": False}}}
+OFF = {"entities": {"enabled": False}}
 
 
 def names(store: vestig.Vestig, **options: Any) -> set[tuple[str, str, int]]:
@@ -169,7 +169,7 @@ def test_the_first_word_of_a_sentence_is_dropped_when_the_namespace_holds_it_in_
 
 
 def test_names_without_mentions_and_nothing_without_extraction(opener: Opener) -> None:
-    silent = opener("a", config={"m4": {"edge_creation": {"mentions": {"enabled": False}}}})
+    silent = opener("a", config={"links": {"mentions": {"enabled": False}}})
     silent.commit("we met Ada Lovelace in town")
     assert names(silent) == {("UNTYPED", "Ada Lovelace", 0)}
     off = opener("b", config=OFF)
@@ -312,7 +312,7 @@ def questions(store: vestig.Vestig, id: str) -> list[str] | None:
 
 
 def test_questions_are_stored_for_two_triggers_only(opener: Opener) -> None:
-    store = opener(config={"m5": {"hyde": {"offline": "templates"}}})
+    store = opener(config={"questions": {"offline": "templates"}})
     for trigger, count in (("problem-solution", 1), ("learning-failure", 1)):
         id = stored(store, f"the {trigger} loop was fixed by luck", trigger=trigger)
         assert len(questions(store, id) or ()) == count
@@ -325,12 +325,12 @@ def test_without_rules_or_switched_off_there_are_none(opener: Opener) -> None:
     assert (
         questions(store, stored(store, "it was fixed by luck", trigger="problem-solution")) is None
     )
-    off = opener("b", config={"m5": {"hyde": {"enabled": False, "offline": "templates"}}})
+    off = opener("b", config={"questions": {"enabled": False, "offline": "templates"}})
     outcome = off.commit(
         "it was fixed by luck", trigger="problem-solution", hypothetical_queries=["Why?"]
     )
     assert questions(off, str(outcome.memory_id)) is None
-    assert "m5.hyde.enabled is false" in outcome.warnings[0]
+    assert "questions.enabled is false" in outcome.warnings[0]
 
 
 def test_the_callers_questions(store: vestig.Vestig) -> None:

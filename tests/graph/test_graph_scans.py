@@ -35,9 +35,9 @@ WORDS = [
 ]
 CONFIG = {
     "hygiene.near_duplicate.enabled": False,
-    "m4.entity_extraction.enabled": False,
-    "m4.edge_creation.related.similarity_threshold": 0.4,
-    "m4.edge_creation.related.max_edges_per_memory": 4,
+    "entities.enabled": False,
+    "links.related.similarity_threshold": 0.4,
+    "links.related.max_edges_per_memory": 4,
 }
 DIMENSIONS = 16
 FAR_FUTURE_US = 253_402_300_799_999_999

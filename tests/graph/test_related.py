@@ -19,7 +19,7 @@ COSINES = {STORED: 0.65, NEAR: 0.7, NEARER: 0.9}
 
 def test_the_best_of_store_and_batch(opener: Opener) -> None:
     vectors = {text: vector_at(c, 8, 1 + n) for n, (text, c) in enumerate(COSINES.items())}
-    config = {"m4.edge_creation.related.max_edges_per_memory": 2}
+    config = {"links.related.max_edges_per_memory": 2}
     store = opener(vectors={**vectors, TARGET: vector_at(1.0)}, config=config)
     store.commit(STORED)
     near, nearer, target = store.commit_many([NEAR, NEARER, TARGET])

@@ -97,7 +97,7 @@ def test_a_rebuild_makes_what_commits_made(opener: Opener, clock: FrozenClock) -
 
 
 def test_off_makes_none(opener: Opener) -> None:
-    store = filled(opener, 0.9, 0.8, **{"m4.edge_creation.related.enabled": False})
+    store = filled(opener, 0.9, 0.8, **{"links.related.enabled": False})
     assert related(store) == []
     store.close()
     on = opener(
@@ -108,7 +108,7 @@ def test_off_makes_none(opener: Opener) -> None:
     on.close()
     off = opener(
         embedder=ScriptedEmbedder(cosines(0.9, 0.8)),
-        config={"m4.edge_creation.related.enabled": False},
+        config={"links.related.enabled": False},
     )
     assert off.rebuild_edges()["expired"] == 3
     assert related(off) == []
@@ -169,7 +169,7 @@ def test_edges_that_hold_no_longer_end(opener: Opener, clock: FrozenClock) -> No
     clock.move(days=1)
     stricter = opener(
         embedder=ScriptedEmbedder(cosines(0.9, 0.65)),
-        config={"m4.edge_creation.related.similarity_threshold": 0.7},
+        config={"links.related.similarity_threshold": 0.7},
     )
     report = stricter.rebuild_edges()
     assert report["expired"] == len([row for row in before.values() if row[2] < 0.7])

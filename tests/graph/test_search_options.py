@@ -102,12 +102,12 @@ def test_time_travel(chain: dict[str, Any], clock: FrozenClock) -> None:
 def test_the_configuration_gives_the_defaults(
     chain: dict[str, Any], reopened: Callable[..., Any]
 ) -> None:
-    assert len(reopened(**{"search.top_k": 2}).search(QUERY, "vector")) == 2
+    assert len(reopened(**{"search.limit": 2}).search(QUERY, "vector")) == 2
     found = reopened(**{"search.graph_depth": 0}).search(QUERY)
     assert {hit.source for hit in found} == {"vector"}
     assert reopened(**{"search.decay.enabled": True}).search(QUERY).decayed
     with pytest.raises(ValidationError, match="config"):
-        chain["store"].search(QUERY, config={"search.top_k": 2})
+        chain["store"].search(QUERY, config={"search.limit": 2})
 
 
 # --- decay -----------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def placed(dimensions: int, **at: int) -> list[float]:
 def test_a_run_over_the_border_of_two_vectors_is_shared(tmp_path: Path, dimensions: int) -> None:
     """The forgotten vector begins with a pair and four zeros. So does what lies behind the end of
     another one: the zeros that fill its lanes, or the beginning of the next vector."""
-    off = {"m4": {"entity_extraction": {"enabled": False}}}
+    off = {"entities": {"enabled": False}}
     vectors = {
         SECRET: placed(dimensions, pair=0, rest=20),
         LAST: placed(dimensions, pair=dimensions - 2, rest=8),

@@ -144,7 +144,7 @@ def test_stability_orders_equal_age(opener: Opener, clock: FrozenClock) -> None:
         for hit in store.recall("Dana keeps a note")
     }
     assert boost["ephemeral"] < boost["dynamic"] < boost["unknown"] == boost["static"] == 1.0
-    off = store.recall("Dana keeps a note", config={"m3.tracerank.enabled": False})
+    off = store.recall("Dana keeps a note", config={"usage.enabled": False})
     assert {hit.reason.tracerank_boost.multiplier for hit in off} == {1.0}
 
 

@@ -18,8 +18,8 @@ from vestig.testing import HashingEmbedder
 NUMBER = 1_200
 CONFIG = {
     "hygiene.near_duplicate.enabled": False,
-    "m4.entity_extraction.enabled": False,
-    "m4.edge_creation.related.enabled": False,
+    "entities.enabled": False,
+    "links.related.enabled": False,
     "index.approximate_above": 1_000,
 }
 EXACT = {**CONFIG, "index.mode": "exact"}

@@ -84,9 +84,9 @@ def test_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
         raise AssertionError("no question is made")
 
     monkeypatch.setattr(question_words, "answered", never)
-    switched = {**ON, "m5.signals.questions.enabled": False}
+    switched = {**ON, "signals.questions.enabled": False}
     light = {**ON, **{key: 0.0 for key in ON if key.endswith(".questions")}}
-    for keys in ({}, switched, light, {**ON, "m5.final.base": "blend"}):
+    for keys in ({}, switched, light, {**ON, "ranking.base": "blend"}):
         found = store.recall(QUESTION, limit=EVERY, config=keys)
         assert set(raw(found).values()) == {None}
         assert "questions" not in found.timings_ms

@@ -63,7 +63,7 @@ def test_limit_means_limit(opener: Opener) -> None:
 
 def test_small_pool_is_filled(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 20 for n in range(10)})
-    config = {"m5.start_node.direct_pool": 2, "m5.traversal.enabled": False}
+    config = {"ranking.pool": 2, "walk.enabled": False}
     found = store.recall(QUERY, limit=6, config=config)
     assert len(found) == 6
     explanations = [str(hit.reason.explanation) for hit in found]
@@ -83,7 +83,7 @@ def test_min_score_counts_what_it_drops(opener: Opener) -> None:
 def test_negative_cosine_is_below_all(opener: Opener, clock: FrozenClock) -> None:
     store = scripted(opener, {"An opposite statement": -0.5, "A close statement": 0.3})
     store.commit("An opposite statement")  # reinforced
-    found = store.recall(QUERY, config={"m5.enabled": False})
+    found = store.recall(QUERY, config={"ranking.enabled": False})
     assert [hit.content for hit in found] == ["A close statement", "An opposite statement"]
     assert found.results[1].score == 0.0
     assert found.results[1].similarity == pytest.approx(-0.5, abs=1e-6)
@@ -99,7 +99,7 @@ def test_boost_of_two(opener: Opener, clock: FrozenClock, low: float, first: str
     for _ in range(40):
         clock.move(days=1.01)
         store.commit("A weak statement")
-    config = {"m5.enabled": False, "m3.tracerank.k": 5.0}
+    config = {"ranking.enabled": False, "usage.k": 5.0}
     found = store.recall(QUERY, config=config)
     boost = {hit.id: hit.reason.tracerank_boost.multiplier for hit in found}
     assert boost[weak] == 2.0
@@ -137,8 +137,8 @@ def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) ->
     for options in (
         {},
         {"profile": "baseline"},
-        {"config": {"m5": {"enabled": False}}},
-        {"config": {"m5": {"signals": {"cosine": {"enabled": False}}}}},
+        {"config": {"ranking": {"enabled": False}}},
+        {"config": {"signals": {"cosine": {"enabled": False}}}},
     ):
         result = store.recall(
             "which port has the deploy of service 3?", **selecting(options)
@@ -163,14 +163,14 @@ def test_trace_is_complete_and_recomputes(opener: Opener, clock: FrozenClock) ->
 def test_switches_of_this_stage(opener: Opener) -> None:
     store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 7 for n in range(10)})
     baseline = [hit.id for hit in store.recall(QUERY, profile="baseline", limit=10)]
-    off = {"m5.enabled": False, "m3.tracerank.enabled": False}
+    off = {"ranking.enabled": False, "usage.enabled": False}
     plain = store.recall(QUERY, config=off, limit=10)
     assert [hit.id for hit in plain] == baseline
     assert all(hit.reason.tracerank_boost.multiplier == 1.0 for hit in plain)
-    short = store.recall(QUERY, config={"m5.explainability.enabled": False}).to_dict()
+    short = store.recall(QUERY, config={"recall.reasons.enabled": False}).to_dict()
     assert set(short["results"][0]["reason"]) == {"retrieval_method", "similarity", "final_score"}
     for key, gone in (("include_path", "path"), ("include_scores", "signals")):
-        reason = store.recall(QUERY, config={f"m5.explainability.{key}": False}).to_dict()
+        reason = store.recall(QUERY, config={f"recall.reasons.{key}": False}).to_dict()
         assert gone not in reason["results"][0]["reason"]
         assert "explanation" in reason["results"][0]["reason"]
 

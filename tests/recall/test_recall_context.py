@@ -71,7 +71,7 @@ def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
 def test_every_profile_and_every_switch(opener: Opener, profile: str) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
-    for config in ({}, {"m5.explainability.enabled": False}, {"m5.enabled": False}):
+    for config in ({}, {"recall.reasons.enabled": False}, {"ranking.enabled": False}):
         told = context(store, limit=2, profile=profile, config=config)
         assert set(ID.findall(told.text)) == set(told.ids) | set(told.neighbours)
         assert len(told.ids) == 2
@@ -150,7 +150,7 @@ def test_the_trace_names_the_turn_that_has_the_words(opener: Opener) -> None:
         ("Ann", "Nothing else is to be told"),
     )
     ids = talk(store, *turns)
-    own = "m5.signals.weights.chat_peer"
+    own = "ranking.weights.chat_peer"
     weights = {f"{own}.cosine": 0.0, f"{own}.lexical": 0.5, f"{own}.neighbours.lexical.+1": 9.0}
     query = "what happened to the red pump of the boiler?"
     told = context(store, query, limit=1, config=weights)

@@ -18,20 +18,20 @@ QUERY = "which port has the deploy of service 3?"
 PROFILES = ("reference", "default", "baseline")
 SWITCHES = (
     {},
-    {"m5.enabled": False},
-    {"m5.hyde.enabled": False},
-    {"m5.start_node.enabled": False},
-    {"m5.traversal.enabled": False},
-    {"m3.tracerank.enabled": False},
-    {"m5.final.base": "blend"},
-    {"m5.final.base": "semantic"},
-    {"m5.final.path_power": 0.5},
-    {"m5.final.tracerank_power": 2},
-    {"m5.start_node.metadata.recency_weight": 0.4},
-    {f"m5.signals.weights.note.{n}": 1.5 for n in ("keyword", "temporal", "entity", "recency")},
-    {"m5.signals.cosine.enabled": False},
-    {"m5.start_node.direct_pool": 2, "m5.traversal.max_nodes": 30},
-    {"m5.traversal.edge_types": ["RELATED", "MENTIONS"], "m5.start_node.direct_pool": "starts"},
+    {"ranking.enabled": False},
+    {"questions.enabled": False},
+    {"walk.start.enabled": False},
+    {"walk.enabled": False},
+    {"usage.enabled": False},
+    {"ranking.base": "blend"},
+    {"ranking.base": "semantic"},
+    {"ranking.path_power": 0.5},
+    {"ranking.tracerank_power": 2},
+    {"reference.recency_weight": 0.4},
+    {f"ranking.weights.note.{n}": 1.5 for n in ("keyword", "temporal", "entity", "recency")},
+    {"signals.cosine.enabled": False},
+    {"ranking.pool": 2, "walk.max_nodes": 30},
+    {"walk.edge_types": ["RELATED", "MENTIONS"], "ranking.pool": "starts"},
 )
 
 
@@ -103,21 +103,21 @@ def test_config_explain_echoes_the_profile() -> None:
 
     config = load(environ={}, profile="reference")
     expected = {
-        "m5.start_node.alpha_meta": 0.6,
-        "m5.start_node.metadata.keyword_weight": 0.5,
-        "m5.start_node.metadata.temporal_weight": 0.3,
-        "m5.start_node.metadata.entity_weight": 0.2,
-        "m5.start_node.metadata.keyword_mode": "jaccard",
-        "m5.start_node.metadata.entity_mode": "overlap",
-        "m5.hyde.content_weight": 0.4,
-        "m5.hyde.query_weight": 0.6,
-        "m5.start_node.top_k": 3,
-        "m5.start_node.direct_pool": "starts",
-        "m5.traversal.max_nodes": 5,
-        "m5.traversal.exploration_factor": 2.0,
-        "m5.traversal.normalize_weights": False,
-        "m5.final.base": "semantic",
-        "m5.final.association": 0.0,
+        "reference.alpha_meta": 0.6,
+        "reference.keyword_weight": 0.5,
+        "reference.temporal_weight": 0.3,
+        "reference.entity_weight": 0.2,
+        "reference.keyword_mode": "jaccard",
+        "reference.entity_mode": "overlap",
+        "questions.content_weight": 0.4,
+        "questions.question_weight": 0.6,
+        "walk.start.limit": 3,
+        "ranking.pool": "starts",
+        "walk.max_nodes": 5,
+        "walk.exploration_factor": 2.0,
+        "walk.normalize_weights": False,
+        "ranking.base": "semantic",
+        "ranking.association": 0.0,
     }
     for key, value in expected.items():
         shown = explain(config, key)
@@ -161,7 +161,7 @@ def test_keyword_only_and_meaning_only_both_start(opener: Opener) -> None:
         f"Another of the rest, {n}": 0.1 for n in range(8)
     }
     store = plain(opener, cosines)
-    config = {"m5.start_node.top_k": 2}
+    config = {"walk.start.limit": 2}
     found = store.recall(QUERY, profile="reference", limit=2, config=config)
     assert {hit.content for hit in found} == {"port deploy service", "A text that means it"}
     for hit in found:
@@ -173,8 +173,8 @@ def test_a_query_without_time_ranks_as_if_there_were_no_such_signal(
     services: vestig.Vestig,
 ) -> None:
     query = "Ada Lovelace and the deploy"
-    weights = {"m5.start_node.metadata.temporal_weight": 0.0}
-    blend = {"m5.final.base": "blend"}
+    weights = {"reference.temporal_weight": 0.0}
+    blend = {"ranking.base": "blend"}
     with_it = services.recall(query, profile="reference", config=blend, limit=30, seed=1)
     without = services.recall(
         query, profile="reference", config={**blend, **weights}, limit=30, seed=1
@@ -204,14 +204,14 @@ def test_each_switch_alone(opener: Opener) -> None:
     assert found() != plain_order
     assert found(m5__enabled=False) == plain_order
     assert found(m5__traversal__enabled=False) == plain_order, "filled by start score"
-    off = {"m5.enabled": False, "m3.tracerank.enabled": False}
+    off = {"ranking.enabled": False, "usage.enabled": False}
     baseline = graph.store.recall("what lies nearest?", profile="baseline")
     both = graph.store.recall("what lies nearest?", config=off)
     assert [(h.id, h.score) for h in both] == [(h.id, h.score) for h in baseline]
 
 
 def test_m5_off_is_cosine_times_tracerank(services: vestig.Vestig) -> None:
-    found = services.recall(QUERY, config={"m5.enabled": False}, limit=30)
+    found = services.recall(QUERY, config={"ranking.enabled": False}, limit=30)
     for hit in found:
         boost = hit.reason.tracerank_boost.multiplier
         assert hit.score == pytest.approx(max(0.0, hit.similarity) * boost, abs=1e-12)
@@ -223,11 +223,11 @@ def test_start_nodes_off_starts_from_the_nearest(opener: Opener) -> None:
     cosines = {"port deploy service": 0.0, "A text that means it": 0.3, "A third text here": 0.2}
     store = plain(opener, cosines)
     shape = {"profile": "reference", "limit": 1}
-    one = {"m5.start_node.top_k": 1}
+    one = {"walk.start.limit": 1}
     first = store.recall(QUERY, config=one, **selecting(shape)).results[0]
     assert first.content == "port deploy service"
     off = store.recall(
-        QUERY, config={**one, "m5.start_node.enabled": False}, **selecting(shape)
+        QUERY, config={**one, "walk.start.enabled": False}, **selecting(shape)
     ).results[0]
     assert off.content == "A text that means it"
     assert off.reason.start_score == off.similarity
@@ -235,7 +235,7 @@ def test_start_nodes_off_starts_from_the_nearest(opener: Opener) -> None:
 
 def test_connectivity_is_a_factor_when_switched_on(opener: Opener) -> None:
     graph = fixed_graph(opener)
-    on = {"m3.tracerank.graph_connectivity_enabled": True}
+    on = {"usage.graph_connectivity_enabled": True}
     before, after = graph.recall(limit=5), graph.recall(limit=5, config=on)
     assert {hit.reason.tracerank_boost.connectivity for hit in before} == {1.0}
     boosts = {name: graph.reason(after, name).tracerank_boost for name in "SB"}
@@ -265,5 +265,5 @@ def test_a_stored_question_nearer_than_the_text(opener: Opener) -> None:
         "cosine": pytest.approx(0.9, abs=1e-7),
     }
     assert f'Through stored question "{question}" (0.9000).' in reason.explanation
-    (off,) = store.recall(QUERY, profile="reference", config={"m5.hyde.enabled": False})
+    (off,) = store.recall(QUERY, profile="reference", config={"questions.enabled": False})
     assert (off.score, off.reason.hypothetical) == (pytest.approx(0.5, abs=1e-7), None)

@@ -51,14 +51,14 @@ def test_cycles_end_and_no_node_comes_twice(opener: Opener) -> None:
     ring = (("S", "B", 0.9), ("B", "C", 0.9), ("C", "S", 0.9), ("C", "D", 0.9), ("D", "B", 0.9))
     graph = fixed_graph(opener, "SBCD", ring)
     for order in ("best", "dfs"):
-        found = graph.recall(order=order, limit=10, config={"m5.traversal.max_nodes": 100})
+        found = graph.recall(limit=10, config={"walk.order": order, "walk.max_nodes": 100})
         assert sorted(graph.names(found)) == ["B", "C", "D", "S"]
 
 
 def test_what_is_filtered_is_not_crossed(opener: Opener) -> None:
     chain = (("S", "B", 0.9), ("B", "C", 0.9))
     graph = fixed_graph(opener, "SBC", chain)
-    everything = {"m5.traversal.max_nodes": 100}
+    everything = {"walk.max_nodes": 100}
     assert graph.names(graph.recall(config=everything)) == ["S", "B", "C"]
     for hidden in ({"exclude_ids": [graph.ids["B"]]}, {}):
         if not hidden:
@@ -73,7 +73,7 @@ def test_what_is_filtered_is_not_crossed(opener: Opener) -> None:
 @pytest.mark.parametrize("max_nodes", [3, 1])
 def test_all_starts_are_present(opener: Opener, max_nodes: int) -> None:
     graph = fixed_graph(opener)
-    config = {"m5.start_node.top_k": 3, "m5.traversal.max_nodes": max_nodes}
+    config = {"walk.start.limit": 3, "walk.max_nodes": max_nodes}
     found = graph.recall(limit=3, config=config)
     assert set(graph.names(found)) == {"S", "B", "C"}
     for name in "SBC":
@@ -91,7 +91,7 @@ def test_always_as_many_as_asked_for(opener: Opener) -> None:
 def test_seeds(opener: Opener) -> None:
     graph = fixed_graph(opener)
     query = "what lies nearest?"
-    loose = {"m5.traversal.exploration_factor": 1.0}
+    loose = {"walk.exploration_factor": 1.0}
 
     def trace(**fields: object) -> object:
         plain = graph.recall(
@@ -102,7 +102,7 @@ def test_seeds(opener: Opener) -> None:
     first = graph.recall(mode="probabilistic", config=loose)
     assert (first.seed, first.seed_origin) == (derived_seed(query, first.seq), "derived")
     assert trace() == trace()
-    configured = {**loose, "m5.traversal.seed": 3}
+    configured = {**loose, "walk.seed": 3}
     found = graph.recall(mode="probabilistic", config=configured)
     assert (found.seed, found.seed_origin) == (3, "config")
     found = graph.recall(mode="probabilistic", config=configured, seed=4)
@@ -117,7 +117,7 @@ def test_seeds(opener: Opener) -> None:
 
 def test_any_seed_gives_one_walk_after_a_rebuild_too(opener: Opener) -> None:
     graph = fixed_graph(opener)
-    loose = {"m5.traversal.exploration_factor": 1.0, "m5.traversal.max_nodes": 5}
+    loose = {"walk.exploration_factor": 1.0, "walk.max_nodes": 5}
 
     def walks() -> list[object]:
         shape = {"mode": "probabilistic", "config": loose, "limit": 5}
@@ -131,7 +131,7 @@ def test_any_seed_gives_one_walk_after_a_rebuild_too(opener: Opener) -> None:
 
 def test_a_drawn_number_is_told_and_decides(opener: Opener) -> None:
     graph = fixed_graph(opener, "SB", (("S", "B", 0.5),))
-    loose = {"m5.traversal.exploration_factor": 1.0}
+    loose = {"walk.exploration_factor": 1.0}
     outcomes = set()
     for seed in range(40):
         found = graph.recall(mode="probabilistic", config=loose, seed=seed)
@@ -148,7 +148,7 @@ def test_weight_zero_is_never_walked(opener: Opener) -> None:
     graph = fixed_graph(opener, "SB", (("S", "B", 0.0),))
     for mode in ("deterministic", "probabilistic"):
         for seed in range(20):
-            config = {"m5.traversal.deterministic_threshold": 0.0}
+            config = {"walk.deterministic_threshold": 0.0}
             found = graph.recall(mode=mode, seed=seed, config=config)
             assert found.counts.walked == 0
 
@@ -196,5 +196,5 @@ def test_default_returns_a_linked_memory_from_outside_the_pool(opener: Opener) -
     assert (walked.id, walked.reason.hops) == (graph.ids["E"], 1)
     share = found.formula.association * walked.reason.signal_strength
     assert walked.score == pytest.approx(share * walked.reason.start_base, abs=1e-9)
-    without = graph.store.recall("what lies nearest?", config={"m5.final.association": 0}, limit=10)
+    without = graph.store.recall("what lies nearest?", config={"ranking.association": 0}, limit=10)
     assert graph.ids["E"] not in [hit.id for hit in without]

@@ -25,7 +25,7 @@ CALLS: tuple[dict[str, Any], ...] = (
     {"known_at": "2026-03-18T12:00:30Z"},
     {"valid_at": "2026-03-15"},
     {"entities": "Ada Lovelace"},
-    {"config": {"m5.final.base": "blend", "m5.traversal.edge_types": ["RELATED", "MENTIONS"]}},
+    {"config": {"ranking.base": "blend", "walk.edge_types": ["RELATED", "MENTIONS"]}},
     {"scope": None, "include_expired": True, "seed": 9},
     {"metadata": {"level": 1}, "include_archived": True},
 )
@@ -108,14 +108,12 @@ def test_as_json_and_from_the_whole_answer(opener: Opener) -> None:
 
 def test_what_a_receipt_holds(opener: Opener) -> None:
     store, _ = filled(opener)
-    found = store.recall(
-        QUERY, profile="reference", config={"m5.start_node.top_k": 4}, receipt=True
-    )
+    found = store.recall(QUERY, profile="reference", config={"walk.start.limit": 4}, receipt=True)
     receipt = found.receipt
     assert isinstance(receipt, Receipt)
-    assert receipt.config["m5.start_node.top_k"] == 4
-    assert receipt.config["m5.final.base"] == "semantic"
-    assert "m5.hyde.enabled" not in receipt.config, "as built in"
+    assert receipt.config["walk.start.limit"] == 4
+    assert receipt.config["ranking.base"] == "semantic"
+    assert "questions.enabled" not in receipt.config, "as built in"
     assert not any(key.startswith(("store.", "embedding.")) for key in receipt.config)
     assert receipt.arguments["limit"] == 5
     assert receipt.arguments["query_time"] == "2026-03-18T12:00:00.000000Z"
@@ -168,7 +166,7 @@ def test_other_stores_versions_and_states(opener: Opener) -> None:
 
 def test_two_hundred_walks_replay(opener: Opener, clock: FrozenClock) -> None:
     graph = fixed_graph(opener)
-    loose = {"m5.traversal.exploration_factor": 1.0, "m5.traversal.max_nodes": 5}
+    loose = {"walk.exploration_factor": 1.0, "walk.max_nodes": 5}
     receipts = [
         graph.recall(mode="probabilistic", config=loose, limit=5, seed=s, receipt=True).receipt
         for s in range(200)

@@ -54,7 +54,7 @@ def scores(found: Any) -> list[tuple[str, float]]:
 def test_the_best_are_read_once_and_the_score_is_added(opener: Opener, clock: FrozenClock) -> None:
     reranker = Reading()
     store = filled(opener, clock, reranker)
-    keys = {**ON, "m5.signals.rerank.pool": 3}
+    keys = {**ON, "signals.rerank.pool": 3}
     before = store.recall(QUESTION, limit=EVERY, config=FIRST)
     found = store.recall(QUESTION, limit=EVERY, config=keys)
     best = list(before)[:3]
@@ -95,8 +95,8 @@ def test_off_asks_nobody(opener: Opener, clock: FrozenClock) -> None:
         raise AssertionError("nobody is asked")
 
     store = filled(opener, clock, Reading(never))
-    light = {**ON, **{f"m5.signals.weights.{o}.rerank": 0.0 for o in ORIGINS}}
-    switched = {**ON, "m5.signals.rerank.enabled": False}
+    light = {**ON, **{f"ranking.weights.{o}.rerank": 0.0 for o in ORIGINS}}
+    switched = {**ON, "signals.rerank.enabled": False}
     plain = scores(store.recall(QUESTION, limit=EVERY, config=FIRST))
     for keys in (light, switched):
         found = store.recall(QUESTION, limit=EVERY, config=keys)
@@ -104,7 +104,7 @@ def test_off_asks_nobody(opener: Opener, clock: FrozenClock) -> None:
         assert set(raw(found).values()) == {None}
         assert "rerank" not in found.timings_ms
         assert found.degraded == ()
-    assert store.recall(QUESTION, config={**ON, "m5.final.base": "blend"}).degraded == ()
+    assert store.recall(QUESTION, config={**ON, "ranking.base": "blend"}).degraded == ()
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_why_not_reads_each_memory_once(opener: Opener, clock: FrozenClock) -> N
     store = filled(opener, clock, reranker)
     last = list(store.recall(QUESTION, limit=EVERY, config=ON))[-1].id
     reranker.read.clear()
-    keys = {**ON, "m5.signals.rerank.pool": 2}
+    keys = {**ON, "signals.rerank.pool": 2}
     entry = store.recall(QUESTION, limit=1, config=keys, expect=last).why_not[0]
     read = [text for texts in reranker.read for text in texts]
     assert len(read) == len(set(read)) >= 2
@@ -175,12 +175,12 @@ def test_why_not_reads_each_memory_once(opener: Opener, clock: FrozenClock) -> N
 
 
 def test_on_without_a_reranker_is_an_error(opener: Opener, clock: FrozenClock) -> None:
-    with pytest.raises(ConfigError, match=r"m5\.signals\.rerank\.enabled"):
+    with pytest.raises(ConfigError, match=r"signals\.rerank\.enabled"):
         opener(config={**PLAIN, **ON})
     store = filled(opener, clock, None)
     with pytest.raises(ConfigError, match=r"reranker\.provider"):
         store.recall(QUESTION, config=ON)
-    weighs = {**ON, "m5.signals.rerank.enabled": False}
+    weighs = {**ON, "signals.rerank.enabled": False}
     last = list(store.recall(QUESTION, limit=EVERY, config=weighs))[-1].id
     (entry,) = store.recall(QUESTION, limit=1, config=weighs, expect=last).why_not
     assert entry.change is None or "rerank" not in entry.change.key
@@ -221,7 +221,7 @@ def test_a_failure_of_what_is_compared_later_does_not_deny_the_ranking(
             return super().score(query, texts)
 
     store = filled(opener, clock, Once())
-    keys = {**ON, "m5.signals.rerank.pool": 2}
+    keys = {**ON, "signals.rerank.pool": 2}
     last = list(store.recall(QUESTION, limit=EVERY, config=FIRST))[-1].id
     found = store.recall(QUESTION, limit=1, config=keys, expect=last, receipt=True)
     assert None not in raw(found).values()

@@ -17,7 +17,7 @@ from vestig.testing import HashingEmbedder
 SEEDS = 200
 FOUND = 10
 MEMORIES = 120
-WALK = {"m5.traversal.edge_types": ["RELATED", "MENTIONS"], "m5.final.association": 0.9}
+WALK = {"walk.edge_types": ["RELATED", "MENTIONS"], "ranking.association": 0.9}
 
 # Prints the digest, in a process of its own.
 OTHER = """
@@ -109,7 +109,7 @@ def test_walks_are_the_same_after_kill_rebuild_merge_and_elsewhere(tmp_path: Pat
             "who repaired the pump at Turin?",
             seed=1,
             limit=FOUND,
-            config=WALK | {"m5.traversal.exploration_factor": 0.7},  # nothing is certain
+            config=WALK | {"walk.exploration_factor": 0.7},  # nothing is certain
             receipt=True,
         )
         steps = [step for hit in one for step in hit.reason.steps]
@@ -130,7 +130,7 @@ def test_seeds_walk_differently(tmp_path: Path) -> None:
     """The digests above could not be equal by drawing nothing."""
     with opened(tmp_path / "store") as store:
         fill(store)
-        walk = {"m5.traversal.max_nodes": 100, "m5.traversal.exploration_factor": 0.3}
+        walk = {"walk.max_nodes": 100, "walk.exploration_factor": 0.3}
         drawn = set()
         for seed in range(20):
             result = store.recall("the pump at Turin", seed=seed, limit=FOUND, config=walk)

@@ -57,10 +57,8 @@ def test_a_signal_that_is_off_is_as_if_it_weighed_nothing(
     store: vestig.Vestig, signal: str
 ) -> None:
     on = store.recall(QUESTION, limit=EVERY, seed=1)
-    off = store.recall(
-        QUESTION, limit=EVERY, seed=1, config={f"m5.signals.{signal}.enabled": False}
-    )
-    nothing = {f"m5.signals.weights.{o}.{name}": 0.0 for o in ORIGINS for name in parts(signal)}
+    off = store.recall(QUESTION, limit=EVERY, seed=1, config={f"signals.{signal}.enabled": False})
+    nothing = {f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in parts(signal)}
     without = store.recall(QUESTION, limit=EVERY, seed=1, config=nothing)
     assert len(off) == EVERY
     assert scores(off) == scores(without)
@@ -102,7 +100,7 @@ def test_scores_recompute_from_every_term(store: vestig.Vestig, query: str) -> N
 
 def test_what_weighs_nothing_is_null(store: vestig.Vestig) -> None:
     """Null where no memory at hand has a weight; 0 where only others have one."""
-    keys = {**weighed(0.0), "m5.signals.weights.chat_peer.form.length": 1.0}
+    keys = {**weighed(0.0), "ranking.weights.chat_peer.form.length": 1.0}
     found = store.recall(QUESTION, limit=EVERY, config=keys)
     weights = {hit.memory.origin_type.value: hit.reason.signals["form.length"] for hit in found}
     assert set(weights) == set(ORIGINS)
@@ -187,7 +185,7 @@ def test_tokens_need_the_query_as_a_text(store: vestig.Vestig, opener: Opener) -
 
 
 def test_only_the_best_are_compared_token_by_token(store: vestig.Vestig) -> None:
-    keys = {**weighed(1.0, "lexical", "late.mean"), "m5.signals.late.pool": 2}
+    keys = {**weighed(1.0, "lexical", "late.mean"), "signals.late.pool": 2}
     found = store.recall(QUESTION, limit=EVERY, config=keys)
     values = [hit.reason.signals["late.mean"].raw for hit in found]
     assert sum(value not in (None, 0.0) for value in values) == 2
@@ -196,7 +194,7 @@ def test_only_the_best_are_compared_token_by_token(store: vestig.Vestig) -> None
 def test_the_weight_of_a_part_that_brings_a_memory_in(store: vestig.Vestig) -> None:
     """The question stands above its answer by two signals, so that no switch alone is enough."""
     answer = next(m for m in store.list(limit=100) if m.content == CHAT[1][1])
-    key = "m5.signals.weights.chat_peer.neighbours.lexical.-1"
+    key = "ranking.weights.chat_peer.neighbours.lexical.-1"
     keys = {**weighed(1.2, "lexical", "form.first"), key: 1.0}
     query = "did you paint the old boat"
     asked: dict[str, Any] = {"limit": 1, "session_ids": ["chat"]}
@@ -229,7 +227,7 @@ def test_a_receipt_keeps_the_vectors_of_the_query(store: vestig.Vestig, clock: F
     other = msgspec.structs.replace(receipt.query_pieces, codes=receipt.query_pieces.scales)
     with pytest.raises(vestig.ConflictError, match="vector_hash"):
         store.replay_receipt(msgspec.structs.replace(receipt, query_pieces=other))
-    quiet = {"m5.signals.late.enabled": False, "m5.signals.reply.enabled": False}
+    quiet = {"signals.late.enabled": False, "signals.reply.enabled": False}
     plain: Any = store.recall(QUESTION, receipt=True, config=quiet).receipt
     assert plain.query_pieces is None, "nothing compared them"
 

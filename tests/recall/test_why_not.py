@@ -206,10 +206,10 @@ SPOKEN = "The port and the deploy which has it"
 BETWEEN = "The port which another has"
 # only meaning and words decide
 TWO_TERMS = {
-    "m5.signals.entity_walk.enabled": False,
-    "m5.traversal.enabled": False,
-    "m5.signals.weights.note.cosine": 8.0,
-    "m5.signals.weights.note.lexical": 2.0,
+    "signals.entity_walk.enabled": False,
+    "walk.enabled": False,
+    "ranking.weights.note.cosine": 8.0,
+    "ranking.weights.note.lexical": 2.0,
 }
 
 
@@ -224,7 +224,7 @@ def test_a_switch(opener: Opener) -> None:
     assert entry.signals["lexical"].normalised == 1.0
     change = entry.change
     assert change is not None
-    assert (change.kind, change.key) == ("switch", "m5.signals.cosine.enabled")
+    assert (change.kind, change.key) == ("switch", "signals.cosine.enabled")
     assert (change.before, change.after, change.rank) == (True, False, 1)
     repeated(store, entry, given)
 
@@ -237,7 +237,7 @@ def test_a_weight(opener: Opener) -> None:
     assert entry.stage == "ranked_below"
     change = entry.change
     assert change is not None, entry.no_change
-    assert (change.kind, change.key) == ("weight", "m5.signals.weights.note.cosine")
+    assert (change.kind, change.key) == ("weight", "ranking.weights.note.cosine")
     assert 2.0 <= change.after < change.before == 8.0
     assert change.after == float(f"{change.after:.2g}"), "two significant digits"
     repeated(store, entry, given)

@@ -58,7 +58,7 @@ def test_one_document_of_the_schema(vestig: Vestig, folder: str) -> None:
         names = [row["name"] for row in benchmark["rows"]]
         assert names == ["cosine", "bm25", "hybrid", "baseline", "default"]
         assert benchmark["rows"][4]["metrics"]["recall@5"]["mean"] == 1.0
-        assert benchmark["rows"][4]["settings"]["m5.final.base"] == "linear"
+        assert benchmark["rows"][4]["settings"]["ranking.base"] == "linear"
 
 
 def test_a_table_on_the_terminal_and_files_in_the_form_of_their_names(
@@ -96,17 +96,17 @@ def test_switches_ablations_and_categories(vestig: Vestig, folder: str) -> None:
         "--no-peers",
         "--ablate",
         "--switch",
-        "m5.final.base=cosine m5.final.tracerank_power=0.0",
+        "ranking.base=cosine ranking.tracerank_power=0.0",
         "--switch",
-        "m5.signals.lexical.enabled=false",
+        "signals.lexical.enabled=false",
         "--leave-out",
         "other",
     )
     (benchmark,) = found.document["benchmarks"]
     names = [row["name"] for row in benchmark["rows"]]
     assert names[:2] == ["baseline", "default"]
-    assert 'default m5.final.base="cosine" m5.final.tracerank_power=0.0' in names
-    assert "default m5.signals.lexical.enabled=false" in names
+    assert 'default ranking.base="cosine" ranking.tracerank_power=0.0' in names
+    assert "default signals.lexical.enabled=false" in names
     assert "default without lexical" in names
 
 
@@ -114,8 +114,8 @@ def test_switches_ablations_and_categories(vestig: Vestig, folder: str) -> None:
     "words",
     [
         ("--profile", "nobody"),
-        ("--switch", "m5.final.base"),
-        ("--switch", "m5.nothing=1"),
+        ("--switch", "ranking.base"),
+        ("--switch", "ranking.nothing=1"),
         ("--switch", " "),
         ("--leave-out", "all"),
         ("--output", "no/such/folder/report.html"),
@@ -144,9 +144,9 @@ def test_the_gate_is_exit_1_when_default_is_worse(
     others = [f"Nothing of that kind, number {n}" for n in range(8)]
     crowd = _write(tmp_path / "crowd", [*UNITS, *others], [_asked("which key opens the shed?", 0)])
     upside_down = {
-        "m5.final.base": "linear",
-        **{f"m5.signals.weights.{origin}.cosine": -8.0 for origin in ORIGINS},
-        **{f"m5.signals.weights.{origin}.lexical": -8.0 for origin in ORIGINS},
+        "ranking.base": "linear",
+        **{f"ranking.weights.{origin}.cosine": -8.0 for origin in ORIGINS},
+        **{f"ranking.weights.{origin}.lexical": -8.0 for origin in ORIGINS},
     }
     assert isinstance(PROFILES, dict)
     monkeypatch.setitem(PROFILES, "default", upside_down)

@@ -30,7 +30,7 @@ def test_profiles_on_the_command_line(vestig: Vestig, ids: list[str]) -> None:
     document = vestig("memory", "recall", QUERY, "--profile", "reference", "--json").document
     assert document["profile"] == "reference"
     assert document["formula"]["base"] == "semantic"
-    shown = vestig("config", "explain", "m5.start_node.alpha_meta", "--profile", "reference")
+    shown = vestig("config", "explain", "reference.alpha_meta", "--profile", "reference")
     assert "0.6  [profile reference]" in shown.out
     answer = vestig("memory", "recall", QUERY, "--profile", "nope")
     assert answer.code == 2

@@ -129,7 +129,7 @@ def _check_tokens(session: Session) -> None:
     if not wanted_tokens(session):
         raise ConflictError(
             "late interaction counts for no origin under this configuration: set a weight of"
-            " m5.signals.weights.<origin>.late first"
+            " ranking.weights.<origin>.late first"
         )
 
 

@@ -206,7 +206,7 @@ class Graph:
         Example:
             >>> import vestig
             >>> from vestig.testing import HashingEmbedder
-            >>> off = {"m4": {"entity_extraction": {"enabled": False}}}
+            >>> off = {"entities.enabled": False}
             >>> with vestig.open(":memory:", embedder=HashingEmbedder(), config=off) as store:
             ...     _ = store.commit("The pump is looked after by Ada Lovelace")
             ...     store.graph.entities().total
@@ -430,7 +430,7 @@ class Graph:
         *,
         namespace: str | None = None,
     ) -> Expansion:
-        """Both expansions; limits of None are those of `m4.graph_expansion`.
+        """Both expansions; limits of None are those of `links.expansion`.
 
         Args:
             ids: Ids of the memories to start from.

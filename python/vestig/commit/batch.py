@@ -378,7 +378,7 @@ class Batch:
         if lost:
             case.warnings.append(
                 f"{lost} of {len(case.item.entities)} entities were left out: below"
-                " m4.entity_extraction.min_confidence, or more than max_entities_per_memory"
+                " entities.min_confidence, or more than max_per_memory"
             )
         expired = [memory.id for memory in self._exact[case.place]]
         found = Found(
@@ -387,7 +387,7 @@ class Batch:
             revives=expired[0] if expired else None,
         )
         memory = row.insert(self._rows, case.came, found)
-        link(self._rows, memory.id, uses, self.settings.m4)
+        link(self._rows, memory.id, uses, self.settings)
         self._naming.inserted(case.place, uses)
         if update is not None:
             row.link_possible_update(self._rows, memory.id, update)
@@ -411,7 +411,7 @@ class Batch:
 
     def _related(self, case: Case, near: Neighbours) -> tuple[tuple[str, float], ...]:
         """RELATED edges of a new memory: the best of the store and of the group."""
-        chosen = self.settings.m4.edge_creation.related
+        chosen = self.settings.links.related
         if not chosen.enabled:
             return ()
         space = case.item.request.namespace

@@ -112,7 +112,7 @@ def work_job(
 
 def _neighbours(session: Session, view: LedgerView, memory: Memory, vector: bytes) -> _Found:
     settings = session.config.settings
-    near, linked = settings.hygiene.near_duplicate, settings.m4.edge_creation.related
+    near, linked = settings.hygiene.near_duplicate, settings.links.related
     ((close, related),) = session.keeper.core.similar(
         view.seq,
         vector,

@@ -13,7 +13,7 @@ from vestig.commit.fact_guard import GuardText
 from vestig.commit.fact_guard import prepare as prepare_guard
 from vestig.commit.names import GivenEntity
 from vestig.commit.rows import Arrival
-from vestig.config.recall_sections import HydeSettings
+from vestig.config.recall_sections import QuestionSettings
 from vestig.language import words
 from vestig.language.names.readings import Reading
 from vestig.language.time import expressions
@@ -92,32 +92,33 @@ def extract(session: Session, item: Item) -> None:
     item.stability = stability.derive(
         item.text, found, item.reference_us, given=given.temporal_stability
     )
-    _ask(item, settings.m5.hyde)
+    _ask(item, settings.questions)
 
 
-def _ask(item: Item, hyde: HydeSettings) -> None:
+def _ask(item: Item, chosen: QuestionSettings) -> None:
     """Questions that the text answers: the caller's, else made by rules."""
     given, trigger = item.request.hypothetical_queries, item.request.trigger
-    if not questions.is_allowed(trigger, hyde):
+    if not questions.is_allowed(trigger, chosen):
         if given is not None:
+            allowed = ", ".join(chosen.allowed_triggers) or "those allowed"
             why = (
-                "m5.hyde.enabled is false"
-                if not hyde.enabled
-                else f"the trigger is none of {', '.join(hyde.allowed_triggers) or 'those allowed'}"
+                f"the trigger is none of {allowed}"
+                if chosen.enabled
+                else "questions.enabled is false"
             )
             item.warnings.append(f"the hypothetical questions were left out: {why}")
         return
     if given is not None:
-        item.questions = questions.clean(given, hyde.max_queries)
+        item.questions = questions.clean(given, chosen.max_per_memory)
         lost = len(given) - len(item.questions)
         if lost:
             item.warnings.append(
                 f"{lost} of {len(given)} hypothetical questions were left out: blank, repeated,"
                 f" longer than {questions.CHARS_MAX} characters, or more than"
-                " m5.hyde.max_queries"
+                " questions.max_per_memory"
             )
-    elif hyde.offline == "templates":
-        item.questions = questions.made(item.text, trigger, hyde.max_queries)
+    elif chosen.offline == "templates":
+        item.questions = questions.made(item.text, trigger, chosen.max_per_memory)
 
 
 def guard_of(session: Session, item: Item) -> GuardText:

@@ -63,7 +63,7 @@ class Naming:
         self.session = session
         self.vectors = vectors
         self._items = items
-        self._settings = session.config.settings.m4
+        self._settings = session.config.settings
         self._seq: int | None = None
         # place → its rank among those surveyed
         self._places: dict[int, int] = {}
@@ -124,17 +124,17 @@ class Naming:
             self._surveyed[place] = _Surveyed(reading=reading, hits=hits, given=given)
 
     def _wanted(self, item: Item) -> bool:
-        return self._settings.entity_extraction.enabled or bool(item.entities)
+        return self._settings.entities.enabled or bool(item.entities)
 
     def _readings(self, item: Item) -> list[Reading]:
         """The text with its title, then each of the caller's names."""
         if not self._wanted(item):
             return []
         if item.reading is None:
-            types = types_of_rules(self._settings.entity_types)
+            types = types_of_rules(self._settings.entities)
             item.reading = (
                 read(item.text, item.request.title, types=types)
-                if self._settings.entity_extraction.enabled
+                if self._settings.entities.enabled
                 else read("", rules=False)
             )
         return [item.reading, *(read(given.name, rules=False) for given in item.entities)]
@@ -244,8 +244,8 @@ class Naming:
                     surveyed.reading, surveyed.hits, self._known, common=self._common
                 )
             found = surveyed.alone
-        gates = self._settings.entity_extraction
-        passed = best(kept([*given, *found], gates), gates.max_entities_per_memory)
+        gates = self._settings.entities
+        passed = best(kept([*given, *found], gates), gates.max_per_memory)
         chosen = {(name.entity, name.type, name.name) for name in passed}
         lost = [name for name in given if (name.entity, name.type, name.name) not in chosen]
         return passed, len(lost)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from vestig.arguments import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, label
 from vestig.changes import NewEdge, NewEntity
 from vestig.commit.rows import Rows
+from vestig.config import Settings
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import new_id
@@ -106,7 +107,7 @@ def typed(given: Sequence[GivenEntity], types: Ontology) -> tuple[GivenEntity, .
         if known is None:
             field = f"entities[{at}].type"
             said = entity.type.strip().upper()
-            hint = did_you_mean(said, types.names, otherwise="add it to m4.entity_types")
+            hint = did_you_mean(said, types.names, otherwise="add it to entities")
             names = ", ".join((*types.names, UNTYPED))
             raise ValidationError(field, entity.type, f"one of {names}", hint)
         found.append(msgspec.structs.replace(entity, type=known.name))
@@ -114,7 +115,7 @@ def typed(given: Sequence[GivenEntity], types: Ontology) -> tuple[GivenEntity, .
 
 
 class Gates(Protocol):
-    """What the gates read of `m4.entity_extraction`."""
+    """What the gates read of `entities`."""
 
     @property
     def min_confidence(self) -> float: ...
@@ -167,20 +168,11 @@ def new_entity(
     )
 
 
-class NameSettings(Protocol):
-    """What the rows read of `m4`."""
-
-    @property
-    def entity_extraction(self) -> Any: ...
-    @property
-    def edge_creation(self) -> Any: ...
-
-
-def link(rows: Rows, memory_id: str, uses: Sequence[Use], settings: NameSettings) -> None:
+def link(rows: Rows, memory_id: str, uses: Sequence[Use], settings: Settings) -> None:
     """Entities that the memory names, new ones stored with it, and its MENTIONS."""
     rows.entities.extend(use.new for use in uses if use.new is not None)
-    if settings.edge_creation.mentions.enabled:
-        most = settings.entity_extraction.max_evidence_length
+    if settings.links.mentions.enabled:
+        most = settings.entities.max_evidence_length
         rows.edges.extend(mention(memory_id, use, most) for use in uses)
 
 

@@ -32,7 +32,7 @@ NOBODY = Neighbours()
 def neighbours(session: Session, view: LedgerView, items: Sequence[Item]) -> dict[int, Neighbours]:
     """By place, for every item that has a vector; nobody where neighbours count for nothing."""
     settings = session.config.settings
-    if not (settings.hygiene.near_duplicate.enabled or settings.m4.edge_creation.related.enabled):
+    if not (settings.hygiene.near_duplicate.enabled or settings.links.related.enabled):
         return {}
     places = [place for place, item in enumerate(items) if item.vector is not None]
     found: dict[int, Neighbours] = {}
@@ -55,7 +55,7 @@ def _in_namespace(
     session: Session, view: LedgerView, items: Sequence[Item], places: list[int]
 ) -> dict[int, Neighbours]:
     settings = session.config.settings
-    near, related = settings.hygiene.near_duplicate, settings.m4.edge_creation.related
+    near, related = settings.hygiene.near_duplicate, settings.links.related
     vectors = [items[place].vector or b"" for place in places]
     requests = [items[place].request for place in places]
     packed = b"".join(vectors)

@@ -184,7 +184,7 @@ def prepare(session: Session, arguments: dict[str, Any], options: BatchOptions) 
         text=text,
         content_hash=content_hash(text),
         reference_us=reference_us,
-        entities=typed(valid.entities, types_of(settings.m4.entity_types)),
+        entities=typed(valid.entities, types_of(settings.entities)),
     )
     if reason is not None:
         item.outcome = _rejected(session, item, reason)

@@ -95,8 +95,8 @@ def _rules(trigger: str) -> _Rules:
     )
 
 
-class Hyde(Protocol):
-    """What is read of `m5.hyde`."""
+class Chosen(Protocol):
+    """What is read of `questions`."""
 
     @property
     def enabled(self) -> bool: ...
@@ -104,9 +104,9 @@ class Hyde(Protocol):
     def allowed_triggers(self) -> tuple[str, ...]: ...
 
 
-def is_allowed(trigger: str | None, hyde: Hyde) -> bool:
+def is_allowed(trigger: str | None, chosen: Chosen) -> bool:
     """Whether a memory of this trigger gets questions."""
-    return hyde.enabled and trigger is not None and trigger in hyde.allowed_triggers
+    return chosen.enabled and trigger is not None and trigger in chosen.allowed_triggers
 
 
 def given_questions(value: object) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""Configuration: layers, files, environment, validation, explanation (K).
+"""Configuration: layers, files, environment, validation, explanation.
 
 The only place that reads the environment of the process.
 """

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from vestig.config.aliases import current_name, old_name
 from vestig.config.problems import Problems
-from vestig.config.schema import KEYS, key_specs
+from vestig.config.schema import KEYS, entry_specs, spec_of
 from vestig.hints import nearest
 
 __all__ = ["RESERVED", "environment_settings", "expand", "read_dotenv", "read_scalar"]
@@ -83,7 +85,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
 
 def read_scalar(text: str, key: str) -> Any:
     """A value written as one text: a YAML scalar, but text where the key takes only text."""
-    spec = key_specs().get(key)
+    spec = spec_of(key)
     if spec is not None and spec.takes_text and not spec.takes_other:
         return None if text in ("null", "~") else text
     from vestig.config.files import parse_value
@@ -94,11 +96,25 @@ def read_scalar(text: str, key: str) -> Any:
 def _key_of(variable: str) -> str:
     parts = variable[len(_PREFIX) :].split("__")
     wanted = ".".join(parts).lower()
-    return next((key for key in KEYS if key.lower() == wanted), wanted)
+    return _spellings().get(wanted, wanted)
+
+
+@cache
+def _spellings() -> Mapping[str, str]:
+    """Every spelling of a key, by itself in small letters."""
+    names = (*KEYS, *entry_specs())
+    old = (name for key in names if (name := old_name(key)) is not None)
+    return {key.lower(): key for key in (*names, *old)}
 
 
 def _variable_of(key: str) -> str:
     return _PREFIX + key.replace(".", "__").upper()
+
+
+def _nearest_variable(variable: str) -> str:
+    names = {_variable_of(name): current_name(name) for name in _spellings().values()}
+    found = nearest(variable, (*RESERVED, *names))
+    return _variable_of(names[found]) if found in names else found
 
 
 def environment_settings(
@@ -120,16 +136,15 @@ def environment_settings(
                 found.append((key, environ[variable], variable))
             continue
         key = _key_of(variable)
-        if key not in key_specs():
-            names = [*RESERVED, *(_variable_of(known) for known in KEYS)]
+        if spec_of(current_name(key)) is None:
             problems.add(
                 "environment",
                 variable,
-                f"unknown variable; the nearest valid one is {nearest(variable, names)}",
+                f"unknown variable; the nearest valid one is {_nearest_variable(variable)}",
             )
             continue
         try:
-            value = read_scalar(environ[variable], key)
+            value = read_scalar(environ[variable], current_name(key))
         except ValueError as error:
             problems.add("environment", variable, f"expected one YAML value: {error}")
             continue

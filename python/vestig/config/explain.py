@@ -9,10 +9,10 @@ from typing import Any
 
 import msgspec
 
+from vestig.config.aliases import OLD_NAMES, current_name, old_name, old_sections
 from vestig.config.load import Config
-from vestig.config.meanings import MEANINGS
 from vestig.config.merge import unknown_key_text
-from vestig.config.schema import key_specs
+from vestig.config.schema import key_specs, sections, spec_of
 from vestig.errors import ConfigError
 
 __all__ = ["Explanation", "ShownEntry", "explain", "explanations", "show"]
@@ -31,20 +31,23 @@ class ShownEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """One key explained: meaning, default, what is allowed, spec IDs, value and origin."""
+    """One key explained: meaning, default, what is allowed, value, origin and old spelling."""
 
     key: str
     meaning: str
     default: Any
     allowed: str
-    ids: tuple[str, ...]
     value: Any
     layer: str
     file: str | None
+    old: str | None
 
 
-def show(config: Config, environ: Mapping[str, str] | None = None) -> list[ShownEntry]:
-    """Every effective value with the layer and file it came from; secrets are never shown.
+def show(
+    config: Config, environ: Mapping[str, str] | None = None, *, every: bool = False
+) -> list[ShownEntry]:
+    """The effective values that most people set, each with the layer and file it came from;
+    `every`: of all keys, and every learned weight. Secrets are never shown.
 
     Example:
         >>> from vestig.config import load
@@ -52,8 +55,14 @@ def show(config: Config, environ: Mapping[str, str] | None = None) -> list[Shown
         'store.path'
     """
     variables = os.environ if environ is None else environ
+    specs = key_specs()
+    entries = (
+        config.every_value()
+        if every
+        else {key: entry for key, entry in config.effective().items() if specs[key].shown}
+    )
     shown = []
-    for key, entry in config.effective().items():
+    for key, entry in entries.items():
         secret = None
         if key.endswith("_env") and entry.value is not None:
             secret = "set" if variables.get(entry.value) else "unset"
@@ -74,34 +83,46 @@ def _safe(value: Any) -> Any:
     return _CREDENTIALS.sub("***", value) if isinstance(value, str) else value
 
 
-def explain(config: Config, key: str) -> Explanation:
-    """Meaning, default, range and IDs of one key, with its value here.
+def explain(config: Config, name: str) -> list[Explanation]:
+    """A key, an entry of a mapping, or each key of a section explained, with its value here; old
+    spellings are understood.
 
     Raises:
         ConfigError: unknown key; names the nearest.
 
     Example:
         >>> from vestig.config import load
-        >>> explain(load(environ={}), "hygiene.min_chars").ids
-        ('C-04',)
+        >>> [found] = explain(load(environ={}), "m5.traversal.max_nodes")
+        >>> found.key, found.value, found.old
+        ('walk.max_nodes', 20, 'm5.traversal.max_nodes')
     """
-    spec = key_specs().get(key)
+    if name in sections():
+        keys = [key for key in key_specs() if key.startswith(f"{name}.")]
+    elif name in old_sections():
+        below = (new for old, new in OLD_NAMES.items() if old.startswith(f"{name}."))
+        keys = [key for key in below if key in key_specs()]
+    else:
+        keys = [current_name(name)]
+    return [_explained(config, key, given=name) for key in keys]
+
+
+def _explained(config: Config, key: str, *, given: str) -> Explanation:
+    spec = spec_of(key)
     if spec is None:
-        raise ConfigError(unknown_key_text(key))
-    meaning, ids = MEANINGS[key]
-    entry = config.effective()[key]
+        raise ConfigError(unknown_key_text(given))
+    entry = config.entry(key)
     return Explanation(
         key=key,
-        meaning=meaning,
+        meaning=spec.meaning,
         default=spec.default,
         allowed=spec.allowed,
-        ids=ids,
         value=_safe(entry.value),
         layer=entry.layer,
         file=entry.file,
+        old=old_name(key),
     )
 
 
 def explanations(config: Config) -> list[Explanation]:
     """Every key explained, in the order of the schema."""
-    return [explain(config, key) for key in key_specs()]
+    return [_explained(config, key, given=key) for key in key_specs()]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import msgspec
 
+from vestig.config.aliases import OLD_NAMES, current_name, old_sections
 from vestig.config.expand import expand, read_dotenv, read_scalar
 from vestig.config.problems import Problems
 from vestig.config.schema import key_specs, sections
@@ -22,10 +23,12 @@ __all__ = [
     "profile_key",
     "read_file",
     "variables_for",
+    "with_weights",
 ]
 
 PROJECT_FILE: Final = "vestig.yaml"
 _PROFILES: Final = "recall.profiles"
+_WEIGHTS: Final = "ranking.weights"
 _DEPTH_MAX: Final = 12
 
 
@@ -36,6 +39,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     value: Any
     file: str | None = None
     line: int | None = None
+    # the old spelling in which the key was given
+    old: str | None = None
 
     @property
     def place(self) -> str:
@@ -220,15 +225,47 @@ def _read(
     for item in flatten(own, problems, file=str(real), lines=lines):
         value = _expand_value(item, variables, problems)
         items.append(msgspec.structs.replace(item, value=value))
-    return items
+    return with_weights(items, real.parent, problems)
+
+
+def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> list[Item]:
+    """Items with every file of weights that they name read in its place: a mapping {origin: {term:
+    number}}, or a file as `make learn` writes it. A relative path counts from `folder`."""
+    found: list[Item] = []
+    for item in items:
+        if (profile_key(item.key) or item.key) != _WEIGHTS or not isinstance(item.value, str):
+            found.append(item)
+            continue
+        path = folder / Path(item.value).expanduser()
+        if path.is_file():
+            found += _weights_file(path, item.key, problems)
+        else:
+            problems.add(item.place, item.key, f"file of weights not found: {path}")
+    return found
+
+
+def _weights_file(path: Path, key: str, problems: Problems) -> list[Item]:
+    document, lines = _load(path)
+    if isinstance(document, dict) and "origins" in document:
+        for name in sorted(document.keys() - {"version", "origins"}):
+            problems.add(str(path), str(name), "unknown member; expected version and origins")
+        if document.get("version") != 1:
+            problems.add(str(path), "version", f"expected 1, got {document.get('version')!r}")
+        document = document["origins"]
+        lines = {name.removeprefix("origins."): line for name, line in lines.items()}
+    if not isinstance(document, dict):
+        problems.add(str(path), "", "expected a mapping {origin: {term: number}}")
+        return []
+    placed = {f"{key}.{name}": line for name, line in lines.items()}
+    return flatten({key: document}, problems, file=str(path), lines=placed)
 
 
 def profile_key(key: str) -> str | None:
     """The key that `recall.profiles.<name>.<key>` sets; None for any other key.
 
     Example:
-        >>> profile_key("recall.profiles.fast.m5.final.base")
-        'm5.final.base'
+        >>> profile_key("recall.profiles.fast.ranking.base")
+        'ranking.base'
     """
     if not key.startswith(f"{_PROFILES}."):
         return None
@@ -270,7 +307,8 @@ def flatten(
     file: str | None = None,
     lines: Mapping[str, int] | None = None,
 ) -> list[Item]:
-    """Dotted keys of a nested mapping. A section set to null resets each of its keys.
+    """Dotted keys of a nested mapping, old spellings as the keys that they stand for. A section
+    set to null resets each of its keys.
 
     Example:
         >>> [(i.key, i.value) for i in flatten({"hygiene": {"min_chars": 0}}, Problems())]
@@ -280,7 +318,9 @@ def flatten(
     seen: dict[str, Item] = {}
     for key, value in _leaves(document, "", 0):
         line = (lines or {}).get(key)
-        item = Item(key=key, value=value, file=file, line=line)
+        name = _current(key)
+        old = None if name == key else key
+        item = Item(key=name, value=value, file=file, line=line, old=old)
         if key in seen:
             problems.add(item.place, key, "the key is given twice; keep one")
         seen[key] = item
@@ -288,13 +328,21 @@ def flatten(
     return items
 
 
+def _current(key: str) -> str:
+    """The key that a spelling stands for, in a profile too."""
+    inner = profile_key(key)
+    return current_name(key) if not inner else key[: -len(inner)] + current_name(inner)
+
+
 def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple[str, Any]]:
     for name, inner in value.items():
         key = f"{prefix}{name}"
-        group = key in sections() or key == _PROFILES
+        section = key in sections() or key in old_sections()
+        group = section or key == _PROFILES
         if isinstance(inner, Mapping) and inner and depth < _DEPTH_MAX:
             yield from _leaves(inner, f"{key}.", depth + 1)
-        elif inner is None and key in sections():
-            yield from ((known, None) for known in key_specs() if known.startswith(f"{key}."))
+        elif inner is None and section:
+            names = (*key_specs(), *OLD_NAMES)
+            yield from ((known, None) for known in names if known.startswith(f"{key}."))
         elif not (group and isinstance(inner, Mapping)):
             yield key, inner

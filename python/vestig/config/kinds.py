@@ -21,8 +21,10 @@ __all__ = [
     "SignedShare",
     "Span",
     "Text",
+    "Timeout",
     "VariableName",
     "Wait",
+    "doc",
 ]
 
 # Upper ends are those of the types that carry the values further (32-bit counts, 64-bit µs).
@@ -33,6 +35,7 @@ SignedShare = Annotated[float, msgspec.Meta(ge=-1, le=1)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 AtLeastOne = Annotated[float, msgspec.Meta(ge=1)]
 Positive = Annotated[float, msgspec.Meta(gt=0)]
+Timeout = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
 Wait = Annotated[float, msgspec.Meta(ge=0, le=1_000_000)]
 Span = Annotated[float, msgspec.Meta(gt=0, le=1_000_000_000)]
 Pause = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
@@ -42,6 +45,15 @@ Seed = Annotated[int, msgspec.Meta(ge=0, le=9_007_199_254_740_991)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 VariableName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 NamespaceName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9._-]{1,64}$")]
+
+
+def doc(description: str, *, shown: bool = False) -> msgspec.Meta:
+    """What a key means, in a sentence or two; `shown`: `config show` prints it without `--all`.
+
+    It stands in the annotation of a field, and holds for every key of a section that has none of
+    its own.
+    """
+    return msgspec.Meta(description=description, extra={"shown": shown})
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,4 +1,4 @@
-"""The layers of K-01 merged into one validated `Config`."""
+"""The layers merged into one validated `Config`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.config.aliases import current_name
 from vestig.config.expand import environment_settings
-from vestig.config.files import Item, find_project_file, flatten, read_file, variables_for
+from vestig.config.files import (
+    Item,
+    find_project_file,
+    flatten,
+    read_file,
+    variables_for,
+    with_weights,
+)
 from vestig.config.merge import (
     PROFILE_KEYS,
     Entry,
     Layer,
     check_layers,
+    collapsed,
     merge_layers,
     merge_profiles,
     profiles_entry,
@@ -24,13 +33,20 @@ from vestig.config.merge import (
 )
 from vestig.config.problems import Problems
 from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
-from vestig.config.schema import Settings, key_specs
-from vestig.config.signals import nested
+from vestig.config.schema import (
+    MAPPINGS,
+    Settings,
+    entry_specs,
+    key_specs,
+    mapping_of,
+    spec_of,
+)
 from vestig.errors import ConfigError
 
 __all__ = ["Config", "built_in", "load", "state_directory"]
 
 MEMORY_PATH: Final = ":memory:"
+_CALL_SECTIONS: Final = ", ".join(prefix[:-1] for prefix in PROFILE_PREFIXES)
 
 
 class Config:
@@ -73,7 +89,29 @@ class Config:
 
     def effective(self) -> dict[str, Entry]:
         """Every key with its value and origin, in the order of the schema."""
-        return {key: self._entries[key] for key in key_specs()}
+        return {key: self.entry(key) for key in key_specs()}
+
+    def every_value(self) -> dict[str, Entry]:
+        """As `effective`, with each entry of the mappings, weights that are learned among them."""
+        found: dict[str, Entry] = {}
+        for key in key_specs():
+            names = [name for name in entry_specs() if mapping_of(name) == key] or [key]
+            found.update({name: self.entry(name) for name in names})
+        return found
+
+    def entry(self, key: str) -> Entry:
+        """Value and origin of a key, or of an entry of a mapping.
+
+        Raises:
+            ConfigError: unknown key.
+        """
+        name = current_name(key)
+        if name in MAPPINGS:
+            return collapsed(self._entries, name)
+        spec = spec_of(name)
+        if spec is None:
+            raise ConfigError(unknown_key_text(key))
+        return self._entries.get(name) or Entry(value=spec.default, layer="built-in")
 
     def origin(self, key: str) -> str:
         """Layer of a key's value, with the file, variable or profile that set it.
@@ -81,9 +119,7 @@ class Config:
         Raises:
             ConfigError: unknown key.
         """
-        entry = self._entries.get(key)
-        if entry is None:
-            raise ConfigError(unknown_key_text(key))
+        entry = self.entry(key)
         return entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
 
     def profile_values(self, name: str) -> dict[str, Any]:
@@ -99,7 +135,8 @@ class Config:
     def with_overrides(
         self, overrides: Mapping[str, Any] | None = None, profile: str | None = None
     ) -> Config:
-        """This configuration for one call: keys of m3, m4.graph_expansion, m5, recall.
+        """This configuration for one call: keys of the sections
+        that a profile may set.
 
         A profile named here replaces any other and stands above files; keys of the same call
         win over it.
@@ -108,19 +145,19 @@ class Config:
             ConfigError: unknown key, a key that one call cannot set, wrong value, unknown profile.
 
         Example:
-            >>> load(environ={}).with_overrides(profile="baseline").settings.m5.final.base
+            >>> load(environ={}).with_overrides(profile="baseline").settings.ranking.base
             'cosine'
         """
         problems = Problems()
-        items = _call_items(overrides, problems)
+        items = _call_items(overrides, problems, self._folder)
         for item in items:
-            if item.key in key_specs() and (
+            if spec_of(item.key) is not None and (
                 not item.key.startswith(PROFILE_PREFIXES) or item.key == PROFILE_KEYS
             ):
                 problems.add(
                     "call",
                     item.key,
-                    "one call sets only keys of m3, m4.graph_expansion, m5 and recall;"
+                    f"one call sets only keys of {_CALL_SECTIONS};"
                     " set this one when the store is opened",
                 )
         problems.raise_if_any()
@@ -170,17 +207,14 @@ def load(
         if file is None or (name == "user" and not file.is_file()):
             continue
         layers.append(Layer(name=name, items=tuple(read_file(file, expansion, problems))))
-    layers.append(
-        Layer(
-            name="environment",
-            items=tuple(
-                item
-                for key, value, variable in environment_settings(variables, problems)
-                for item in flatten({key: value}, problems, file=variable)
-            ),
-        )
-    )
-    layers.append(_call_layer(_call_items(overrides, problems), profile))
+    set_by_variables = [
+        item
+        for key, value, variable in environment_settings(variables, problems)
+        for item in flatten({key: value}, problems, file=variable)
+    ]
+    items = with_weights(set_by_variables, folder, problems)
+    layers.append(Layer(name="environment", items=tuple(items)))
+    layers.append(_call_layer(_call_items(overrides, problems, folder), profile))
     try:
         config = Config(tuple(layers), folder, _user_folder("data", variables).parent)
     except ConfigError as error:
@@ -199,11 +233,11 @@ def built_in(values: Mapping[str, Any]) -> Config:
         ConfigError: unknown key, wrong value.
 
     Example:
-        >>> built_in({"m5.start_node.top_k": 7}).settings.m5.start_node.top_k
+        >>> built_in({"walk.start.limit": 7}).settings.walk.start.limit
         7
     """
     problems = Problems()
-    items = _call_items(values, problems)
+    items = _call_items(values, problems, Path())
     problems.raise_if_any()
     return Config((_call_layer(items, None),), Path(), Path())
 
@@ -218,14 +252,16 @@ def state_directory(environ: Mapping[str, str] | None = None) -> Path:
     return _user_folder("state", os.environ if environ is None else environ)
 
 
-def _call_items(overrides: Mapping[str, Any] | None, problems: Problems) -> tuple[Item, ...]:
+def _call_items(
+    overrides: Mapping[str, Any] | None, problems: Problems, folder: Path
+) -> tuple[Item, ...]:
     if overrides is None:
         return ()
     if not isinstance(overrides, Mapping):
         raise ConfigError(
             f"call: expected a mapping of keys to values, got a {type(overrides).__name__}"
         )
-    return tuple(flatten(overrides, problems))
+    return tuple(with_weights(flatten(overrides, problems), folder, problems))
 
 
 def _call_layer(items: tuple[Item, ...], profile: str | None) -> Layer:
@@ -266,9 +302,26 @@ def _place_store(entries: dict[str, Entry], cwd: Path, data_folder: Path) -> Non
     entries["store.path"] = msgspec.structs.replace(entry, value=path)
 
 
+def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted names as mappings of mappings."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        *path, name = key.split(".")
+        place = found
+        for part in path:
+            place = place.setdefault(part, {})
+        place[name] = value
+    return found
+
+
 def _settings(entries: Mapping[str, Entry], problems: Problems) -> Settings:
     problems.raise_if_any()
-    values = nested({key: entry.value for key, entry in entries.items()})
+    values = _nested(
+        {
+            key: collapsed(entries, key).value if key in MAPPINGS else entries[key].value
+            for key in key_specs()
+        }
+    )
     settings = msgspec.convert(values, Settings)
     _check_together(settings, entries, problems)
     problems.raise_if_any()
@@ -302,11 +355,11 @@ def _check_entity_types(
     settings: Settings, entries: Mapping[str, Entry], problems: Problems
 ) -> None:
     """Names are not blank, appear once whatever their case, and leave UNTYPED alone."""
-    types = settings.m4.entity_types
+    types = settings.entities
     own = types.ontology
     if own == "insight":
         return
-    key = "m4.entity_types.allowed_types" if own is None else "m4.entity_types.ontology"
+    key = "entities.allowed_types" if own is None else "entities.ontology"
     names = types.allowed_types if own is None else [entry.name for entry in own]
     place = _source(entries[key])
     plain = [name.strip().upper() for name in names]

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import msgspec
 
+from vestig.config.aliases import OLD_NAMES, current_name
 from vestig.config.files import Item, profile_key
 from vestig.config.problems import Problems
 from vestig.config.profiles import PROFILE_PREFIXES, PROFILES
-from vestig.config.schema import KeySpec, key_specs, sections
+from vestig.config.schema import (
+    MAPPINGS,
+    KeySpec,
+    entry_specs,
+    key_specs,
+    mapping_of,
+    sections,
+    spec_of,
+)
+from vestig.config.signals import ORIGINS, TERMS
 from vestig.hints import nearest
+from vestig.types import EventType
 
 __all__ = [
     "PROFILE_KEYS",
     "Entry",
     "Layer",
     "check_layers",
+    "collapsed",
     "merge_layers",
     "merge_profiles",
     "profiles_entry",
@@ -27,6 +40,7 @@ __all__ = [
 ]
 
 PROFILE_KEYS: Final = "recall.profiles"
+LAYERS: Final = ("built-in", "profile", "user", "project", "environment", "call")
 _SHOWN_CHARS_MAX: Final = 60
 
 
@@ -52,7 +66,11 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 def unknown_key_text(key: str) -> str:
     """What is said about a key that does not exist."""
-    return f"unknown key {key!r}; the nearest valid key is {nearest(key, key_specs())}"
+    return f"unknown key {key!r}; the nearest valid key is {_nearest_key(key)}"
+
+
+def _nearest_key(key: str) -> str:
+    return current_name(nearest(key, (*key_specs(), *OLD_NAMES)))
 
 
 def unknown_profile_text(name: str, names: Sequence[str]) -> str:
@@ -68,34 +86,70 @@ def _place(layer: Layer, item: Item) -> str:
 
 def check_layers(layers: Sequence[Layer], problems: Problems) -> None:
     """Unknown keys, wrong types and ranges of every layer, even of values that lose."""
-    specs = key_specs()
     for layer in layers:
+        _check_spellings(layer, problems)
         for item in layer.items:
-            place = _place(layer, item)
-            if item.key in specs:
-                if item.value is not None:
-                    _check_value(specs[item.key], item.key, item.value, place, problems)
-                continue
             inner = profile_key(item.key)
-            if inner is not None:
-                _check_profile_item(item, inner, place, problems)
-            elif item.key in sections():
-                problems.add(
-                    place,
-                    item.key,
-                    "expected a mapping, this is a section; its keys"
-                    f" are {', '.join(_keys_below(item.key))}",
-                )
+            if inner is None:
+                _check_item(item, item.key, _place(layer, item), problems)
             else:
-                near = nearest(item.key, specs)
-                problems.add(place, item.key, f"unknown key; the nearest valid key is {near}")
+                _check_profile_item(item, inner, _place(layer, item), problems)
 
 
-def _keys_below(section: str) -> list[str]:
-    return [key for key in key_specs() if key.startswith(f"{section}.")]
+def _check_item(item: Item, key: str, place: str, problems: Problems) -> None:
+    """One value for a key, for an entry of a mapping, or null for a group of entries."""
+    spec, mapping = spec_of(key), mapping_of(key)
+    if spec is not None:
+        if item.value is not None and not (key in MAPPINGS and item.value == {}):
+            _check_value(spec, item, place, problems)
+    elif mapping is not None:
+        if item.value is not None or not _below(key, entry_specs()):
+            problems.add(place, item.key, _unknown_entry_text(mapping, key))
+    elif key in sections():
+        names = ", ".join(_below(key, key_specs()))
+        problems.add(
+            place, item.key, f"expected a mapping, this is a section; its keys are {names}"
+        )
+    else:
+        near = _nearest_key(key)
+        problems.add(place, item.key, f"unknown key; the nearest valid key is {near}")
 
 
-def _check_value(spec: KeySpec, key: str, value: Any, place: str, problems: Problems) -> None:
+def _unknown_entry_text(mapping: str, key: str) -> str:
+    """What is said about an entry that a mapping does not have."""
+    name = key[len(mapping) + 1 :]
+    if mapping == "usage.event_weights":
+        return f"unknown type of event {name!r}; the nearest is {nearest(name, EventType)}"
+    origin, _, term = name.partition(".")
+    if origin not in ORIGINS:
+        return f"unknown origin {origin!r}; the nearest is {nearest(origin, ORIGINS)}"
+    if parts := _below(key, entry_specs()):
+        names = ", ".join(part[len(key) + 1 :] for part in parts)
+        return f"expected a mapping of terms to numbers; its terms are {names}"
+    return f"unknown term {term!r}; the nearest is {nearest(term, TERMS)}"
+
+
+def _check_spellings(layer: Layer, problems: Problems) -> None:
+    """One layer spells a key in one way."""
+    given: dict[str, str] = {}
+    for item in layer.items:
+        spelling = item.old or item.key
+        first = given.setdefault(item.key, spelling)
+        if first != spelling:
+            old, new = sorted((first, spelling), key=lambda name: name == item.key)
+            problems.add(
+                _place(layer, item),
+                item.key,
+                f"{old} is the old spelling of {new}, and both are given; keep {new}",
+            )
+
+
+def _below(name: str, keys: Iterable[str]) -> list[str]:
+    return [key for key in keys if key.startswith(f"{name}.")]
+
+
+def _check_value(spec: KeySpec, item: Item, place: str, problems: Problems) -> None:
+    value = item.value
     fault = _not_finite(value)
     if not fault:
         try:
@@ -103,7 +157,9 @@ def _check_value(spec: KeySpec, key: str, value: Any, place: str, problems: Prob
         except (msgspec.ValidationError, RecursionError, OverflowError):
             fault = True
     if fault:
-        problems.add(place, key, f"expected {spec.allowed}, got {_shown(value)}", spec.allowed)
+        given = "" if item.old is None else f" (given as {item.old})"
+        text = f"expected {spec.allowed}, got {_shown(value)}{given}"
+        problems.add(place, item.key, text, spec.allowed)
 
 
 def _shown(value: Any) -> str:
@@ -133,17 +189,16 @@ def _check_profile_item(item: Item, inner: str, place: str, problems: Problems) 
         if item.value is not None and item.value != {}:
             problems.add(place, item.key, "expected a mapping of keys to values")
         return
-    spec = key_specs().get(inner)
-    allowed = [key for key in key_specs() if _profile_may_set(key)]
-    if spec is None or not _profile_may_set(inner):
+    if not _profile_may_set(inner) or (spec_of(inner) is None and mapping_of(inner) is None):
+        allowed = [key for key in (*key_specs(), *OLD_NAMES) if _profile_may_set(current_name(key))]
+        near = current_name(nearest(inner, allowed))
         problems.add(
             place,
             item.key,
-            f"a profile cannot set {inner!r}; the nearest key that it"
-            f" can is {nearest(inner, allowed)}",
+            f"a profile cannot set {inner!r}; the nearest key that it can is {near}",
         )
-    elif item.value is not None:
-        _check_value(spec, item.key, item.value, place, problems)
+    else:
+        _check_item(item, inner, place, problems)
 
 
 def _profile_may_set(key: str) -> bool:
@@ -165,11 +220,18 @@ def merge_profiles(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
                 found.pop(name, None)
             elif inner == "":
                 found.setdefault(name, {})
-            elif item.value is None:
-                found.setdefault(name, {}).pop(inner, None)
             else:
-                found.setdefault(name, {})[inner] = item.value
+                _put(found.setdefault(name, {}), inner, item.value)
     return found
+
+
+def _put(values: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a key of a profile; null takes it, or each entry below it, out."""
+    if value is None:
+        for name in (key, *_below(key, values)):
+            values.pop(name, None)
+    elif key not in MAPPINGS:
+        values[key] = value
 
 
 def profiles_entry(layers: Sequence[Layer], profiles: Mapping[str, Any]) -> Entry:
@@ -186,7 +248,7 @@ def profiles_entry(layers: Sequence[Layer], profiles: Mapping[str, Any]) -> Entr
 def merge_layers(
     layers: Sequence[Layer], profiles: Mapping[str, Mapping[str, Any]], problems: Problems
 ) -> dict[str, Entry]:
-    base = {key: Entry(value=s.default, layer="built-in") for key, s in key_specs().items()}
+    base = _built_in()
     named = [n for n, layer in enumerate(layers) if layer.profile is not None]
     at_call = named[-1] if named else None
     if at_call is not None:
@@ -204,19 +266,71 @@ def merge_layers(
             names = sorted({*PROFILES, *profiles})
             problems.add("", "", unknown_profile_text(profile, names))
     over = {key: Entry(value=v, layer="profile", file=profile) for key, v in values.items()}
-    defaults = {**base, **over}
+    defaults = _over(base, over)
     entries = dict(defaults) if at_call is None else dict(base)
     for number, layer in enumerate(layers):
         if number == at_call:
-            entries.update(over)
+            entries = _over(entries, over)
             entries["recall.profile"] = Entry(value=profile, layer=layer.name)
         for item in layer.items:
-            if item.key not in entries or item.key == PROFILE_KEYS:
+            if item.key == PROFILE_KEYS or (item.key not in base and not mapping_of(item.key)):
                 continue
             if item.key == "recall.profile" and at_call is not None and number >= at_call:
                 continue
             if item.value is None:
-                entries[item.key] = defaults[item.key]
-            else:
+                _reset(entries, item.key, defaults)
+            elif item.key not in MAPPINGS:
                 entries[item.key] = Entry(value=item.value, layer=layer.name, file=item.file)
     return entries
+
+
+@cache
+def _built_in() -> Mapping[str, Entry]:
+    """The built-in values: of each key but the mappings, of these each entry that is not 0."""
+    found = {}
+    for key, spec in key_specs().items():
+        values = (
+            {f"{key}.{name}": value for name, value in spec.default.items()}
+            if (key in MAPPINGS)
+            else {key: spec.default}
+        )
+        found.update({name: Entry(value=v, layer="built-in") for name, v in values.items()})
+    return found
+
+
+def _over(entries: Mapping[str, Entry], profile: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Entries with those of a profile over them; one that names a mapping as a whole sets what is
+    not built in of it back."""
+    found = dict(entries)
+    for key, entry in profile.items():
+        if key in MAPPINGS:
+            _reset(found, key, _built_in())
+        else:
+            found[key] = entry
+    return found
+
+
+def _reset(entries: dict[str, Entry], key: str, defaults: Mapping[str, Entry]) -> None:
+    """A key, or an entry of a mapping with all below it, as the layers below have it."""
+    if key in defaults and key not in MAPPINGS:
+        entries[key] = defaults[key]
+        return
+    for name in (key, *_below(key, entries)):
+        entries.pop(name, None)
+    entries.update({name: defaults[name] for name in _below(key, defaults)})
+
+
+def collapsed(entries: Mapping[str, Entry], key: str) -> Entry:
+    """The value of a mapping from its entries, with the highest layer that sets one."""
+    own = {name[len(key) + 1 :]: entries[name] for name in _below(key, entries)}
+    strongest = max(own.values(), key=lambda entry: LAYERS.index(entry.layer), default=None)
+    value: dict[str, Any] = {}
+    for name, entry in own.items():
+        if key == "ranking.weights":
+            origin, _, term = name.partition(".")
+            value.setdefault(origin, {})[term] = entry.value
+        else:
+            value[name] = entry.value
+    if strongest is None:
+        return Entry(value=value, layer="built-in")
+    return msgspec.structs.replace(strongest, value=value)

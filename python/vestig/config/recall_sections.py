@@ -1,11 +1,12 @@
-"""Keys of recall and search: `m5`, `index`, `recall`, `search`, `decay`.
+"""Keys of recall and search: `questions`, `walk`, `ranking`, `reference`, `index`,
+`recall`, `search`, `decay`.
 
 The built-in values of what a profile may set are those of the profile `default`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -19,117 +20,251 @@ from vestig.config.kinds import (
     Share,
     SignedShare,
     Text,
+    doc,
 )
-from vestig.config.signals import SignalSettings
 
 __all__ = [
     "DecaySettings",
     "IndexSettings",
-    "M5Settings",
+    "Profiles",
+    "QuestionSettings",
+    "RankingSettings",
     "RecallSettings",
+    "ReferenceSettings",
     "SearchSettings",
+    "WalkSettings",
+    "Weights",
 ]
 
 
-class HydeSettings(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    allowed_triggers: tuple[Text, ...] = ("problem-solution", "learning-failure")
-    max_queries: Count = 2
-    offline: Literal["none", "templates"] = "none"
-    content_weight: Share = 0.4
-    query_weight: Share = 0.6
+# name → key → value
+Profiles = dict[str, dict[str, Any]]
+# origin → term → weight
+Weights = dict[str, dict[str, float]]
 
 
-class StartMetadataSettings(Section, frozen=True, kw_only=True):
-    keyword_weight: Share = 0.5
-    temporal_weight: Share = 0.3
-    entity_weight: Share = 0.2
-    recency_weight: Share = 0.0
-    recency_tau_days: Positive = 30.0
-    keyword_mode: Literal["jaccard", "weighted"] = "weighted"
-    entity_mode: Literal["overlap", "weighted"] = "weighted"
+class QuestionSettings(Section, frozen=True, kw_only=True):
+    enabled: Annotated[
+        bool,
+        doc("Store questions that a memory answers, and compare queries with them.", shown=True),
+    ] = True
+    allowed_triggers: Annotated[
+        tuple[Text, ...], doc("Triggers of commits that get stored questions.", shown=True)
+    ] = ("problem-solution", "learning-failure")
+    max_per_memory: Annotated[Count, doc("Stored questions per memory.", shown=True)] = 2
+    offline: Annotated[
+        Literal["none", "templates"],
+        doc("Who makes the questions without a model: none, or templates from rules.", shown=True),
+    ] = "none"
+    content_weight: Annotated[
+        Share, doc("Weight of the content beside the best stored question.")
+    ] = 0.4
+    question_weight: Annotated[Share, doc("Weight of the best stored question.")] = 0.6
 
 
-class StartNodeSettings(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    top_k: Count = 5
-    alpha_meta: Share = 0.3
-    direct_pool: Literal["auto", "all", "starts"] | Count = "auto"
-    metadata: StartMetadataSettings = StartMetadataSettings()
+class StartSettings(Section, frozen=True, kw_only=True):
+    enabled: Annotated[
+        bool,
+        doc("false: memories are ordered by cosine where the walk starts and the pool is cut."),
+    ] = True
+    limit: Annotated[Count, doc("Memories at which the walk starts.")] = 5
 
 
-class TraversalSettings(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    mode: Literal["probabilistic", "deterministic"] = "probabilistic"
-    order: Literal["best", "dfs"] = "best"
-    max_nodes: Count = 20
-    exploration_factor: NotNegative = 1.0
-    signal_decay: NotNegative = 1.0
-    normalize_weights: bool = True
-    seed: Seed | None = None
-    edge_types: tuple[Literal["RELATED", "MENTIONS"], ...] = ("RELATED",)
-    min_signal: Share = 0.01
-    max_hops: Count | None = None
-    max_entity_degree: Count = 50
-    use_tracerank_in_walk: bool = True
-    deterministic_threshold: Share = 0.5
+class WalkSettings(Section, frozen=True, kw_only=True):
+    enabled: Annotated[bool, doc("Walk from the best memories along edges.", shown=True)] = True
+    mode: Annotated[
+        Literal["probabilistic", "deterministic"],
+        doc(
+            "probabilistic: edges are drawn by the seed; deterministic: by a threshold.", shown=True
+        ),
+    ] = "probabilistic"
+    order: Annotated[
+        Literal["best", "dfs"],
+        doc("best: the edge with the strongest signal first; dfs: depth first."),
+    ] = "best"
+    max_nodes: Annotated[Count, doc("Memories that one walk may reach.", shown=True)] = 20
+    exploration_factor: Annotated[NotNegative, doc("Factor of the probability of every step.")] = (
+        1.0
+    )
+    signal_decay: Annotated[NotNegative, doc("Factor of the signal at every step.")] = 1.0
+    normalize_weights: Annotated[
+        bool, doc("Stretch RELATED weights from the linking threshold to 1 before drawing.")
+    ] = True
+    start: StartSettings = StartSettings()
+    seed: Annotated[
+        Seed | None, doc("Seed of the walk; null: derived from query and state.", shown=True)
+    ] = None
+    edge_types: Annotated[
+        tuple[Literal["RELATED", "MENTIONS"], ...], doc("Edges that are walked.", shown=True)
+    ] = ("RELATED",)
+    min_signal: Annotated[Share, doc("Memories whose signal is weaker are not walked to.")] = 0.01
+    max_hops: Annotated[Count | None, doc("Longest path; null: no limit.")] = None
+    max_entity_degree: Annotated[
+        Count, doc("Entities with more mentions are not walked through.")
+    ] = 50
+    use_tracerank: Annotated[bool, doc("Prefer reinforced memories at each step.")] = True
+    deterministic_threshold: Annotated[
+        Share, doc("Probability from which deterministic mode takes a step.")
+    ] = 0.5
 
 
-class FinalSettings(Section, frozen=True, kw_only=True):
-    base: Literal["linear", "semantic", "blend", "cosine"] = "linear"
+class RankingSettings(Section, frozen=True, kw_only=True):
+    enabled: Annotated[
+        bool, doc("false: every eligible memory is scored by max(0, cosine) · TraceRank.")
+    ] = True
+    base: Annotated[
+        Literal["linear", "semantic", "blend", "cosine"],
+        doc(
+            "What is ranked: linear = fused signals, semantic = max(0, meaning), blend = max(0,"
+            " start score), cosine = as it is."
+        ),
+    ] = "linear"
+    pool: Annotated[
+        Literal["auto", "all", "starts"] | Count,
+        doc(
+            "How many of the best memories by start score compete: auto = max(50, 5 · limit),"
+            " starts = the start nodes only."
+        ),
+    ] = "auto"
     # A linked memory from outside the pool stands behind what meaning finds and before what it
     # does not find; more of it costs recall in chats (`vestig eval`).
-    association: Share = 0.05
-    path_power: NotNegative = 1.0
-    tracerank_power: NotNegative = 0.5
+    association: Annotated[
+        Share,
+        doc(
+            "Share of the score of its start that a memory reached by the walk inherits by its"
+            " signal."
+        ),
+    ] = 0.05
+    path_power: Annotated[
+        NotNegative, doc("Power to which the path score enters the final score.")
+    ] = 1.0
+    tracerank_power: Annotated[
+        NotNegative, doc("Power to which TraceRank enters the final score.", shown=True)
+    ] = 0.5
+    weights: Annotated[
+        Weights,
+        doc(
+            "Weights in place of the learned ones: {origin: {term: number}}, or the path of a"
+            " JSON or YAML file that holds that; null gives a term its learned weight back.",
+            shown=True,
+        ),
+    ] = msgspec.field(default_factory=dict)
 
 
-class ExplainabilitySettings(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    include_path: bool = True
-    include_scores: bool = True
+class ReferenceSettings(Section, frozen=True, kw_only=True):
+    """Of the given formula: `ranking.base` semantic or blend."""
 
-
-class M5Settings(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    hyde: HydeSettings = HydeSettings()
-    start_node: StartNodeSettings = StartNodeSettings()
-    traversal: TraversalSettings = TraversalSettings()
-    final: FinalSettings = FinalSettings()
-    explainability: ExplainabilitySettings = ExplainabilitySettings()
-    signals: SignalSettings = SignalSettings()
+    alpha_meta: Annotated[
+        Share,
+        doc(
+            "Share of the metadata in the start score. Keys of this section act where"
+            " ranking.base is semantic or blend, or where keyword, temporal, entity or recency"
+            " has a weight."
+        ),
+    ] = 0.3
+    keyword_weight: Annotated[Share, doc("Weight of shared keywords in the metadata.")] = 0.5
+    temporal_weight: Annotated[
+        Share, doc("Weight of the times that the query names in the metadata.")
+    ] = 0.3
+    entity_weight: Annotated[
+        Share, doc("Weight of the entities that the query names in the metadata.")
+    ] = 0.2
+    recency_weight: Annotated[Share, doc("Weight of recency in the metadata.")] = 0.0
+    recency_tau_days: Annotated[Positive, doc("Days in which recency falls to 1/e.")] = 30.0
+    keyword_mode: Annotated[
+        Literal["jaccard", "weighted"],
+        doc("jaccard: shared of all keywords; weighted: rare keywords count more."),
+    ] = "weighted"
+    entity_mode: Annotated[
+        Literal["overlap", "weighted"],
+        doc("overlap: share of the query's entities; weighted: by match and confidence."),
+    ] = "weighted"
 
 
 class IndexSettings(Section, frozen=True, kw_only=True):
-    mode: Literal["auto", "exact"] = "auto"
-    approximate_above: Count = 3_000_000
+    mode: Annotated[
+        Literal["auto", "exact"],
+        doc(
+            "auto: large stores use an index of candidates; exact: everything is compared.",
+            shown=True,
+        ),
+    ] = "auto"
+    approximate_above: Annotated[
+        Count, doc("Memories above which auto uses the index.", shown=True)
+    ] = 3_000_000
+
+
+class ReasonSettings(Section, frozen=True, kw_only=True):
+    enabled: Annotated[
+        bool, doc("false: results carry method, similarity and final score only.")
+    ] = True
+    include_path: Annotated[bool, doc("Give path and hops of each result.")] = True
+    include_scores: Annotated[bool, doc("Give the scores behind each result.")] = True
 
 
 class RecallSettings(Section, frozen=True, kw_only=True):
-    default_limit: Count = 5
-    profile: Text = "default"
-    profiles: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
-    format: Literal["text", "compact", "explain", "list", "json"] = "text"
-    min_score: float | None = None
-    max_query_chars: Count = 4000
-    temporal_open_scale_days: Positive = 30.0
-    entity_similarity_threshold: Share | None = None
-    expand_summaries: bool = False
-    summary_prior: SignedShare = 0.0
+    default_limit: Annotated[Count, doc("Results when the call names no limit.", shown=True)] = 5
+    profile: Annotated[Text, doc("Name of the set of ranking values in effect.", shown=True)] = (
+        "default"
+    )
+    profiles: Annotated[
+        Profiles,
+        doc(
+            "Further profiles: name to keys of usage, links.expansion, questions, walk,"
+            " ranking, reference, signals and recall.",
+            shown=True,
+        ),
+    ] = msgspec.field(default_factory=dict)
+    format: Annotated[
+        Literal["text", "compact", "explain", "list", "json"],
+        doc("Layout that recall prints.", shown=True),
+    ] = "text"
+    min_score: Annotated[
+        float | None, doc("Results below this final score are left out; null: none.", shown=True)
+    ] = None
+    include_expired: Annotated[
+        bool,
+        doc(
+            "Recall superseded and deprecated memories too, unless the call says otherwise.",
+            shown=True,
+        ),
+    ] = False
+    max_query_chars: Annotated[Count, doc("Characters of a query that are used.", shown=True)] = (
+        4000
+    )
+    temporal_open_scale_days: Annotated[
+        Positive, doc("Days in which nearness to a window that is open at one end falls to 1/e.")
+    ] = 30.0
+    entity_similarity_threshold: Annotated[
+        Share | None,
+        doc("Cosine from which a query's name matches an entity of another name; null: never."),
+    ] = None
+    expand_summaries: Annotated[bool, doc("Memories covered by a pooled summary compete too.")] = (
+        False
+    )
+    summary_prior: Annotated[SignedShare, doc("Added to the scores of summaries.")] = 0.0
+    reasons: ReasonSettings = ReasonSettings()
 
 
 class SearchDecaySettings(Section, frozen=True, kw_only=True):
-    enabled: bool = False
-    floor: Share = 0.001
+    enabled: Annotated[bool, doc("Let search hits lose weight by age.")] = False
+    floor: Annotated[Share, doc("Search hits that decayed below this drop out.")] = 0.001
 
 
 class SearchSettings(Section, frozen=True, kw_only=True):
-    top_k: Count = 10
-    graph_depth: CountOrZero = 1
+    limit: Annotated[Count, doc("Hits of search when the call names no limit.", shown=True)] = 10
+    graph_depth: Annotated[
+        CountOrZero, doc("Hops that search expands when the call names none.", shown=True)
+    ] = 1
     decay: SearchDecaySettings = SearchDecaySettings()
 
 
 class DecaySettings(Section, frozen=True, kw_only=True):
-    basis: Literal["access", "creation"] = "access"
-    reference_access_count: Count = 10
-    frequency: bool = True
+    basis: Annotated[
+        Literal["access", "creation"],
+        doc("Age counts from the last access or from creation.", shown=True),
+    ] = "access"
+    reference_access_count: Annotated[
+        Count, doc("Accesses at which frequency slows decay the most.")
+    ] = 10
+    frequency: Annotated[bool, doc("Let frequent access slow decay.")] = True

@@ -12,7 +12,13 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 
 import msgspec
 
-from vestig.config.graph_sections import EntityTypeEntry, EventWeights, M3Settings, M4Settings
+from vestig.config.graph_sections import (
+    EntitySettings,
+    EntityTypeEntry,
+    EventWeights,
+    LinkSettings,
+    UsageSettings,
+)
 from vestig.config.kinds import (
     Count,
     Dimension,
@@ -23,18 +29,37 @@ from vestig.config.kinds import (
     Share,
     Span,
     Text,
+    Timeout,
     VariableName,
     Wait,
+    doc,
 )
 from vestig.config.recall_sections import (
     DecaySettings,
     IndexSettings,
-    M5Settings,
+    Profiles,
+    QuestionSettings,
+    RankingSettings,
     RecallSettings,
+    ReferenceSettings,
     SearchSettings,
+    WalkSettings,
+    Weights,
 )
+from vestig.config.signals import ORIGINS, TERMS, SignalSettings
+from vestig.types import EventType
 
-__all__ = ["KEYS", "EventWeights", "KeySpec", "Settings", "key_specs", "sections"]
+__all__ = [
+    "KEYS",
+    "MAPPINGS",
+    "KeySpec",
+    "Settings",
+    "entry_specs",
+    "key_specs",
+    "mapping_of",
+    "sections",
+    "spec_of",
+]
 
 GuardClass = Literal["numbers", "dates", "negation", "units", "entities", "words"]
 _ALL_GUARDS: Final[tuple[GuardClass, ...]] = (
@@ -48,84 +73,176 @@ _ALL_GUARDS: Final[tuple[GuardClass, ...]] = (
 
 
 class StoreSettings(Section, frozen=True, kw_only=True):
-    path: Text = "vestig"
-    lock_timeout_s: Wait = 5.0
-    durability: Literal["full", "normal"] = "full"
+    path: Annotated[
+        Text,
+        doc(
+            "Directory of the store; :memory: keeps everything in memory. A relative path"
+            " counts from the file that names it, else from the working directory; the default"
+            " from the user data directory.",
+            shown=True,
+        ),
+    ] = "vestig"
+    lock_timeout_s: Annotated[
+        Wait, doc("Seconds that a writer waits for the write lock.", shown=True)
+    ] = 5.0
+    durability: Annotated[
+        Literal["full", "normal"],
+        doc(
+            "full: a commit survives a loss of power; normal: only the death of the process.",
+            shown=True,
+        ),
+    ] = "full"
 
 
 class TimeSettings(Section, frozen=True, kw_only=True):
-    zone: Text = "UTC"
+    zone: Annotated[
+        Text, doc("Time zone in which words such as yesterday are read.", shown=True)
+    ] = "UTC"
 
 
 class EmbeddingSettings(Section, frozen=True, kw_only=True):
-    provider: Text = "builtin"
-    model: Text | None = None
-    dimension: Dimension | None = None
-    normalize: bool = True
-    max_length: Count | None = None
-    timeout_s: Annotated[float, msgspec.Meta(gt=0, le=1_000_000)] = 60.0
-    batch_size: Count = 64
-    on_failure: Literal["error", "defer"] = "error"
-    base_url: Text | None = None
-    api_key_env: VariableName | None = None
+    provider: Annotated[Text, doc("Which embedder makes the vectors.", shown=True)] = "builtin"
+    model: Annotated[
+        Text | None, doc("Model of the provider; null: the provider's own.", shown=True)
+    ] = None
+    dimension: Annotated[
+        Dimension | None, doc("Length of a vector; null: the model's own.", shown=True)
+    ] = None
+    normalize: Annotated[bool, doc("Scale every vector to length 1.")] = True
+    max_length: Annotated[
+        Count | None,
+        doc("Characters of a text that a remote embedder is sent; null: all.", shown=True),
+    ] = None
+    timeout_s: Annotated[
+        Timeout, doc("Seconds that one call of a remote embedder may take.", shown=True)
+    ] = 60.0
+    batch_size: Annotated[Count, doc("Texts per call of the embedder.", shown=True)] = 64
+    on_failure: Annotated[
+        Literal["error", "defer"],
+        doc(
+            "error: a commit whose embedding fails is refused; defer: it is stored without a"
+            " vector and embedded later.",
+            shown=True,
+        ),
+    ] = "error"
+    base_url: Annotated[Text | None, doc("Address of a remote embedder.", shown=True)] = None
+    api_key_env: Annotated[
+        VariableName | None,
+        doc("Name of the environment variable that holds the embedder's key.", shown=True),
+    ] = None
 
 
 class RerankerSettings(Section, frozen=True, kw_only=True):
-    provider: Text | None = None
-    model: Text | None = None
+    provider: Annotated[
+        Text | None,
+        doc(
+            "Which cross-encoder reads the best memories, where signals.rerank is on; null: none.",
+            shown=True,
+        ),
+    ] = None
+    model: Annotated[Text | None, doc("Model of the provider; for onnx, a folder.", shown=True)] = (
+        None
+    )
 
 
 class NearDuplicateSettings(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    threshold: Share = 0.92
-    skip_manual_source: bool = False
-    max_candidates: Count = 50
-    guard: tuple[GuardClass, ...] = _ALL_GUARDS
-    on_near_dup: Literal["reinforce", "link", "insert"] = "reinforce"
+    enabled: Annotated[
+        bool, doc("Recognise a text that states a known fact again.", shown=True)
+    ] = True
+    threshold: Annotated[
+        Share,
+        doc("Cosine from which a memory is compared as a near duplicate (inclusive).", shown=True),
+    ] = 0.92
+    skip_manual_source: Annotated[
+        bool, doc("Look for no near duplicates of commits with source manual.")
+    ] = False
+    max_candidates: Annotated[Count, doc("Memories that a new text is compared with.")] = 50
+    guard: Annotated[
+        tuple[GuardClass, ...],
+        doc("Classes of words in which two texts must agree to state the same fact.", shown=True),
+    ] = _ALL_GUARDS
+    on_near_dup: Annotated[
+        Literal["reinforce", "link", "insert"],
+        doc(
+            "What a near duplicate does: reinforce counts it for the known memory, link stores"
+            " it and links both, insert only stores it.",
+            shown=True,
+        ),
+    ] = "reinforce"
 
 
 class HygieneSettings(Section, frozen=True, kw_only=True):
-    min_chars: Count = 12
-    max_chars: Count = 4000
-    normalize_whitespace: bool = True
+    min_chars: Annotated[
+        Count, doc("Shortest text that is stored, in code points.", shown=True)
+    ] = 12
+    max_chars: Annotated[Count, doc("Longest text that is stored, in code points.", shown=True)] = (
+        4000
+    )
+    normalize_whitespace: Annotated[
+        bool, doc("Every run of white space becomes one space before anything else.", shown=True)
+    ] = True
     near_duplicate: NearDuplicateSettings = NearDuplicateSettings()
 
 
 class KeywordSettings(Section, frozen=True, kw_only=True):
-    max_per_memory: Count = 64
-    stopwords: tuple[Text, ...] = ()
+    max_per_memory: Annotated[Count, doc("Keywords stored per memory.")] = 64
+    stopwords: Annotated[
+        tuple[Text, ...], doc("Words that are no keywords, added to the built-in ones.", shown=True)
+    ] = ()
 
 
 class EnrichmentSettings(Section, frozen=True, kw_only=True):
-    mode: Literal["deferred", "inline", "off"] = "deferred"
-    max_attempts: Count = 8
-    lease_s: Span = 300.0
-    backoff_base_s: Pause = 60.0
-    backoff_cap_s: Pause = 21600.0
+    mode: Annotated[
+        Literal["deferred", "inline", "off"],
+        doc(
+            "deferred: jobs wait for a worker; inline: the commit works its own jobs; off: no"
+            " jobs.",
+            shown=True,
+        ),
+    ] = "deferred"
+    max_attempts: Annotated[
+        Count, doc("Attempts before a job has failed for good.", shown=True)
+    ] = 8
+    lease_s: Annotated[Span, doc("Seconds after which a running job counts as abandoned.")] = 300.0
+    backoff_base_s: Annotated[
+        Pause, doc("Seconds before the second attempt; doubled for each further one.")
+    ] = 60.0
+    backoff_cap_s: Annotated[Pause, doc("Longest wait between two attempts in seconds.")] = 21600.0
 
 
 class HookSettings(Section, frozen=True, kw_only=True):
-    strict: bool = False
+    strict: Annotated[
+        bool, doc("Raise what a commit hook raised, after all is done.", shown=True)
+    ] = False
 
 
 class RetentionSettings(Section, frozen=True, kw_only=True):
     """Half-lives in days; `permanent` has none."""
 
-    decision_half_life_days: Positive = 365.0
-    standard_half_life_days: Positive = 90.0
-    ephemeral_half_life_days: Positive = 7.0
-    session_half_life_days: Positive = 1.0
+    decision_half_life_days: Annotated[
+        Positive, doc("Half-life in days of memories with the policy decision.")
+    ] = 365.0
+    standard_half_life_days: Annotated[
+        Positive, doc("Half-life in days of memories with the policy standard.")
+    ] = 90.0
+    ephemeral_half_life_days: Annotated[
+        Positive, doc("Half-life in days of memories with the policy ephemeral.")
+    ] = 7.0
+    session_half_life_days: Annotated[
+        Positive, doc("Half-life in days of memories with the policy session.")
+    ] = 1.0
 
 
 class LifecycleSettings(Section, frozen=True, kw_only=True):
-    default_policy: Literal["permanent", "decision", "standard", "ephemeral", "session"] = (
-        "standard"
-    )
+    default_policy: Annotated[
+        Literal["permanent", "decision", "standard", "ephemeral", "session"],
+        doc("Retention policy of a commit that names none.", shown=True),
+    ] = "standard"
     retention: RetentionSettings = RetentionSettings()
 
 
 class Settings(Section, frozen=True, kw_only=True):
-    """The effective configuration as values; every default is the built-in layer of K-01.
+    """The effective configuration as values; every default is the built-in layer.
 
     Example:
         >>> Settings().hygiene.near_duplicate.threshold
@@ -133,7 +250,10 @@ class Settings(Section, frozen=True, kw_only=True):
     """
 
     store: StoreSettings = StoreSettings()
-    namespace: NamespaceName = "default"
+    namespace: Annotated[
+        NamespaceName,
+        doc("Namespace in which every call acts unless it names another one.", shown=True),
+    ] = "default"
     time: TimeSettings = TimeSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     reranker: RerankerSettings = RerankerSettings()
@@ -141,9 +261,14 @@ class Settings(Section, frozen=True, kw_only=True):
     keywords: KeywordSettings = KeywordSettings()
     enrichment: EnrichmentSettings = EnrichmentSettings()
     hooks: HookSettings = HookSettings()
-    m3: M3Settings = M3Settings()
-    m4: M4Settings = M4Settings()
-    m5: M5Settings = M5Settings()
+    usage: UsageSettings = UsageSettings()
+    entities: EntitySettings = EntitySettings()
+    links: LinkSettings = LinkSettings()
+    questions: QuestionSettings = QuestionSettings()
+    walk: WalkSettings = WalkSettings()
+    ranking: RankingSettings = RankingSettings()
+    reference: ReferenceSettings = ReferenceSettings()
+    signals: SignalSettings = SignalSettings()
     index: IndexSettings = IndexSettings()
     recall: RecallSettings = RecallSettings()
     search: SearchSettings = SearchSettings()
@@ -152,9 +277,12 @@ class Settings(Section, frozen=True, kw_only=True):
 
 
 class KeySpec(msgspec.Struct, frozen=True, kw_only=True):
-    """One key: dotted name, type with its range, default, and the range in words."""
+    """One key, or one entry of a key that is a mapping: dotted name, type with its range, default,
+    the range in words and what it means; `shown`: `config show` prints it without `--all`."""
 
     key: str
+    meaning: str
+    shown: bool
     type: Any
     default: Any
     allowed: str
@@ -174,6 +302,15 @@ _WORDS: Final[dict[Any, str]] = {
     str: "text",
     type(None): "null",
 }
+
+
+_MAPPING_WORDS: Final[dict[Any, str]] = {
+    Profiles: "a mapping of profile names to keys and values",
+    EventWeights: "a mapping {type of event: a number ≥ 0 and ≤ 1}",
+    Weights: "a mapping {origin: {term: a finite number}}, or the path of a file that holds one",
+}
+# Keys whose value is a mapping that layers merge entry by entry; an entry is spelt like a key.
+MAPPINGS: Final = ("usage.event_weights", "ranking.weights")
 
 
 def _arms(kind: Any) -> tuple[Any, ...]:
@@ -207,7 +344,7 @@ def _allowed_arm(kind: Any) -> str:
     if origin is tuple:
         return f"a list of: {_allowed(args[0])}"
     if origin is dict:
-        return "a mapping of profile names to keys and values"
+        return _MAPPING_WORDS[kind]
     if kind is EntityTypeEntry:
         return "{name, description, tier 1 | 2 | 3, synonyms, examples}"
     return _WORDS[kind]
@@ -238,29 +375,96 @@ def _hints(section: type) -> dict[str, Any]:
     return get_type_hints(section, include_extras=True)
 
 
-def _walk(defaults: msgspec.Struct, prefix: str) -> Iterator[KeySpec]:
+def _described(kind: Any) -> tuple[Any, msgspec.Meta | None]:
+    """A type without its description, and that."""
+    from typing import get_args, get_origin
+
+    if get_origin(kind) is Annotated:
+        inner, *metas = get_args(kind)
+        if metas[-1].description is not None:
+            rest = metas[:-1]
+            return (Annotated[(inner, *rest)] if rest else inner), metas[-1]
+    return kind, None
+
+
+def _spec(key: str, kind: Any, default: Any, meaning: str, *, shown: bool) -> KeySpec:
+    allowed, takes_text, takes_other = _taken(kind)
+    return KeySpec(
+        key=key,
+        meaning=meaning,
+        shown=shown,
+        type=kind,
+        default=default,
+        allowed=allowed,
+        takes_text=takes_text,
+        takes_other=takes_other,
+    )
+
+
+def _walk(
+    defaults: msgspec.Struct, prefix: str, above: msgspec.Meta | None = None
+) -> Iterator[KeySpec]:
     hints = _hints(type(defaults))
-    fields = zip(defaults.__struct_fields__, defaults.__struct_encode_fields__, strict=True)
-    for name, written in fields:
-        kind, key = hints[name], f"{prefix}{written}"
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            yield from _walk(getattr(defaults, name), f"{key}.")
+    for name in defaults.__struct_fields__:
+        (kind, own), value = _described(hints[name]), getattr(defaults, name)
+        if isinstance(value, Section):
+            yield from _walk(value, f"{prefix}{name}.", own)
             continue
-        allowed, takes_text, takes_other = _taken(kind)
-        yield KeySpec(
-            key=key,
-            type=kind,
-            default=getattr(defaults, name),
-            allowed=allowed,
-            takes_text=takes_text,
-            takes_other=takes_other,
-        )
+        said = own or above
+        if said is None or said.description is None:
+            raise TypeError(f"{prefix}{name}: a key without a description")
+        shown = bool((said.extra or {})["shown"])
+        yield _spec(f"{prefix}{name}", kind, value, said.description, shown=shown)
 
 
 @cache
 def key_specs() -> Mapping[str, KeySpec]:
     """Every key in the order of the schema."""
     return {spec.key: spec for spec in _walk(Settings(), "")}
+
+
+@cache
+def entry_specs() -> Mapping[str, KeySpec]:
+    """Every entry of the keys that are mappings."""
+    from vestig.config.weights import learned
+
+    events = {
+        f"usage.event_weights.{event}": _spec(
+            f"usage.event_weights.{event}",
+            Share,
+            Settings().usage.event_weights.get(event, 0.0),
+            f"Weight of a {event} event in TraceRank.",
+            shown=False,
+        )
+        for event in EventType
+    }
+    weights = {
+        f"ranking.weights.{origin}.{term}": _spec(
+            f"ranking.weights.{origin}.{term}",
+            float,
+            learned()[origin].get(term, 0.0),
+            f"Weight for memories of {origin}: {meaning}.",
+            shown=False,
+        )
+        for origin in ORIGINS
+        for term, meaning in TERMS.items()
+    }
+    return {**events, **weights}
+
+
+def spec_of(key: str) -> KeySpec | None:
+    """Of a key, or of an entry of a mapping; None: there is none of this name."""
+    return key_specs().get(key) if mapping_of(key) is None else entry_specs().get(key)
+
+
+def mapping_of(key: str) -> str | None:
+    """The key whose entry a name spells; None: it is no entry.
+
+    Example:
+        >>> mapping_of("ranking.weights.note.cosine"), mapping_of("ranking.base")
+        ('ranking.weights', None)
+    """
+    return next((name for name in MAPPINGS if key.startswith(f"{name}.")), None)
 
 
 @cache

@@ -76,8 +76,8 @@ def holdings(store: Vestig, benchmark: Benchmark) -> Holdings:
 
 def _asking_matters(settings: Settings) -> bool:
     """Whether the limit of a call can change what stands first: by the walk or the pool."""
-    m5 = settings.m5
-    return m5.enabled and (m5.traversal.enabled or m5.start_node.direct_pool != "all")
+    ranking = settings.ranking
+    return ranking.enabled and (settings.walk.enabled or ranking.pool != "all")
 
 
 class Asker:
@@ -90,7 +90,7 @@ class Asker:
         self._profile = variant.profile
         self._config = dict(variant.overrides)
         # the same results in the same order, without their reasons
-        self._untold = {**variant.overrides, "m5.explainability.enabled": False}
+        self._untold = {**variant.overrides, "recall.reasons.enabled": False}
         self._each_cut = _asking_matters(variant.config.settings)
         self._times_ms: list[float] = []
         self.degraded: set[str] = set()

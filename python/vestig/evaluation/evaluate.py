@@ -364,5 +364,5 @@ def _row(
         categories=categories,
         latency=latency,
         settings=settings,
-        seed=settings.get("m5.traversal.seed"),
+        seed=settings.get("walk.seed"),
     )

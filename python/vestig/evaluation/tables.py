@@ -31,7 +31,10 @@ SHOWN: Final = (
 # Differences that the tables show; the JSON holds all.
 TESTED: Final = (("recall@5", "R@5"), ("recall@10", "R@10"), ("ndcg@10", "nDCG@10"))
 # Keys that can change what recall finds in a store.
-RECALL_PREFIXES: Final = ("embedding.", "hygiene.", "keywords.", "m3.", "m4.", "m5.", "recall.")
+RECALL_PREFIXES: Final = (
+    "embedding.", "hygiene.", "keywords.", "usage.", "entities.", "links.", "questions.", "walk.",
+    "ranking.", "reference.", "signals.", "recall.",
+)  # fmt: skip
 # Shares of all questions at which risk is shown; the JSON holds the whole curve.
 COVERAGES: Final = (0.1, 0.25, 0.5, 0.75, 1.0)
 

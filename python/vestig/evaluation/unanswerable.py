@@ -119,7 +119,7 @@ def confidences(
 ) -> dict[str, Calibration]:
     """The figures of one row, {} where its confidence is null; `done` is told of each question."""
     found: dict[str, list[float]] = {}
-    config = {**variant.overrides, "m5.explainability.enabled": False}
+    config = {**variant.overrides, "recall.reasons.enabled": False}
     for case in asked:
         answer = store.recall(
             case.query.text, limit=1, profile=variant.profile, config=config, **case.fields(held)

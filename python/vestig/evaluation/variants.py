@@ -8,7 +8,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from vestig.config import Config
-from vestig.config.signals import SWITCHES, weighing
+from vestig.config.signals import SWITCHES
+from vestig.config.weights import weighing
 from vestig.errors import ValidationError
 from vestig.evaluation.peers import PEERS
 
@@ -19,8 +20,8 @@ DEFAULT: Final = "default"
 REFERENCE: Final = "reference"
 # What a row is measured with when no profile is named.
 SHIPPED: Final = (BASELINE, REFERENCE, DEFAULT)
-# Switches that change how results are told, not which come.
-_TELLING: Final = ("m5.explainability.enabled",)
+# Sections whose switches change results.
+_RANKED_BY: Final = ("usage.", "questions.", "walk.", "ranking.", "signals.")
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
             return {}
         from vestig.config import show
 
-        return {entry.key: entry.value for entry in show(self.config)}
+        return {entry.key: entry.value for entry in show(self.config, every=True)}
 
 
 def _value_text(value: Any) -> str:
@@ -68,32 +69,32 @@ def _variant(
 
 
 def switches_of(config: Config) -> list[str]:
-    """Signals and switches that are on: every `….enabled` of m3 and m5 that changes results. A
+    """Signals and switches that are on: every `….enabled` that changes results. A
     signal changes them where the base is linear and it weighs something for an origin.
 
     Example:
         >>> from vestig.config import load
         >>> found = switches_of(load(environ={}))
-        >>> "m5.signals.lexical.enabled" in found, "m5.explainability.enabled" in found
+        >>> "signals.lexical.enabled" in found, "recall.reasons.enabled" in found
         (True, False)
     """
-    m5 = config.settings.m5
-    counted = weighing(m5.signals) if m5.enabled and m5.final.base == "linear" else ()
-    silent = {f"m5.signals.{name}.enabled" for name in SWITCHES if name not in counted}
+    settings = config.settings
+    ranking = settings.ranking
+    counted = weighing(settings) if ranking.enabled and ranking.base == "linear" else ()
+    silent = {f"signals.{name}.enabled" for name in SWITCHES if name not in counted}
     return [
         key
         for key, entry in config.effective().items()
-        if key.startswith(("m3.", "m5."))
+        if key.startswith(_RANKED_BY)
         and key.endswith(".enabled")
-        and key not in _TELLING
         and key not in silent
         and entry.value is True
     ]
 
 
 def _short(key: str) -> str:
-    """A switch in few words: `m5.signals.lexical.enabled` → `lexical`."""
-    return key.removesuffix(".enabled").removeprefix("m5.signals.")
+    """A switch in few words: `signals.lexical.enabled` → `lexical`."""
+    return key.removesuffix(".enabled").removeprefix("signals.")
 
 
 def _tuned(config: Config, named: Sequence[str] | None) -> list[str]:

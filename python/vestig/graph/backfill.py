@@ -103,8 +103,8 @@ class _Backfill:
         self.session = session
         self.space = space
         self.dry = dry
-        self.settings = session.config.settings.m4
-        self.types = types_of_rules(self.settings.entity_types)
+        self.settings = session.config.settings
+        self.types = types_of_rules(self.settings.entities)
         self.degraded: list[Degradation] = []
         self.entities = self.mentions = self.done = self.total = 0
         self._progress = progress
@@ -113,7 +113,7 @@ class _Backfill:
 
     def wanted(self, *, every: bool) -> list[str]:
         """Live memories, oldest first."""
-        if not self.settings.entity_extraction.enabled:
+        if not self.settings.entities.enabled:
             return []
         with self.session.ledger.read() as view:
             listing = Listing(statuses=_LIVE, limit=None, descending=False)
@@ -188,9 +188,9 @@ class _Backfill:
         self._step(len(ids))
 
     def _links(self, view: LedgerView, page: _Page) -> list[NewEdge]:
-        if not self.settings.edge_creation.mentions.enabled:
+        if not self.settings.links.mentions.enabled:
             return []
-        chosen = self.settings.entity_extraction
+        chosen = self.settings.entities
         there: dict[str, set[str]] = {}
         for edge in view.mentions(self.space, [memory.id for memory in page.memories]):
             there.setdefault(edge.memory_id, set()).add(edge.entity_id)
@@ -208,7 +208,7 @@ class _Backfill:
                 id, key = name.entity, norm_key(name.name, name.type)
                 if key in keys and key in stored:
                     id = stored[key].id
-                if id is None or id in linked or len(linked) >= chosen.max_entities_per_memory:
+                if id is None or id in linked or len(linked) >= chosen.max_per_memory:
                     continue
                 linked.add(id)
                 use = Use(entity_id=id, confidence=name.confidence, evidence=name.evidence)
@@ -223,7 +223,7 @@ class _Backfill:
         memories = [one for one in view.memories(self.space, ids) if one.status in _LIVE]
         readings = [read(one.content, one.title, types=self.types) for one in memories]
         asked = ask(self.session, view, self.space, readings)
-        gates, names = self.settings.entity_extraction, list[list[Mentioned]]()
+        gates, names = self.settings.entities, list[list[Mentioned]]()
         for reading, hits in zip(readings, asked.hits, strict=True):
             found = resolve(
                 reading,
@@ -232,7 +232,7 @@ class _Backfill:
                 common=asked.common,
                 rules_only=rules_only,
             )
-            names.append(best(kept(found, gates), gates.max_entities_per_memory))
+            names.append(best(kept(found, gates), gates.max_per_memory))
             if rules_only:
                 planned.add(name for name in names[-1] if name.entity is None)
         return _Page(memories=memories, names=names)

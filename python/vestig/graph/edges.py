@@ -249,7 +249,7 @@ def link(
         weight=weight,
         confidence=confidence,
         evidence=evidence,
-        evidence_max=settings.m4.entity_extraction.max_evidence_length,
+        evidence_max=settings.entities.max_evidence_length,
     )
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []

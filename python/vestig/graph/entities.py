@@ -265,7 +265,7 @@ def list_entities(
 
 def _type_name(session: Session, given: str) -> str:
     """A type by its name or a synonym; one that is no longer configured by its name."""
-    known = types_of(session.config.settings.m4.entity_types).get(given)
+    known = types_of(session.config.settings.entities).get(given)
     return given.strip().upper() if known is None else known.name
 
 

@@ -99,7 +99,7 @@ def via_entities(
     """Memories that mention the same entities, most shared first, ties by id."""
     most = count_argument("limit", limit, least=0)
     expired = flag_argument("include_expired", include_expired)
-    chosen = session.config.settings.m4.graph_expansion
+    chosen = session.config.settings.links.expansion
     least = _least(chosen.min_confidence if min_confidence is None else min_confidence)
     space = session.in_namespace(namespace)
     with session.operation("expand_via_entities"), session.ledger.read() as view:
@@ -164,8 +164,8 @@ def via_both(
     related_limit: object,
     namespace: object,
 ) -> Expansion:
-    """Both ways, as many as `m4.graph_expansion` says."""
-    chosen = session.config.settings.m4.graph_expansion
+    """Both ways, as many as `links.expansion` says."""
+    chosen = session.config.settings.links.expansion
     if not isinstance(ids, (str, bytes)) and isinstance(ids, Iterable):
         ids = list(ids)
     most = chosen.max_expand_via_entities if entity_limit is None else entity_limit

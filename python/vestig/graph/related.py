@@ -115,7 +115,7 @@ class _Rebuild:
 
     def look(self, first: int, seq: int | None) -> _Block | None:
         """The memories from place `first` on; None when one was forgotten since `seq`."""
-        chosen = self.session.config.settings.m4.edge_creation.related
+        chosen = self.session.config.settings.links.related
         top = chosen.max_edges_per_memory if chosen.enabled else 0
 
         def read(view: LedgerView, core: Any) -> _Block | None:

@@ -260,10 +260,10 @@ def search(session: Session, asked: SearchRequest) -> SearchResult:
     checked = plan(
         asked,
         SearchDefaults(
-            limit=settings.search.top_k,
+            limit=settings.search.limit,
             graph_depth=settings.search.graph_depth,
             decay=settings.search.decay.enabled,
-            include_expired=settings.m3.retrieval.include_expired,
+            include_expired=settings.recall.include_expired,
             query_chars_max=settings.recall.max_query_chars,
             namespace=session.namespace,
             now_us=session.now_us(),

@@ -10,7 +10,7 @@ _CUT: Final = "..."
 
 
 def evidence_text(text: str, length_max: int) -> str:
-    """Evidence as an edge stores it: at most `m4.entity_extraction.max_evidence_length` code
+    """Evidence as an edge stores it: at most `entities.max_evidence_length` code
     points; what is longer ends in `...`.
 
     Example:

@@ -60,7 +60,7 @@ def planned(session: Session, config: Config, request: RecallRequest) -> RecallP
         limit_default=settings.recall.default_limit,
         query_chars_max=settings.recall.max_query_chars,
         namespace=session.namespace,
-        include_expired=settings.m3.retrieval.include_expired,
+        include_expired=settings.recall.include_expired,
         dimensions=session.embedder.dimensions,
     )
 

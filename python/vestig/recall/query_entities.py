@@ -140,7 +140,7 @@ def _meant(
     """What a query means in a namespace as names were known then, and the entities that names
     alone could mean."""
     (space, known_at_us), settings = at, config.settings
-    reading = read(query, types=types_of_rules(settings.m4.entity_types))
+    reading = read(query, types=types_of_rules(settings.entities))
     hits, known = known_names(session, view, space, reading.words, known_at_us)
     asked = (*reading.openers, *single_words(reading, hits, known))
     matches = matched(reading, hits, known, common_words(session, view, space, asked))

@@ -6,8 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.config import Config
-from vestig.config.signals import TOKEN_TERMS, weights_of
+from vestig.config import Config, Settings
+from vestig.config.graph_sections import UsageSettings
+from vestig.config.signals import TOKEN_TERMS
+from vestig.config.weights import weights_of
 from vestig.recall.confidence import LOOKED_AT
 from vestig.recall.reason import META_SIGNALS, Explained
 from vestig.session.session import Session
@@ -143,35 +145,34 @@ def recipe(session: Session, config: Config) -> Recipe:
     return session.cache(Recipes).of(config)
 
 
-def recipe_of(settings: Any) -> Recipe:
+def recipe_of(settings: Settings) -> Recipe:
     """The recipe of settings, made anew."""
-    m5 = settings.m5
-    start, final, shown = m5.start_node, m5.final, m5.explainability
-    meta = start.metadata
-    ranking = {
+    walk, final, given = settings.walk, settings.ranking, settings.reference
+    questions, shown = settings.questions, settings.recall.reasons
+    ranking: dict[str, Any] = {
         "base": final.base,
-        "weights": [weights_of(m5.signals, origin.value) for origin in OriginType],
+        "weights": [weights_of(settings, origin.value) for origin in OriginType],
         "tracerank_power": final.tracerank_power,
         "path_power": final.path_power,
         "association": final.association,
-        "alpha": start.alpha_meta,
-        "meta_weights": tuple(getattr(meta, f"{name}_weight") for name in META_SIGNALS),
-        "keyword_mode": meta.keyword_mode,
-        "entity_mode": meta.entity_mode,
-        "recency_tau_days": meta.recency_tau_days,
+        "alpha": given.alpha_meta,
+        "meta_weights": tuple(getattr(given, f"{name}_weight") for name in META_SIGNALS),
+        "keyword_mode": given.keyword_mode,
+        "entity_mode": given.entity_mode,
+        "recency_tau_days": given.recency_tau_days,
         "open_scale_days": settings.recall.temporal_open_scale_days,
-        "content_weight": m5.hyde.content_weight,
-        "query_weight": m5.hyde.query_weight,
-        "hyde": m5.hyde.enabled,
-        "start_enabled": start.enabled,
-        "start_top_k": start.top_k,
+        "content_weight": questions.content_weight,
+        "query_weight": questions.question_weight,
+        "hyde": questions.enabled,
+        "start_enabled": walk.start.enabled,
+        "start_top_k": walk.start.limit,
         "summary_prior": settings.recall.summary_prior,
         "expand_summaries": settings.recall.expand_summaries,
         "min_score": settings.recall.min_score,
-        "late_pool": m5.signals.late.pool,
+        "late_pool": settings.signals.late.pool,
     }
-    pool = start.direct_pool
-    if not m5.enabled:
+    pool = final.pool
+    if not final.enabled:
         # every eligible memory, max(0, cosine) · TraceRank
         pool = "all"
         ranking |= {
@@ -184,27 +185,27 @@ def recipe_of(settings: Any) -> Recipe:
             "summary_prior": 0.0,
             "expand_summaries": False,
         }
-    walking = m5.enabled and m5.traversal.enabled
+    walking = final.enabled and walk.enabled
     return Recipe(
         ranking=ranking,
         walk=_walk(settings) if walking else None,
-        trace=_trace(settings.m3),
+        trace=_trace(settings.usage),
         direct_pool=pool,
-        mode=m5.traversal.mode,
-        order=m5.traversal.order,
-        seed=m5.traversal.seed,
+        mode=walk.mode,
+        order=walk.order,
+        seed=walk.seed,
         explained=Explained(
             enabled=shown.enabled,
             include_path=shown.include_path,
             include_scores=shown.include_scores,
         ),
         weighed=frozenset().union(*ranking["weights"]),
-        rerank_pool=m5.signals.rerank.pool,
+        rerank_pool=settings.signals.rerank.pool,
     )
 
 
-def _walk(settings: Any) -> dict[str, Any]:
-    walk, related = settings.m5.traversal, settings.m4.edge_creation.related
+def _walk(settings: Settings) -> dict[str, Any]:
+    walk, related = settings.walk, settings.links.related
     return {
         "threshold": walk.deterministic_threshold,
         "max_nodes": walk.max_nodes,
@@ -217,29 +218,28 @@ def _walk(settings: Any) -> dict[str, Any]:
         "min_signal": walk.min_signal,
         "max_hops": walk.max_hops,
         "max_entity_degree": walk.max_entity_degree,
-        "use_tracerank": walk.use_tracerank_in_walk,
+        "use_tracerank": walk.use_tracerank,
         "max_edges": related.max_edges_per_memory,
     }
 
 
-def _trace(m3: Any) -> dict[str, Any]:
-    rank, weights = m3.tracerank, m3.event_weights
+def _trace(usage: UsageSettings) -> dict[str, Any]:
     return {
-        "enabled": rank.enabled,
-        "event_weights": [getattr(weights, kind.value) for kind in EventType],
-        "tau_days": rank.tau_days,
-        "cooldown_hours": rank.cooldown_hours,
-        "burst_discount": rank.burst_discount,
-        "k": rank.k,
-        "temporal_decay_enabled": rank.temporal_decay_enabled,
-        "dynamic_tau_days": rank.dynamic_tau_days,
-        "ephemeral_tau_days": rank.ephemeral_tau_days,
-        "static_boost": rank.static_boost,
-        "clip_min": rank.clip_min,
-        "clip_max": rank.clip_max,
-        "spacing_enabled": rank.spacing.enabled,
-        "spacing_bonus": rank.spacing.bonus,
-        "spacing_days": rank.spacing.spacing_days,
-        "connectivity_enabled": rank.graph_connectivity_enabled,
-        "graph_k": rank.graph_k,
+        "enabled": usage.enabled,
+        "event_weights": [usage.event_weights.get(kind, 0.0) for kind in EventType],
+        "tau_days": usage.tau_days,
+        "cooldown_hours": usage.cooldown_hours,
+        "burst_discount": usage.burst_discount,
+        "k": usage.k,
+        "temporal_decay_enabled": usage.temporal_decay_enabled,
+        "dynamic_tau_days": usage.dynamic_tau_days,
+        "ephemeral_tau_days": usage.ephemeral_tau_days,
+        "static_boost": usage.static_boost,
+        "clip_min": usage.clip_min,
+        "clip_max": usage.clip_max,
+        "spacing_enabled": usage.spacing.enabled,
+        "spacing_bonus": usage.spacing.bonus,
+        "spacing_days": usage.spacing.spacing_days,
+        "connectivity_enabled": usage.graph_connectivity_enabled,
+        "graph_k": usage.graph_k,
     }

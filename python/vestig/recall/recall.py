@@ -375,7 +375,7 @@ def recall(
             checked.min_confidence,
             "None here",
             f"the profile {config.profile} has no confidence: use one that ranks by words and"
-            " meaning together (m5.final.base: linear), such as default",
+            " meaning together (ranking.base: linear), such as default",
         )
     with session.operation("recall"):
         result = _Recall(session, config, checked).run()

@@ -14,6 +14,7 @@ from msgspec import UNSET
 
 from vestig.answers import QueryPieces, RecallResult, Receipt, ReplayReport, RerankedScores
 from vestig.config import Config, built_in
+from vestig.config.weights import changed_weights
 from vestig.errors import ConflictError, ValidationError
 from vestig.filters import checked_filter
 from vestig.ids import id_text
@@ -32,7 +33,10 @@ __all__ = ["receipt_of", "replay"]
 
 VERSION: Final = 3
 # Keys by which a recall can come out otherwise.
-_PREFIXES: Final = ("m3.", "m4.", "m5.", "recall.", "index.", "keywords.", "time.", "hygiene.norm")
+_PREFIXES: Final = (
+    "usage.", "entities.", "links.", "questions.", "walk.", "ranking.", "reference.", "signals.",
+    "recall.", "index.", "keywords.", "time.", "hygiene.norm",
+)  # fmt: skip
 # Which profile gave the values does not matter once they stand there.
 _NAMES: Final = ("recall.profile", "recall.profiles")
 # What stands in a receipt by itself, or changes nothing of a ranking.
@@ -103,6 +107,7 @@ def _config(config: Config) -> dict[str, Any]:
     """Values that differ from the built-in ones; those that no recall reads are left out."""
     plain = {key: entry.value for key, entry in config.effective().items()}
     usual = {key: entry.value for key, entry in built_in({}).effective().items()}
+    plain["ranking.weights"] = changed_weights(config.settings)
     kept = (key for key in plain if key.startswith(_PREFIXES) and key not in _NAMES)
     return {key: to_plain(plain[key]) for key in kept if plain[key] != usual[key]}
 

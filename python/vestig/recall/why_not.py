@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from vestig.answers import Change, Standing, WhyNot
-from vestig.config.signals import weighing, weights_of
+from vestig.config.weights import weighing, weights_of
 from vestig.errors import ValidationError
 from vestig.filters import FIELDS
 from vestig.ids import id_bytes, id_text, is_full_id, split_ids
@@ -93,18 +93,18 @@ _TIMES: Final = frozenset(("as_of", "known_at"))
 # Switches beside those of the signals, in the order in which they are tried: what changes least
 # comes first.
 _SWITCHES: Final = (
-    "m5.hyde.enabled",
-    "m5.traversal.enabled",
-    "m5.traversal.normalize_weights",
-    "m5.traversal.use_tracerank_in_walk",
+    "questions.enabled",
+    "walk.enabled",
+    "walk.normalize_weights",
+    "walk.use_tracerank",
     "recall.expand_summaries",
-    "m3.tracerank.enabled",
-    "m5.start_node.enabled",
-    "m5.start_node.direct_pool",
-    "m5.enabled",
+    "usage.enabled",
+    "walk.start.enabled",
+    "ranking.pool",
+    "ranking.enabled",
 )
 # Without these switches nothing is left to rank by when the query has no vector.
-_NEED_WORDS: Final = frozenset(("m5.enabled", "m5.signals.lexical.enabled"))
+_NEED_WORDS: Final = frozenset(("ranking.enabled", "signals.lexical.enabled"))
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
@@ -279,7 +279,7 @@ class _Why:
 
     def value(self, key: str) -> Any:
         """The effective value of a key."""
-        return self.asking.asked.config.effective()[key].value
+        return self.asking.asked.config.entry(key).value
 
     def keyed(self, kind: str, key: str, after: Any) -> Iterator[Change]:
         """One key of the configuration with another value."""
@@ -345,17 +345,17 @@ class _Why:
 
     def switches(self) -> Iterator[Change]:
         """Each switch the other way."""
-        m5 = self.settings.m5
+        ranking = self.settings.ranking
         keys = list(_SWITCHES)
-        if m5.enabled and m5.final.base == "linear":
+        if ranking.enabled and ranking.base == "linear":
             missing = {"rerank"} if self.asking.session.reranker is None else set[str]()
-            names = [name for name in weighing(m5.signals) if name not in missing]
-            keys[:0] = [f"m5.signals.{name}.enabled" for name in names]
+            names = [name for name in weighing(self.settings) if name not in missing]
+            keys[:0] = [f"signals.{name}.enabled" for name in names]
         for key in keys:
-            if not m5.enabled and key not in ("m5.enabled", "m3.tracerank.enabled"):
+            if not ranking.enabled and key not in ("ranking.enabled", "usage.enabled"):
                 continue
-            if key == "m5.start_node.direct_pool":
-                if m5.start_node.direct_pool != "all":
+            if key == "ranking.pool":
+                if ranking.pool != "all":
                     yield from self.keyed("switch", key, "all")
                 continue
             if self.asking.asked.vector is None and key in _NEED_WORDS:
@@ -364,21 +364,21 @@ class _Why:
 
     def weights(self) -> Iterator[Change]:
         """Each signal's weight between a quarter and four times itself."""
-        m5 = self.settings.m5
-        if not m5.enabled or m5.final.base == "cosine":
+        ranking = self.settings.ranking
+        if not ranking.enabled or ranking.base == "cosine":
             return
-        if m5.final.base == "linear":
+        if ranking.base == "linear":
             origin = list(OriginType)[self.row.origin].value
             keys = {
-                f"m5.signals.weights.{origin}.{name}": weight
-                for name, weight in weights_of(m5.signals, origin).items()
+                f"ranking.weights.{origin}.{name}": weight
+                for name, weight in weights_of(self.settings, origin).items()
                 if name != "bias"
             }
             most = None
         else:
-            place = m5.start_node.metadata
+            place = self.settings.reference
             keys = {
-                f"m5.start_node.metadata.{n}_weight": getattr(place, f"{n}_weight")
+                f"reference.{n}_weight": getattr(place, f"{n}_weight")
                 for n in META_SIGNALS
                 if n in self.asking.available
             }

@@ -7,7 +7,9 @@ from typing import Final
 
 import msgspec
 
-from vestig.config.signals import ORIGINS, SignalSettings
+from vestig.config import Settings
+from vestig.config.signals import ORIGINS, TOKEN_TERMS
+from vestig.config.weights import weights_of
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity, Pieces, gives_tokens
 from vestig.session.session import Session
@@ -50,26 +52,25 @@ def embedded_text(memory: Memory) -> str:
     return spoken(memory.content, memory.author)
 
 
-def wants_tokens(signals: SignalSettings, origin: str) -> bool:
+def wants_tokens(settings: Settings, origin: str) -> bool:
     """Whether memories of this origin need vectors of their word pieces: only where late
     interaction, or the part of `reply` made of it, counts.
 
     Example:
-        >>> from vestig.config.signals import LateSwitch
-        >>> wants_tokens(SignalSettings(late=LateSwitch(enabled=False)), "chat_peer")
+        >>> from vestig.config.signals import LateSwitch, SignalSettings
+        >>> off = SignalSettings(late=LateSwitch(enabled=False))
+        >>> wants_tokens(Settings(signals=off), "chat_peer")
         False
     """
-    if not signals.late.enabled:
+    if not settings.signals.late.enabled:
         return False
-    weights = getattr(signals.weights, origin)
-    if any(msgspec.structs.astuple(weights.late)):
-        return True
-    return signals.reply.enabled and weights.reply.late != 0
+    weighed = weights_of(settings, origin)
+    return any(term in weighed for term in TOKEN_TERMS)
 
 
-def origins_with_tokens(signals: SignalSettings) -> tuple[str, ...]:
+def origins_with_tokens(settings: Settings) -> tuple[str, ...]:
     """Origins whose memories need vectors of their word pieces."""
-    return tuple(origin for origin in ORIGINS if wants_tokens(signals, origin))
+    return tuple(origin for origin in ORIGINS if wants_tokens(settings, origin))
 
 
 def embed_memories(
@@ -100,7 +101,7 @@ def wanted_tokens(session: Session) -> tuple[str, ...]:
     """Origins whose memories get token vectors in this store: none if the embedder gives none."""
     if not gives_tokens(session.embedder):
         return ()
-    return origins_with_tokens(session.config.settings.m5.signals)
+    return origins_with_tokens(session.config.settings)
 
 
 def query_vectors(session: Session, text: str, *, late: bool) -> tuple[bytes, Pieces | None]:

@@ -25,8 +25,9 @@ _OF_RULES: Final = ("ORG", "PERSON", "FILE", "PLACE", "SYSTEM", "CONCEPT")
 
 @cache
 def types_of(section: Any) -> Ontology:
-    """The types that `m4.entity_types` configures."""
-    return read_ontology(msgspec.to_builtins(section))
+    """The types that `entities` configures."""
+    chosen = {"ontology": section.ontology, "allowed_types": section.allowed_types}
+    return read_ontology(msgspec.to_builtins(chosen))
 
 
 @cache

@@ -130,9 +130,9 @@ def check_reranker(reranker: Reranker | None, settings: Any) -> None:
     Raises:
         ConfigError: it has none.
     """
-    if reranker is None and settings.m5.signals.rerank.enabled:
+    if reranker is None and settings.signals.rerank.enabled:
         raise ConfigError(
-            "m5.signals.rerank.enabled: expected a reranker where it is true, reranker.provider is"
+            "signals.rerank.enabled: expected a reranker where it is true, reranker.provider is"
             " null; name one (onnx reads a folder, reranker.model), or give open(reranker=…)"
         )
 

@@ -26,8 +26,8 @@ def _switch(text: str) -> dict[str, Any]:
     """`KEY=VALUE`, or several with spaces between them, values read as YAML.
 
     Example:
-        >>> _switch("m5.final.base=cosine m5.final.tracerank_power=0.0")
-        {'m5.final.base': 'cosine', 'm5.final.tracerank_power': 0.0}
+        >>> _switch("ranking.base=cosine ranking.tracerank_power=0.0")
+        {'ranking.base': 'cosine', 'ranking.tracerank_power': 0.0}
     """
     from vestig.config.expand import read_scalar
     from vestig.errors import ValidationError

@@ -337,7 +337,7 @@ def _explained(entry: Any) -> str:
         ("  default", _plain(entry.default)),
         ("  allowed", entry.allowed),
         ("  value", f"{_plain(entry.value)}  [{origin}]"),
-        ("  see", ", ".join(entry.ids)),
+        *([] if entry.old is None else [("  old spelling", entry.old)]),
     )
     return f"{entry.key}\n  {entry.meaning}\n{_table(rows)}"
 

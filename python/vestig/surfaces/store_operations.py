@@ -45,14 +45,14 @@ def _rebuild(call: Call) -> Any:
 def _show_config(call: Call) -> Any:
     from vestig.config import show
 
-    return show(call.config)
+    return show(call.config, every=bool(call.args.get("all", False)))
 
 
 def _explain_config(call: Call) -> Any:
     from vestig.config import explain, explanations
 
     key = call.args.get("key")
-    return explanations(call.config) if key is None else [explain(call.config, key)]
+    return explanations(call.config) if key is None else explain(call.config, key)
 
 
 def _demo(call: Call) -> Any:
@@ -214,7 +214,15 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="config show",
-        help="Every effective value and what set it.",
+        help="The effective values that most people set, and what set each.",
+        params=(
+            Parameter(
+                name="all",
+                kind="flag",
+                flag="--all",
+                help="Every key, and the learned weights.",
+            ),
+        ),
         run=_show_config,
         document="config",
         text=render.shown,
@@ -222,8 +230,10 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="config explain",
-        help="Meaning, default, range and effective value of a key, or of all.",
-        params=(Parameter(name="key", help="Dotted key; absent: every key.", required=False),),
+        help="Meaning, default, range and effective value of a key or a section, or of all.",
+        params=(
+            Parameter(name="key", help="Dotted key or section; absent: every key.", required=False),
+        ),
         run=_explain_config,
         document="explanations",
         text=render.explained,

@@ -16,7 +16,7 @@ UNTYPED: Final = "UNTYPED"
 _TIER: Final = 2
 _TIERS: Final = (1, 2, 3)
 _INSIGHT: Final = "insight"
-_KEY: Final = "m4.entity_types"
+_KEY: Final = "entities"
 
 
 class EntityType(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,7 +147,7 @@ _INSIGHTS: Final = (
 
 
 def read_ontology(section: Mapping[str, Any] | None) -> Ontology:
-    """The types that `m4.entity_types` asks for; None = the built-in ten.
+    """The types that `entities` asks for; None = the built-in ten.
 
     Args:
         section: `ontology` (a list of objects, or the word `insight`) or `allowed_types` (a

@@ -1,0 +1,136 @@
+"""Learned weights: what each term counts for, by origin of the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from vestig.config.signals import ORIGINS, SWITCHES, TERMS
+from vestig.errors import ConfigError
+from vestig.hints import nearest
+
+if TYPE_CHECKING:
+    from vestig.config.schema import Settings
+
+__all__ = [
+    "LEARNED",
+    "OriginWeights",
+    "WeightsFile",
+    "all_weights",
+    "changed_weights",
+    "learned",
+    "weighing",
+    "weights_of",
+]
+
+LEARNED: Final = Path(__file__).resolve().parent.parent / "data" / "weights.json"
+
+
+class OriginWeights(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Weights of the terms that count, by origin; a term that is not named weighs 0."""
+
+    chat_peer: dict[str, float]
+    chat_agent: dict[str, float]
+    document: dict[str, float]
+    note: dict[str, float]
+
+
+class WeightsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The file that comes with the package and that `make learn` writes."""
+
+    version: Literal[1] = 1
+    origins: OriginWeights
+
+    @classmethod
+    def read(cls, path: Path) -> WeightsFile:
+        """Reads a file.
+
+        Raises:
+            ConfigError: unreadable, an unknown member, origin or term.
+        """
+        try:
+            found = msgspec.json.decode(path.read_bytes(), type=cls)
+        except (OSError, msgspec.DecodeError) as error:
+            raise ConfigError(f"{path}: expected learned weights: {error}") from None
+        for origin, weights in msgspec.structs.asdict(found.origins).items():
+            for term in weights:
+                if term not in TERMS:
+                    near = nearest(term, TERMS)
+                    raise ConfigError(
+                        f"{path}: {origin}: unknown term {term!r}; the nearest is {near}"
+                    )
+        return found
+
+    def text(self) -> str:
+        """The file's text: a line for each term, in the order in which terms are summed."""
+        origins = {
+            origin: {term: weights[term] for term in TERMS if term in weights}
+            for origin, weights in msgspec.structs.asdict(self.origins).items()
+        }
+        document = msgspec.json.encode({"version": self.version, "origins": origins})
+        return msgspec.json.format(document, indent=1).decode() + "\n"
+
+
+@cache
+def learned() -> Mapping[str, Mapping[str, float]]:
+    """The weights that come with the package: origin → term → weight of those that count."""
+    origins: dict[str, dict[str, float]] = msgspec.structs.asdict(WeightsFile.read(LEARNED).origins)
+    return origins
+
+
+def all_weights(settings: Settings, origin: str) -> dict[str, float]:
+    """Every weight of an origin by the name of its term, `bias` first."""
+    own = {**learned()[origin], **settings.ranking.weights.get(origin, {})}
+    return {term: own.get(term, 0.0) for term in TERMS}
+
+
+def changed_weights(settings: Settings) -> dict[str, dict[str, float]]:
+    """The weights that differ from the learned ones: origin → term → weight."""
+    changed = {
+        origin: {
+            term: weight
+            for term, weight in given.items()
+            if weight != learned()[origin].get(term, 0.0)
+        }
+        for origin, given in settings.ranking.weights.items()
+    }
+    return {origin: given for origin, given in changed.items() if given}
+
+
+def weights_of(settings: Settings, origin: str) -> dict[str, float]:
+    """What counts for an origin: `bias`, and the terms that are switched on and weigh something.
+
+    Example:
+        >>> from vestig.config.schema import Settings
+        >>> from vestig.config.signals import SignalSettings, SignalSwitch
+        >>> quiet = Settings(signals=SignalSettings(lexical=SignalSwitch(enabled=False)))
+        >>> ["lexical" in weights_of(one, "note") for one in (Settings(), quiet)]
+        [True, False]
+    """
+    off = {name for name in SWITCHES if not getattr(settings.signals, name).enabled}
+    return {
+        term: weight
+        for term, weight in all_weights(settings, origin).items()
+        if term == "bias" or (weight != 0 and term.partition(".")[0] not in off)
+    }
+
+
+def weighing(settings: Settings) -> tuple[str, ...]:
+    """Signals that have a weight for any origin, whether they are switched on or not.
+
+    Example:
+        >>> from vestig.config.schema import Settings
+        >>> "lexical" in weighing(Settings()), "keyword" in weighing(Settings())
+        (True, False)
+    """
+    found = {
+        term.partition(".")[0]
+        for origin in ORIGINS
+        for term, weight in all_weights(settings, origin).items()
+        if weight != 0
+    }
+    return tuple(name for name in SWITCHES if name in found)
