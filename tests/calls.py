@@ -16,8 +16,10 @@ def selecting(fields: Mapping[str, Any]) -> dict[str, Any]:
     rest = {k: v for k, v in fields.items() if k not in FIELDS and k not in _WALK}
     where = {k: v for k, v in fields.items() if k in FIELDS} | dict(rest.pop("where", {}))
     walk = {f"walk.{k}": fields[k] for k in _WALK if k in fields}
+    if not walk:
+        return rest | ({"where": where} if where else {})
     config = {**walk, **(rest.pop("config", None) or {})}
-    return rest | ({"where": where} if where else {}) | ({"config": config} if config else {})
+    return rest | ({"where": where} if where else {}) | {"config": config}
 
 
 def committing(fields: Mapping[str, Any]) -> dict[str, Any]:

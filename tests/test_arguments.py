@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import vestig
-from calls import selecting
 from scripted import Opener
+from vestig.filters import FIELDS, KEYWORDS
 from vestig.testing import HashingEmbedder
 
 OFFICE = "The office of the team is in Oslo"
@@ -19,11 +19,11 @@ Call = Callable[[vestig.Vestig, str], Any]
 REFUSED: dict[str, Call] = {
     "touch": lambda s, id: s.show(id, touch="no"),  # type: ignore[arg-type]
     "include_expired": lambda s, id: s.show(id, include_expired=0),  # type: ignore[arg-type]
-    "retry_failed": lambda s, _: s.enrich(retry_failed="no"),  # type: ignore[arg-type]
+    "retry_failed": lambda s, _: s.admin.enrich(retry_failed="no"),  # type: ignore[arg-type]
     "profile": lambda s, _: s.recall("office", profile=5),  # type: ignore[arg-type]
     "target": lambda s, _: s.export(5),  # type: ignore[arg-type]
     "source": lambda s, _: s.import_(5),  # type: ignore[arg-type]
-    "scope": lambda s, _: s.import_("none.jsonl", scope=["a"]),
+    "scope": lambda s, _: s.import_("none.jsonl", scope=["a"]),  # type: ignore[arg-type]
     "limit": lambda s, _: s.list(limit=0),
     "offset": lambda s, _: s.list(offset=-1),
 }
@@ -39,7 +39,7 @@ def test_wrong_values_name_their_field(store: vestig.Vestig, field: str) -> None
 
 @pytest.mark.parametrize("much", [2**31, 2**63 - 1, 2**63, 2**64, 10**40])
 def test_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> None:
-    """spec README 3: more than available is fine."""
+    """More than available is fine."""
     memory = store.commit(OFFICE).memory_id
     assert memory is not None
     assert [hit.id for hit in store.recall("office", limit=much)] == [memory]
@@ -49,21 +49,31 @@ def test_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> N
     assert store.admin.enrich(limit=much).taken == 0
 
 
-def test_empty_lists_are_no_absent_lists(store: vestig.Vestig) -> None:
-    """Nothing is a member of an empty list, in `recall` as in `list` and `count`."""
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("empty", [None, "", [], (), {}], ids=repr)
+def test_a_field_without_a_value_is_absent(store: vestig.Vestig, name: str, empty: Any) -> None:
+    """In every operation, as a field of `where` and as a keyword beside it."""
     store.commit(OFFICE, tags=["place"])
-    for name in ("tags", "scope"):
-        empty: Any = {name: []}
-        assert (
-            len(store.recall("office", **selecting(empty))),
-            store.count(**selecting(empty)),
-        ) == (0, 0), name
-    for name in ("ids", "kinds", "sources", "actors", "authors", "roles", "session_ids"):
-        chosen: Any = {name: []}
-        assert len(store.recall("office", **selecting(chosen))) == 0, name
-    assert len(store.recall("office", tags=[], where={"tags_mode": "all"})) == 1
-    assert len(store.recall("office", where={"exclude_ids": [], "metadata": {}})) == 1
-    assert store.count(where={"statuses": []}) == 0
+    where: Any = {name: empty}
+    assert len(store.recall("office", where=where)) == 1
+    assert len(store.search("office", where=where)) >= 1
+    assert store.count(where) == len(store.list(where)) == 1
+    if name in KEYWORDS:
+        assert len(store.recall("office", **{name: empty})) == 1
+        assert store.count(**{name: empty}) == len(store.list(**{name: empty})) == 1
+    with pytest.raises(vestig.ValidationError, match="where"):
+        store.forget(where=where)
+
+
+@pytest.mark.parametrize("name", KEYWORDS)
+def test_a_field_in_where_and_beside_it_is_refused(store: vestig.Vestig, name: str) -> None:
+    value: Any = "2026-01-01" if name in ("since", "until") else "x"
+    for call in (store.recall, store.search):
+        with pytest.raises(vestig.ValidationError, match=f"^{name}: .*not both"):
+            call("office", where={name: value}, **{name: value})
+    for listing in (store.list, store.count):
+        with pytest.raises(vestig.ValidationError, match=f"^{name}: .*not both"):
+            listing({name: value}, **{name: value})
 
 
 def test_null_limit_is_the_default(store: vestig.Vestig) -> None:
@@ -131,7 +141,7 @@ def test_an_archived_successor_is_refused_with_its_state(store: vestig.Vestig) -
 
 
 def test_files_of_the_caller_stay_open(store: vestig.Vestig) -> None:
-    """D-14: `import_` reads an open file and leaves it open."""
+    """`import_` reads an open file and leaves it open."""
     store.commit(OFFICE)
     file = io.BytesIO()
     store.export(file)

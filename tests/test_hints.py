@@ -8,48 +8,32 @@ from typing import Any
 import pytest
 
 import vestig
-from calls import committing, selecting
 from vestig.hints import check_names, did_you_mean, nearest
 from vestig.testing import HashingEmbedder
 
-Call = Callable[[vestig.Vestig, dict[str, Any]], object]
-MEMORY = "mem_00000000-0000-0000-0000-000000000000"
+Call = Callable[[vestig.Vestig, Any], object]
 CALLS: list[tuple[str, str, str, Call]] = [
-    (
-        "field of commit",
-        "auhtor",
-        "author",
-        lambda store, wrong: store.commit("A text", **committing(wrong)),
-    ),
-    (
-        "field of recall",
-        "profil",
-        "profile",
-        lambda store, wrong: store.recall("a", **selecting(wrong)),
-    ),
-    (
-        "field of search",
-        "min_simlarity",
-        "min_similarity",
-        lambda s, wrong: s.search("a", **selecting(wrong)),
-    ),
-    (
-        "field of search",
-        "include_memory_id",
-        "include_memory_ids",
-        lambda s, w: s.search("a", **selecting(w)),
-    ),
-    ("field of update", "tag", "tags", lambda store, wrong: store.update(MEMORY, **wrong)),
-    ("filter of forget", "tag", "tags", lambda store, wrong: store.forget(**selecting(wrong))),
+    ("the filter", "auhtors", "authors", lambda s, wrong: s.recall("a", where=wrong)),
+    ("the filter", "min_simlarity", "min_similarity", lambda s, wrong: s.search("a", where=wrong)),
+    ("the filter", "tag", "tags", lambda s, wrong: s.list(wrong)),
+    ("the filter", "tag", "tags", lambda s, wrong: s.count(wrong)),
+    ("the filter", "tag", "tags", lambda s, wrong: s.forget(where=wrong)),
+    ("provenance", "agnet", "agent", lambda s, wrong: s.commit("A text", provenance=wrong)),
 ]
 
 
 @pytest.mark.parametrize(("what", "wrong", "right", "call"), CALLS, ids=lambda one: str(one)[:20])
 def test_an_unknown_name(what: str, wrong: str, right: str, call: Call) -> None:
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-        message = rf"{wrong}: expected a {what}, got 'int'; did you mean {right}\?$"
+        message = rf"{wrong}: expected a field of {what}, got 'int'; did you mean {right}\?$"
         with pytest.raises(vestig.ValidationError, match=message):
             call(store, {wrong: 1})
+
+
+def test_an_unknown_name_in_a_batch_is_an_entry() -> None:
+    with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
+        (error,) = store.commit_many([{"content": "A text of some length", "auhtor": "Ada"}])
+        assert "did you mean author" in getattr(error, "message", "")
 
 
 def test_names_that_are_not_alike() -> None:

@@ -109,8 +109,7 @@ COMMITS: list[tuple[str, type[Exception], dict[str, Any]]] = [
     ("strict", V, {"strict": 1}),
     ("dry_run", V, {"dry_run": 0}),
     ("on_commit", V, {"on_commit": "print"}),
-    ("did you mean tags", V, {"tag": ["a"]}),
-    ("did you mean author", V, {"auhtor": "Ada"}),
+    ("did you mean agent", V, {"provenance": {"agnet": "ci"}}),
     ("actor", V, {"actor": Hostile()}),
 ]
 
@@ -148,7 +147,7 @@ RECALLS: list[tuple[str, type[Exception], dict[str, Any]]] = [
     ("as_of", V, {"as_of": "2026-01-01", "valid_at": "2026-01-01"}),
     ("query_time", V, {"query_time": "noon"}),
     ("touch", V, {"touch": "yes"}),
-    ("config", V, {"config": "ranking.enabled=false"}),
+    ("config", V, {"config": 5}),
     ("ranking.enabled", vestig.ConfigError, {"config": {"ranking": {"enabeld": False}}}),
     ("tau_days", vestig.ConfigError, {"config": {"usage.tau_days": 0}}),
     ("clip_min", vestig.ConfigError, {"config": {"usage.clip_min": 3}}),

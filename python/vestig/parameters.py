@@ -55,7 +55,7 @@ def words(kind: type[StrEnum]) -> tuple[str, ...]:
     Example:
         >>> from vestig.types import Role
         >>> words(Role)
-        ('user', 'assistant', 'system', 'tool')
+        ('user', 'assistant', 'tool', 'system')
     """
     return tuple(member.value for member in kind)
 
@@ -392,13 +392,14 @@ SEARCH: Final = by_name(
     ),
     Parameter(
         name="seed_nodes",
-        kind="texts",
+        kind="words",
         flag="--seed-node",
         help="Ids of memories and entities where a graph search begins.",
     ),
     Parameter(
         name="include_memory_ids",
         kind="switch",
+        flag="--memory-ids",
         help="Give each entity the ids of the memories that mention it.",
     ),
     Parameter(

@@ -19,7 +19,7 @@ HASH = "a4edb32bfc9bafa8"
 
 
 def rows(store: vestig.Vestig) -> dict[str, object]:
-    found = store.admin.stats()
+    found = store.admin.stats().to_dict()
     return {name: value for name, value in found.items() if name not in ("bytes", "projection")}
 
 

@@ -13,7 +13,7 @@ TEXT = "Vestig keeps the ledger as its single source of truth."
 
 
 def rows(store: vestig.Vestig) -> dict[str, object]:
-    found = store.admin.stats()
+    found = store.admin.stats().to_dict()
     return {name: value for name, value in found.items() if name not in ("bytes", "projection")}
 
 

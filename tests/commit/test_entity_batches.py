@@ -133,9 +133,9 @@ def test_a_backfilled_store_names_what_commits_name(texts: list[str], size: int)
             filled.commit(**committing(item))
         assert names(filled) == set()
         filled._session.config = committed._session.config
-        planned = filled.entity_backfill(dry_run=True, batch_size=size)
+        planned = filled.graph.entity_backfill(dry_run=True, batch_size=size)
         assert names(filled) == set()
-        report = filled.entity_backfill(batch_size=size)
+        report = filled.graph.entity_backfill(batch_size=size)
         assert names(filled) == names(committed)
         assert links(filled) == links(committed)
         assert (planned.entities_added, planned.mentions_added) == (
@@ -143,7 +143,7 @@ def test_a_backfilled_store_names_what_commits_name(texts: list[str], size: int)
             report.mentions_added,
         )
         seq = filled.admin.stats().seq
-        again = filled.entity_backfill(batch_size=size)
+        again = filled.graph.entity_backfill(batch_size=size)
         assert (again.entities_added, again.mentions_added) == (0, 0)
         assert filled.admin.stats().seq == seq
 
@@ -197,7 +197,7 @@ def test_withdrawn_memories_are_left_alone(opener: Opener) -> None:
     gone = filled.commit("we met Ada Lovelace in town").memory_id
     filled.deprecate(str(gone))
     filled.close()
-    assert opener("a").entity_backfill().memories == 0
+    assert opener("a").graph.entity_backfill().memories == 0
 
 
 def test_a_store_opened_for_reading_is_not_filled(opener: Opener) -> None:

@@ -292,7 +292,7 @@ def test_another_model_makes_them_anew(tmp_path: Path) -> None:
     other = TokenHashingEmbedder(128, seed=7)
     with vestig.open(tmp_path / "s", embedder=other, config=LATE, change_embedder=True) as store:
         done = store.admin.rebuild(embeddings=True)
-        assert (done["embedded"] >= 1, done["tokens"]) == (True, 1)
+        assert (done.embedded >= 1, done.tokens) == (True, 1)
         ((_, pieces),) = other.embed_tokens([f"Ada: {TALK}"])
         assert held(store) == projected(store) == {said: pieces}
         assert pieces != old

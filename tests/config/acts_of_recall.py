@@ -25,7 +25,7 @@ RANK: Final = "usage"
 
 def first(store: Any, **fields: Any) -> Any:
     return store.recall(
-        QUERY, where={"include_expired": True, "include_archived": True}, **selecting(fields)
+        QUERY, **selecting({"include_expired": True, "include_archived": True, **fields})
     ).results[0]
 
 

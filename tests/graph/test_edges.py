@@ -45,7 +45,7 @@ def test_weights_survive(
     assert store.graph.edge(edge.id).edge.weight == kept
     assert math.copysign(1, store.graph.edge(edge.id).edge.weight) == 1
     store.close()
-    assert opener().edge(edge.id).edge.weight == kept
+    assert opener().graph.edge(edge.id).edge.weight == kept
 
 
 def test_evidence_is_cut(store: vestig.Vestig, pair: list[str]) -> None:

@@ -129,7 +129,7 @@ def test_entities_of_another_namespace_do_not_exist(store: vestig.Vestig) -> Non
     [id] = store.commit("we met Ada Lovelace in town").entities
     [other] = store.commit("we met Ada Lovelace in town", namespace="other").entities
     assert other != id
-    for call in (store.entity, store.expire_entity):
+    for call in (store.graph.entity, store.graph.expire_entity):
         with pytest.raises(NotFoundError):
             call(id, namespace="other")
     with pytest.raises(NotFoundError):

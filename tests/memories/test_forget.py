@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from calls import selecting
 from forget_checks import OTHER, QUICK, SECRET, clean, commit, folder_of, raw_vector
 from scripted import Opener
 from traces import holding
@@ -212,20 +211,27 @@ def test_a_dry_run_counts_and_keeps(opener: Opener) -> None:
     [
         {},
         {"ids": []},
+        {"where": {"session_ids": None}},
+        {"where": {"authors": None, "tags": [], "metadata": {}}},
+        {"where": {"since": "2020-01-01"}},
+        {"where": {"exclude_ids": "mem_00000000"}},
+        {"where": {"since": "2020-01-01"}, "all": 1},
+        {"all": True},
         {"ids": 7},
-        {"include_expired": True},
-        {"ids": "mem_00000000", "tags": ["x"]},
-        {"colour": "red"},
-        {"tags": ["x"], "force": 1},
-        {"tags": 5},
-        {"source_ids": 5},
+        {"where": {"include_expired": True}},
+        {"ids": "mem_00000000", "where": {"tags": ["x"]}},
+        {"where": {"colour": "red"}},
+        {"where": {"tags": ["x"]}, "force": 1},
+        {"where": {"tags": 5}},
+        {"where": {"source_ids": 5}},
+        {"where": {"min_similarity": 0.5}},
     ],
 )
 def test_arguments_that_say_nothing(opener: Opener, given: dict[str, Any]) -> None:
     store = opener()
     commit(store, SECRET)
     with pytest.raises(ValidationError):
-        store.forget(**selecting(given))
+        store.forget(**given)
     assert store.count() == 1
 
 
@@ -250,7 +256,7 @@ def test_filters(opener: Opener) -> None:
     }
     source = store.show(made["e"]).sources[0].id
     assert store.forget(where={"tags": "nobody"}).memory_ids == ()
-    assert store.forget({"tags": ["x"]}).memory_ids == (made["a"],)
+    assert store.forget(where={"tags": ["x"]}).memory_ids == (made["a"],)
     assert store.forget(where={"authors": ["Ada"]}, dry_run=True).memory_ids == (made["b"],)
     assert store.forget(where={"metadata": {"k": 1}}).memory_ids == (made["c"],)
     assert store.forget(where={"message_ids": ["msg-1"]}).memory_ids == (made["d"],)

@@ -135,12 +135,16 @@ def test_update_of_fields(store: vestig.Vestig) -> None:
     again = store.update(id, tags=["x"], metadata={"k": 0})
     assert (again.changed, again.version) == (False, 2)
     assert kinds(store, id) == ["ADD", "UPDATE"]
-    cleared = store.update(id, tags=None, trigger=None)
+    cleared = store.update(id, clear=["tags", "trigger"])
     assert cleared.version == 3
     assert "tags" not in store.show(id).memory.metadata
     assert [hit.id for hit in store.recall("harbour crane", tags="x")] == []
     with pytest.raises(vestig.ValidationError, match="did you mean tags"):
-        store.update(id, tag=["x"])  # type: ignore[call-arg]
+        store.update(id, clear=["tag"])
+    with pytest.raises(vestig.ValidationError, match="clear"):
+        store.update(id, tags=["x"], clear=["tags"])
+    with pytest.raises(vestig.ValidationError, match="clear"):
+        store.update(id, clear=["content"])
     with pytest.raises(vestig.ValidationError, match="t_invalid"):
         store.update(id, t_invalid="1999-01-01")
 
@@ -152,7 +156,7 @@ def test_scope_that_holds_the_text(store: vestig.Vestig) -> None:
     assert a != b
     with pytest.raises(vestig.ConflictError, match=str(b)):
         store.update(a, scope="two")
-    assert store.update(a, scope=None).changed
+    assert store.update(a, clear="scope").changed
     assert store.show(a).memory.scope is None
 
 
@@ -162,15 +166,17 @@ def test_paging_and_count(store: vestig.Vestig) -> None:
     assert len(ids) == 57
     seen: list[str] = []
     for offset in range(0, 60, 10):
-        seen.extend(m.id for m in store.list(offset, 10))
+        seen.extend(m.id for m in store.list(offset=offset, limit=10))
     assert len(seen) == len(set(seen)) == 57
     assert set(seen) == ids
     for filters in (
         {},
-        {"status": "active"},
+        {"statuses": "active"},
         {"pinned": True},
-        {"kind": "SUMMARY"},
-        {"scope": None},
+        {"kinds": "summary"},
+        {"unscoped": True},
+        {"authors": "Ada"},
+        {"retention_policies": ["standard"]},
     ):
         assert store.count(**selecting(filters)) == len(
             store.list(limit=1000, **selecting(filters))
@@ -180,7 +186,7 @@ def test_paging_and_count(store: vestig.Vestig) -> None:
         {"limit": 1001},
         {"limit": 0},
         {"offset": -1},
-        {"status": "x"},
+        {"statuses": "x"},
     ):
         with pytest.raises(vestig.ValidationError, match=next(iter(bad))):
             store.list(**selecting(bad))  # type: ignore[arg-type]

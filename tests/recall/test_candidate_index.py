@@ -144,7 +144,7 @@ def test_a_damaged_index_is_dropped_and_said_so(opener: Opener, folder: Path, pl
 
 
 def test_an_index_of_another_store_is_dropped(opener: Opener, folder: Path) -> None:
-    filled(opener, CONFIG, "other").compact()
+    filled(opener, CONFIG, "other").admin.compact()
     store = filled(opener, CONFIG)
     other = folder.parent.parent / "other" / "projection" / FILE
     (folder / FILE).write_bytes(other.read_bytes())

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from calls import selecting
 from vestig.errors import ValidationError
+from vestig.filters import checked_filter
 from vestig.recall.conversation import LAST_CHARS, conversation_query, messages_query
 from vestig.recall.request import (
     SEED_MAX,
@@ -29,8 +31,11 @@ TALK = [
 
 
 def planned(**fields: Any) -> RecallPlan:
+    where = fields.pop("where", None)
+    given = fields if where is not None else selecting(fields)
+    where = checked_filter(given.pop("where", where), query=True)
     return plan(
-        RecallRequest(**fields),
+        RecallRequest(where=where, **given),
         now_us=0,
         limit_default=5,
         query_chars_max=4000,
@@ -154,14 +159,12 @@ def test_seeds_out_of_range(seed: Any) -> None:
 @pytest.mark.parametrize(
     ("fields", "word"),
     [
-        ({"mode": "quick"}, "probabilistic, deterministic"),
-        ({"order": "widest"}, "best, dfs"),
         ({"expect": "x"}, "expect"),
         ({"receipt": 1}, "receipt"),
         ({"entities": 3}, "entities"),
     ],
 )
-def test_arguments_of_the_walk_are_checked(fields: dict[str, Any], word: str) -> None:
+def test_arguments_are_checked(fields: dict[str, Any], word: str) -> None:
     with pytest.raises(ValidationError, match=word):
         planned(query="which day?", **fields)
 
@@ -179,5 +182,5 @@ def test_a_plan_can_be_made_again_from_its_request() -> None:
     assert first.filter.ids == ("mem_00000000", "mem_00000001")
     again = planned(**{n: getattr(first.request, n) for n in first.request.__struct_fields__})
     assert again == first
-    assert to_plain(first.request.tags) == ["a", "b"]
-    assert to_plain(first.request.since) == "2026-01-05T00:00:00.000000Z"
+    assert to_plain(first.request.where.tags) == ["a", "b"]
+    assert to_plain(first.request.where.since) == "2026-01-05T00:00:00.000000Z"

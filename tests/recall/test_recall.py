@@ -252,7 +252,7 @@ def test_reads_are_pure(opener: Opener, tmp_path: Path) -> None:
     store.recall("pump station", limit=1, touch=True)
     shown = store.show(first).memory
     assert (shown.access_count, shown.last_accessed_at is not None) == (1, True)
-    assert store.admin.stats().seq == counts["seq"]
+    assert store.admin.stats().seq == counts.seq
 
 
 def test_zero_vector_scores_zero(opener: Opener) -> None:
@@ -288,9 +288,10 @@ def test_filters(opener: Opener) -> None:
         ({"tags": ["x", "y"]}, {a, b}),
         ({"tags": ["x", "y"], "tags_mode": "all"}, {a}),
         ({"tags": ["nothing"]}, set()),
-        ({"scope": None}, {b, c}),
+        ({"scope": None}, everything),
+        ({"unscoped": True}, {b, c}),
         ({"scope": "lab"}, {a}),
-        ({"scope": ["lab", None]}, everything),
+        ({"scope": ["lab"], "unscoped": True}, everything),
         ({"since": "2026-01-10", "until": "2026-03-10"}, {a, b}),
         ({"since": "2026-02-11"}, {c}),
         ({"created_since": "2027-01-01"}, set()),
@@ -344,7 +345,9 @@ def test_superseded_is_hidden(store: vestig.Vestig) -> None:
 
 
 def test_unknown_fields_name_the_nearest(store: vestig.Vestig) -> None:
-    with pytest.raises(vestig.ValidationError, match="did you mean limit"):
+    with pytest.raises(vestig.ValidationError, match="did you mean authors"):
+        store.recall("anything", where={"author": "Ada"})  # type: ignore[typeddict-unknown-key]
+    with pytest.raises(TypeError, match="limmit"):
         store.recall("anything", limmit=3)  # type: ignore[call-arg]
     with pytest.raises(vestig.ConfigError, match="default"):
         store.recall("anything", profile="fast")

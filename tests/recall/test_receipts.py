@@ -117,8 +117,8 @@ def test_what_a_receipt_holds(opener: Opener) -> None:
     assert not any(key.startswith(("store.", "embedding.")) for key in receipt.config)
     assert receipt.arguments["limit"] == 5
     assert receipt.arguments["query_time"] == "2026-03-18T12:00:00.000000Z"
-    assert receipt.arguments["include_expired"] is False
-    assert (receipt.arguments["mode"], receipt.arguments["order"]) == ("probabilistic", "best")
+    assert receipt.arguments["where"] == {"include_expired": False}
+    assert not {"mode", "order"} & receipt.arguments.keys(), "keys of the configuration"
 
 
 def test_what_cannot_be_taken_back_is_named(opener: Opener, clock: FrozenClock) -> None:

@@ -91,21 +91,21 @@ def test_search_is_the_same_in_python(
     asked: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         "plain": (("staging database",), {"query": "staging database"}),
         "vector": (
-            ("staging database", "--type", "vector", "--top-k", "2", "--kind", "memory"),
-            {"query": "staging database", "type": "vector", "top_k": 2, "kinds": ["memory"]},
+            ("staging database", "--type", "vector", "--limit", "2", "--kinds", "memory"),
+            {"query": "staging database", "type": "vector", "limit": 2, "kinds": ["memory"]},
         ),
         "graph": (
             ("--type", "graph", "--seed-node", ids[0], "--depth", "2", "--no-memory-ids"),
             {
                 "type": "graph",
-                "seed_node_ids": [ids[0]],
+                "seed_nodes": [ids[0]],
                 "graph_depth": 2,
                 "include_memory_ids": False,
             },
         ),
         "hybrid": (
             ("staging", "--seed-node", ids[1], "--depth", "0", "--decay"),
-            {"query": "staging", "seed_node_ids": [ids[1]], "graph_depth": 0, "decay": True},
+            {"query": "staging", "seed_nodes": [ids[1]], "graph_depth": 0, "decay": True},
         ),
         "filtered": (
             ("staging", "--exclude-ids", ids[0], "--min-similarity", "-1"),

@@ -316,7 +316,7 @@ class Vestig:
             >>> from vestig.testing import HashingEmbedder
             >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
             ...     id = store.commit("Deploys run on Fridays", tags=["infra"]).memory_id
-            ...     changed = store.update(id, trigger="decision", clear=["tags"])
+            ...     changed = store.update(id, trigger="learning-success", clear=["tags"])
             ...     changed.fields, store.show(id).memory.tags
             (('tags', 'trigger'), ())
         """

@@ -19,6 +19,7 @@ from vestig.arguments import (
     label,
     memory_ids,
     namespace_text,
+    provenance_fields,
     required_choice,
     sequence_number,
     source_text,
@@ -268,6 +269,8 @@ def from_fields(fields: Mapping[str, Any]) -> CommitRequest:
         'hook'
     """
     valid = CommitRequest.__struct_fields__
+    fields = {**fields, **provenance_fields(fields.get("provenance"))}
+    fields.pop("provenance", None)
     for name in fields:
         if name not in valid:
             raise _unknown(str(name), fields[name], valid, "commit")

@@ -325,7 +325,7 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 def _page_of(listing: Listing, asked: PageRequest) -> Listing:
     """The part of a listing that a page shows, in its order."""
-    limit = count_argument("limit", asked.limit)
+    limit = LIST_LIMIT_DEFAULT if asked.limit is None else count_argument("limit", asked.limit)
     if limit > LIST_LIMIT_MAX:
         raise ValidationError("limit", asked.limit, f"an integer from 1 to {LIST_LIMIT_MAX}")
     order = ORDERS[0] if asked.order_by is None else asked.order_by

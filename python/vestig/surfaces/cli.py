@@ -77,13 +77,21 @@ class _Group(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}.{hint}", context) from error
 
 
+class _AnyCase(click.Choice[str]):
+    """A word of a closed list, in any case; messages print the words as they are stored."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        words = {word.casefold(): word for word in self.choices}
+        return super().convert(words.get(str(value).casefold(), value), param, ctx)
+
+
 def _type(param: Parameter) -> Any:
     if param.kind == "integer":
         return click.INT
     if param.kind == "number":
         return click.FLOAT
     if param.kind == "choice":
-        return click.Choice(param.choices, case_sensitive=False)
+        return _AnyCase(param.choices)
     return click.STRING
 
 
