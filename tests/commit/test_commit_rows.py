@@ -9,7 +9,7 @@ import pytest
 
 from vestig.changes import NewMemory, StoredWindow
 from vestig.commit import rows as decided
-from vestig.commit.request import from_fields, validate
+from vestig.commit.request import validate
 from vestig.commit.rows import Arrival, Found, Rows
 from vestig.commit.text import content_hash
 from vestig.types import EdgeType, EventType, Memory, PossibleUpdate, Status
@@ -26,7 +26,7 @@ NEXT = StoredWindow(text="today", start_us=20, end_us=30, grain="day")
 def arrival(text: str = TEXT, *, now: int = 100, **fields: Any) -> Arrival:
     windows = fields.pop("windows", ())
     vector = fields.pop("vector", b"\0" * 8)
-    request = validate(from_fields({"content": text} | fields), SETTINGS)
+    request = validate({"content": text} | fields, SETTINGS)
     return Arrival(
         request=request,
         text=text,

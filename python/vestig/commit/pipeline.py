@@ -13,13 +13,14 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import check_validity
 from vestig.changes import ChangeSet
-from vestig.commit import request as requests
 from vestig.commit.batch import Batch, GroupEnds
 from vestig.commit.hooks import call_hooks, check_depth
 from vestig.commit.item import Item, extract
 from vestig.commit.name_resolution import NameVectors
 from vestig.commit.names import typed
+from vestig.commit.request import validate
 from vestig.commit.text import check, content_hash, normalise
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
 from vestig.memories.states import clock_notice
@@ -165,7 +166,7 @@ def prepare(session: Session, arguments: dict[str, Any], options: BatchOptions) 
     settings = session.config.settings
     if options.transcript:
         arguments = {"on_near_dup": "insert", **arguments}
-    valid = requests.validate(requests.from_fields(arguments), settings, session.namespace)
+    valid = validate(arguments, settings, session.namespace)
     hygiene: Any = settings.hygiene
     if options.transcript:
         hygiene = _Relaxed(
@@ -176,7 +177,7 @@ def prepare(session: Session, arguments: dict[str, Any], options: BatchOptions) 
     if reason is not None and options.transcript and text and "\0" not in text:
         reason = None
     reference_us = session.now_us() if valid.t_ref_us is None else valid.t_ref_us
-    requests.check_validity(
+    check_validity(
         reference_us if valid.t_valid_us is None else valid.t_valid_us, valid.t_invalid_us
     )
     item = Item(
