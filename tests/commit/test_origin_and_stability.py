@@ -6,7 +6,7 @@ import pytest
 
 from vestig.arguments import parse_time
 from vestig.commit.request import derive_origin
-from vestig.commit.text import derive
+from vestig.commit.text import derive_stability
 from vestig.language.time.expressions import find_windows
 from vestig.types import Stability
 
@@ -36,7 +36,7 @@ def test_q_01_origin(
 
 def stability(text: str, given: Stability | None = None) -> str:
     windows = find_windows(text, NOW, is_memory=True)
-    return derive(text, windows, NOW, given=given).value
+    return derive_stability(text, windows, NOW, given=given).value
 
 
 @pytest.mark.parametrize(

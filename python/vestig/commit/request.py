@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -27,6 +27,7 @@ from vestig.arguments import (
 )
 from vestig.commit.names import GivenEntity, given_entities
 from vestig.commit.questions import given_questions
+from vestig.config.schema import Settings
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger
@@ -138,30 +139,6 @@ FIELDS: Final = (
 )
 
 
-class _NearDuplicate(Protocol):
-    @property
-    def on_near_dup(self) -> str: ...
-
-
-class _Hygiene(Protocol):
-    @property
-    def near_duplicate(self) -> _NearDuplicate: ...
-
-
-class _Lifecycle(Protocol):
-    @property
-    def default_policy(self) -> str: ...
-
-
-class RequestSettings(Protocol):
-    """What validation reads of the settings: the defaults of two arguments."""
-
-    @property
-    def hygiene(self) -> _Hygiene: ...
-    @property
-    def lifecycle(self) -> _Lifecycle: ...
-
-
 def derive_origin(
     *, role: str | None, author: str | None, session_id: str | None, from_chunk: bool = False
 ) -> OriginType:
@@ -251,7 +228,7 @@ def _unknown(name: str, value: object, valid: tuple[str, ...], where: str) -> Va
     return ValidationError(name[:60], type(value).__name__, f"a field of {where}", hint)
 
 
-def _with_defaults(given: Mapping[str, Any], settings: RequestSettings) -> dict[str, Any]:
+def _with_defaults(given: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
     """The arguments that a caller gave, and the values of those absent that have one."""
     for name in given:
         if name not in FIELDS:
@@ -270,7 +247,7 @@ def _with_defaults(given: Mapping[str, Any], settings: RequestSettings) -> dict[
 
 
 def validate(
-    given: Mapping[str, Any], settings: RequestSettings, namespace: str = "default"
+    given: Mapping[str, Any], settings: Settings, namespace: str = "default"
 ) -> CommitRequest:
     """Every check of a commit's arguments that needs no store. `content` is checked by
     `normalise`.

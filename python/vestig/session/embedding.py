@@ -22,9 +22,9 @@ __all__ = [
     "probed_identity",
     "query_vectors",
     "remember_identity",
-    "spoken",
     "wanted_tokens",
     "wants_tokens",
+    "with_author",
 ]
 
 # Sentences whose vectors stand for a model that has no fingerprint.
@@ -35,11 +35,11 @@ PROBES: Final = (
 )
 
 
-def spoken(text: str, author: str | None) -> str:
+def with_author(text: str, author: str | None) -> str:
     """What is embedded: `author: text` when there is an author.
 
     Example:
-        >>> spoken("The key is under the mat", "Ada")
+        >>> with_author("The key is under the mat", "Ada")
         'Ada: The key is under the mat'
     """
     return text if author is None else f"{author}: {text}"
@@ -47,7 +47,7 @@ def spoken(text: str, author: str | None) -> str:
 
 def embedded_text(memory: Memory) -> str:
     """The text of a stored memory as it is embedded."""
-    return spoken(memory.content, memory.author)
+    return with_author(memory.content, memory.author)
 
 
 def wants_tokens(signals: SignalSettings, origin: str) -> bool:
