@@ -12,11 +12,11 @@ from vestig.commit.rows import related_edge, token_vectors
 from vestig.errors import ProviderError
 from vestig.filters import count_argument, flag_argument
 from vestig.ids import id_bytes, id_text, new_id
-from vestig.memories.states import finish
 from vestig.ports import Job, LedgerView, Pieces
 from vestig.results import EnrichReport
 from vestig.session.embedding import embed_memories, embedded_text, remember_identity
 from vestig.session.session import Session
+from vestig.session.transaction import catch_up
 from vestig.times import to_us
 from vestig.types import Degradation, EventType, Kind, Memory, PossibleUpdate, Status
 
@@ -55,7 +55,7 @@ def enrich(session: Session, limit: object = None, *, retry_failed: bool = False
                 retried += not ok
                 updates += update
         if done:
-            finish(session, degraded)
+            catch_up(session, degraded)
         with session.ledger.read() as view:
             states = view.stats(session.namespace)["jobs"]
         return EnrichReport(

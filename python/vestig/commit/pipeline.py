@@ -34,11 +34,11 @@ from vestig.commit.names import with_known_types
 from vestig.commit.request import validate
 from vestig.commit.text import content_hash, normalise, refusal_reason
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
-from vestig.memories.states import clock_notice
 from vestig.ports import UniquenessCollision
 from vestig.session.embedding import check_identity, embed_memories, remember_identity, with_author
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
+from vestig.session.transaction import clock_notice
 from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,

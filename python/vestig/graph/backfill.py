@@ -20,11 +20,11 @@ from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Known, Mentioned, best, resolve
 from vestig.language.names.readings import read
 from vestig.language.names.table import NameTable
-from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView, Listing, Progress
 from vestig.session.embedding import remember_identity
 from vestig.session.known_names import known_words, types_of_rules
 from vestig.session.session import Session
+from vestig.session.transaction import catch_up, clock_notice
 from vestig.types import Degradation, Memory, Status, _Value
 
 __all__ = ["BackfillReport", "backfill"]
@@ -246,7 +246,7 @@ class _Backfill:
                 self.degraded.extend(clock_notice(txn.clock_stepped_back))
         except NotFoundError:
             return
-        finish(self.session, self.degraded)
+        catch_up(self.session, self.degraded)
 
     def _step(self, count: int) -> None:
         self.done += count

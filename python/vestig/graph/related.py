@@ -11,9 +11,9 @@ from vestig.changes import ChangeSet, EdgePatch, NewEdge
 from vestig.commit.rows import related_edge
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import id_text
-from vestig.memories.states import finish
 from vestig.ports import LedgerView, Listing, Progress
 from vestig.session.session import Session
+from vestig.session.transaction import catch_up
 from vestig.times import to_us
 from vestig.types import Degradation, Edge, EdgeType
 
@@ -162,7 +162,7 @@ class _Rebuild:
                 seq = txn.apply(changes)
         except NotFoundError:
             return None
-        finish(self.session, self.degraded)
+        catch_up(self.session, self.degraded)
         return seq
 
     def count(self, block: _Block) -> None:

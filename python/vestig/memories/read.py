@@ -1,4 +1,7 @@
-"""Show, events, list, count, chains: reads of the ledger alone."""
+"""Reads of the ledger alone: one memory with its evidence, its events and chain, a page of many.
+
+K is the time as of which the store is read, V the time at which facts are to hold (`Moments`).
+"""
 
 from __future__ import annotations
 
@@ -31,166 +34,10 @@ from vestig.types import (
 
 __all__ = ["chain", "entities_of", "events", "flags_of", "listing_of", "page", "related_to", "show"]
 
-
-def entities_of(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedEntity, ...]:
-    """Entities that the memory mentions, the surest first; no confidence = the caller named it."""
-    edges = _edges(view, memory, EdgeType.MENTIONS, at)
-    known = {one.id: one for one in view.entities(memory.namespace, [e.to_id for e in edges])}
-    found = [
-        LinkedEntity(
-            id=edge.to_id,
-            type=known[edge.to_id].entity_type,
-            name=known[edge.to_id].canonical_name,
-            confidence=edge.confidence,
-        )
-        for edge in edges
-        if edge.to_id in known
-    ]
-    sure = {one.id: 1.0 if one.confidence is None else one.confidence for one in found}
-    return tuple(sorted(found, key=lambda one: (-sure[one.id], one.id)))
-
-
-def related_to(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedMemory, ...]:
-    """Memories with a RELATED edge to or from this one, the strongest first; expired ones are
-    left out."""
-    weights: dict[str, float] = {}
-    for edge in _edges(view, memory, EdgeType.RELATED, at):
-        other = edge.to_id if edge.from_id == memory.id else edge.from_id
-        weights[other] = max(edge.weight, weights.get(other, 0.0))
-    found = [
-        LinkedMemory(id=one.id, weight=weights[one.id], content=one.content)
-        for one in view.memories(memory.namespace, list(weights))
-        if _holds(one, at)
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.weight, one.id)))
-
-
-def _edges(view: LedgerView, memory: Memory, edge_type: EdgeType, at: Moments) -> list[Edge]:
-    """Edges of the memory as the store knew them; those that ended since come from all edges."""
-    if not at.past:
-        return view.edges(memory.namespace, memory.id, edge_type)
-    every = view.list_edges(memory.namespace, edge_type=edge_type, limit=None, include_expired=True)
-    return [edge for edge in every if memory.id in (edge.from_id, edge.to_id) and _holds(edge, at)]
-
-
-def _holds(one: Memory | Edge, at: Moments) -> bool:
-    """Whether it was current at K."""
-    known = from_us(at.known_at_us)
-    return one.t_created <= known and (one.t_expired is None or one.t_expired > known)
-
-
 ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")
 LIST_LIMIT_DEFAULT: Final = 20
 LIST_LIMIT_MAX: Final = 1_000
 _HEAD_VALUES: Final = 5
-
-
-def at_known_time(
-    memory: Memory,
-    *,
-    ends: Mapping[str, int | None],
-    reinforced: Mapping[str, tuple[int, int | None]],
-    known_at: datetime,
-) -> Memory:
-    """The memory with its end, counters and withdrawal as they were known at K."""
-    changed: dict[str, object] = {}
-    if memory.t_expired is not None and memory.t_expired > known_at:
-        changed = {"status": Status.ACTIVE, "t_expired": None, "superseded_by": None}
-    if memory.id in ends:
-        end = ends[memory.id]
-        changed["t_invalid"] = None if end is None else from_us(end)
-    if memory.id in reinforced:
-        count, seen = reinforced[memory.id]
-        changed["reinforce_count"] = count
-        changed["last_seen_at"] = None if seen is None else from_us(seen)
-    return msgspec.structs.replace(memory, **changed) if changed else memory
-
-
-def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
-    """State worth a caller's eye."""
-    flags = []
-    expired = memory.t_expired is not None and memory.t_expired <= known_at
-    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
-        flags.append("no_longer_valid")
-    if memory.t_valid > query_time:
-        flags.append("not_yet_valid")
-    if expired:
-        flags.append("expired")
-    if memory.status is Status.ARCHIVED:
-        flags.append("archived")
-    if memory.pinned:
-        flags.append("pinned")
-    return flags
-
-
-def as_known(
-    view: LedgerView, namespace: str, memories: Sequence[Memory], at: Moments
-) -> list[Memory]:
-    """The memories with their ends and counters as they stood at K."""
-    if not at.past or not memories:
-        return list(memories)
-    ends = view.ends_before(namespace, at.known_at_us)
-    counts = view.reinforcements_at(namespace, [one.id for one in memories], at.known_at_us)
-    known = from_us(at.known_at_us)
-    return [at_known_time(one, ends=ends, reinforced=counts, known_at=known) for one in memories]
-
-
-def replaced_as_known(
-    view: LedgerView, namespace: str, ids: Sequence[str], at: Moments
-) -> dict[str, list[str]]:
-    """id → ids of the memories that it had directly replaced at K."""
-    replaced = view.replaced_by(namespace, ids) if ids else {}
-    if not at.past:
-        return replaced
-    known = {}
-    for id in replaced:
-        records = _records(view, namespace, id, at)
-        known[id] = sorted(one.superseded_id for one in records if one.superseding_id == id)
-    return known
-
-
-def _records(view: LedgerView, namespace: str, id: str, at: Moments) -> list[SupersessionRecord]:
-    """Supersessions recorded at or before K."""
-    records = view.supersessions(namespace, id)
-    return [one for one in records if to_us(one.created_at) <= at.known_at_us]
-
-
-def _sources(view: LedgerView, namespace: str, id: str, at: Moments) -> list[Source]:
-    """Sources whose edges were recorded at or before K."""
-    sources = view.sources(namespace, id)
-    if not at.past:
-        return sources
-    known = {
-        edge.from_id
-        for edge in view.edges(namespace, id, EdgeType.PRODUCED)
-        if to_us(edge.t_created) <= at.known_at_us
-    }
-    return [source for source in sources if source.id in known]
-
-
-def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> tuple[str, ...]:
-    """Warnings of a past read: fields shown as of today that an UPDATE changed after K."""
-    if not at.past:
-        return ()
-    changed = [
-        memory.id
-        for memory in memories
-        if any(
-            event.event_type is EventType.UPDATE and to_us(event.recorded_at) > at.known_at_us
-            for event in view.events(memory.namespace, memory.id)
-        )
-    ]
-    return tuple(f"{id}: an UPDATE lies after that time; tags are those of today" for id in changed)
-
-
-def _visible(memory: Memory, at: Moments) -> bool:
-    """T-13 for one memory, expired ones included (show is asked for an id)."""
-    if to_us(memory.t_created) > at.known_at_us:
-        return False
-    if at.valid_at_us is None:
-        return True
-    end = None if memory.t_invalid is None else to_us(memory.t_invalid)
-    return to_us(memory.t_valid) <= at.valid_at_us and (end is None or at.valid_at_us < end)
 
 
 def show(
@@ -257,10 +104,105 @@ def _depth(value: object) -> int:
     return int(value)
 
 
+def _visible(memory: Memory, at: Moments) -> bool:
+    """Whether the memory was known at K and, where V is given, true at V, expired or not."""
+    if to_us(memory.t_created) > at.known_at_us:
+        return False
+    if at.valid_at_us is None:
+        return True
+    end = None if memory.t_invalid is None else to_us(memory.t_invalid)
+    return to_us(memory.t_valid) <= at.valid_at_us and (end is None or at.valid_at_us < end)
+
+
 def access_velocity(memory: Memory, now_us: int) -> float:
     """Accesses per day since creation, the first day counted whole."""
     days = (now_us - to_us(memory.t_created)) / DAY_US
     return memory.access_count / max(1.0, days)
+
+
+def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
+    """State worth a caller's eye."""
+    flags = []
+    expired = memory.t_expired is not None and memory.t_expired <= known_at
+    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
+        flags.append("no_longer_valid")
+    if memory.t_valid > query_time:
+        flags.append("not_yet_valid")
+    if expired:
+        flags.append("expired")
+    if memory.status is Status.ARCHIVED:
+        flags.append("archived")
+    if memory.pinned:
+        flags.append("pinned")
+    return flags
+
+
+def _sources(view: LedgerView, namespace: str, id: str, at: Moments) -> list[Source]:
+    """Sources whose edges were recorded at or before K."""
+    sources = view.sources(namespace, id)
+    if not at.past:
+        return sources
+    known = {
+        edge.from_id
+        for edge in view.edges(namespace, id, EdgeType.PRODUCED)
+        if to_us(edge.t_created) <= at.known_at_us
+    }
+    return [source for source in sources if source.id in known]
+
+
+def _records(view: LedgerView, namespace: str, id: str, at: Moments) -> list[SupersessionRecord]:
+    """Supersessions recorded at or before K."""
+    records = view.supersessions(namespace, id)
+    return [one for one in records if to_us(one.created_at) <= at.known_at_us]
+
+
+def entities_of(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedEntity, ...]:
+    """Entities that the memory mentions, the surest first; no confidence = the caller named it."""
+    edges = _edges(view, memory, EdgeType.MENTIONS, at)
+    known = {one.id: one for one in view.entities(memory.namespace, [e.to_id for e in edges])}
+    found = [
+        LinkedEntity(
+            id=edge.to_id,
+            type=known[edge.to_id].entity_type,
+            name=known[edge.to_id].canonical_name,
+            confidence=edge.confidence,
+        )
+        for edge in edges
+        if edge.to_id in known
+    ]
+    sure = {one.id: 1.0 if one.confidence is None else one.confidence for one in found}
+    return tuple(sorted(found, key=lambda one: (-sure[one.id], one.id)))
+
+
+def related_to(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedMemory, ...]:
+    """Memories with a RELATED edge to or from this one, the strongest first; expired ones are
+    left out."""
+    weights: dict[str, float] = {}
+    for edge in _edges(view, memory, EdgeType.RELATED, at):
+        other = edge.to_id if edge.from_id == memory.id else edge.from_id
+        weights[other] = max(edge.weight, weights.get(other, 0.0))
+    found = [
+        LinkedMemory(id=one.id, weight=weights[one.id], content=one.content)
+        for one in view.memories(memory.namespace, list(weights))
+        if _was_current(one, at)
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.weight, one.id)))
+
+
+def _edges(view: LedgerView, memory: Memory, edge_type: EdgeType, at: Moments) -> list[Edge]:
+    """Edges of the memory as the store knew them; those that ended since come from all edges."""
+    if not at.past:
+        return view.edges(memory.namespace, memory.id, edge_type)
+    every = view.list_edges(memory.namespace, edge_type=edge_type, limit=None, include_expired=True)
+    return [
+        edge for edge in every if memory.id in (edge.from_id, edge.to_id) and _was_current(edge, at)
+    ]
+
+
+def _was_current(one: Memory | Edge, at: Moments) -> bool:
+    """Whether it was current at K."""
+    known = from_us(at.known_at_us)
+    return one.t_created <= known and (one.t_expired is None or one.t_expired > known)
 
 
 def events(
@@ -280,6 +222,68 @@ def chain(session: Session, id: object, *, namespace: object = None) -> list[Sup
     space = session.in_namespace(namespace)
     with session.operation("supersession_chain"), session.ledger.read() as view:
         return view.supersessions(space, session.memory(view, space, id).id)
+
+
+def as_known(
+    view: LedgerView, namespace: str, memories: Sequence[Memory], at: Moments
+) -> list[Memory]:
+    """The memories with their ends and counters as they stood at K."""
+    if not at.past or not memories:
+        return list(memories)
+    ends = view.ends_before(namespace, at.known_at_us)
+    counts = view.reinforcements_at(namespace, [one.id for one in memories], at.known_at_us)
+    known = from_us(at.known_at_us)
+    return [at_known_time(one, ends=ends, reinforced=counts, known_at=known) for one in memories]
+
+
+def at_known_time(
+    memory: Memory,
+    *,
+    ends: Mapping[str, int | None],
+    reinforced: Mapping[str, tuple[int, int | None]],
+    known_at: datetime,
+) -> Memory:
+    """The memory with its end, counters and withdrawal as they were known at K."""
+    changed: dict[str, object] = {}
+    if memory.t_expired is not None and memory.t_expired > known_at:
+        changed = {"status": Status.ACTIVE, "t_expired": None, "superseded_by": None}
+    if memory.id in ends:
+        end = ends[memory.id]
+        changed["t_invalid"] = None if end is None else from_us(end)
+    if memory.id in reinforced:
+        count, seen = reinforced[memory.id]
+        changed["reinforce_count"] = count
+        changed["last_seen_at"] = None if seen is None else from_us(seen)
+    return msgspec.structs.replace(memory, **changed) if changed else memory
+
+
+def replaced_as_known(
+    view: LedgerView, namespace: str, ids: Sequence[str], at: Moments
+) -> dict[str, list[str]]:
+    """id → ids of the memories that it had directly replaced at K."""
+    replaced = view.replaced_by(namespace, ids) if ids else {}
+    if not at.past:
+        return replaced
+    known = {}
+    for id in replaced:
+        records = _records(view, namespace, id, at)
+        known[id] = sorted(one.superseded_id for one in records if one.superseding_id == id)
+    return known
+
+
+def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> tuple[str, ...]:
+    """Warnings of a past read: fields shown as of today that an UPDATE changed after K."""
+    if not at.past:
+        return ()
+    changed = [
+        memory.id
+        for memory in memories
+        if any(
+            event.event_type is EventType.UPDATE and to_us(event.recorded_at) > at.known_at_us
+            for event in view.events(memory.namespace, memory.id)
+        )
+    ]
+    return tuple(f"{id}: an UPDATE lies after that time; tags are those of today" for id in changed)
 
 
 def _word(field: str, value: object, kind: Any) -> Any:
