@@ -423,9 +423,9 @@ class Vestig:
         self, target: str | os.PathLike[str] | IO[str], *, all_namespaces: bool = False
     ) -> dict[str, Any]:
         """Every record as JSON lines, vectors included."""
-        from vestig.admin import upkeep
+        from vestig.exchange.export import export
 
-        return upkeep.export(self._session, target, all_namespaces=all_namespaces)
+        return export(self._session, target, all_namespaces=all_namespaces)
 
     def import_(
         self,
