@@ -47,8 +47,8 @@ def similar_memories(
     places = [place for place, item in enumerate(items) if item.vector is not None]
     found: dict[int, SimilarMemories] = {}
     for space in dict.fromkeys(items[place].request.namespace for place in places):
-        mine = [place for place in places if items[place].request.namespace == space]
-        found.update(_in_namespace(session, view, items, mine))
+        of_space = [place for place in places if items[place].request.namespace == space]
+        found.update(_in_namespace(session, view, items, of_space))
     return found
 
 

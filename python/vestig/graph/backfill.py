@@ -67,13 +67,13 @@ def backfill(
         raise StoreLockedError("this store was opened read-only: open it for writing to backfill")
     space = session.in_namespace(namespace)
     with session.operation("entity_backfill"):
-        work = _Backfill(session, space, dry=dry, progress=progress)
-        ids = work.wanted(every=every)
+        backfill = _Backfill(session, space, dry=dry, progress=progress)
+        ids = backfill.wanted(every=every)
         for start in range(0, len(ids), size):
-            work.add_names(ids[start : start + size])
+            backfill.add_names(ids[start : start + size])
         for start in range(0, len(ids), size):
-            work.add_links(ids[start : start + size])
-        return work.report(len(ids))
+            backfill.add_links(ids[start : start + size])
+        return backfill.report(len(ids))
 
 
 class _NewNames:
@@ -126,7 +126,7 @@ class _Backfill:
         return ids
 
     def report(self, memories: int) -> BackfillReport:
-        """What it came to."""
+        """What was added."""
         with self.session.ledger.read() as view:
             seq = view.seq
         return BackfillReport(
@@ -216,7 +216,7 @@ class _Backfill:
                 found.append(mention_edge(memory.id, mention, chosen.max_evidence_length))
         return found
 
-    # --- both ------------------------------------------------------------------------------
+    # --- either pass -----------------------------------------------------------------------
 
     def _page(
         self, view: LedgerView, ids: Sequence[str], new_names: _NewNames, *, rules_only: bool

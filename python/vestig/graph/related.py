@@ -142,12 +142,13 @@ class _Rebuild:
         return self.session.keeper.run(read)
 
     def new_edges(self, view: LedgerView, added: Sequence[tuple[str, str, float]]) -> list[NewEdge]:
-        """They begin when the later end was learnt, so that walks into the past find them."""
+        """The rows of added edges. One begins when the later of its ends was stored, so that recall
+        as of an earlier time finds it."""
         ids = list(dict.fromkeys(id for start, end, _ in added for id in (start, end)))
-        learnt = {one.id: to_us(one.t_created) for one in view.memories(self.space, ids)}
+        stored_us = {one.id: to_us(one.t_created) for one in view.memories(self.space, ids)}
         return [
             msgspec.structs.replace(
-                related_edge(start, end, cosine), t_created_us=max(learnt[start], learnt[end])
+                related_edge(start, end, cosine), t_created_us=max(stored_us[start], stored_us[end])
             )
             for start, end, cosine in added
         ]
@@ -178,26 +179,26 @@ class _Rebuild:
 def rebuild_edges(
     session: Session, edge_type: object, *, progress: Progress | None, namespace: object
 ) -> dict[str, Any]:
-    """Computes the edges of a type again; today RELATED alone is computed."""
+    """Computes the edges of a type again; RELATED is the only computed one."""
     if edge_type != EdgeType.RELATED:
         raise ValidationError("edge_type", edge_type, "RELATED, the only type that is computed")
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
     space = session.in_namespace(namespace)
     with session.operation("rebuild_edges"):
-        work = _Rebuild(session, space, progress)
-        found = work.run()
-        return {**found, "degraded": [*dict.fromkeys(work.degraded)]}
+        rebuild = _Rebuild(session, space, progress)
+        found = rebuild.run()
+        return {**found, "degraded": [*dict.fromkeys(rebuild.degraded)]}
 
 
 def rebuild_all(session: Session, progress: Progress | None) -> dict[str, int]:
-    """The RELATED edges of every namespace, after other vectors came; counts of all."""
+    """The RELATED edges of every namespace, after all vectors were made again; counts of all."""
     total: dict[str, int] = {}
     with session.ledger.read() as view:
         spaces = view.namespaces()
     for space in spaces:
-        work = _Rebuild(session, space, progress)
-        work.run()
-        for name, count in work.counts.items():
+        rebuild = _Rebuild(session, space, progress)
+        rebuild.run()
+        for name, count in rebuild.counts.items():
             total[name] = total.get(name, 0) + count
     return total

@@ -97,7 +97,7 @@ class _Search:
         if asked.ids is not None:
             wanted = self.known(asked.ids)
         if asked.metadata is not None:
-            # metadata is of memories: entities are not asked for it
+            # only memories have metadata: entities pass
             matching = set(view.ids_with_metadata(space, dict(asked.metadata)))
             listed = view.list_entities(space, EntityListing(limit=None, include_expired=True))
             matching.update(entity.id for entity, _ in listed)
@@ -198,7 +198,7 @@ class _Search:
     # --- nodes ---------------------------------------------------------------------------------
 
     def load(self, candidates: Sequence[scores.Candidate]) -> Mapping[str, scores.Loaded]:
-        """The nodes that the ledger holds, as known at K, each with what fading leaves of it."""
+        """The nodes in the ledger, as known at K, each with the factor of its decay."""
         found: dict[str, Any] = {}
         space = self.plan.namespace
         ids = [one.id for one in candidates if one.kind == scores.MEMORY]
@@ -212,7 +212,7 @@ class _Search:
         return {id: scores.Loaded(node=node, factor=factors[id]) for id, node in found.items()}
 
     def factors(self, found: Mapping[str, Memory | Entity]) -> dict[str, float]:
-        """What decay leaves of each node's score."""
+        """The factor by which decay lowers each node's score, 0 to 1."""
         space, now = self.plan.namespace, self.plan.moments.query_time_us
         names = [id for id, node in found.items() if isinstance(node, Entity)]
         mentioning = self.view.mentioning(space, names) if names else {}
@@ -221,8 +221,8 @@ class _Search:
         factors = {}
         for id, node in found.items():
             if isinstance(node, Entity):
-                mine = [memories[one] for one in mentioning.get(id, ()) if one in memories]
-                factors[id] = entity_factor(node, mine, now, self.rules)
+                naming = [memories[one] for one in mentioning.get(id, ()) if one in memories]
+                factors[id] = entity_factor(node, naming, now, self.rules)
             else:
                 factors[id] = memory_factor(node, now, self.rules)
         return factors
@@ -276,15 +276,15 @@ def _packed(ids: Iterable[str]) -> bytes:
 
 
 def _rules(settings: Any) -> DecayRules:
-    """T-12 as configured."""
-    kept = settings.lifecycle.retention
+    """Decay as configured."""
+    retention = settings.lifecycle.retention
     return DecayRules(
         half_lives={
             "permanent": None,
-            "decision": kept.decision_half_life_days,
-            "standard": kept.standard_half_life_days,
-            "ephemeral": kept.ephemeral_half_life_days,
-            "session": kept.session_half_life_days,
+            "decision": retention.decision_half_life_days,
+            "standard": retention.standard_half_life_days,
+            "ephemeral": retention.ephemeral_half_life_days,
+            "session": retention.session_half_life_days,
         },
         default_policy=settings.lifecycle.default_policy,
         by_access=settings.decay.basis == "access",
@@ -296,7 +296,7 @@ def _rules(settings: Any) -> DecayRules:
 
 
 def search(session: Session, given: Mapping[str, Any]) -> SearchResult:
-    """The routine behind `search` of every surface."""
+    """Checks the arguments and searches once."""
     asked, filters = check_fields(given)
     settings = session.config.settings
     checked = plan(

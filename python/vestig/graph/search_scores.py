@@ -1,6 +1,6 @@
 """Unified search: how hits of meaning and of links become one list.
 
-Pure: the engine brings hits of the core and loads nodes; nothing here knows where from.
+Pure: the caller brings hits of the core and loads nodes.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """A node of the ledger with what fading leaves of its score (1 = all)."""
+    """A node of the ledger with the factor by which decay lowers its score (1 = not at all)."""
 
     node: Any
     factor: float = 1.0
 
 
 class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate that is returned: `raw` is its score before fading."""
+    """A candidate that is returned: `raw` is its score before decay."""
 
     candidate: Candidate
     node: Any
@@ -163,9 +163,9 @@ def take(
     """The best `top_k` that exist, and how many candidates were gone from the ledger.
 
     `fetch(n)` gives the n best candidates, fewer when there are no more; `load` gives those that
-    exist. Who is gone, or fades below `floor`, is replaced by the next. Fading only lowers
-    scores, so whatever is not fetched is at most the last raw score: the result is the one that
-    fading of all candidates would give.
+    exist. One that is gone, or decays below `floor`, is replaced by the next. Decay only lowers
+    scores, so what is not fetched has at most the last raw score: the result is the one that
+    decay of all candidates would give.
     """
     wanted = top_k
     seen: dict[str, Loaded | None] = {}
@@ -174,13 +174,13 @@ def take(
         fresh = [one for one in candidates if one.id not in seen]
         found = load(fresh)
         seen.update({one.id: found.get(one.id) for one in fresh})
-        taken = _faded(candidates, seen, floor)
+        taken = _decayed(candidates, seen, floor)
         if len(candidates) < wanted or _settled(taken, top_k, candidates[-1].score, floor):
             return taken[:top_k], sum(node is None for node in seen.values())
         wanted *= 2
 
 
-def _faded(
+def _decayed(
     candidates: Sequence[Candidate], seen: Mapping[str, Loaded | None], floor: float | None
 ) -> list[Taken]:
     taken = []
@@ -197,7 +197,7 @@ def _faded(
 
 
 def _settled(taken: Sequence[Taken], top_k: int, last: float, floor: float | None) -> bool:
-    """Whether no candidate that was not fetched can come among the best."""
+    """Whether no candidate that was not fetched can be among the best."""
     if floor is None:
         return len(taken) >= top_k
     # Below the floor a score stays below it; at equal scores the id would decide.

@@ -47,7 +47,7 @@ def forget(
         if not isinstance(value, bool):
             raise ValidationError(name, value, "true or false")
     by_id, wanted = _target(ids, filters)
-    space, who = session.in_namespace(namespace), _actor(actor)
+    space, by = session.in_namespace(namespace), _actor(actor)
     degraded: list[Degradation] = []
     with session.operation("forget"):
         found = [] if by_id else _matching(session, space, wanted)
@@ -61,7 +61,7 @@ def forget(
                 _check_all(session, txn, space, named, memories)
             _check_pins(memories, force=bool(force))
             if memories:
-                removed = txn.forget(space, [memory.id for memory in memories], actor=who)
+                removed = txn.forget(space, [memory.id for memory in memories], actor=by)
                 if dry_run:
                     raise RollBack
                 degraded.extend(clock_notice(txn.clock_stepped_back))
@@ -140,9 +140,6 @@ def gc(session: Session, *, dry_run: object) -> GcReport:
             dry_run=dry_run,
             seq=seq,
         )
-
-
-# --- which memories --------------------------------------------------------------------------
 
 
 def _target(ids: object, filters: Mapping[str, Any]) -> tuple[bool, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What is embedded, and whose vectors a store holds."""
+"""What is embedded, and of which model the vectors of a store are."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def embed_memories(
     session: Session, texts: Sequence[str], origins: Sequence[str], others: Sequence[str] = ()
 ) -> tuple[list[tuple[bytes, Pieces | None]], list[bytes]]:
     """Vectors of memories' texts, with those of their word pieces where their origin needs them
-    and the embedder gives them; then vectors of other texts. Each text is run once.
+    and the embedder gives them; then vectors of other texts. Each text is embedded once.
 
     Raises:
         ProviderError: the embedder failed.
@@ -151,7 +151,7 @@ def check_identity(session: Session) -> None:
 
 
 def remember_identity(session: Session) -> None:
-    """Before vectors are written: the first writer's model is the store's for ever after.
+    """Before vectors are written: the model of the first writer stays that of the store.
 
     Raises:
         EmbeddingMismatchError: see `check_identity`.

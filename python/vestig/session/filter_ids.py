@@ -25,14 +25,14 @@ def resolved(view: LedgerView, core: Any, parts: FilterParts) -> dict[str, Any]:
     namespace, chosen = parts.namespace, dict(parts.columns)
     wanted: set[str] | None = None
     if parts.ids is not None:
-        wanted = {full for id in parts.ids for full in _known(view, namespace, id)}
+        wanted = {full for id in parts.ids for full in _full_ids(view, namespace, id)}
     if parts.metadata is not None:
         matching = set(view.ids_with_metadata(namespace, parts.metadata))
         wanted = matching if wanted is None else wanted & matching
     if wanted is not None:
         chosen["ids"] = _joined(wanted)
     if parts.exclude_ids:
-        excluded = {full for id in parts.exclude_ids for full in _known(view, namespace, id)}
+        excluded = {full for id in parts.exclude_ids for full in _full_ids(view, namespace, id)}
         chosen["exclude_ids"] = _joined(excluded)
     if parts.entities is not None:
         chosen["entities"] = entity_ids(
@@ -48,17 +48,17 @@ def entity_ids(
     view: LedgerView, core: Any, namespace: str, named: tuple[str, ...], known_at_us: int
 ) -> bytes:
     """Ids of the entities with these ids, beginnings of ids, or names; a merged one stands for
-    what it was merged into. What nobody knows matches nothing."""
+    what it was merged into. An unknown name matches nothing."""
     found: set[str] = set()
     for text in named:
         if text.startswith("ent_"):
-            found.update(_entities(view, namespace, text))
+            found.update(_through_merges(view, namespace, text))
         else:
             found |= _by_name(view, core, namespace, text, known_at_us)
     return _joined(found)
 
 
-def _entities(view: LedgerView, namespace: str, id: str) -> list[str]:
+def _through_merges(view: LedgerView, namespace: str, id: str) -> list[str]:
     """What an id or a beginning of one stands for, through merges."""
     ids = [id] if is_full_id(id, "ent") else view.entity_ids_with_prefix(namespace, id, _IDS_MAX)
     seen: set[str] = set()
@@ -76,10 +76,10 @@ def _by_name(view: LedgerView, core: Any, namespace: str, name: str, known_at_us
     forms = [(word, word, word, word) for word in words]
     hits = core.find_names(view.seq, namespace, forms, known_at_us)
     whole = [id for first, count, id, _ in hits if first == 0 and count == len(words)]
-    return {one for id in whole for one in _entities(view, namespace, id_text("ent", id))}
+    return {one for id in whole for one in _through_merges(view, namespace, id_text("ent", id))}
 
 
-def _known(view: LedgerView, namespace: str, id: str) -> list[str]:
+def _full_ids(view: LedgerView, namespace: str, id: str) -> list[str]:
     """Ids that an id or a beginning of one stands for."""
     return view.ids_with_prefix(namespace, id, _IDS_MAX)
 

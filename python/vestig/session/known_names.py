@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from vestig.config.graph_sections import EntityTypeSettings
 from vestig.ids import id_text
 from vestig.language.names.gazetteer import Hit, Known
 from vestig.language.names.ontology import Ontology, read_ontology
@@ -32,13 +33,13 @@ _OF_RULES: Final = ("ORG", "PERSON", "FILE", "PLACE", "SYSTEM", "CONCEPT")
 
 
 @cache
-def types_of(section: Any) -> Ontology:
+def types_of(section: EntityTypeSettings) -> Ontology:
     """The types that `m4.entity_types` configures."""
     return read_ontology(msgspec.to_builtins(section))
 
 
 @cache
-def types_of_rules(section: Any) -> dict[str, str] | None:
+def types_of_rules(section: EntityTypeSettings) -> dict[str, str] | None:
     """What the types of the patterns are called in this store; one that it does not have is
     left out, and None says that all are as they are."""
     types = types_of(section)

@@ -16,7 +16,7 @@ __all__ = ["Described", "entity", "following_merges", "full_edge_id", "labels", 
 
 
 class Described(_Value, frozen=True, kw_only=True):
-    """A node or edge, the first field, with what is said of it in the others."""
+    """A node or edge (the first field) and facts about it (the others)."""
 
     @property
     def id(self) -> str:
@@ -33,7 +33,7 @@ class Described(_Value, frozen=True, kw_only=True):
 
 
 def only(found: Sequence[str], field: str, text: str) -> str | None:
-    """The id among those that a prefix fits; None when there is none.
+    """The only one of the ids that a prefix fits; None when there is none.
 
     Raises:
         ValidationError: there are several (names up to five).

@@ -1,4 +1,4 @@
-"""Opening a store: configuration, ledger, embedder and projection introduced to each other."""
+"""Opening a store: configuration, then embedder, ledger and projection, then the session."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 
 from vestig import config as configuration
 from vestig.config import Config
+from vestig.config.schema import EnrichmentSettings, Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
@@ -124,11 +125,11 @@ def check_request(request: OpenRequest) -> None:
         raise ValidationError("reranker", type(reranker).__name__, "an object of the Reranker port")
 
 
-def check_reranker(reranker: Reranker | None, settings: Any) -> None:
-    """A switch that is on needs something that is switched on.
+def check_reranker(reranker: Reranker | None, settings: Settings) -> None:
+    """The rerank signal needs a reranker.
 
     Raises:
-        ConfigError: it has none.
+        ConfigError: the signal is on, and there is none.
     """
     if reranker is None and settings.m5.signals.rerank.enabled:
         raise ConfigError(
@@ -137,7 +138,7 @@ def check_reranker(reranker: Reranker | None, settings: Any) -> None:
         )
 
 
-def job_rules(enrichment: Any) -> JobRules:
+def job_rules(enrichment: EnrichmentSettings) -> JobRules:
     """How the queue of this store repeats failures."""
     return JobRules(
         lease_s=enrichment.lease_s,
