@@ -178,7 +178,7 @@ def test_unknown_ids_and_other_namespaces_change_nothing(opener: Opener) -> None
     store = opener()
     id = commit(store, SECRET)
     foreign = commit(store, OTHER, namespace="elsewhere")
-    for bad in (new_id("mem"), foreign):  # X-D10
+    for bad in (new_id("mem"), foreign):
         with pytest.raises(NotFoundError):
             store.forget([id, bad])
     assert store.count() == 1
@@ -220,7 +220,7 @@ def test_a_dry_run_counts_and_keeps(opener: Opener) -> None:
         {"source_ids": 5},
     ],
 )
-def test_arguments_that_say_nothing(opener: Opener, given: dict[str, Any]) -> None:
+def test_arguments_that_select_nothing_are_refused(opener: Opener, given: dict[str, Any]) -> None:
     store = opener()
     commit(store, SECRET)
     with pytest.raises(ValidationError):

@@ -67,13 +67,13 @@ def backfill(
         raise StoreLockedError("this store was opened read-only: open it for writing to backfill")
     space = session.in_namespace(namespace)
     with session.operation("entity_backfill"):
-        backfill = _Backfill(session, space, dry=dry, progress=progress)
-        ids = backfill.wanted(every=every)
+        run = _Backfill(session, space, dry=dry, progress=progress)
+        ids = run.wanted(every=every)
         for start in range(0, len(ids), size):
-            backfill.add_names(ids[start : start + size])
+            run.add_names(ids[start : start + size])
         for start in range(0, len(ids), size):
-            backfill.add_links(ids[start : start + size])
-        return backfill.report(len(ids))
+            run.add_links(ids[start : start + size])
+        return run.report(len(ids))
 
 
 class _NewNames:
