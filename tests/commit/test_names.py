@@ -16,7 +16,7 @@ from vestig.commit.names import (
     sure_enough,
     with_known_types,
 )
-from vestig.commit.questions import clean, given_questions, is_allowed, made
+from vestig.commit.questions import given_questions, is_allowed, questions_by_rule, usable_questions
 from vestig.commit.rows import Rows, add_mentions
 from vestig.config.graph_sections import EntityExtractionSettings
 from vestig.errors import ValidationError
@@ -153,9 +153,9 @@ def test_two_triggers_are_allowed() -> None:
 
 def test_questions_are_cleaned_and_cut() -> None:
     given = [" Why? ", None, 3, "", "  ", "Why?", "x" * 301, "y" * 300, "How?"]
-    assert clean(given, 5) == ("Why?", "y" * 300, "How?")
-    assert clean(["a?", "b?", "c?", "d?", "e?"], 2) == ("a?", "b?")
-    assert clean([], 2) == ()
+    assert usable_questions(given, 5) == ("Why?", "y" * 300, "How?")
+    assert usable_questions(["a?", "b?", "c?", "d?", "e?"], 2) == ("a?", "b?")
+    assert usable_questions([], 2) == ()
 
 
 @pytest.mark.parametrize("value", ["Why?", {"a": 1}, 3, ["\ud800"]])
@@ -194,8 +194,8 @@ def test_questions_are_a_list_of_text(value: Any) -> None:
 def test_questions_from_the_first_two_sentences_of_a_solution(
     text: str, questions: tuple[str, ...]
 ) -> None:
-    assert made(text, "problem-solution", 2) == questions
-    assert made(text, "problem-solution", 1) == questions[:1]
+    assert questions_by_rule(text, "problem-solution", 2) == questions
+    assert questions_by_rule(text, "problem-solution", 1) == questions[:1]
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_questions_from_the_first_two_sentences_of_a_solution(
     ],
 )
 def test_questions_from_a_failure(text: str, questions: tuple[str, ...]) -> None:
-    assert made(text, "learning-failure", 2) == questions
+    assert questions_by_rule(text, "learning-failure", 2) == questions
 
 
 def test_other_triggers_have_no_rules() -> None:
-    assert made("The login loop was fixed by luck.", "positive-feedback", 2) == ()
+    assert questions_by_rule("The login loop was fixed by luck.", "positive-feedback", 2) == ()

@@ -1,7 +1,7 @@
-"""What a group of commits comes to, seen against one state of the store.
+"""The decision about a group of commits, against one state of the store.
 
-Earlier items of a group exist for later ones: `_known` holds every memory that the group has
-inserted or changed, as it will be. Deciding is repeatable: each call starts from its view.
+Earlier items of a group count as stored for later ones: `_known` holds every memory that the
+group inserts or changes, as it will be. A decision can be repeated: each starts from its view.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from vestig.types import (
     Status,
 )
 
-__all__ = ["Batch", "GroupEnds"]
+__all__ = ["Batch", "SplitGroup"]
 
 _LIVE = (Status.ACTIVE, Status.ARCHIVED)
 
 
-class GroupEnds(Exception):
+class SplitGroup(Exception):
     """The item at `place` can only be decided when those before it are written."""
 
     def __init__(self, place: int) -> None:
@@ -127,19 +127,22 @@ class Batch:
         self.settings = session.config.settings
         self.items = items
         self.now_us = session.now_us()
-        self._exact: list[list[Memory]] = []
-        # the state that `_exact` is of
+        # place → memories with the same text, at `_seq`
+        self._same_texts: list[list[Memory]] = []
         self._seq: int | None = None
         self._start()
 
     def _start(self) -> None:
+        """Nothing is decided yet."""
         self._rows = Rows(now_us=self.now_us, model=self.session.embedder.model)
         self._known: dict[str, Memory] = {}
-        # inserted, and not asked for since
+        # rows of inserted memories that are not in `_known` yet
         self._new: dict[str, NewMemory] = {}
-        self._texts: dict[tuple[Any, ...], str] = {}
+        # ids of inserted memories by their text's key, and by their item's place
+        self._inserted_texts: dict[tuple[Any, ...], str] = {}
         self._inserted: dict[int, str] = {}
-        self._pending: dict[str, Item] = {}
+        self._inserted_items: dict[str, Item] = {}
+        # whether an archived memory was made active again
         self._restored = False
         self._name_resolution.start()
         # superseded id → ids that superseded it
@@ -157,7 +160,7 @@ class Batch:
         that are new to the store."""
         self._look_up(view)
         fresh, seen = [], set[tuple[Any, ...]]()
-        for item, same in zip(self.items, self._exact, strict=True):
+        for item, same in zip(self.items, self._same_texts, strict=True):
             known = bool(same) and same[0].status in _LIVE
             key = item.text_key
             needed = item.needs_vector or not (known or key in seen)
@@ -180,7 +183,7 @@ class Batch:
             return
         space = self.items[0].request.namespace
         known = view.known_hashes(space, [item.content_hash for item in self.items])
-        self._exact = [
+        self._same_texts = [
             view.same_text(space, item.request.scope, item.request.author, item.content_hash)
             if item.content_hash in known
             else []
@@ -196,7 +199,7 @@ class Batch:
 
         Raises:
             UniquenessCollision: the store changed so that a text needs a vector after all.
-            GroupEnds: an item inserts a text that an earlier item withdraws, or one similar to
+            SplitGroup: an item inserts a text that an earlier item supersedes, or one similar to
                 a memory that an earlier item restores.
         """
         self._start()
@@ -218,11 +221,11 @@ class Batch:
         same = self._same_text(place, item)
         if same is not None:
             self._reinforce(item, decision, same, None)
-        elif not self.dry and any(memory.status in _LIVE for memory in self._exact[place]):
-            # An earlier item withdraws the text; the ledger frees it when that is written.
-            raise GroupEnds(place)
+        elif not self.dry and any(memory.status in _LIVE for memory in self._same_texts[place]):
+            # An earlier item supersedes the text; the ledger takes it again when that is written.
+            raise SplitGroup(place)
         elif item.vector is None and item.deferred is None:
-            # The memory that held the text is gone, by another writer or by an earlier item.
+            # The memory with this text is no longer live, by another writer or an earlier item.
             for later in self.items[place:]:
                 later.needs_vector = True
             raise UniquenessCollision("the text was in the store a moment ago")
@@ -232,7 +235,7 @@ class Batch:
                 self._reinforce(item, decision, verdict.match, verdict.score)
             elif self._restored and not self.dry:
                 # A restored memory is similar to others again when its return is written.
-                raise GroupEnds(place)
+                raise SplitGroup(place)
             else:
                 decision.possible_update = verdict.possible_update
                 self._insert(view, place, decision, similar)
@@ -240,12 +243,12 @@ class Batch:
 
     def _same_text(self, place: int, item: Item) -> Memory | None:
         """An active or archived memory with this text, as the group leaves it."""
-        earlier = self._texts.get(item.text_key)
+        earlier = self._inserted_texts.get(item.text_key)
         if earlier is not None:
-            inserted = self._inserted_as(earlier)
+            inserted = self._inserted_memory(earlier)
             if inserted.status in _LIVE:
                 return inserted
-        for memory in self._exact[place]:
+        for memory in self._same_texts[place]:
             current = self._known.get(memory.id, memory)
             if current.status in _LIVE:
                 return current
@@ -268,7 +271,7 @@ class Batch:
             found.append(current)
         return found
 
-    def _inserted_as(self, id: str) -> Memory:
+    def _inserted_memory(self, id: str) -> Memory:
         """A memory that an earlier item inserted, as the group leaves it."""
         new = self._new.pop(id, None)
         if new is not None:
@@ -279,22 +282,22 @@ class Batch:
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
     ) -> GuardVerdict:
         """The first candidate that states the same fact, else a hint at the best."""
-        chosen, request = self.settings.hygiene.near_duplicate, item.request
-        skipped = chosen.skip_manual_source and request.source == "manual"
+        settings, request = self.settings.hygiene.near_duplicate, item.request
+        skipped = settings.skip_manual_source and request.source == "manual"
         how = request.on_near_dup
-        if not chosen.enabled or skipped or how == "insert" or item.vector is None:
+        if not settings.enabled or skipped or how == "insert" or item.vector is None:
             return GuardVerdict()
         decision.compared = True
         if not similar.candidates and not similar.in_group:
             return GuardVerdict()
         candidates = self._candidates(view, item, decision, similar)
         best: PossibleUpdate | None = None
-        for memory, score in candidates[: chosen.max_candidates]:
+        for memory, score in candidates[: settings.max_candidates]:
             if how == "link":
                 update = PossibleUpdate(memory_id=memory.id, score=score, differs=())
                 return GuardVerdict(possible_update=update)
             own = item_guard(self.session, item)
-            different = differs(own, self._guard(view, memory), chosen.guard)
+            different = differs(own, self._guard(view, memory), settings.guard)
             if not different:
                 return GuardVerdict(match=memory, score=score)
             if best is None:
@@ -313,7 +316,7 @@ class Batch:
             id = self._inserted.get(place)
             same_owner = self.items[place].owner == item.owner
             if id is not None and score >= threshold and same_owner:
-                memories[id] = self._inserted_as(id)
+                memories[id] = self._inserted_memory(id)
                 scored.append((id, score))
         excluded = {memory.id for memory in decision.replaced}
         found = []
@@ -325,8 +328,8 @@ class Batch:
 
     def _guard(self, view: LedgerView, memory: Memory) -> GuardText:
         """Relative times of a stored text are measured from its own reference time."""
-        if memory.id in self._pending:
-            return item_guard(self.session, self._pending[memory.id])
+        if memory.id in self._inserted_items:
+            return item_guard(self.session, self._inserted_items[memory.id])
         return stored_guard(self.session, view, memory)
 
     def _reinforce(
@@ -355,7 +358,7 @@ class Batch:
                 f"{left_out} of {len(item.entities)} entities were left out: below"
                 " m4.entity_extraction.min_confidence, or more than max_entities_per_memory"
             )
-        expired = [memory.id for memory in self._exact[place]]
+        expired = [memory.id for memory in self._same_texts[place]]
         decision.revives = expired[0] if expired else None
         memory = add_memory(
             self._rows,
@@ -375,9 +378,9 @@ class Batch:
         if update is not None:
             add_possible_update(self._rows, memory.id, update)
         self._new[memory.id] = memory
-        self._texts[item.text_key] = memory.id
+        self._inserted_texts[item.text_key] = memory.id
         self._inserted[place] = memory.id
-        self._pending[memory.id] = item
+        self._inserted_items[memory.id] = item
         decision.kind = CommitOutcomeKind.INSERTED_NEW
         decision.memory_id, decision.event_id = memory.id, self._rows.events[-1].id
         decision.jobs = (self._rows.jobs[-1].id,) if item.embed_later else ()
@@ -401,7 +404,7 @@ class Batch:
             id = self._inserted.get(place)
             if id is None or score < chosen.similarity_threshold:
                 continue
-            memory = self._inserted_as(id)
+            memory = self._inserted_memory(id)
             alive = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
             if alive and memory.namespace == space:
                 scored.append((id, score))

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from vestig.changes import StoredWindow
-from vestig.commit import questions
 from vestig.commit.fact_guard import GuardText
 from vestig.commit.names import GivenEntity
+from vestig.commit.questions import CHARS_MAX, is_allowed, questions_by_rule, usable_questions
 from vestig.commit.request import CommitRequest
 from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import HydeSettings
@@ -132,7 +132,7 @@ def extract(item: Item, settings: Settings) -> None:
 def _make_questions(item: Item, hyde: HydeSettings) -> None:
     """Questions that the text answers: the caller's, else made by rules."""
     given, trigger = item.request.hypothetical_queries, item.request.trigger
-    if not questions.is_allowed(trigger, hyde):
+    if not is_allowed(trigger, hyde):
         if given is not None:
             why = (
                 "m5.hyde.enabled is false"
@@ -142,13 +142,13 @@ def _make_questions(item: Item, hyde: HydeSettings) -> None:
             item.warnings.append(f"the hypothetical questions were left out: {why}")
         return
     if given is not None:
-        item.questions = questions.clean(given, hyde.max_queries)
+        item.questions = usable_questions(given, hyde.max_queries)
         lost = len(given) - len(item.questions)
         if lost:
             item.warnings.append(
                 f"{lost} of {len(given)} hypothetical questions were left out: blank, repeated,"
-                f" longer than {questions.CHARS_MAX} characters, or more than"
+                f" longer than {CHARS_MAX} characters, or more than"
                 " m5.hyde.max_queries"
             )
     elif hyde.offline == "templates" and trigger is not None:
-        item.questions = questions.made(item.text, trigger, hyde.max_queries)
+        item.questions = questions_by_rule(item.text, trigger, hyde.max_queries)

@@ -26,7 +26,7 @@ import msgspec
 
 from vestig.arguments import check_validity
 from vestig.changes import ChangeSet
-from vestig.commit.batch import Batch, GroupEnds
+from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.hooks import call_hooks, check_depth
 from vestig.commit.item import Item, extract
 from vestig.commit.name_resolution import NameVectors
@@ -52,8 +52,9 @@ __all__ = ["BatchOptions", "commit", "commit_batch", "commit_many"]
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
 _COLLISION_RETRIES: Final = 3
-# So many items are decided faster than another look at the store takes.
-_FEW: Final = 4
+# Up to so many items are decided under the write lock: that takes less time than reading one
+# more state of the store.
+_DECIDED_UNDER_LOCK_MAX: Final = 4
 
 
 class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,8 +91,8 @@ def commit_many(
         failures: list[Exception] = []
         waiting = iter(items)
         while group := list(itertools.islice(waiting, GROUP_ITEMS)):
-            ends, failure = _commit_all(session, group, BatchOptions(), len(results))
-            results.extend(ends)
+            outcomes, failure = _commit_all(session, group, BatchOptions(), len(results))
+            results.extend(outcomes)
             failures.extend([] if failure is None else [failure])
         _raise_strictly(session, failures)
         return results
@@ -113,14 +114,14 @@ def commit_batch(
 
 
 def _commit_all(
-    session: Session, group: list[Any], options: BatchOptions, offset: int
+    session: Session, group: Sequence[object], options: BatchOptions, offset: int
 ) -> tuple[list[CommitOutcome | ItemError], Exception | None]:
     """How the items ended, and the first failure of a hook."""
     results: list[CommitOutcome | ItemError | None] = [None] * len(group)
     items: list[tuple[int, Item]] = []
-    for place, raw in enumerate(group):
+    for place, given in enumerate(group):
         try:
-            items.append((place, _prepare(session, _arguments(raw), options)))
+            items.append((place, _prepare(session, _arguments(given), options)))
         except (VestigError, TypeError) as error:
             results[place] = _item_error(offset + place, error)
     for _, run in itertools.groupby(items, key=lambda pair: pair[1].request.dry_run):
@@ -128,14 +129,14 @@ def _commit_all(
             _commit_accepted(session, part)
     failure = call_hooks(session, [item for _, item in items if item.error is None])
     for place, item in items:
-        wrong = item.error or _refusal(item)
-        results[place] = item.outcome if wrong is None else _item_error(offset + place, wrong)
+        refused = item.error or _refusal(item)
+        results[place] = item.outcome if refused is None else _item_error(offset + place, refused)
     assert all(result is not None for result in results), "every item ends"
     return [result for result in results if result is not None], failure
 
 
 def _refusal(item: Item) -> HygieneError | None:
-    """What `strict` makes of a refused text."""
+    """The error of a refused text, for a request that is `strict`."""
     outcome = item.outcome
     if outcome is None or not item.request.strict:
         return None
@@ -151,12 +152,12 @@ def _by_namespace(items: list[Item]) -> list[list[Item]]:
     return list(parts.values())
 
 
-def _arguments(raw: object) -> dict[str, Any]:
-    if isinstance(raw, str):
-        return {"content": raw}
-    if isinstance(raw, Mapping):
-        return dict(raw)
-    raise ValidationError("item", type(raw).__name__, "a text or an object of commit's fields")
+def _arguments(given: object) -> dict[str, Any]:
+    if isinstance(given, str):
+        return {"content": given}
+    if isinstance(given, Mapping):
+        return dict(given)
+    raise ValidationError("item", type(given).__name__, "a text or an object of commit's fields")
 
 
 def _item_error(index: int, error: Exception) -> ItemError:
@@ -223,8 +224,8 @@ def _commit_accepted(session: Session, items: list[Item]) -> None:
         group = groups.pop()
         try:
             _commit_group(session, group)
-        except GroupEnds as end:
-            groups += [group[end.place :], group[: end.place]]
+        except SplitGroup as split:
+            groups += [group[split.place :], group[: split.place]]
     done = [item.outcome for item in open_items if not item.request.dry_run]
     _count(session, [outcome for outcome in done if outcome is not None])
 
@@ -293,7 +294,7 @@ def _write(session: Session, batch: Batch) -> None:
     """Many items are decided outside the lock, and again when another writer was faster; few of
     them under it, where none can be, and one state less is read."""
     seq, changes = -1, None
-    if batch.dry or len(batch.items) > _FEW:
+    if batch.dry or len(batch.items) > _DECIDED_UNDER_LOCK_MAX:
         seq, changes = session.keeper.run(lambda view, _: (view.seq, batch.decide(view)))
     if batch.dry:
         batch.finish(None, [])

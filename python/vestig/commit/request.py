@@ -30,6 +30,7 @@ from vestig.commit.questions import given_questions
 from vestig.config.schema import Settings
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
+from vestig.ports import CommitHook
 from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger
 
 __all__ = [
@@ -98,7 +99,7 @@ class CommitRequest(msgspec.Struct, frozen=True, kw_only=True):
     enrich: bool | None
     strict: bool
     dry_run: bool
-    on_commit: Callable[[Any], None] | None
+    on_commit: CommitHook | None
     kind: Kind = Kind.MEMORY
 
 

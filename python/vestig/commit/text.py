@@ -113,19 +113,18 @@ def derive_stability(
     """How long the text will hold true: the caller's value; else `ephemeral` when its only time is
     within two days of its reference and it speaks of the present or the future; else `unknown`.
 
-        Args:
-            text: the memory's text.
-            expressions: its windows, as `find_windows` gave them for the same reference.
-            t_ref_us: the reference, microseconds since the epoch.
-            given: what the caller said, None = nothing.
+    Args:
+        text: the memory's text.
+        expressions: its windows, as `find_windows` gave them for the same reference.
+        t_ref_us: the reference, microseconds since the epoch.
+        given: the caller's value, None = none.
 
-        Example:
-            >>> from vestig.config.schema import HygieneSettings
-    from vestig.language.time.expressions import find_windows
-            >>> derive_stability("I am tired today", find_windows("I am tired today", 0), 0).value
-            'ephemeral'
-            >>> derive_stability("I am from Oslo", [], 0).value
-            'unknown'
+    Example:
+        >>> from vestig.language.time.expressions import find_windows
+        >>> derive_stability("I am tired today", find_windows("I am tired today", 0), 0).value
+        'ephemeral'
+        >>> derive_stability("I am from Oslo", [], 0).value
+        'unknown'
     """
     if given is not None:
         return given

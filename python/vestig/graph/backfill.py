@@ -77,7 +77,7 @@ def backfill(
 
 
 class _NewNames:
-    """Names on their way to the store; their key stands for the id."""
+    """Names that are not stored yet, each under its key instead of an id."""
 
     def __init__(self) -> None:
         self.table = NameTable()
@@ -85,7 +85,7 @@ class _NewNames:
         self.names: dict[str, Mentioned] = {}
 
     def add(self, names: Iterable[Mentioned]) -> None:
-        """These names exist for later texts."""
+        """Later texts find these names."""
         for name in names:
             key = norm_key(name.name, name.type)
             if key not in self.names:

@@ -155,7 +155,7 @@ def show_entity(
     session: Session, id: object, *, expand: object, include_expired: object, namespace: object
 ) -> EntityDetail:
     """One entity; a merged one is what it was merged into."""
-    whole = flag_argument("expand", expand)
+    with_memories = flag_argument("expand", expand)
     expired = flag_argument("include_expired", include_expired)
     space = session.in_namespace(namespace)
     with session.operation("entity"), session.ledger.read() as view:
@@ -167,7 +167,7 @@ def show_entity(
             asked=None if entity.id.startswith(text) else text,
             mentions=len(ids),
             memory_ids=tuple(ids),
-            memories=tuple(view.memories(space, ids)) if whole else None,
+            memories=tuple(view.memories(space, ids)) if with_memories else None,
             ledger_seq=view.seq,
         )
 

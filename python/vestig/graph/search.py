@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.changes import AccessTouch
+from vestig.config.schema import Settings
 from vestig.errors import StoreLockedError, ValidationError
 from vestig.filters import texts_argument
 from vestig.graph import search_scores as scores
@@ -36,7 +37,7 @@ _PREFIX_IDS_MAX: Final = 1_000
 class _Search:
     """One call. `read` may run more than once, when ledger and projection move apart."""
 
-    def __init__(self, session: Session, settings: Any, checked: SearchPlan) -> None:
+    def __init__(self, session: Session, settings: Settings, checked: SearchPlan) -> None:
         self.session = session
         self.plan = checked
         self.floor = settings.search.decay.floor if checked.decay else None
@@ -275,7 +276,7 @@ def _packed(ids: Iterable[str]) -> bytes:
     return b"".join(id_bytes(id) for id in sorted(ids))
 
 
-def _rules(settings: Any) -> DecayRules:
+def _rules(settings: Settings) -> DecayRules:
     """Decay as configured."""
     retention = settings.lifecycle.retention
     return DecayRules(

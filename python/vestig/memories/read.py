@@ -55,7 +55,7 @@ def show(
     Args:
         expand: 1 = with the entities that it mentions and the memories related to it.
     """
-    whole = _depth(expand) == 1
+    with_links = _depth(expand) == 1
     flag_argument("touch", touch)
     flag_argument("include_expired", include_expired)
     now = session.now_us()
@@ -63,10 +63,10 @@ def show(
     with session.operation("show"):
         with session.ledger.read() as view:
             (memory,) = as_known(view, space, [session.memory(view, space, id)], at)
-            gone = memory.t_expired is not None and to_us(memory.t_expired) <= at.known_at_us
-            if not _visible(memory, at) or (gone and not include_expired):
+            expired = memory.t_expired is not None and to_us(memory.t_expired) <= at.known_at_us
+            if not _visible(memory, at) or (expired and not include_expired):
                 raise NotFoundError(
-                    "Memory", memory.id, "expired" if gone else "not known at that time"
+                    "Memory", memory.id, "expired" if expired else "not known at that time"
                 )
             vector = view.vectors(space, [memory.id]).get(memory.id)
             history = view.events(space, memory.id)
@@ -82,8 +82,8 @@ def show(
                 events=tuple(history),
                 supersessions=tuple(_records(view, space, memory.id, at)),
                 flags=tuple(flags_of(memory, from_us(at.query_time_us), from_us(at.known_at_us))),
-                mentions=entities_of(view, memory, at) if whole else UNSET,
-                related=related_to(view, memory, at) if whole else UNSET,
+                mentions=entities_of(view, memory, at) if with_links else UNSET,
+                related=related_to(view, memory, at) if with_links else UNSET,
                 ledger_seq=view.seq,
                 warnings=at.warnings + later_updates(view, [memory], at),
             )
@@ -121,7 +121,7 @@ def access_velocity(memory: Memory, now_us: int) -> float:
 
 
 def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
-    """State worth a caller's eye."""
+    """What a reader should know of its state: withdrawn, not valid at the query's time, pinned."""
     flags = []
     expired = memory.t_expired is not None and memory.t_expired <= known_at
     if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
