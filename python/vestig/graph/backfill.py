@@ -144,13 +144,13 @@ class _Backfill:
         """Stores the names that the rules find. Known names do not cover any here, so that what
         is found does not depend on what was found before."""
 
-        def look(view: LedgerView, _: object) -> dict[str, Mentioned]:
+        def read_page(view: LedgerView, _: object) -> dict[str, Mentioned]:
             new_names = self._new_names if self.dry else _NewNames()
             self._page(view, ids, new_names, rules_only=True)
             known = view.entities_by_key(self.space, list(new_names.names))
             return {key: name for key, name in new_names.names.items() if key not in known}
 
-        new = self.session.keeper.run(look)
+        new = self.session.keeper.run(read_page)
         if self.dry:
             self.entities = len(new)
         elif new:
@@ -179,10 +179,10 @@ class _Backfill:
     def add_links(self, ids: Sequence[str]) -> None:
         """Links memories with the entities that they name, up to the most that one may have."""
 
-        def look(view: LedgerView, _: object) -> list[NewEdge]:
+        def read_page(view: LedgerView, _: object) -> list[NewEdge]:
             return self._links(view, self._page(view, ids, self._new_names, rules_only=False))
 
-        edges = self.session.keeper.run(look)
+        edges = self.session.keeper.run(read_page)
         self.mentions += len(edges)
         if edges and not self.dry:
             self._write(ChangeSet(namespace=self.space, edges=tuple(edges)))

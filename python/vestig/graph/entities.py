@@ -174,7 +174,7 @@ def show_entity(
 
 def _expired_too(view: LedgerView, space: str, text: str) -> Entity:
     """The entity itself, even when it is expired or merged."""
-    full = nodes.only(view.entity_ids_with_prefix(space, text), "id", text)
+    full = nodes.unambiguous_id(view.entity_ids_with_prefix(space, text), "id", text)
     if full is None:
         raise NotFoundError("Entity", text)
     return view.entities(space, [full])[0]

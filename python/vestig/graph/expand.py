@@ -55,7 +55,7 @@ def _known(view: LedgerView, space: str, ids: object, expired: bool) -> list[str
         text = check_id_prefix("ids", id, "mem")
         if is_full_id(text, "mem"):
             full.append(text)
-        elif found := nodes.only(view.ids_with_prefix(space, text), "ids", text):
+        elif found := nodes.unambiguous_id(view.ids_with_prefix(space, text), "ids", text):
             full.append(found)
     return [*_visible(view, space, list(dict.fromkeys(full)), expired)]
 

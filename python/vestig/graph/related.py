@@ -72,12 +72,12 @@ def difference(wanted: Wanted, stored: Mapping[str, Sequence[Edge]]) -> Differen
 
 
 class _Block(msgspec.Struct, frozen=True, kw_only=True):
-    """One consistent look at some memories in `seq` order."""
+    """Some memories in `seq` order, and what they need, of one state of the store."""
 
     seq: int
     memories: int
     changes: ChangeSet
-    found: Difference
+    difference: Difference
 
 
 class _Rebuild:
@@ -97,7 +97,7 @@ class _Rebuild:
             total = view.count_memories(self.space, Listing(statuses=None))
         first, seq = 0, None
         while True:
-            block = self.look(first, seq)
+            block = self.read_block(first, seq)
             if block is None:
                 # A memory was forgotten: places have moved.
                 first, seq = 0, None
@@ -105,7 +105,7 @@ class _Rebuild:
                 continue
             if not block.memories:
                 return {"edge_type": EdgeType.RELATED.value, **self.counts, "seq": block.seq}
-            seq = self.write(block)
+            seq = self.write_block(block)
             if seq is None:
                 continue
             first += block.memories
@@ -113,7 +113,7 @@ class _Rebuild:
             if self.progress is not None:
                 self.progress(min(first, total), total)
 
-    def look(self, first: int, seq: int | None) -> _Block | None:
+    def read_block(self, first: int, seq: int | None) -> _Block | None:
         """The memories from place `first` on; None when one was forgotten since `seq`."""
         chosen = self.session.config.settings.m4.edge_creation.related
         top = chosen.max_edges_per_memory if chosen.enabled else 0
@@ -137,7 +137,7 @@ class _Rebuild:
                 edges=tuple(self.new_edges(view, found.added)),
                 edge_patches=tuple(found.patches),
             )
-            return _Block(seq=view.seq, memories=len(rows), changes=changes, found=found)
+            return _Block(seq=view.seq, memories=len(rows), changes=changes, difference=found)
 
         return self.session.keeper.run(read)
 
@@ -153,7 +153,7 @@ class _Rebuild:
             for start, end, cosine in added
         ]
 
-    def write(self, block: _Block) -> int | None:
+    def write_block(self, block: _Block) -> int | None:
         """The seq after the block's changes; None when an end was forgotten meanwhile."""
         changes = block.changes
         if not changes.edges and not changes.edge_patches:
@@ -168,7 +168,7 @@ class _Rebuild:
 
     def count(self, block: _Block) -> None:
         """Adds a block that is done."""
-        found = block.found
+        found = block.difference
         self.counts["memories"] += block.memories
         self.counts["kept"] += found.kept
         self.counts["added"] += len(found.added)

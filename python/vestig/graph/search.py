@@ -72,7 +72,7 @@ class _Search:
         self.nodes = NodeScan(core, view.seq, self.chosen())
         fetch = self.candidates()
         started = time.perf_counter()
-        taken, gone = scores.take(fetch, self.load, self.plan.top_k, self.floor)
+        taken, gone = scores.best_stored(fetch, self.load, self.plan.top_k, self.floor)
         covered = self.memory_ids(taken)
         self.span("rank", started, returned=len(taken), stale=gone)
         return SearchResult(
@@ -157,10 +157,10 @@ class _Search:
     def candidates(self) -> Callable[[int], Sequence[scores.Candidate]]:
         """A function that gives the n best candidates."""
         if self.plan.type == "vector":
-            return lambda count: scores.by_meaning(self.near(count))
+            return lambda count: scores.vector_candidates(self.near(count))
         seeds = self.seeds()
         if self.plan.type == "graph":
-            found = scores.by_links(self.reach([id for id, _ in seeds])) if seeds else []
+            found = scores.graph_candidates(self.reach([id for id, _ in seeds])) if seeds else []
         else:
             found = self.both(seeds)
         return lambda count: found[:count]
@@ -194,7 +194,7 @@ class _Search:
         origins = dict.fromkeys([*(id for id, _, _ in hits), *(id for id, _ in seeds)])
         reached = self.reach([*origins], others=True) if self.plan.depth and origins else []
         wanted = {scores.MEMORY: self.plan.memories, scores.ENTITY: self.plan.entities}
-        return scores.merged(hits, reached, [seed for seed in seeds if wanted[seed[1]]])
+        return scores.hybrid_candidates(hits, reached, [seed for seed in seeds if wanted[seed[1]]])
 
     # --- nodes ---------------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ class _Search:
                 factors[id] = memory_factor(node, now, self.rules)
         return factors
 
-    def memory_ids(self, taken: Sequence[scores.Taken]) -> dict[str, tuple[str, ...]]:
+    def memory_ids(self, taken: Sequence[scores.Ranked]) -> dict[str, tuple[str, ...]]:
         """Hit → the memories behind it, newest first; one look-up per kind for all."""
         if not self.plan.memory_ids:
             return {}
@@ -242,7 +242,7 @@ class _Search:
         covered.update({id: (*covering.get(id, ()), id) for id in memories})
         return covered
 
-    def hit(self, item: scores.Taken, covered: Mapping[str, tuple[str, ...]]) -> SearchHit:
+    def hit(self, item: scores.Ranked, covered: Mapping[str, tuple[str, ...]]) -> SearchHit:
         """One line of the list."""
         one = item.candidate
         return SearchHit(

@@ -79,8 +79,8 @@ class SearchPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _kinds(value: object) -> tuple[bool, bool, list[str] | None]:
-    """Whether entities come, whether memories come, and which kinds of memory take part at all:
-    where only entities are wanted, memories still lead from one to the other."""
+    """Whether entities are returned, whether memories are, and which kinds of memory take part at
+    all: where only entities are wanted, memories still lead from one to the other."""
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, (list, tuple, set, frozenset)):
         raise ValidationError("kinds", value, "a list of " + ", ".join(NODE_KINDS))
@@ -105,7 +105,7 @@ def _texts_of_ids(field: str, value: object) -> tuple[str, ...]:
 
 
 def _query(asked: SearchRequest, seeds: tuple[str, ...], chars_max: int) -> Any:
-    """The text to embed, None where nothing is embedded; with warnings."""
+    """The text to embed, None where none is embedded; with warnings."""
     blank = asked.query is None or (isinstance(asked.query, str) and not asked.query.strip())
     if asked.type == "graph" or (asked.type == "hybrid" and seeds and blank):
         return None, ()
@@ -137,7 +137,7 @@ def plan(asked: SearchRequest, filters: Mapping[str, Any], defaults: SearchDefau
     """Checks everything before any work is done.
 
     Raises:
-        ValidationError: names the field, what came and what is allowed.
+        ValidationError: names the field, what was given and what is allowed.
     """
     if asked.type not in TYPES:
         raise ValidationError("type", asked.type, "one of " + ", ".join(TYPES))

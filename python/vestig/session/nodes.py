@@ -12,7 +12,7 @@ from vestig.ids import check_id_prefix, is_full_id
 from vestig.ports import LedgerView
 from vestig.types import Edge, EdgeType, Entity, _Value
 
-__all__ = ["Described", "entity", "following_merges", "full_edge_id", "labels", "only"]
+__all__ = ["Described", "entity", "following_merges", "full_edge_id", "labels", "unambiguous_id"]
 
 
 class Described(_Value, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Described(_Value, frozen=True, kw_only=True):
         return getattr(self, self.__struct_fields__[0])
 
 
-def only(found: Sequence[str], field: str, text: str) -> str | None:
+def unambiguous_id(found: Sequence[str], field: str, text: str) -> str | None:
     """The only one of the ids that a prefix fits; None when there is none.
 
     Raises:
@@ -49,7 +49,7 @@ def full_edge_id(view: LedgerView, namespace: str, id: object, field: str = "id"
     text = check_id_prefix(field, id, "edge")
     if is_full_id(text, "edge"):
         return text
-    found = only(view.edge_ids_with_prefix(namespace, text), field, text)
+    found = unambiguous_id(view.edge_ids_with_prefix(namespace, text), field, text)
     if found is None:
         raise NotFoundError("Edge", text)
     return found
@@ -83,7 +83,7 @@ def entity(view: LedgerView, namespace: str, id: object, field: str = "id") -> E
     """
     text = check_id_prefix(field, id, "ent")
     if not is_full_id(text, "ent"):
-        found = only(view.entity_ids_with_prefix(namespace, text), field, text)
+        found = unambiguous_id(view.entity_ids_with_prefix(namespace, text), field, text)
         if found is None:
             raise NotFoundError("Entity", text)
         text = found

@@ -21,7 +21,7 @@ from vestig.errors import (
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
 from vestig.ports import Clock, CommitHook, Embedder, LedgerView, Pieces, Reranker, gives_tokens
 from vestig.session.metrics import Metrics, error_type
-from vestig.session.nodes import only
+from vestig.session.nodes import unambiguous_id
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import format_us, to_us
@@ -195,7 +195,7 @@ class Session:
         text = check_id_prefix(field, id, "mem")
         if is_full_id(text, "mem"):
             return text
-        found = only(view.ids_with_prefix(namespace, text), field, text)
+        found = unambiguous_id(view.ids_with_prefix(namespace, text), field, text)
         if found is None:
             raise self.not_found(view, namespace, text)
         return found
