@@ -7,13 +7,12 @@ group inserts or changes, as it will be. A decision can be repeated: each starts
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from vestig.changes import ChangeSet, NewMemory
 from vestig.commit.fact_guard import GuardText, differs
-from vestig.commit.item import Decision, Item
+from vestig.commit.item import Decision, Item, TextKey
 from vestig.commit.name_resolution import NameResolution, NameVectors
 from vestig.commit.near_duplicates import (
     SimilarMemories,
@@ -139,7 +138,7 @@ class Batch:
         # rows of inserted memories that are not in `_known` yet
         self._new: dict[str, NewMemory] = {}
         # ids of inserted memories by their text's key, and by their item's place
-        self._inserted_texts: dict[tuple[Any, ...], str] = {}
+        self._inserted_texts: dict[TextKey, str] = {}
         self._inserted: dict[int, str] = {}
         self._inserted_items: dict[str, Item] = {}
         # whether an archived memory was made active again
@@ -159,7 +158,7 @@ class Batch:
         """Items whose text is new to the store and to the group, and what is embedded of names
         that are new to the store."""
         self._look_up(view)
-        fresh, seen = [], set[tuple[Any, ...]]()
+        fresh, seen = [], set[TextKey]()
         for item, same in zip(self.items, self._same_texts, strict=True):
             known = bool(same) and same[0].status in _LIVE
             key = item.text_key

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from vestig.changes import StoredWindow
@@ -20,11 +18,14 @@ from vestig.language.time import expressions
 from vestig.ports import Pieces
 from vestig.types import CommitOutcome, CommitOutcomeKind, Memory, PossibleUpdate, Stability
 
-__all__ = ["Decision", "Item", "extract"]
+__all__ = ["Decision", "Item", "TextKey", "extract"]
+
+# namespace, scope, author, hash of the text
+TextKey = tuple[str, str | None, str | None, str]
 
 
 class Decision(msgspec.Struct, kw_only=True):
-    """How an item enters one state of the store; each state that it is seen against gets a new
+    """How an item enters one state of the store; every state that it is compared with gets a new
     one.
 
     `kind` None = not decided yet. `score`: cosine with the near-duplicate that was matched.
@@ -52,7 +53,7 @@ class Item(msgspec.Struct, kw_only=True):
     # validate; `entities`: the caller's names, with types of the ontology
     request: CommitRequest
     entities: tuple[GivenEntity, ...] = ()
-    # filter; `reference_us`: the moment from which relative times in the text are measured
+    # filter; `reference_us`: when the text was said, from which its relative times are measured
     text: str
     content_hash: str
     reference_us: int
@@ -86,7 +87,7 @@ class Item(msgspec.Struct, kw_only=True):
         return self.request.namespace, self.request.scope, self.request.author
 
     @property
-    def text_key(self) -> tuple[Any, ...]:
+    def text_key(self) -> TextKey:
         """Under each of these a text is stored once."""
         return *self.owner, self.content_hash
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from vestig.arguments import LIST_ITEMS_MAX, check_unicode
 from vestig.config.recall_sections import HydeSettings
@@ -100,7 +100,7 @@ def is_allowed(trigger: str | None, hyde: HydeSettings) -> bool:
     return hyde.enabled and trigger is not None and trigger in hyde.allowed_triggers
 
 
-def given_questions(value: object) -> tuple[Any, ...]:
+def given_questions(value: object) -> tuple[object, ...]:
     """The argument `hypothetical_queries`: a list; what cannot be used in it is left out later.
 
     Raises:
@@ -118,7 +118,7 @@ def given_questions(value: object) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def usable_questions(questions: Iterable[Any], most: int) -> tuple[str, ...]:
+def usable_questions(questions: Iterable[object], most: int) -> tuple[str, ...]:
     """Texts that are not blank and not longer than 300 characters, each once, at most so many.
 
     Example:

@@ -66,7 +66,7 @@ class CommitRequest(msgspec.Struct, frozen=True, kw_only=True):
     from no list; `temporal_stability` None = to be derived.
     """
 
-    content: Any
+    content: object
     source: str
     namespace: str
     scope: str | None
@@ -90,7 +90,7 @@ class CommitRequest(msgspec.Struct, frozen=True, kw_only=True):
     trigger: str | None
     keywords: tuple[str, ...]
     entities: tuple[GivenEntity, ...]
-    hypothetical_queries: tuple[Any, ...] | None
+    hypothetical_queries: tuple[object, ...] | None
     retention_policy: RetentionPolicy
     retention_until_us: int | None
     pinned: bool

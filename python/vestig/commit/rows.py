@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -277,7 +278,7 @@ def united_windows(
     return tuple(_stored(window) for window in known) + tuple(fresh) if fresh else None
 
 
-def _ends(window: StoredWindow) -> tuple[Any, Any]:
+def _ends(window: StoredWindow) -> tuple[datetime | None, datetime | None]:
     return (
         None if window.start_us is None else from_us(window.start_us),
         None if window.end_us is None else from_us(window.end_us),

@@ -96,7 +96,7 @@ class _NewNames:
 
 
 class _Backfill:
-    """One namespace."""
+    """The backfill of one namespace: counts, and for a dry run the names it would store."""
 
     def __init__(
         self, session: Session, space: str, *, dry: bool, progress: Progress | None

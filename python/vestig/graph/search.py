@@ -46,7 +46,7 @@ class _Search:
         self.spans: list[Span] = []
 
     def run(self) -> SearchResult:
-        """All stages."""
+        """Embeds the query, then reads one state of the store."""
         started = time.perf_counter()
         vector = None
         if self.plan.query is not None:
@@ -66,7 +66,7 @@ class _Search:
     def read(
         self, view: LedgerView, core: Any, vector: bytes | None, first: Sequence[Span]
     ) -> SearchResult:
-        """The list, of one seq."""
+        """The nodes of one state of the store, best first."""
         self.view, self.core, self.vector = view, core, vector
         self.warnings, self.spans = [*self.plan.warnings], [*first]
         self.nodes = NodeScan(core, view.seq, self.chosen())
@@ -243,7 +243,7 @@ class _Search:
         return covered
 
     def hit(self, item: scores.Ranked, covered: Mapping[str, tuple[str, ...]]) -> SearchHit:
-        """One line of the list."""
+        """A ranked node as it is returned."""
         one = item.candidate
         return SearchHit(
             node_id=one.id,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
+from vestig.arguments import flag
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.fields import ForgetFilter
 from vestig.filters import RecallRequest, build_filter, moments
@@ -121,23 +122,22 @@ def prove(session: Session) -> erase.Proof:
 
 def gc(session: Session, *, dry_run: object) -> GcReport:
     """Removes sources, entities and edges that support nothing."""
-    if not isinstance(dry_run, bool):
-        raise ValidationError("dry_run", dry_run, "true or false")
+    dry = flag("dry_run", dry_run)
     counts: dict[str, int] = {}
     seq = 0
     with session.operation("gc"):
         with suppress(RollBack), session.ledger.write(session.now_us()) as txn:
             counts = txn.collect(session.namespace)
-            seq = txn.seq + (1 if any(counts.values()) and not dry_run else 0)
-            if dry_run:
+            seq = txn.seq + (1 if any(counts.values()) and not dry else 0)
+            if dry:
                 raise RollBack
-        if any(counts.values()) and not dry_run:
+        if any(counts.values()) and not dry:
             catch_up(session, [])
         return GcReport(
             sources_removed=counts["sources"],
             entities_removed=counts["entities"],
             edges_removed=counts["edges"],
-            dry_run=dry_run,
+            dry_run=dry,
             seq=seq,
         )
 

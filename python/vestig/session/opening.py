@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from vestig import config as configuration
+from vestig.arguments import flag
 from vestig.config import Config
 from vestig.config.schema import EnrichmentSettings, Settings
 from vestig.embedders.checked import checked_embedder
@@ -114,9 +115,7 @@ def check_request(request: OpenRequest) -> None:
         if value is not None and not callable(value):
             raise ValidationError(name, type(value).__name__, "a function")
     for name in ("read_only", "accept_ledger", "change_embedder"):
-        value = getattr(request, name)
-        if not isinstance(value, bool):
-            raise ValidationError(name, value, "true or false")
+        flag(name, getattr(request, name))
     embedder = request.embedder
     if embedder is not None and not isinstance(embedder, Embedder):
         raise ValidationError("embedder", type(embedder).__name__, "an object of the Embedder port")
