@@ -1,4 +1,4 @@
-"""FG: S, B, C, D, E with RELATED edges by `link`, TraceRank 1, profile reference, one start."""
+"""A graph of five memories S, B, C, D, E with RELATED edges made by `link`; recall starts at S."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FixedGraph(msgspec.Struct):
         return [by_id[hit.id] for hit in result]
 
     def reason(self, result: RecallResult, name: str) -> Any:
-        """Why a memory came."""
+        """The reason of one result."""
         return next(hit.reason for hit in result if hit.id == self.ids[name])
 
     def path(self, result: RecallResult, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the tests of forgetting share."""
+"""Texts, and looks at the files of a store, for the tests of forgetting."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ _FAR_FUTURE = 253_402_300_799_999_999
 
 
 def cosine(a: bytes, b: bytes) -> float:
-    """B-16."""
-    return max(-1.0, min(1.0, _core.testing.dot(_core.unit(a), _core.unit(b))))
+    """Cosine as the core computes it, cut to -1 … 1."""
+    return max(-1.0, min(1.0, _core.dot(_core.unit(a), _core.unit(b))))
 
 
 def every_memory(view: Any, namespace: str) -> list[Memory]:
@@ -36,7 +36,7 @@ def every_memory(view: Any, namespace: str) -> list[Memory]:
 
 
 def _active_before(view: Any, memory: Memory, seq: int) -> bool:
-    """Whether the memory was active when transaction `seq` came, by its events."""
+    """Whether the memory was active when transaction `seq` was written, by its events."""
     active = True
     for event in view.events(memory.namespace, memory.id):
         if event.seq >= seq:
@@ -136,8 +136,8 @@ class OracleScan:
         """As `NodeScan.near`."""
         wanted = {"memory": memories, "entity": entities}
         scored = [
-            (id, self.nodes[id], cosine(vector, mine))
-            for id, mine in self.vectors.items()
+            (id, self.nodes[id], cosine(vector, stored))
+            for id, stored in self.vectors.items()
             if wanted[self.nodes[id]]
         ]
         return sorted(scored, key=lambda row: (-row[2], id_bytes(row[0])))[:top]

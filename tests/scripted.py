@@ -1,4 +1,4 @@
-"""Vectors that tests script."""
+"""Vectors at chosen cosines, for embedders that return what a test gives them."""
 
 from __future__ import annotations
 

@@ -18,13 +18,13 @@ from vestig.testing import FrozenClock, HashingEmbedder, ScriptedEmbedder, vecto
 
 @pytest.fixture
 def clock() -> FrozenClock:
-    """FC: 2026-03-18T12:00:00Z, a Wednesday, movable."""
+    """Stands at 2026-03-18T12:00:00Z, a Wednesday; `move` sets it on."""
     return FrozenClock()
 
 
 @pytest.fixture
 def opener(tmp_path: Path, clock: FrozenClock) -> Iterator[Opener]:
-    """Opens stores below tmp_path and closes them; `vectors` scripts the embedder (FV)."""
+    """Opens stores below tmp_path and closes them; `vectors` scripts the embedder."""
     opened: list[vestig.Vestig] = []
 
     def open_one(

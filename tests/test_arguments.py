@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import vestig
+from calls import selecting
 from scripted import Opener
 from vestig.filters import FIELDS, KEYWORDS
 from vestig.testing import HashingEmbedder
@@ -59,8 +60,12 @@ def test_a_field_without_a_value_is_absent(store: vestig.Vestig, name: str, empt
     assert len(store.search("office", where=where)) >= 1
     assert store.count(where) == len(store.list(where)) == 1
     if name in KEYWORDS:
-        assert len(store.recall("office", **{name: empty})) == 1
-        assert store.count(**{name: empty}) == len(store.list(**{name: empty})) == 1
+        assert len(store.recall("office", **selecting({name: empty}))) == 1
+        assert (
+            store.count(**selecting({name: empty}))
+            == len(store.list(**selecting({name: empty})))
+            == 1
+        )
     with pytest.raises(vestig.ValidationError, match="where"):
         store.forget(where=where)
 

@@ -1,4 +1,4 @@
-"""Commit through the engine: the cases X-C05 … X-C29 that need a store."""
+"""Commit into a store: duplicates, hooks, successors, batches, dry runs."""
 
 from __future__ import annotations
 
@@ -361,23 +361,23 @@ def test_times_are_one_instant(store: vestig.Vestig) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_state_of_the_store_is_asked_once(
+def test_a_state_of_the_store_is_read_once(
     opener: Opener, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    """What the embedding call needed to know of texts and names is not asked for again."""
-    store, asked = opener(), list[str]()
+    """What is read before the embedding call, of texts and names, is not read again."""
+    store, reads = opener(), list[str]()
     store.commit("We met Ada Lovelace in the harbour")
     for kind, name in ((SqliteView, "known_hashes"), (SqliteView, "entity_ids_by_key")):
         whole = getattr(kind, name)
 
         def counted(*given: Any, whole: Any = whole, name: str = name) -> Any:
-            asked.append(name)
+            reads.append(name)
             return whole(*given)
 
         monkeypatch.setattr(kind, name, counted)
     texts = [f"Then Grace Hopper asked Ada Lovelace for gasket {n}" for n in range(count)]
     assert all(one.outcome is Kind.INSERTED_NEW for one in store.commit_many(texts))
-    assert asked == ["known_hashes", "entity_ids_by_key"]
+    assert reads == ["known_hashes", "entity_ids_by_key"]
 
 
 def test_bad_vectors_store_nothing(opener: Opener) -> None:

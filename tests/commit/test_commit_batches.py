@@ -15,7 +15,7 @@ from vestig.types import CommitOutcome, CommitOutcomeKind, ItemError, Status
 OFFICE = "The office of the team is in Oslo"
 DEPLOYS = "Deploys are run by Dana on Friday mornings"
 COFFEE = "Robin drinks coffee without any sugar"
-NOBODY = "mem_00000000-0000-4000-8000-000000000000"
+UNKNOWN_ID = "mem_00000000-0000-4000-8000-000000000000"
 NEW, EXACT = CommitOutcomeKind.INSERTED_NEW, CommitOutcomeKind.EXACT_DUPE
 
 
@@ -24,9 +24,9 @@ def kinds(results: list[CommitOutcome | ItemError]) -> list[Any]:
 
 
 def test_text_of_a_refused_item_is_stored_by_a_later_one(store: vestig.Vestig) -> None:
-    """B-12: the refused item has no vector to lend."""
+    """The refused item has no vector to lend."""
     results = store.commit_many(
-        [{"content": OFFICE, "supersedes": [NOBODY]}, OFFICE, DEPLOYS, OFFICE]
+        [{"content": OFFICE, "supersedes": [UNKNOWN_ID]}, OFFICE, DEPLOYS, OFFICE]
     )
     assert kinds(results) == ["not-found", NEW, NEW, EXACT]
     assert store.recall(OFFICE).results[0].similarity == pytest.approx(1.0)
@@ -36,7 +36,7 @@ def test_text_of_a_refused_item_is_stored_by_a_later_one(store: vestig.Vestig) -
 def test_text_superseded_in_the_batch_comes_back_as_new(
     store: vestig.Vestig, archived: bool
 ) -> None:
-    """C-14 inside a batch, as if the items had been committed one by one."""
+    """As if the items had been committed one by one."""
     old = store.commit(OFFICE).memory_id
     assert old is not None
     if archived:
@@ -52,7 +52,7 @@ def test_text_superseded_in_the_batch_comes_back_as_new(
     assert store.admin.doctor().exit_code == 0
 
 
-def test_dry_run_of_such_a_batch_tells_the_same(store: vestig.Vestig) -> None:
+def test_a_dry_run_of_such_a_batch_gives_the_same_outcomes(store: vestig.Vestig) -> None:
     old = store.commit(OFFICE).memory_id
     before = store.admin.stats().seq
     results = store.commit_many(
@@ -66,7 +66,7 @@ def test_dry_run_of_such_a_batch_tells_the_same(store: vestig.Vestig) -> None:
 
 
 def test_batch_with_items_of_two_namespaces(store: vestig.Vestig) -> None:
-    """B-14: each item acts in its own namespace."""
+    """Each item acts in its own namespace."""
     there = store.commit(OFFICE, namespace="b").memory_id
     results = store.commit_many(
         [
@@ -82,7 +82,7 @@ def test_batch_with_items_of_two_namespaces(store: vestig.Vestig) -> None:
 
 
 def test_successors_in_one_batch_are_as_one_by_one(opener: Opener) -> None:
-    """L-03: the first end of a fact stays, in a batch as well."""
+    """The first end of a fact stays, in a batch as well."""
     ends = []
     for path in ("batch", "single"):
         store = opener(path)
@@ -114,7 +114,7 @@ def test_repeated_supersedes_writes_no_second_event(store: vestig.Vestig) -> Non
 
 
 def test_strict_refusal_in_a_batch_is_an_error_entry(store: vestig.Vestig) -> None:
-    """B-12, B-13: `strict` acts in a batch as well; the hook was called before."""
+    """`strict` acts in a batch as well; the hook was called before."""
     seen: list[str] = []
     results = store.commit_many(
         [
@@ -161,7 +161,7 @@ def test_batch_must_be_a_list(store: vestig.Vestig, items: Any) -> None:
 
 
 def test_memory_restored_in_the_batch_is_linked_by_later_items(opener: Opener) -> None:
-    """C-01: as if the items had been committed one by one."""
+    """As if the items had been committed one by one."""
     store = opener(vectors=pair(0.8, OFFICE, DEPLOYS))
     old = store.commit(OFFICE).memory_id
     assert old is not None

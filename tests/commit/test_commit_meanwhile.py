@@ -23,15 +23,15 @@ class Interrupted(HashingEmbedder):
         return super().embed(texts)
 
 
-def test_a_text_that_came_and_went_while_it_was_embedded(opener: Opener) -> None:
+def test_a_text_that_ids_and_went_while_it_was_embedded(opener: Opener) -> None:
     embedder = Interrupted()
     store, other = opener(embedder=embedder), opener()
-    came: list[str] = []
+    ids: list[str] = []
 
     def meanwhile() -> None:
-        came.append(str(other.commit("The gasket was ordered by telephone").memory_id))
-        other.deprecate(came[0])
+        ids.append(str(other.commit("The gasket was ordered by telephone").memory_id))
+        other.deprecate(ids[0])
 
     embedder.meanwhile = meanwhile
     outcome = store.commit("The gasket was ordered by telephone")
-    assert (outcome.outcome, outcome.revives) == (Kind.INSERTED_NEW, came[0])
+    assert (outcome.outcome, outcome.revives) == (Kind.INSERTED_NEW, ids[0])

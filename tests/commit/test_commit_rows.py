@@ -8,9 +8,16 @@ from typing import Any
 import pytest
 
 from vestig.changes import NewMemory, StoredWindow
-from vestig.commit import rows as decided
-from vestig.commit.request import from_fields, validate
-from vestig.commit.rows import Arrival, Found, Rows
+from vestig.commit.item import Item
+from vestig.commit.request import validate
+from vestig.commit.rows import (
+    Rows,
+    add_memory,
+    add_possible_update,
+    add_reinforcement,
+    memory_of,
+    reinforced,
+)
 from vestig.commit.text import content_hash
 from vestig.types import EdgeType, EventType, Memory, PossibleUpdate, Status
 
@@ -23,25 +30,27 @@ DAY = StoredWindow(text="today", start_us=0, end_us=10, grain="day")
 NEXT = StoredWindow(text="today", start_us=20, end_us=30, grain="day")
 
 
-def arrival(text: str = TEXT, *, now: int = 100, **fields: Any) -> Arrival:
+def rows_at(now: int = 100) -> Rows:
+    return Rows(now_us=now, model="m")
+
+
+def item(text: str = TEXT, *, now: int = 100, **fields: Any) -> Item:
     windows = fields.pop("windows", ())
     vector = fields.pop("vector", b"\0" * 8)
-    request = validate(from_fields({"content": text} | fields), SETTINGS)
-    return Arrival(
+    request = validate({"content": text} | fields, SETTINGS)
+    return Item(
         request=request,
         text=text,
         content_hash=content_hash(text),
-        occurred_us=now if request.t_ref_us is None else request.t_ref_us,
-        now_us=now,
+        reference_us=now if request.t_ref_us is None else request.t_ref_us,
         windows=windows,
         vector=vector,
-        model="m",
         embed_later=vector is None,
     )
 
 
-def stored(came: Arrival, **changes: Any) -> Memory:
-    memory = decided.memory_of(decided.insert(Rows(), came, Found()), came.now_us)
+def stored(one: Item, *, now: int = 100, **changes: Any) -> Memory:
+    memory = memory_of(add_memory(rows_at(now), one), now)
     return memory if not changes else _replaced(memory, changes)
 
 
@@ -50,14 +59,14 @@ def _replaced(memory: Memory, changes: dict[str, Any]) -> Memory:
     return Memory(**(fields | changes))
 
 
-def inserted(came: Arrival, found: Found | None = None) -> tuple[Rows, NewMemory]:
-    rows = Rows()
-    return rows, decided.insert(rows, came, Found() if found is None else found)
+def inserted(one: Item, **links: Any) -> tuple[Rows, NewMemory]:
+    rows = rows_at()
+    return rows, add_memory(rows, one, **links)
 
 
-def test_c_10_inserted_rows_belong_together() -> None:
-    came = arrival(tags=["a"], metadata={"k": 1}, actor="cli", artifact_ref="ref", agent="bot")
-    rows, memory = inserted(came, Found(related=(("mem_x", 0.75),), revives="mem_y"))
+def test_inserted_rows_belong_together() -> None:
+    one = item(tags=["a"], metadata={"k": 1}, actor="cli", artifact_ref="ref", agent="bot")
+    rows, memory = inserted(one, related=(("mem_x", 0.75),), revives="mem_y")
     (event,), (source,), (vector,) = rows.events, rows.sources, rows.vectors
     assert event.event_type is EventType.ADD
     assert (event.memory_id, event.actor, event.source) == (memory.id, "cli", "manual")
@@ -88,39 +97,37 @@ def test_c_10_inserted_rows_belong_together() -> None:
     ("fields", "expected"),
     [({}, 100), ({"t_ref": "1970-01-01"}, 0), ({"t_valid": "1970-01-02"}, 86_400_000_000)],
 )
-def test_d_01_t_valid_is_argument_else_reference_else_now(
-    fields: dict[str, Any], expected: int
-) -> None:
-    _, memory = inserted(arrival(**fields))
+def test_t_valid_is_argument_else_reference_else_now(fields: dict[str, Any], expected: int) -> None:
+    _, memory = inserted(item(**fields))
     assert memory.t_valid_us == expected
 
 
-def test_c_10_tags_only_when_given() -> None:
-    assert inserted(arrival())[1].metadata == {"source": "manual"}
-    assert inserted(arrival(tags=[]))[1].metadata == {"source": "manual", "tags": []}
+def test_tags_only_when_given() -> None:
+    assert inserted(item())[1].metadata == {"source": "manual"}
+    assert inserted(item(tags=[]))[1].metadata == {"source": "manual", "tags": []}
 
 
-def test_d_04_import_event_and_deferred_job() -> None:
-    rows, memory = inserted(arrival(source="import", vector=None))
+def test_import_event_and_deferred_job() -> None:
+    rows, memory = inserted(item(source="import", vector=None))
     assert rows.events[0].event_type is EventType.IMPORT
     (job,) = rows.jobs
     assert (job.kind, job.memory_id, memory.processing) == ("embed", memory.id, "pending")
     assert rows.vectors == []
 
 
-def test_d_05_one_agentic_source_per_agent_and_session() -> None:
-    rows = Rows()
+def test_one_agentic_source_per_agent_and_session() -> None:
+    rows = rows_at()
     for session in ("s", "s", "t"):
-        decided.insert(rows, arrival(session_id=session), Found())
+        add_memory(rows, item(session_id=session))
     assert len(rows.sources) == 2
     assert len({edge.from_id for edge in rows.edges}) == 2
 
 
 def test_exact_repeat_unites_tags_and_keeps_metadata() -> None:
-    known = stored(arrival(tags=["a", "b"], metadata={"k": 1, "same": 2}, now=5))
-    rows = Rows()
-    came = arrival(tags=["b", "c"], metadata={"k": 9, "same": 2}, now=50)
-    event, _ = decided.reinforce(rows, came, known, near_score=None)
+    known = stored(item(tags=["a", "b"], metadata={"k": 1, "same": 2}, now=5))
+    rows = rows_at()
+    one = item(tags=["b", "c"], metadata={"k": 9, "same": 2}, now=50)
+    event, _ = add_reinforcement(rows, one, known, near_score=None)
     (patch,) = rows.patches
     assert event.event_type is EventType.REINFORCE_EXACT
     assert patch.columns["metadata"]["tags"] == ["a", "b", "c"]
@@ -133,55 +140,55 @@ def test_exact_repeat_unites_tags_and_keeps_metadata() -> None:
     assert [edge.edge_type for edge in rows.edges] == [EdgeType.PRODUCED]
 
 
-def test_c_07_near_repeat_keeps_the_variant() -> None:
-    known = stored(arrival())
-    rows = Rows()
-    event, _ = decided.reinforce(rows, arrival("The release is today!"), known, near_score=0.95)
+def test_near_repeat_keeps_the_variant() -> None:
+    known = stored(item())
+    rows = rows_at()
+    event, _ = add_reinforcement(rows, item("The release is today!"), known, near_score=0.95)
     assert event.event_type is EventType.REINFORCE_NEAR
     assert event.payload["variant"] == "The release is today!"
     assert event.payload["query_score"] == 0.95
     assert event.payload["matched_memory_id"] == known.id
 
 
-def test_c_05_archived_match_is_restored() -> None:
-    known = stored(arrival(), status=Status.ARCHIVED)
-    rows = Rows()
-    _, columns = decided.reinforce(rows, arrival(), known, near_score=None)
+def test_archived_match_is_restored() -> None:
+    known = stored(item(), status=Status.ARCHIVED)
+    rows = rows_at()
+    _, columns = add_reinforcement(rows, item(), known, near_score=None)
     assert [event.event_type for event in rows.events] == [
         EventType.REINFORCE_EXACT,
         EventType.RESTORE,
     ]
     assert columns["status"] == "active"
-    assert decided.merged(known, columns, arrival()).status is Status.ACTIVE
+    assert reinforced(known, columns, item()).status is Status.ACTIVE
 
 
-def test_c_05_both_days_are_kept() -> None:
-    known = stored(arrival(windows=(DAY,)))
-    rows = Rows()
-    event, columns = decided.reinforce(rows, arrival(windows=(NEXT,)), known, near_score=None)
+def test_both_days_are_kept() -> None:
+    known = stored(item(windows=(DAY,)))
+    rows = rows_at()
+    event, columns = add_reinforcement(rows, item(windows=(NEXT,)), known, near_score=None)
     assert [(window.start_us, window.end_us) for window in columns["times"]] == [(0, 10), (20, 30)]
     assert len(event.payload["times"]) == 1
-    again = decided.merged(known, columns, arrival())
-    _, columns = decided.reinforce(rows, arrival(windows=(DAY, NEXT)), again, near_score=None)
+    again = reinforced(known, columns, item())
+    _, columns = add_reinforcement(rows, item(windows=(DAY, NEXT)), again, near_score=None)
     assert "times" not in columns
 
 
-def test_c_05_last_seen_never_goes_back() -> None:
-    known = stored(arrival(now=1_000))
-    rows = Rows()
-    late = decided.merged(known, {}, arrival(now=2_000))
-    early = decided.merged(late, {}, arrival(now=500))
+def test_last_seen_never_goes_back() -> None:
+    known = stored(item(now=1_000))
+    rows = rows_at()
+    late = reinforced(known, {}, item(now=2_000))
+    early = reinforced(late, {}, item(now=500))
     assert late.last_seen_at == early.last_seen_at
     assert early.reinforce_count == 2
-    decided.reinforce(rows, arrival(now=500), late, near_score=None)
+    add_reinforcement(rows, item(now=500), late, near_score=None)
     assert rows.patches[0].seen_us == 500
 
 
-def test_c_07_possible_update_has_its_own_edge() -> None:
+def test_possible_update_has_its_own_edge() -> None:
     hint = PossibleUpdate(memory_id="mem_old", score=0.99, differs=("units",))
-    rows, memory = inserted(arrival(), Found(possible_update=hint))
-    decided.link_possible_update(rows, memory.id, hint)
-    decided.link_possible_update(rows, memory.id, hint)
+    rows, memory = inserted(item(), possible_update=hint)
+    add_possible_update(rows, memory.id, hint)
+    add_possible_update(rows, memory.id, hint)
     guard = [edge for edge in rows.edges if edge.origin == "guard"]
     assert [(edge.from_id, edge.to_id, edge.weight) for edge in guard] == [
         (memory.id, "mem_old", 0.99)

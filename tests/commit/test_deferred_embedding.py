@@ -1,4 +1,4 @@
-"""An embedder that is down: X-C25, and what a late vector may do."""
+"""An embedder that fails, and the vectors that a job makes later."""
 
 from __future__ import annotations
 

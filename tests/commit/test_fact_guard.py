@@ -25,7 +25,7 @@ def compared(a: str, b: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("a", "b", "verdict"),
     [
-        ("limit is 500 EUR", "limit is 500 USD", ("units",)),  # X-C10
+        ("limit is 500 EUR", "limit is 500 USD", ("units",)),
         ("window opens at 14:00", "window opens at 15:00", ("dates",)),
         ("3 replicas", "4 replicas", ("numbers",)),
         ("1,000 users", "1000 users", ()),
@@ -40,7 +40,7 @@ def compared(a: str, b: str) -> tuple[str, ...]:
         ("By the way, Dana is really leading the release.", "dana's leading the release", ()),
     ],
 )
-def test_to_x_c14_exact_verdicts(a: str, b: str, verdict: tuple[str, ...]) -> None:
+def test_the_classes_that_differ_are_named(a: str, b: str, verdict: tuple[str, ...]) -> None:
     assert compared(a, b) == verdict
 
 
@@ -102,7 +102,7 @@ RESTATED = [
 
 
 @pytest.mark.parametrize(("a", "b"), RESTATED)
-def test_c_08_restatements_are_one_fact(a: str, b: str) -> None:
+def test_restatements_are_one_fact(a: str, b: str) -> None:
     assert compared(a, b) == ()
 
 
@@ -155,24 +155,24 @@ OTHER = [
 
 
 @pytest.mark.parametrize(("a", "b"), OTHER)
-def test_c_08_other_facts_are_kept_apart(a: str, b: str) -> None:
+def test_texts_that_differ_in_meaning_are_two_facts(a: str, b: str) -> None:
     assert compared(a, b)
 
 
-def test_c_08_relative_times_use_each_texts_own_reference() -> None:
+def test_relative_times_use_each_texts_own_reference() -> None:
     text = "the release is today"
     assert differs(prepare(text, NOW), prepare(text, NOW + 7 * DAY_US)) == ("dates",)
     yesterday = prepare("the release was yesterday", NOW + DAY_US)
     assert differs(prepare("the release was today", NOW), yesterday) == ()
 
 
-def test_c_08_zone_decides_the_day() -> None:
+def test_zone_decides_the_day() -> None:
     late = parse_time("2026-03-18T23:30:00Z", "t_ref")
     today = "the call is today"
     assert differs(prepare(today, late), prepare(today, late, "Europe/Oslo")) == ("dates",)
 
 
-def test_c_08_classes_can_be_chosen() -> None:
+def test_classes_can_be_chosen() -> None:
     left, right = prepare("3 replicas in Oslo", NOW), prepare("4 replicas near Oslo", NOW)
     assert differs(left, right) == ("numbers", "negation", "words")
     assert differs(left, right, ("words", "numbers")) == ("numbers", "words")
@@ -180,7 +180,7 @@ def test_c_08_classes_can_be_chosen() -> None:
     assert GUARD_CLASSES == ("numbers", "dates", "negation", "units", "entities", "words")
 
 
-def test_c_08_a_token_is_claimed_once() -> None:
+def test_a_token_is_claimed_once() -> None:
     text = prepare("Ada Lovelace paid 500 EUR on 5 March 2026 for 3 seats, not 4", NOW)
     assert text.numbers == ("3", "4")
     assert text.units == (("500", "EUR"),)
@@ -193,7 +193,7 @@ def test_c_08_a_token_is_claimed_once() -> None:
     )
 
 
-def test_c_08_possessive_and_is() -> None:
+def test_possessive_and_is() -> None:
     assert prepare("dana's laptop", 0).words == ("dana", "'s", "laptop")
     assert prepare("dana's leading", 0).words == ("dana", "leading")
     assert prepare("see Ada Lovelace's laptop", 0).words == ("see", "<entity>", "'s", "laptop")
@@ -217,10 +217,10 @@ def test_symmetrical_for_any_texts(a: str, b: str) -> None:
 
 
 @given(ANY, st.integers(-(10**15), 10**15))
-def test_c_08_equal_texts_never_differ(text: str, ref: int) -> None:
+def test_equal_texts_never_differ(text: str, ref: int) -> None:
     assert differs(prepare(text, ref), prepare(str(text), ref)) == ()
 
 
 @given(WORDS, st.sampled_from(["almost", "unless", "maybe", "not", "seven", "without"]))
-def test_c_08_an_added_word_differs(text: str, word: str) -> None:
+def test_an_added_word_differs(text: str, word: str) -> None:
     assert differs(prepare(f"so {text} end", NOW), prepare(f"so {word} {text} end", NOW))

@@ -1,4 +1,4 @@
-"""The fact guard through `commit` and `recall`: X-C11 … X-C14 at cosine 0.99."""
+"""The fact guard through `commit` and `recall`: texts at cosine 0.99 that differ in one fact."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from scripted import Opener, pair
 from vestig.types import CommitOutcomeKind
 
 APART = {
-    "x_c11_clock": ("The window opens at 14:00", "The window opens at 15:00", "dates"),
-    "x_c11_number": ("The service runs 3 replicas", "The service runs 4 replicas", "numbers"),
-    "x_c12_negation": (
+    "clock": ("The window opens at 14:00", "The window opens at 15:00", "dates"),
+    "number": ("The service runs 3 replicas", "The service runs 4 replicas", "numbers"),
+    "negation": (
         "The client supports retries",
         "The client does not support retries",
         "negation",
     ),
-    "x_c12_tense": ("The office is in Oslo", "The office was in Oslo", "negation"),
-    "x_c13_order": (
+    "tense": ("The office is in Oslo", "The office was in Oslo", "negation"),
+    "order": (
         "Ada Lovelace wrote to Charles Babbage",
         "Charles Babbage wrote to Ada Lovelace",
         "entities",
     ),
-    "x_c13_ticket": ("Look at ticket ABC-123", "Look at ticket ABC-124", "entities"),
-    "x_c14_word": ("Dana prefers dark roast", "Dana prefers light roast", "words"),
-    "x_c14_hedge": ("Dana leads the release", "Dana almost leads the release", "words"),
-    "x_c14_condition": ("Dana leads the release", "Dana leads the release if Sam agrees", "words"),
-    "x_c14_quantity": ("All tests pass today", "Some tests pass today", "numbers"),
+    "ticket": ("Look at ticket ABC-123", "Look at ticket ABC-124", "entities"),
+    "word": ("Dana prefers dark roast", "Dana prefers light roast", "words"),
+    "hedge": ("Dana leads the release", "Dana almost leads the release", "words"),
+    "condition": ("Dana leads the release", "Dana leads the release if Sam agrees", "words"),
+    "quantity": ("All tests pass today", "Some tests pass today", "numbers"),
 }
 ALIKE = {
-    "x_c11_thousands": ("There are 1,000 users", "There are 1000 users"),
-    "x_c14_asides": (
+    "thousands": ("There are 1,000 users", "There are 1000 users"),
+    "asides": (
         "By the way, Dana is really leading the release.",
         "dana's leading the release",
     ),
@@ -41,11 +41,11 @@ def test_facts_that_differ_are_two_memories(opener: Opener, case: str) -> None:
     first, second, differs = APART[case]
     for place, (one, other) in enumerate(((first, second), (second, first))):
         store = opener(f"store{place}", vectors=pair(0.99, one, other, "what is so?"))
-        kept = store.commit(one).memory_id
+        first_id = store.commit(one).memory_id
         outcome = store.commit(other)
         assert outcome.outcome is CommitOutcomeKind.INSERTED_NEW
         assert outcome.possible_update_of is not None
-        assert outcome.possible_update_of.memory_id == kept
+        assert outcome.possible_update_of.memory_id == first_id
         assert outcome.possible_update_of.score == pytest.approx(0.99)
         assert differs in outcome.possible_update_of.differs
         assert {hit.content for hit in store.recall("what is so?")} == {first, second}
@@ -55,7 +55,7 @@ def test_facts_that_differ_are_two_memories(opener: Opener, case: str) -> None:
 def test_facts_that_agree_are_one_memory(opener: Opener, case: str) -> None:
     first, second = ALIKE[case]
     store = opener(vectors=pair(0.93, first, second))
-    kept = store.commit(first).memory_id
+    first_id = store.commit(first).memory_id
     outcome = store.commit(second)
-    assert (outcome.outcome, outcome.memory_id) == (CommitOutcomeKind.NEAR_DUPE, kept)
+    assert (outcome.outcome, outcome.memory_id) == (CommitOutcomeKind.NEAR_DUPE, first_id)
     assert store.count() == 1

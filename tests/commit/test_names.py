@@ -9,16 +9,16 @@ import pytest
 
 from vestig.commit.names import (
     GivenEntity,
-    Use,
+    Mention,
+    embedded_name,
     given_entities,
-    kept,
-    link,
     new_entity,
-    spoken_name,
-    typed,
+    sure_enough,
+    with_known_types,
 )
-from vestig.commit.questions import clean, given_questions, is_allowed, made
-from vestig.commit.rows import Rows
+from vestig.commit.questions import given_questions, is_allowed, questions_by_rule, usable_questions
+from vestig.commit.rows import Rows, add_mentions
+from vestig.config.graph_sections import EntityExtractionSettings
 from vestig.errors import ValidationError
 from vestig.language.evidence import evidence_text
 from vestig.language.names.gazetteer import Mentioned, best
@@ -36,7 +36,7 @@ def test_names_and_objects_are_entities() -> None:
         GivenEntity(name="Ada", type="UNTYPED", confidence=1.0),
         GivenEntity(name="NATO", type="org", confidence=0.8, evidence="of NATO"),
     )
-    assert [entity.type for entity in typed(given, TYPES)] == ["UNTYPED", "ORG"]
+    assert [entity.type for entity in with_known_types(given, TYPES)] == ["UNTYPED", "ORG"]
     assert given_entities([]) == ()
 
 
@@ -66,7 +66,7 @@ def test_a_bad_entity_is_refused_with_its_place(value: Any, said: str) -> None:
 
 def test_an_unknown_type_is_refused_and_the_nearest_named() -> None:
     with pytest.raises(ValidationError, match=r"entities\[1\].type: .*did you mean PERSON\?"):
-        typed((GivenEntity(name="Ada"), GivenEntity(name="Ada", type="Persom")), TYPES)
+        with_known_types((GivenEntity(name="Ada"), GivenEntity(name="Ada", type="Persom")), TYPES)
 
 
 def mentioned(name: str, confidence: float, start: int) -> Mentioned:
@@ -82,10 +82,10 @@ def mentioned(name: str, confidence: float, start: int) -> Mentioned:
 
 def test_the_gate_is_inclusive_and_low_confidence_is_kept_on_request() -> None:
     names = [mentioned("Sure", 0.75, 0), mentioned("Unsure", 0.74, 10)]
-    gates = SimpleNamespace(min_confidence=0.75, store_low_confidence=False)
-    assert [name.name for name in kept(names, gates)] == ["Sure"]
-    gates = SimpleNamespace(min_confidence=0.75, store_low_confidence=True)
-    assert [name.name for name in kept(names, gates)] == ["Sure", "Unsure"]
+    gates = EntityExtractionSettings(min_confidence=0.75, store_low_confidence=False)
+    assert [name.name for name in sure_enough(names, gates)] == ["Sure"]
+    gates = EntityExtractionSettings(min_confidence=0.75, store_low_confidence=True)
+    assert [name.name for name in sure_enough(names, gates)] == ["Sure", "Unsure"]
 
 
 def test_of_eleven_the_best_ten_by_confidence_then_position() -> None:
@@ -102,23 +102,16 @@ def test_evidence_of_five_hundred_characters_is_cut_to_two_hundred() -> None:
     assert evidence_text("abcdef", 2) == ".."
 
 
-def settings(mentions: bool = True) -> Any:
-    return SimpleNamespace(
-        entities=SimpleNamespace(max_evidence_length=200),
-        links=SimpleNamespace(mentions=SimpleNamespace(enabled=mentions)),
-    )
-
-
 def test_a_new_entity_comes_with_its_aliases_vector_and_mention() -> None:
     entity = new_entity(
         "default", "Dr. Ada Lovelace", "PERSON", origin="extracted", model="m", embedding=b"v"
     )
     assert (entity.norm_key, entity.aliases) == ("PERSON:dr. ada lovelace", ("Ada Lovelace",))
     assert (entity.type_certain, entity.model, entity.embedding) == (True, "m", b"v")
-    use = Use(entity_id=entity.id, confidence=0.9, evidence="Dr. Ada Lovelace", new=entity)
-    known = Use(entity_id="ent_known", confidence=1.0, evidence="Ada")
-    rows = Rows()
-    link(rows, "mem_1", [use, known], settings())
+    mention = Mention(entity_id=entity.id, confidence=0.9, evidence="Dr. Ada Lovelace", new=entity)
+    known = Mention(entity_id="ent_known", confidence=1.0, evidence="Ada")
+    rows = Rows(now_us=0, model="m")
+    add_mentions(rows, "mem_1", [mention, known], with_edges=True, evidence_chars_max=200)
     assert rows.entities == [entity]
     assert [(e.from_id, e.to_id, e.confidence, e.evidence, e.weight) for e in rows.edges] == [
         ("mem_1", entity.id, 0.9, "Dr. Ada Lovelace", 1.0),
@@ -130,15 +123,15 @@ def test_a_new_entity_comes_with_its_aliases_vector_and_mention() -> None:
 def test_without_mentions_entities_are_stored_all_the_same() -> None:
     entity = new_entity("default", "Ada", "UNTYPED", origin="forced", model="m", embedding=None)
     assert (entity.type_certain, entity.model) == (False, "")
-    rows = Rows()
-    use = Use(entity_id=entity.id, confidence=0.9, evidence="Ada", new=entity)
-    link(rows, "mem_1", [use], settings(mentions=False))
+    rows = Rows(now_us=0, model="m")
+    mention = Mention(entity_id=entity.id, confidence=0.9, evidence="Ada", new=entity)
+    add_mentions(rows, "mem_1", [mention], with_edges=False, evidence_chars_max=200)
     assert (rows.entities, rows.edges) == ([entity], [])
 
 
-def test_d_02_what_is_embedded_of_an_entity() -> None:
-    assert spoken_name("Ada Lovelace") == "ada lovelace"
-    assert spoken_name("Ada Lovelace", "Wrote notes") == "ada lovelace Wrote notes"
+def test_what_is_embedded_of_an_entity() -> None:
+    assert embedded_name("Ada Lovelace") == "ada lovelace"
+    assert embedded_name("Ada Lovelace", "Wrote notes") == "ada lovelace Wrote notes"
 
 
 # --- questions ------------------------------------------------------------------------------
@@ -160,9 +153,9 @@ def test_two_triggers_are_allowed() -> None:
 
 def test_questions_are_cleaned_and_cut() -> None:
     given = [" Why? ", None, 3, "", "  ", "Why?", "x" * 301, "y" * 300, "How?"]
-    assert clean(given, 5) == ("Why?", "y" * 300, "How?")
-    assert clean(["a?", "b?", "c?", "d?", "e?"], 2) == ("a?", "b?")
-    assert clean([], 2) == ()
+    assert usable_questions(given, 5) == ("Why?", "y" * 300, "How?")
+    assert usable_questions(["a?", "b?", "c?", "d?", "e?"], 2) == ("a?", "b?")
+    assert usable_questions([], 2) == ()
 
 
 @pytest.mark.parametrize("value", ["Why?", {"a": 1}, 3, ["\ud800"]])
@@ -201,8 +194,8 @@ def test_questions_are_a_list_of_text(value: Any) -> None:
 def test_questions_from_the_first_two_sentences_of_a_solution(
     text: str, questions: tuple[str, ...]
 ) -> None:
-    assert made(text, "problem-solution", 2) == questions
-    assert made(text, "problem-solution", 1) == questions[:1]
+    assert questions_by_rule(text, "problem-solution", 2) == questions
+    assert questions_by_rule(text, "problem-solution", 1) == questions[:1]
 
 
 @pytest.mark.parametrize(
@@ -223,8 +216,8 @@ def test_questions_from_the_first_two_sentences_of_a_solution(
     ],
 )
 def test_questions_from_a_failure(text: str, questions: tuple[str, ...]) -> None:
-    assert made(text, "learning-failure", 2) == questions
+    assert questions_by_rule(text, "learning-failure", 2) == questions
 
 
 def test_other_triggers_have_no_rules() -> None:
-    assert made("The login loop was fixed by luck.", "positive-feedback", 2) == ()
+    assert questions_by_rule("The login loop was fixed by luck.", "positive-feedback", 2) == ()

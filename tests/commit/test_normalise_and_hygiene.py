@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vestig.commit.text import check, content_hash, normalise
+from vestig.commit.text import content_hash, normalise, refusal_reason
+from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError
 
 SENTENCE = "Vestig keeps the ledger as its single source of truth."
 
 
-def section(**changes: object) -> SimpleNamespace:
-    return SimpleNamespace(
-        **({"min_chars": 12, "max_chars": 4000, "normalize_whitespace": True} | changes)
-    )
+def section(**changes: Any) -> HygieneSettings:
+    return HygieneSettings(**changes)
 
 
 def test_too_short() -> None:
-    assert check("ok", section()) == "Content too short: 2 chars (minimum: 12)"
-    assert check("okay", section()) == "Content too short: 4 chars (minimum: 12)"
+    assert refusal_reason("ok", section()) == "Content too short: 2 chars (minimum: 12)"
+    assert refusal_reason("okay", section()) == "Content too short: 4 chars (minimum: 12)"
 
 
 @pytest.mark.parametrize("char", ["a", "🙂"])
 def test_bounds_are_inclusive_code_points(char: str) -> None:
-    short = check(char * 11, section())
-    long = check(char * 4001, section())
+    short = refusal_reason(char * 11, section())
+    long = refusal_reason(char * 4001, section())
     assert short == "Content too short: 11 chars (minimum: 12)"
-    assert check(char * 12, section()) is None
-    assert check(char * 4000, section()) is None
+    assert refusal_reason(char * 12, section()) is None
+    assert refusal_reason(char * 4000, section()) is None
     assert long is not None
     assert long.startswith("Content too long: 4001 chars (maximum: 4000)")
     assert "summary" in long
@@ -40,24 +39,29 @@ def test_bounds_are_inclusive_code_points(char: str) -> None:
 @pytest.mark.parametrize("text", ["OK", "k", "....", "Thx", "haha", "nope"])
 def test_non_substantive(text: str) -> None:
     reason = f"Content rejected: appears to be non-substantive ('{text}')"
-    assert check(text, section(min_chars=1)) == reason
+    assert refusal_reason(text, section(min_chars=1)) == reason
 
 
 def test_more_than_a_filler_passes() -> None:
-    assert check("okay then", section(min_chars=1)) is None
+    assert refusal_reason("okay then", section(min_chars=1)) is None
 
 
-def test_c_04_filler_shows_fifty_characters() -> None:
-    assert check("." * 80, section()) == (
+def test_filler_shows_fifty_characters() -> None:
+    assert refusal_reason("." * 80, section()) == (
         f"Content rejected: appears to be non-substantive ('{'.' * 50}')"
     )
 
 
 def test_empty_blank_and_nul() -> None:
     for text in ("", "   ", "\n\t\u2003"):
-        assert check(normalise(text, section()), section()) == "Memory content cannot be empty"
-    assert check("a\0b", section()) == "Content contains a NUL character"
-    assert check(normalise("\0", section()), section()) == "Content contains a NUL character"
+        assert (
+            refusal_reason(normalise(text, section()), section())
+            == "Memory content cannot be empty"
+        )
+    assert refusal_reason("a\0b", section()) == "Content contains a NUL character"
+    assert (
+        refusal_reason(normalise("\0", section()), section()) == "Content contains a NUL character"
+    )
 
 
 def test_whitespace_does_not_change_the_hash() -> None:
@@ -68,7 +72,7 @@ def test_whitespace_does_not_change_the_hash() -> None:
     assert content_hash(SENTENCE.upper()) != golden
 
 
-def test_c_03_only_white_space_property_counts() -> None:
+def test_only_white_space_property_counts() -> None:
     kept = "a\u200bb c\x1cd\x1fe"
     assert normalise(kept, section()) == kept
     runs = "\x85\xa0\u1680\u2000\u200a\u2028\u2029\u202f\u205f\u3000\x0b\x0c"
@@ -76,18 +80,18 @@ def test_c_03_only_white_space_property_counts() -> None:
     assert normalise(f"{runs}a\x1c{runs}b{runs}", section()) == "a\x1c b"
 
 
-def test_c_03_switched_off_only_trims() -> None:
+def test_switched_off_only_trims() -> None:
     assert normalise("  a \n b\t", section(normalize_whitespace=False)) == "a \n b"
     assert normalise("\x1ca", section(normalize_whitespace=False)) == "\x1ca"
 
 
 @pytest.mark.parametrize("value", [None, 3, b"bytes", ["a"], object()])
-def test_c_03_not_a_string(value: object) -> None:
+def test_not_a_string(value: object) -> None:
     with pytest.raises(TypeError, match="content: expected str"):
         normalise(value, section())
 
 
-def test_c_03_lone_surrogate_is_named_not_shown() -> None:
+def test_lone_surrogate_is_named_not_shown() -> None:
     with pytest.raises(ValidationError, match="content: expected text without lone") as caught:
         normalise("secret words \ud800", section())
     assert "secret" not in str(caught.value)
@@ -95,7 +99,7 @@ def test_c_03_lone_surrogate_is_named_not_shown() -> None:
 
 
 @given(st.text())
-def test_c_03_normalising_twice_is_once(text: str) -> None:
+def test_normalising_twice_is_once(text: str) -> None:
     once = normalise(text, section())
     assert normalise(once, section()) == once
-    assert check(once, section()) == check(once, section())
+    assert refusal_reason(once, section()) == refusal_reason(once, section())

@@ -6,7 +6,7 @@ import pytest
 
 from vestig.arguments import parse_time
 from vestig.commit.request import derive_origin
-from vestig.commit.text import derive
+from vestig.commit.text import derive_stability
 from vestig.language.time.expressions import find_windows
 from vestig.types import Stability
 
@@ -27,7 +27,7 @@ NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")
         ("system", None, None, False, "note"),
     ],
 )
-def test_q_01_origin(
+def test_the_origin_follows_from_role_author_and_session(
     role: str | None, author: str | None, session: str | None, chunk: bool, origin: str
 ) -> None:
     found = derive_origin(role=role, author=author, session_id=session, from_chunk=chunk)
@@ -36,7 +36,7 @@ def test_q_01_origin(
 
 def stability(text: str, given: Stability | None = None) -> str:
     windows = find_windows(text, NOW, is_memory=True)
-    return derive(text, windows, NOW, given=given).value
+    return derive_stability(text, windows, NOW, given=given).value
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def stability(text: str, given: Stability | None = None) -> str:
         "going to sleep in 3 hours",
     ],
 )
-def test_t_04_ephemeral(text: str) -> None:
+def test_a_text_about_these_days_is_ephemeral(text: str) -> None:
     assert stability(text) == "ephemeral"
 
 
@@ -68,10 +68,10 @@ def test_t_04_ephemeral(text: str) -> None:
         "Dana moved 2 days ago",
     ],
 )
-def test_t_04_unknown(text: str) -> None:
+def test_other_texts_are_of_unknown_stability(text: str) -> None:
     assert stability(text) == "unknown"
 
 
-def test_t_04_the_caller_wins() -> None:
+def test_the_stability_of_the_caller_wins() -> None:
     assert stability("I am tired today", Stability.STATIC) == "static"
     assert stability("I am tired today", Stability.UNKNOWN) == "unknown"

@@ -109,7 +109,7 @@ def test_any_part_made_of_them_counts(
         assert left == (bool(wanted) and switch == "reply" and "reply.late" not in keys)
 
 
-def test_a_text_is_run_once_whatever_its_origin(opener: Opener) -> None:
+def test_a_text_is_embedded_once_whatever_its_origin(opener: Opener) -> None:
     runs: list[str] = []
 
     class Noting(TokenHashingEmbedder):
@@ -203,7 +203,7 @@ def test_a_new_text_has_its_own(opener: Opener) -> None:
     assert set(held(store)) == {said, after}
 
 
-def test_a_query_is_run_once(opener: Opener) -> None:
+def test_a_query_is_embedded_once(opener: Opener) -> None:
     embedder = TokenHashingEmbedder()
     context = opener(embedder=embedder, config=LATE)._session
     assert query_vectors(context, TALK, late=True) == embedder.embed_tokens([TALK])[0]
@@ -235,15 +235,15 @@ def test_recall_compares_what_the_ledger_holds(opener: Opener) -> None:
     texts = (TALK, NOTE, "Thanks, then I take the ferry at six", "The mill is closed in winter")
     ids = [commit(store, text, **(SAID | {"sequence": n})) for n, text in enumerate(texts)]
     query = "When does the ferry leave the island at night?"
-    asked = embedder.embed_tokens([query])[0][1]
+    of_query = embedder.embed_tokens([query])[0][1]
     pieces = [held(store)[id] for id in ids]
-    best = [similar(asked, one) for one in pieces]
+    best = [similar(of_query, one) for one in pieces]
     near = [np.max(best[max(0, at - 1) : at + 2], axis=0) for at in range(len(best))]
-    holders = [sum(number in numbers(one) for one in pieces) for number in numbers(asked)]
+    holders = [sum(number in numbers(one) for one in pieces) for number in numbers(of_query)]
     idf = np.array(
         [
             0.0 if number == SPECIAL_PIECE else math.log(1 + (len(ids) - n + 0.5) / (n + 0.5))
-            for number, n in zip(numbers(asked), holders, strict=True)
+            for number, n in zip(numbers(of_query), holders, strict=True)
         ]
     )
     for hit in store.recall(query, limit=10).results:
@@ -278,8 +278,8 @@ def test_rebuild_makes_those_that_an_older_store_lacks(tmp_path: Path) -> None:
         clean(store)
 
 
-def test_asked_for_where_they_do_not_count_is_a_mistake(opener: Opener) -> None:
-    off = {"signals.late.enabled": False}
+def test_a_rebuild_of_token_vectors_that_do_not_count_is_refused(opener: Opener) -> None:
+    off = {"m5.signals.late.enabled": False}
     store = opener(embedder=TokenHashingEmbedder(), config=off)
     with pytest.raises(ConflictError, match="counts for no origin"):
         store.admin.rebuild(tokens=True)
@@ -340,7 +340,7 @@ def test_forgetting_leaves_no_trace_of_them(tmp_path: Path, published: bool) -> 
         clean(store)
 
 
-def test_the_search_knows_their_marks(tmp_path: Path) -> None:
+def test_the_search_for_residues_knows_their_marks(tmp_path: Path) -> None:
     """Bytes of each part that somebody left in the folder are found."""
     folder = tmp_path / "s"
     config = LATE | {"store.lock_timeout_s": 0.2}

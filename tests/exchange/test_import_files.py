@@ -1,4 +1,4 @@
-"""Import through the engine: exact counts, and a second run that changes nothing."""
+"""Import into a store: exact counts, and a second run that changes nothing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Exports tell other stores what was forgotten, and old ones bring no name of it back (L-10, D-08,
-D-14)."""
+"""Exports tell other stores what was forgotten, and old ones bring no name of it back."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def forgetful() -> Any:
         yield store, before, _exported(store), gone
 
 
-def test_l_10_a_tombstone_in_an_export_tells_nothing_of_the_text(forgetful: Any) -> None:
+def test_a_tombstone_in_an_export_holds_nothing_of_the_text(forgetful: Any) -> None:
     _store, _before, after, gone = forgetful
     (tombstone,) = _tombstones(after)
     assert tombstone.keys() == {
@@ -83,7 +82,7 @@ def test_tombstones_come_back_byte_for_byte(forgetful: Any) -> None:
 
 
 def test_what_was_forgotten_elsewhere_is_not_taken_in_later(forgetful: Any) -> None:
-    """L-10 over three stores: the one in the middle never held the memory."""
+    """Three stores: the one in the middle never held the memory."""
     _store, before, after, gone = forgetful
     with _open(":memory:") as middle:
         mine = commit(middle, "Quarterly numbers are read out on the first of May")
@@ -124,7 +123,7 @@ def test_what_this_store_holds_is_kept_and_named(forgetful: Any) -> None:
         clean(other)
 
 
-def test_d_11_tombstones_stay_in_their_namespace() -> None:
+def test_tombstones_stay_in_their_namespace() -> None:
     with _open(":memory:") as store:
         gone = commit(store, SECRET, namespace="private")
         commit(store, OTHER, namespace="private")
@@ -235,7 +234,7 @@ ACTS = ("keeps the key of", "wrote a letter about", "never trusted", "paid the b
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_l_10_no_order_of_exports_and_forgettings_brings_anything_back(seed: int) -> None:
+def test_no_order_of_exports_and_forgettings_brings_anything_back(seed: int) -> None:
     dice = random.Random(seed)
     stores = [_open(":memory:") for _ in range(3)]
     buried: list[set[str]] = [set(), set(), set()]
@@ -262,11 +261,11 @@ def test_l_10_no_order_of_exports_and_forgettings_brings_anything_back(seed: int
                 assert {line["id"] for line in _tombstones(raw)} == buried[at]
                 files.append((raw, set(buried[at])))
             elif act == "import" and files:
-                raw, told = dice.choice(files)
+                raw, forgotten = dice.choice(files)
                 report = _take(store, raw, merge=True)
                 assert report.lines == report.imported + report.skipped + report.duplicates
-                assert set(report.forgotten_elsewhere) == told & set(live)
-                buried[at] |= told - set(live)
+                assert set(report.forgotten_elsewhere) == forgotten & set(live)
+                buried[at] |= forgotten - set(live)
             live = [memory.id for memory in store.list(limit=1000, where={"include_expired": True})]
             assert buried[at].isdisjoint(live)
         for store in stores:
@@ -282,8 +281,8 @@ def test_l_10_no_order_of_exports_and_forgettings_brings_anything_back(seed: int
             store.close()
 
 
-def test_l_10_an_entity_that_was_purged_here_does_not_come_back_alone() -> None:
-    """What mentions it is held already, so that the import brings nobody who supports it."""
+def test_an_entity_that_was_purged_here_does_not_come_back_alone() -> None:
+    """The memories that mention it are here already, so the import brings none that supports it."""
     with _open(":memory:") as store:
         commit(store, SECRET)
         before = _names(store)

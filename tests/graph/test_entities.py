@@ -52,7 +52,7 @@ def test_a_mention_has_confidence_and_evidence(store: vestig.Vestig) -> None:
     assert (edge.confidence, edge.weight, edge.evidence) == (0.95, 1.0, "src/main.rs")
 
 
-def test_c_06_names_and_questions_are_embedded_with_the_text(opener: Opener) -> None:
+def test_names_and_questions_are_embedded_with_the_text(opener: Opener) -> None:
     embedder = HashingEmbedder(64)
     store = opener(embedder=embedder)
     store.commit(
@@ -224,7 +224,7 @@ def test_cycles_and_self_merges_are_refused(store: vestig.Vestig) -> None:
     assert store.admin.stats().seq == before
 
 
-def test_g_05_a_folded_mention_keeps_the_higher_confidence(store: vestig.Vestig) -> None:
+def test_a_folded_mention_keeps_the_higher_confidence(store: vestig.Vestig) -> None:
     for low, high, kept in ((0.8, 0.9, 0.9), (0.9, 0.8, 0.9)):
         outcome = store.commit(
             f"text number {low} of this test",
@@ -244,7 +244,7 @@ def test_g_05_a_folded_mention_keeps_the_higher_confidence(store: vestig.Vestig)
         assert (edge.to_id, edge.confidence) == (b, kept)
 
 
-def test_g_05_names_of_the_merged_are_found_as_the_other(store: vestig.Vestig) -> None:
+def test_names_of_the_merged_are_found_as_the_other(store: vestig.Vestig) -> None:
     a, b, _ = three(store)
     store.graph.merge_entities(a, b)
     assert store.commit("all of our Postgres is gone").entities == (b,)

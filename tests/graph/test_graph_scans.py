@@ -162,8 +162,8 @@ def test_candidates_equal_the_oracle_and_what_commits_made(
     core = store._session.keeper.core
     with store._session.ledger.read() as view:
         for first, count in ((0, 1000), (3, 5)):
-            asked = ("default", first, count, 0.4, 4)
-            assert core.related(view.seq, *asked) == related_by_hand(store, *asked)
+            arguments = ("default", first, count, 0.4, 4)
+            assert core.related(view.seq, *arguments) == related_by_hand(store, *arguments)
     computed = {
         (one.edge.from_id, one.edge.to_id, one.edge.weight)
         for one in store.graph.edges(edge_type="RELATED", limit=10_000, include_expired=True)

@@ -115,7 +115,7 @@ def test_off_makes_none(opener: Opener) -> None:
 
 
 def test_expired_and_archived_candidates_and_summaries(opener: Opener, clock: FrozenClock) -> None:
-    """What was active when a memory came stays its neighbour; what was not never is."""
+    """A memory keeps edges to what was active when it was stored, and gets none to the rest."""
     vectors = cosines(0.95, 0.9, 0.85)
     first, second, third, _ = vectors
     store = opener(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from calls import selecting
 from graph_rows import entity, mention, summary
 from search_world import (
     CANOE,
@@ -91,10 +92,10 @@ def test_time_travel(chain: dict[str, Any], clock: FrozenClock) -> None:
     clock.move(days=1)
     store.deprecate(chain[GASKET])
     seeds = {"seed_nodes": [chain[PUMP]], "graph_depth": 2}
-    assert [hit.node_id for hit in store.search(None, "graph", **seeds)] == [chain[PUMP]]
-    past = store.search(None, "graph", known_at=before, **seeds)
+    assert [hit.node_id for hit in store.search(None, "graph", **selecting(seeds))] == [chain[PUMP]]
+    past = store.search(None, "graph", known_at=before, **selecting(seeds))
     assert [hit.node_id for hit in past] == [chain[PUMP], chain[GASKET], chain[LEDGER]]
-    expired = store.search(None, "graph", where={"include_expired": True}, **seeds)
+    expired = store.search(None, "graph", where={"include_expired": True}, **selecting(seeds))
     assert len(expired) == 3
 
 

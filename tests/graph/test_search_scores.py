@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from vestig.graph.search_scores import (
     Candidate,
     Loaded,
-    by_links,
-    by_meaning,
+    best_stored,
     fetch_size,
-    merged,
-    take,
+    graph_candidates,
+    hybrid_candidates,
+    vector_candidates,
 )
 from vestig.memories.decay import DecayRules, entity_factor, half_life_decay, heat, memory_factor
 from vestig.times import to_us
@@ -60,7 +60,7 @@ def entity(*, days: float = 0.0, **fields: Any) -> Entity:
     return Entity(**{**values, **fields})
 
 
-class Shelf:
+class StoredNodes:
     """Candidates best first; `gone` are in the index only; `factors` fade what is loaded."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Shelf:
         factors: Mapping[str, float] | None = None,
     ) -> None:
         order = sorted(scores, key=lambda id: (-scores[id], id))
-        self.candidates = by_meaning([(id, "memory", scores[id]) for id in order])
+        self.candidates = vector_candidates([(id, "memory", scores[id]) for id in order])
         self.gone, self.factors = gone, factors or {}
         self.fetched: list[int] = []
         self.loaded: list[str] = []
@@ -90,7 +90,7 @@ class Shelf:
 
 
 def test_vector_hits_keep_the_order_of_the_index() -> None:
-    found = by_meaning(HITS)
+    found = vector_candidates(HITS)
     assert listed(found) == [
         ("m1", 0.9, "vector", 0),
         ("e1", 0.6, "vector", 0),
@@ -100,36 +100,36 @@ def test_vector_hits_keep_the_order_of_the_index() -> None:
 
 
 def test_a_stale_row_is_skipped_and_replaced() -> None:
-    shelf = Shelf({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, gone=["b"])
-    taken, gone = take(shelf.fetch, shelf.load, 3)
+    stored = StoredNodes({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, gone=["b"])
+    taken, gone = best_stored(stored.fetch, stored.load, 3)
     assert [(item.candidate.id, item.node, item.score) for item in taken] == [
         ("a", "A", 0.9),
         ("c", "C", 0.7),
         ("d", "D", 0.6),
     ]
     assert gone == 1
-    assert len(shelf.loaded) == len(set(shelf.loaded)), "no node is loaded twice"
+    assert len(stored.loaded) == len(set(stored.loaded)), "no node is loaded twice"
 
 
 def test_nothing_to_find() -> None:
-    shelf = Shelf({})
-    assert take(shelf.fetch, shelf.load, 3) == ([], 0)
+    stored = StoredNodes({})
+    assert best_stored(stored.fetch, stored.load, 3) == ([], 0)
 
 
 def test_graph_scores_by_shortest_depth() -> None:
     reached = [("s", "memory", 0), ("b", "memory", 1), ("e", "entity", 1), ("a", "memory", 2)]
-    assert listed(by_links(reached)) == [
+    assert listed(graph_candidates(reached)) == [
         ("s", 1.0, "graph", 0),
         ("b", 0.5, "graph", 1),
         ("e", 0.5, "graph", 1),
         ("a", 0.333333, "graph", 2),
     ]
-    assert all(one.similarity is None for one in by_links(reached))
+    assert all(one.similarity is None for one in graph_candidates(reached))
 
 
 def test_hybrid_adds_both_scores_and_names_its_source() -> None:
     reached = [("e1", "entity", 1), ("m3", "memory", 1), ("m4", "memory", 2)]
-    assert listed(merged(HITS, reached)) == [
+    assert listed(hybrid_candidates(HITS, reached)) == [
         ("e1", 1.1, "hybrid", 0),
         ("m1", 0.9, "vector", 0),
         ("m3", 0.5, "graph", 1),
@@ -139,7 +139,7 @@ def test_hybrid_adds_both_scores_and_names_its_source() -> None:
 
 
 def test_a_vector_hit_that_is_reached_keeps_depth_0_and_its_cosine() -> None:
-    (one,) = merged([("m", "memory", -0.1)], [("m", "memory", 2)])
+    (one,) = hybrid_candidates([("m", "memory", -0.1)], [("m", "memory", 2)])
     assert (one.depth, one.similarity, one.source) == (0, -0.1, "hybrid")
     assert one.score == pytest.approx(-0.1 + 1 / 3, abs=1e-12)
 
@@ -147,20 +147,20 @@ def test_a_vector_hit_that_is_reached_keeps_depth_0_and_its_cosine() -> None:
 def test_fetch_sizes_and_given_seeds() -> None:
     assert [fetch_size(k) for k in (1, 3, 10, 15)] == [20, 20, 20, 30]
     seeds = [("s", "memory"), ("m1", "memory")]
-    found = merged(HITS, [("s", "memory", 2), ("m1", "memory", 1)], seeds)
+    found = hybrid_candidates(HITS, [("s", "memory", 2), ("m1", "memory", 1)], seeds)
     assert listed(found)[:2] == [("m1", 1.9, "hybrid", 0), ("s", 1.0, "graph", 0)]
 
 
 def test_never_more_than_top_k() -> None:
-    shelf = Shelf({f"m{n:02}": 1 - n / 100 for n in range(50)})
-    taken, _ = take(shelf.fetch, shelf.load, 7)
+    stored = StoredNodes({f"m{n:02}": 1 - n / 100 for n in range(50)})
+    taken, _ = best_stored(stored.fetch, stored.load, 7)
     assert [item.candidate.id for item in taken] == [f"m{n:02}" for n in range(7)]
-    assert shelf.fetched == [7]
+    assert stored.fetched == [7]
 
 
 def test_decay_changes_the_order_and_what_drops_out_is_replaced() -> None:
-    shelf = Shelf({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, factors={"a": 0.0005, "b": 0.5})
-    taken, gone = take(shelf.fetch, shelf.load, 3, floor=0.001)
+    stored = StoredNodes({"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}, factors={"a": 0.0005, "b": 0.5})
+    taken, gone = best_stored(stored.fetch, stored.load, 3, floor=0.001)
     assert [(item.candidate.id, item.score, item.raw) for item in taken] == [
         ("c", 0.7, 0.7),
         ("d", 0.6, 0.6),
@@ -180,8 +180,8 @@ def test_decay_before_the_cut_equals_decay_of_all(
     named = {f"m{n:03}": score for n, score in enumerate(scores)}
     factors = {id: seed.choice([1.0, 0.9, 0.5, 0.01, 0.0001]) for id in named}
     gone = [id for id in named if seed.random() < 0.1]
-    shelf = Shelf(named, factors=factors, gone=gone)
-    taken, _ = take(shelf.fetch, shelf.load, top_k, floor=0.001)
+    stored = StoredNodes(named, factors=factors, gone=gone)
+    taken, _ = best_stored(stored.fetch, stored.load, top_k, floor=0.001)
     alive = {id: named[id] * factors[id] for id in named if id not in gone}
     wanted = sorted((-score, id) for id, score in alive.items() if score >= 0.001)[:top_k]
     assert [(-item.score, item.candidate.id) for item in taken] == wanted

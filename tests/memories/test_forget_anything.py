@@ -155,14 +155,16 @@ class World:
     def check(self) -> None:
         """The chain closes, and the files say what a fresh projection says, to the bit."""
         assert self.store._session.ledger.verify_all() == []
-        assert [f for f in self.store.admin.doctor().findings if f.level == "damage"] == []
-        asked = {"limit": 1000, "include_expired": True}
+        assert [f for f in self.store.doctor().findings if f.level == "damage"] == []
+        fields = {"limit": 1000, "include_expired": True}
         query = " ".join(WORDS)
         as_it_is = [
-            (h.id, h.score, h.similarity) for h in self.store.recall(query, **selecting(asked))
+            (h.id, h.score, h.similarity) for h in self.store.recall(query, **selecting(fields))
         ]
-        self.store.admin.rebuild()
-        anew = [(h.id, h.score, h.similarity) for h in self.store.recall(query, **selecting(asked))]
+        self.store.rebuild()
+        anew = [
+            (h.id, h.score, h.similarity) for h in self.store.recall(query, **selecting(fields))
+        ]
         assert as_it_is == anew
         assert not self.gone & {id for id, _, _ in anew}
 

@@ -17,7 +17,7 @@ def linked(detail: MemoryDetail) -> tuple[list[str], list[str]]:
     return [one.name for one in detail.mentions], [one.id for one in detail.related]
 
 
-def test_s_03_show_expanded_in_the_past(opener: Opener, clock: FrozenClock) -> None:
+def test_show_expanded_in_the_past(opener: Opener, clock: FrozenClock) -> None:
     store = opener()
     one = str(store.commit("The keys are with Ada Lovelace", entities=["Ada Lovelace"]).memory_id)
     two = str(store.commit("The boat is moored at the old pier").memory_id)
@@ -33,8 +33,8 @@ def test_s_03_show_expanded_in_the_past(opener: Opener, clock: FrozenClock) -> N
     assert linked(store.show(one, expand=1, known_at=between)) == (["Ada Lovelace"], [two])
 
 
-def test_s_03_expired_memories_are_not_related(opener: Opener, clock: FrozenClock) -> None:
-    store = opener(config={"links.related.enabled": False})
+def test_expired_memories_are_not_related(opener: Opener, clock: FrozenClock) -> None:
+    store = opener(config={"m4.edge_creation.related.enabled": False})
     ids = [str(store.commit(f"Note about the {word} pier").memory_id) for word in ("old", "new")]
     other = str(store.commit("Something else entirely is written here").memory_id)
     store.graph.link(ids[0], other, "RELATED", weight=0.9)
@@ -47,7 +47,7 @@ def test_s_03_expired_memories_are_not_related(opener: Opener, clock: FrozenCloc
     assert other in linked(store.show(ids[0], expand=1, known_at=moment))[1]
 
 
-def test_s_03_other_depths_are_refused(opener: Opener) -> None:
+def test_other_depths_are_refused(opener: Opener) -> None:
     store = opener()
     one = str(store.commit("The boat is moored at the old pier").memory_id)
     assert store.show(one).mentions is store.show(one, expand=0).related

@@ -1,4 +1,4 @@
-"""Lifecycle through the engine: X-L01 … X-L04, X-L12, X-L13, X-L15, X-D10."""
+"""States of a memory: deprecated, superseded, archived, pinned, updated; pages and ids."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_paging_and_count(store: vestig.Vestig) -> None:
             store.list(**selecting(bad))  # type: ignore[arg-type]
 
 
-def test_namespaces_are_walls(opener: Opener) -> None:
+def test_namespaces_are_isolated(opener: Opener) -> None:
     store = opener()
     text = "A sentence that two tenants share"
     mine = store.commit(text).memory_id

@@ -1,4 +1,4 @@
-"""Time travel, flags, the clock: X-T02, X-T03, X-T10 … X-T15."""
+"""Time travel, flags, and a clock that steps back."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def history(opener: Opener) -> tuple[vestig.Vestig, str, str, FrozenClock]:
     return store, a, b, clock
 
 
-def came(store: vestig.Vestig, **at: str) -> list[str]:
+def recalled(store: vestig.Vestig, **at: str) -> list[str]:
     return [hit.id for hit in store.recall(QUERY, **selecting(at))]  # type: ignore[arg-type]
 
 
 def test_known_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) -> None:
     store, a, b, _ = history
-    assert came(store) == [b]
-    assert came(store, known_at="2026-01-15") == [a]
-    assert came(store, known_at="2026-01-05") == []
+    assert recalled(store) == [b]
+    assert recalled(store, known_at="2026-01-15") == [a]
+    assert recalled(store, known_at="2026-01-05") == []
     assert [m.id for m in store.list(known_at="2026-01-15")] == [a]
     assert [m.id for m in store.list()] == [b]
     assert store.count(known_at="2026-01-05") == 0
@@ -44,10 +44,10 @@ def test_known_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) -> None:
 
 def test_valid_at(history: tuple[vestig.Vestig, str, str, FrozenClock]) -> None:
     store, a, b, _ = history
-    assert came(store, valid_at="2025-12-01") == [a]
-    assert came(store, valid_at="2026-02-10") == [b]
-    assert came(store, valid_at="2025-01-01") == []
-    assert came(store, as_of="2026-02-10") == [a]
+    assert recalled(store, valid_at="2025-12-01") == [a]
+    assert recalled(store, valid_at="2026-02-10") == [b]
+    assert recalled(store, valid_at="2025-01-01") == []
+    assert recalled(store, as_of="2026-02-10") == [a]
     assert [m.id for m in store.list(valid_at="2025-12-01")] == [a]
 
 
@@ -59,9 +59,9 @@ def test_withdrawn_without_an_end(opener: Opener) -> None:
     store.deprecate(id)
     clock.set("2026-03-01")
     for moment in ("2025-07-01", "2026-01-20", "2026-02-20"):
-        assert came(store, valid_at=moment) == []
-    assert came(store, known_at="2026-01-20") == [id]
-    assert came(store, known_at="2026-01-20", valid_at="2025-07-01") == [id]
+        assert recalled(store, valid_at=moment) == []
+    assert recalled(store, known_at="2026-01-20") == [id]
+    assert recalled(store, known_at="2026-01-20", valid_at="2025-07-01") == [id]
 
 
 def test_ended_fact_stays_true_history(opener: Opener) -> None:
@@ -71,10 +71,10 @@ def test_ended_fact_stays_true_history(opener: Opener) -> None:
     clock.set("2026-02-01")
     store.deprecate(id, "moved on", t_invalid="2026-01-20")
     clock.set("2026-03-01")
-    assert came(store, valid_at="2026-01-15") == [id]
-    assert came(store, valid_at="2026-01-20") == []
+    assert recalled(store, valid_at="2026-01-15") == [id]
+    assert recalled(store, valid_at="2026-01-20") == []
     # before the end was recorded, the fact was still open
-    assert came(store, known_at="2026-01-25", valid_at="2026-01-22") == [id]
+    assert recalled(store, known_at="2026-01-25", valid_at="2026-01-22") == [id]
 
 
 def test_reinforcements_after_k_do_not_boost(opener: Opener) -> None:
@@ -155,8 +155,8 @@ def test_update_after_k_is_reported(opener: Opener) -> None:
     clock.set("2026-02-01")
     store.update(id, t_invalid="2026-01-05")
     clock.set("2026-03-01")
-    assert came(store, valid_at="2026-01-20") == []
-    assert came(store, known_at="2026-01-20", valid_at="2026-01-20") == [id]
+    assert recalled(store, valid_at="2026-01-20") == []
+    assert recalled(store, known_at="2026-01-20", valid_at="2026-01-20") == [id]
     shown = store.show(id, known_at="2026-01-20")
     assert shown.memory.t_invalid is None
     assert any("UPDATE" in warning for warning in shown.warnings)

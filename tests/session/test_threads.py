@@ -87,7 +87,7 @@ class Watched:
 
 @pytest.mark.parametrize("path", [":memory:", "store"])
 def test_a_write_that_waited_finds_the_store_closed(opener: Opener, path: str) -> None:
-    """S-01: use after close is refused, also when the call began before it."""
+    """Use after close is refused, also when the call began before it."""
     store = opener(path)
     memory = store.commit("The harbour froze in January").memory_id
     assert memory is not None
@@ -137,7 +137,7 @@ def test_a_read_that_waited_finds_the_store_in_memory_closed(opener: Opener) -> 
 def test_what_fails_after_a_durable_commit_is_a_degradation(
     store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """C-02 step 8: the outcome comes, with `projection_stale`."""
+    """The outcome is returned, with `projection_stale`."""
 
     def failing(txn: Any) -> bool:
         raise vestig.StoreDamagedError("the ledger cannot be read")

@@ -1,1 +1,1 @@
-"""admin"""
+"""What the owner of a store does with it: counts, health, rebuilding, copies."""

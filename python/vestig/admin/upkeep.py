@@ -1,24 +1,25 @@
-"""Stats, metrics, doctor, rebuild, export, backup: delegation to the store."""
+"""Counts, metrics and health of an open store; its projection made anew; a copy of it."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from vestig.arguments import flag
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.ports import Progress, gives_tokens
 from vestig.results import DoctorReport, Finding
 from vestig.session.embedding import probed_identity, remember_identity, wanted_tokens
 from vestig.session.opening import keeper_for
 from vestig.session.session import Session
-from vestig.store.checks import doctor as checking
-from vestig.store.portable import export as portability
+from vestig.store.checks.doctor import checks
 from vestig.store.projection.discard import discard_projection
-from vestig.store.upkeep import backup as copying
-from vestig.store.upkeep import reembed, token_vectors
+from vestig.store.upkeep.backup import backup as copy_store
+from vestig.store.upkeep.reembed import reembed
+from vestig.store.upkeep.token_vectors import fill_tokens
 
-__all__ = ["backup", "compact", "doctor", "export", "metrics", "rebuild", "stats"]
+__all__ = ["backup", "compact", "doctor", "metrics", "rebuild", "stats"]
 
 
 def stats(session: Session, namespace: object) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def metrics(session: Session) -> dict[str, float]:
 def doctor(session: Session) -> DoctorReport:
     """All checks; nothing is changed."""
     with session.operation("doctor"):
-        findings: list[Finding] = checking.checks(
+        findings: list[Finding] = checks(
             session.ledger,
             session.keeper,
             now_us=session.now_us(),
@@ -81,9 +82,8 @@ def rebuild(
     from vestig.graph.related import rebuild_all
     from vestig.recall.candidate_index import build
 
-    for name, value in (("embeddings", embeddings), ("tokens", tokens)):
-        if not isinstance(value, bool):
-            raise ValidationError(name, value, "true or false")
+    flag("embeddings", embeddings)
+    flag("tokens", tokens)
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
     with session.operation("rebuild"):
@@ -92,9 +92,9 @@ def rebuild(
         embedded = 0
         if embeddings:
             identity = probed_identity(session)
-            counts = reembed.reembed(session.ledger, session.embedder, identity, progress=progress)
+            counts = reembed(session.ledger, session.embedder, identity, progress=progress)
             embedded = counts.embedded
-            # vectors of the old model are of no use to anyone any more
+            # the projection holds vectors of the old model
             if session.directory is not None:
                 discard_projection(session.directory / "projection")
             session.keeper = keeper_for(session.ledger, session.directory, identity)
@@ -104,7 +104,7 @@ def rebuild(
         rows = session.keeper.rebuild(progress)
         if embeddings:
             rebuild_all(session, progress)
-            # last, since all the rest does without them
+            # last: nothing else needs them
             made = _fill_tokens(session, progress)
             rows = session.keeper.rebuild(progress) if made else rows
         build(session, progress)
@@ -115,12 +115,12 @@ def rebuild(
             "tokens": made,
             "seq": core.applied_seq,
             "generation": core.generation,
-            "bytes": _published(core)[1],
+            "bytes": _published(session)[1],
         }
 
 
 def _check_tokens(session: Session) -> None:
-    """Asked for by name, they must be of use."""
+    """A rebuild of token vectors needs an embedder that gives them and a weight that reads them."""
     if not gives_tokens(session.embedder):
         raise ConflictError(
             f"{session.embedder.model}: expected an embedder that gives vectors of word pieces,"
@@ -138,9 +138,7 @@ def _fill_tokens(session: Session, progress: Progress | None) -> int:
     if not origins:
         return 0
     remember_identity(session)
-    return token_vectors.fill_tokens(
-        session.ledger, session.embed_tokens, origins, progress=progress
-    )
+    return fill_tokens(session.ledger, session.embed_tokens, origins, progress=progress)
 
 
 def compact(session: Session) -> dict[str, Any]:
@@ -151,9 +149,9 @@ def compact(session: Session) -> dict[str, Any]:
         raise StoreLockedError("this store was opened read-only: open it for writing to compact")
     with session.operation("compact"):
         core = session.keeper.core
-        before = _published(core)
+        before = _published(session)
         written = session.keeper.compact() + build(session)
-        after = _published(core)
+        after = _published(session)
         return {
             "rows": core.rows,
             "segments_before": before[0],
@@ -164,27 +162,10 @@ def compact(session: Session) -> dict[str, Any]:
         }
 
 
-def _published(core: Any) -> tuple[int, int]:
+def _published(session: Session) -> tuple[int, int]:
     """Segments and their bytes."""
+    core = session.keeper.core
     return core.segments, sum(size for name, size in core.sizes() if name != "tail")
-
-
-def export(
-    session: Session,
-    target: str | os.PathLike[str] | IO[str],
-    *,
-    all_namespaces: bool,
-) -> dict[str, Any]:
-    """JSON lines of a namespace, or of all."""
-    if not isinstance(all_namespaces, bool):
-        raise ValidationError("all_namespaces", all_namespaces, "true or false")
-    if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "write"):
-        raise ValidationError("target", type(target).__name__, "a file's path, or an open file")
-    with session.operation("export"):
-        space = None if all_namespaces else session.namespace
-        place = Path(target) if isinstance(target, (str, os.PathLike)) else target
-        counts = portability.export(session.ledger, place, namespace=space)
-        return dict(counts)
 
 
 def backup(session: Session, dest: str | os.PathLike[str]) -> dict[str, Any]:
@@ -194,4 +175,4 @@ def backup(session: Session, dest: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(dest, (str, os.PathLike)):
         raise ValidationError("dest", dest, "a directory's path")
     with session.operation("backup"):
-        return dict(copying.backup(session.ledger, session.directory / "projection", Path(dest)))
+        return dict(copy_store(session.ledger, session.directory / "projection", Path(dest)))

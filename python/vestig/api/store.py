@@ -910,9 +910,9 @@ class Vestig:
             target: A file's path, or a file that is open for writing.
             all_namespaces: Of every namespace, not only the store's own.
         """
-        from vestig.admin import upkeep
+        from vestig.exchange import export
 
-        counts = upkeep.export(self._session, target, all_namespaces=all_namespaces)
+        counts = export.export(self._session, target, all_namespaces=all_namespaces)
         lines = counts.pop("lines")
         return ExportReport(lines=lines, records=counts)
 

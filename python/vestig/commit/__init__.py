@@ -1,1 +1,1 @@
-"""The commit room: pure decisions of the write path; only the store writes."""
+"""How a memory enters the store; only the store writes. `pipeline` names the stages."""

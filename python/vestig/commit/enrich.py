@@ -1,4 +1,4 @@
-"""Working the job queue: today the vectors that could not be made at commit."""
+"""The job queue: each job makes the vectors that could not be made at commit."""
 
 from __future__ import annotations
 
@@ -12,50 +12,51 @@ from vestig.commit.fact_guard import differs, prepare
 from vestig.commit.rows import related_edge, token_vectors
 from vestig.errors import ProviderError
 from vestig.ids import id_bytes, id_text, new_id
-from vestig.memories.states import finish
 from vestig.ports import Job, LedgerView, Pieces
 from vestig.results import EnrichReport
 from vestig.session.embedding import embed_memories, embedded_text, remember_identity
 from vestig.session.session import Session
+from vestig.session.transaction import catch_up
 from vestig.times import to_us
 from vestig.types import Degradation, EventType, Kind, Memory, PossibleUpdate, Status
 
-__all__ = ["enrich", "work_job"]
+__all__ = ["enrich", "run_job"]
 
 JOBS_AT_ONCE: Final = 64
-# A late vector links to older memories only, so more neighbours than are kept are asked for.
-_NEIGHBOURS_READ: Final = 1_000
+# A late vector links to older memories only: more similar ones are read than get an edge.
+_SIMILAR_READ: Final = 1_000
 
 
-class _Found(msgspec.Struct, frozen=True, kw_only=True):
-    """Neighbours of a late vector."""
+class _Links(msgspec.Struct, frozen=True, kw_only=True):
+    """What a late vector links its memory with; `related`: (id, cosine), best first."""
 
     related: tuple[tuple[str, float], ...]
     update: PossibleUpdate | None
 
 
 def enrich(session: Session, limit: object = None, *, retry_failed: bool = False) -> EnrichReport:
-    """Works due jobs of the store's namespace, best effort; each job is a transaction."""
+    """Runs due jobs of the store's namespace; each is a transaction, and a failure is tried again
+    later."""
     flag_argument("retry_failed", retry_failed)
-    most = None if limit is None else count_argument("limit", limit)
+    jobs_max = None if limit is None else count_argument("limit", limit)
     with session.operation("enrich"):
         if retry_failed:
             session.ledger.retry_failed(session.namespace, ("embed",), session.now_us())
         taken, done, retried, updates = 0, 0, 0, 0
         degraded: list[Degradation] = []
-        while most is None or taken < most:
-            room = JOBS_AT_ONCE if most is None else min(JOBS_AT_ONCE, most - taken)
+        while jobs_max is None or taken < jobs_max:
+            room = JOBS_AT_ONCE if jobs_max is None else min(JOBS_AT_ONCE, jobs_max - taken)
             now = session.now_us()
             jobs = session.ledger.due_jobs(session.namespace, now, ("embed",), room)
             if not jobs:
                 break
             taken += len(jobs)
-            for ok, update in _work(session, jobs):
+            for ok, update in _run_jobs(session, jobs):
                 done += ok
                 retried += not ok
                 updates += update
         if done:
-            finish(session, degraded)
+            catch_up(session, degraded)
         with session.ledger.read() as view:
             states = view.stats(session.namespace)["jobs"]
         return EnrichReport(
@@ -69,7 +70,7 @@ def enrich(session: Session, limit: object = None, *, retry_failed: bool = False
         )
 
 
-def _work(session: Session, jobs: list[Job]) -> list[tuple[bool, bool]]:
+def _run_jobs(session: Session, jobs: list[Job]) -> list[tuple[bool, bool]]:
     """(done, found a possible update) of each job; one embedding call for all."""
     with session.ledger.read() as view:
         found = view.memories(session.namespace, [job.memory_id for job in jobs])
@@ -91,26 +92,26 @@ def _work(session: Session, jobs: list[Job]) -> list[tuple[bool, bool]]:
             )
         return results + [(False, False)] * len(present)
     for job, memory, vectors in zip(present, waiting, made, strict=True):
-        results.append((True, work_job(session, job, memory, vectors)))
+        results.append((True, run_job(session, job, memory, vectors)))
     return results
 
 
-def work_job(
+def run_job(
     session: Session, job: Job, memory: Memory, vectors: tuple[bytes, Pieces | None]
 ) -> bool:
     """Stores late vectors with the links that they bring; whether they found a possible update."""
     remember_identity(session)
-    found = session.keeper.run(lambda view, _: _neighbours(session, view, memory, vectors[0]))
+    links = session.keeper.run(lambda view, _: _links(session, view, memory, vectors[0]))
     session.ledger.finish_job(
         job.id,
         session.now_us(),
-        changes=_changes(session, memory, vectors, found),
+        changes=_changes(session, memory, vectors, links),
         error=None,
     )
-    return found.update is not None
+    return links.update is not None
 
 
-def _neighbours(session: Session, view: LedgerView, memory: Memory, vector: bytes) -> _Found:
+def _links(session: Session, view: LedgerView, memory: Memory, vector: bytes) -> _Links:
     settings = session.config.settings
     near, linked = settings.hygiene.near_duplicate, settings.links.related
     ((close, related),) = session.keeper.core.similar(
@@ -123,7 +124,7 @@ def _neighbours(session: Session, view: LedgerView, memory: Memory, vector: byte
         near.threshold,
         near.max_candidates if near.enabled else 0,
         linked.similarity_threshold,
-        _NEIGHBOURS_READ if linked.enabled else 0,
+        _SIMILAR_READ if linked.enabled else 0,
     )
     ids = [id_text("mem", raw) for raw, _ in [*close, *related]]
     known = {other.id: other for other in view.memories(memory.namespace, ids)}
@@ -132,9 +133,9 @@ def _neighbours(session: Session, view: LedgerView, memory: Memory, vector: byte
         for id, score in ((id_text("mem", raw), score) for raw, score in related)
         if id in known and id != memory.id and known[id].seq < memory.seq
     ]
-    links = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
-    return _Found(
-        related=tuple(older[: linked.max_edges_per_memory]) if links else (),
+    linkable = memory.status is Status.ACTIVE and memory.kind is Kind.MEMORY
+    return _Links(
+        related=tuple(older[: linked.max_edges_per_memory]) if linkable else (),
         update=_possible_update(session, memory, close, known),
     )
 
@@ -158,18 +159,18 @@ def _possible_update(
 
 
 def _changes(
-    session: Session, memory: Memory, vectors: tuple[bytes, Pieces | None], found: _Found
+    session: Session, memory: Memory, vectors: tuple[bytes, Pieces | None], links: _Links
 ) -> ChangeSet:
     vector, pieces = vectors
     model = session.embedder.model
     events: tuple[NewEvent, ...] = ()
-    edges = [related_edge(memory.id, id, score) for id, score in found.related]
-    if found.update is not None:
+    edges = [related_edge(memory.id, id, score) for id, score in links.related]
+    if links.update is not None:
         payload: dict[str, Any] = {
             "content_hash": memory.content_hash,
             "tags": list(memory.tags),
             "artifact_ref": None,
-            "possible_update_of": found.update.to_dict(),
+            "possible_update_of": links.update.to_dict(),
         }
         events = (
             NewEvent(
@@ -181,9 +182,9 @@ def _changes(
                 payload=payload,
             ),
         )
-        if found.update.memory_id not in {id for id, _ in found.related}:
+        if links.update.memory_id not in {id for id, _ in links.related}:
             edges.append(
-                related_edge(memory.id, found.update.memory_id, found.update.score, "guard")
+                related_edge(memory.id, links.update.memory_id, links.update.score, "guard")
             )
     return ChangeSet(
         namespace=memory.namespace,

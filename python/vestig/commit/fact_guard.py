@@ -35,7 +35,8 @@ _APOSTROPHES: Final = {ord("’"): "'", ord("‘"): "'", ord("ʼ"): "'"}  # noqa
 
 
 class GuardText(msgspec.Struct, frozen=True, kw_only=True):
-    """What the guard compares of one text. Fields are the classes of C-08, in table order."""
+    """What the guard compares of one text. Fields are the classes in the order of
+    `GUARD_CLASSES`."""
 
     numbers: tuple[str, ...]
     dates: tuple[tuple[object, ...], ...]
@@ -107,7 +108,7 @@ def _with_classes(tokens: list[Token], spans: list[_Claim], lower: str) -> list[
 
 
 def _words(text: str, items: list[Token], first: int) -> tuple[list[str], list[str]]:
-    """(words, negation cues) of what is left when the other classes have claimed theirs.
+    """(words, negation cues) of what no other class has claimed.
 
     `first` is the offset of the first token.
     """
@@ -193,7 +194,8 @@ def prepare(text: str, t_ref_us: int, zone: str = "UTC") -> GuardText:
 def differs(
     a: GuardText, b: GuardText, classes: Collection[str] = GUARD_CLASSES
 ) -> tuple[str, ...]:
-    """The classes in which two texts differ, in table order; () = they state the same fact.
+    """The classes in which two texts differ, in the order of `GUARD_CLASSES`; () = they state
+    the same fact.
 
     Args:
         a, b: prepared texts; the order does not matter.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
 from vestig.commit.item import Item
 from vestig.errors import ConflictError
+from vestig.ports import CommitHook
 from vestig.session.session import Session
 from vestig.types import Degradation
 
@@ -46,7 +47,7 @@ def call_hooks(session: Session, items: Sequence[Item]) -> Exception | None:
     return first
 
 
-def _call(session: Session, hook: Callable[[Any], None], item: Item) -> Exception | None:
+def _call(session: Session, hook: CommitHook, item: Item) -> Exception | None:
     depth = getattr(session.hook_depth, "value", 0)
     session.hook_depth.value = depth + 1
     try:

@@ -1,75 +1,110 @@
-"""One commit on its way through the write path, and what its text holds."""
+"""One memory on its way into the store, and what its text gives by rule."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import msgspec
 
 from vestig.changes import StoredWindow
-from vestig.commit import questions
-from vestig.commit import text as stability
 from vestig.commit.fact_guard import GuardText
-from vestig.commit.fact_guard import prepare as prepare_guard
 from vestig.commit.names import GivenEntity
-from vestig.commit.rows import Arrival
+from vestig.commit.questions import CHARS_MAX, is_allowed, questions_by_rule, usable_questions
+from vestig.commit.request import CommitRequest
+from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
+from vestig.config.schema import Settings
 from vestig.language import words
 from vestig.language.names.readings import Reading
 from vestig.language.time import expressions
-from vestig.ports import LedgerView, Pieces
-from vestig.session.session import Session
-from vestig.times import to_us
-from vestig.types import CommitOutcome, Memory
+from vestig.ports import Pieces
+from vestig.types import CommitOutcome, CommitOutcomeKind, Memory, PossibleUpdate, Stability
 
-__all__ = ["Item", "arrival", "extract", "guard_of", "stored_guard", "text_key"]
+__all__ = ["Decision", "Item", "TextKey", "extract"]
 
-# Texts near new ones tend to be the same few; each takes about a kilobyte.
-GUARDS_KEPT_MAX = 4_096
+# namespace, scope, author, hash of the text
+TextKey = tuple[str, str | None, str | None, str]
+
+
+class Decision(msgspec.Struct, kw_only=True):
+    """How an item enters one state of the store; every state that it is compared with gets a new
+    one.
+
+    `kind` None = not decided yet. `score`: cosine with the near-duplicate that was matched.
+    `replaced`: the memories that `supersedes` names. `compared`: near-duplicates were looked for.
+    """
+
+    replaced: list[Memory]
+    kind: CommitOutcomeKind | None = None
+    memory_id: str | None = None
+    event_id: str | None = None
+    score: float | None = None
+    possible_update: PossibleUpdate | None = None
+    revives: str | None = None
+    jobs: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
+    compared: bool = False
+    warnings: list[str] = msgspec.field(default_factory=list)
 
 
 class Item(msgspec.Struct, kw_only=True):
-    """Set by the stages in this order."""
+    """One memory; the stages of a commit fill the fields in this order. Times are microseconds
+    since the epoch."""
 
-    request: Any  # commit.request.ValidRequest
+    # validate; `entities`: the caller's names, with types of the ontology
+    request: CommitRequest
+    entities: tuple[GivenEntity, ...] = ()
+    # filter; `reference_us`: when the text was said, from which its relative times are measured
     text: str
     content_hash: str
     reference_us: int
     warnings: list[str] = msgspec.field(default_factory=list)
-    # extraction
+    # extract: what rules find in the text; `questions` None = not tried
     extracted: bool = False
     windows: tuple[StoredWindow, ...] = ()
     keywords: tuple[str, ...] = ()
-    stability: Any = None
-    guard: GuardText | None = None
-    reading: Reading | None = None
-    # the caller's names, with types of the ontology
-    entities: tuple[GivenEntity, ...] = ()
-    # hypothetical questions; None = not tried
+    stability: Stability = Stability.UNKNOWN
     questions: tuple[str, ...] | None = None
-    # embedding
+    reading: Reading | None = None
+    # deduplicate by hash: a text that the store had may need a vector after all
+    needs_vector: bool = False
+    # embed; `deferred`: the error for which there is no vector, `embed_later`: a job makes it
     vector: bytes | None = None
     pieces: Pieces | None = None
     question_vectors: tuple[bytes, ...] = ()
-    needs_vector: bool = False
     deferred: str | None = None
-    # the end
+    embed_later: bool = False
+    # find near-duplicates
+    guard: GuardText | None = None
+    # decide
+    decision: Decision | None = None
+    # write
     outcome: CommitOutcome | None = None
     error: Exception | None = None
 
+    @property
+    def owner(self) -> tuple[str, str | None, str | None]:
+        """Namespace, scope and author: memories of different owners are no duplicates."""
+        return self.request.namespace, self.request.scope, self.request.author
 
-def text_key(item: Item) -> tuple[Any, ...]:
-    """Within one of these a text is stored once."""
-    request = item.request
-    return (request.namespace, request.scope, request.author, item.content_hash)
+    @property
+    def text_key(self) -> TextKey:
+        """Under each of these a text is stored once."""
+        return *self.owner, self.content_hash
+
+    @property
+    def embedded_questions(self) -> tuple[tuple[str, bytes], ...] | None:
+        """(text, vector) of each question; None = not tried, or the vectors could not be made."""
+        if self.questions is None or len(self.question_vectors) != len(self.questions):
+            return None
+        return tuple(zip(self.questions, self.question_vectors, strict=True))
 
 
-def extract(session: Session, item: Item) -> None:
-    """Keywords, windows, stability: no store, no model."""
+def extract(item: Item, settings: Settings) -> None:
+    """Keywords, time windows, stability and questions, once: no store, no model."""
     if item.extracted:
         return
     item.extracted = True
-    settings, given = session.config.settings, item.request
+    given = item.request
     found = expressions.find_windows(
         item.text, item.reference_us, zone=settings.time.zone, is_memory=True
     )
@@ -89,16 +124,16 @@ def extract(session: Session, item: Item) -> None:
         extra_stopwords=settings.keywords.stopwords,
     )
     item.keywords = tuple(dict.fromkeys([*own, *given.keywords]))
-    item.stability = stability.derive(
+    item.stability = derive_stability(
         item.text, found, item.reference_us, given=given.temporal_stability
     )
-    _ask(item, settings.questions)
+    _make_questions(item, settings.questions)
 
 
-def _ask(item: Item, chosen: QuestionSettings) -> None:
+def _make_questions(item: Item, chosen: QuestionSettings) -> None:
     """Questions that the text answers: the caller's, else made by rules."""
     given, trigger = item.request.hypothetical_queries, item.request.trigger
-    if not questions.is_allowed(trigger, chosen):
+    if not is_allowed(trigger, chosen):
         if given is not None:
             allowed = ", ".join(chosen.allowed_triggers) or "those allowed"
             why = (
@@ -109,74 +144,13 @@ def _ask(item: Item, chosen: QuestionSettings) -> None:
             item.warnings.append(f"the hypothetical questions were left out: {why}")
         return
     if given is not None:
-        item.questions = questions.clean(given, chosen.max_per_memory)
+        item.questions = usable_questions(given, chosen.max_per_memory)
         lost = len(given) - len(item.questions)
         if lost:
             item.warnings.append(
                 f"{lost} of {len(given)} hypothetical questions were left out: blank, repeated,"
-                f" longer than {questions.CHARS_MAX} characters, or more than"
+                f" longer than {CHARS_MAX} characters, or more than"
                 " questions.max_per_memory"
             )
-    elif chosen.offline == "templates":
-        item.questions = questions.made(item.text, trigger, chosen.max_per_memory)
-
-
-def guard_of(session: Session, item: Item) -> GuardText:
-    """What the fact guard compares of the item's text; made once."""
-    if item.guard is None:
-        zone = session.config.settings.time.zone
-        item.guard = prepare_guard(item.text, item.reference_us, zone)
-    return item.guard
-
-
-class GuardTexts:
-    """What the fact guard compares of stored memories, by id."""
-
-    def __init__(self) -> None:
-        self.by_id: dict[str, GuardText] = {}
-
-    def drop(self, _seq: int, /) -> None:
-        """Facts of forgotten memories go, with all others."""
-        self.by_id.clear()
-
-
-def stored_guard(session: Session, view: LedgerView, memory: Memory) -> GuardText:
-    """What the fact guard compares of a stored memory; its relative times are measured from its own
-    reference time. Text and reference time never change, so what was prepared stays true."""
-    guards = session.cache(GuardTexts).by_id
-    found = guards.get(memory.id)
-    if found is None:
-        first = view.events(memory.namespace, memory.id, 1)
-        at = to_us(first[0].occurred_at if first else memory.t_valid)
-        found = prepare_guard(memory.content, at, session.config.settings.time.zone)
-        if len(guards) >= GUARDS_KEPT_MAX:
-            guards.clear()
-        guards[memory.id] = found
-    return found
-
-
-def arrival(session: Session, item: Item, now_us: int) -> Arrival:
-    """The item as the rows need it."""
-    return Arrival(
-        request=item.request,
-        text=item.text,
-        content_hash=item.content_hash,
-        occurred_us=item.reference_us,
-        now_us=now_us,
-        stability=item.stability,
-        windows=item.windows,
-        keywords=item.keywords,
-        vector=item.vector,
-        pieces=item.pieces,
-        model=session.embedder.model,
-        embed_later=item.deferred is not None and jobs_wanted(session, item),
-        questions=None
-        if item.questions is None or len(item.question_vectors) != len(item.questions)
-        else tuple(zip(item.questions, item.question_vectors, strict=True)),
-    )
-
-
-def jobs_wanted(session: Session, item: Item) -> bool:
-    """Whether a text without a vector waits for one (`enrichment.mode`, `enrich=`)."""
-    asked = item.request.enrich
-    return session.config.settings.enrichment.mode != "off" if asked is None else bool(asked)
+    elif chosen.offline == "templates" and trigger is not None:
+        item.questions = questions_by_rule(item.text, trigger, chosen.max_per_memory)

@@ -1,7 +1,8 @@
 """The names in a group of commits, seen against one state of the store.
 
-Earlier items of a group count as stored for later ones, once they are known to be inserted. A
-survey asks the store about all items at once; `uses` then decides item by item.
+Earlier items of a group count as stored for later ones, once they are known to be inserted.
+`look_up` reads from the store what concerns all items at once; `mentions` then decides item by
+item.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 
 from vestig.changes import NewEntity
 from vestig.commit.item import Item
-from vestig.commit.names import GivenEntity, Use, kept, new_entity, spoken_name
+from vestig.commit.names import GivenEntity, Mention, embedded_name, new_entity, sure_enough
 from vestig.language.cache import Remembered
 from vestig.language.names.forms import aliases_of, cased_name, norm_key
 from vestig.language.names.gazetteer import Hit, Known, Mentioned, best, named, resolve, whole
@@ -23,12 +24,12 @@ from vestig.language.names.readings import Reading, read
 from vestig.language.names.table import NameTable
 from vestig.language.words import terms
 from vestig.ports import LedgerView, UniquenessCollision
-from vestig.session.known_names import ask, types_of_rules
+from vestig.session.known_names import known_words, types_of_rules
 from vestig.session.session import Session
 
-__all__ = ["NameVectors", "Naming"]
+__all__ = ["NameResolution", "NameVectors"]
 
-_GIVEN_AT: Final = -2
+_GIVEN_START: Final = -2
 _WORD: Final = re.compile(r"[\w'’-]+")
 # Entities of this group are younger than all of the store.
 _YOUNGEST: Final = 2**63
@@ -39,16 +40,16 @@ _LOWER_TERMS: Final = Remembered(lambda word: tuple(terms(word)) if word.islower
 
 
 class NameVectors(msgspec.Struct, kw_only=True):
-    """Vectors of names, kept over the attempts of one group; `wanted`: names that an attempt
-    found to need one after the embedding call."""
+    """Vectors by name, for all attempts of one group; `wanted`: names that an attempt found to
+    need one after the embedding call."""
 
     known: dict[str, bytes] = msgspec.field(default_factory=dict)
     wanted: dict[str, None] = msgspec.field(default_factory=dict)
 
 
-class _Surveyed(msgspec.Struct, kw_only=True):
-    """What the store knows of one item's words. `given` pairs the caller's names with the
-    entities that have them."""
+class _ItemNames(msgspec.Struct, kw_only=True):
+    """What the store knows of one item's words. `given`: the caller's names with the entities
+    that have them. `alone`: the names of the text while no item of the group counts."""
 
     reading: Reading
     hits: list[Hit]
@@ -56,8 +57,8 @@ class _Surveyed(msgspec.Struct, kw_only=True):
     alone: list[Mentioned] | None = None
 
 
-class Naming:
-    """Names of the items of one namespace."""
+class NameResolution:
+    """Which entities the items of one namespace mention."""
 
     def __init__(self, session: Session, items: Sequence[Item], vectors: NameVectors) -> None:
         self.session = session
@@ -65,18 +66,18 @@ class Naming:
         self._items = items
         self._settings = session.config.settings
         self._seq: int | None = None
-        # place → its rank among those surveyed
-        self._places: dict[int, int] = {}
-        # what each comes to when all before it are inserted
+        # place → its rank among the places looked up
+        self._ranks: dict[int, int] = {}
+        # place → its names when all before it are inserted, and how many given ones are left out
         self._expected: dict[int, tuple[list[Mentioned], int]] = {}
-        self._heard: dict[int, set[str]] = {}
-        self._surveyed: dict[int, _Surveyed] = {}
+        self._common_by_place: dict[int, set[str]] = {}
+        self._names: dict[int, _ItemNames] = {}
         self._known: dict[str, Known] = {}
         self._common: set[str] = set()
         # index term → openers that have it
-        self._asked: dict[str, set[str]] = {}
-        # words of the items that are none of these
-        self._unasked: set[str] = set()
+        self._openers_by_term: dict[str, set[str]] = {}
+        # lower-case words of the items that are no opener
+        self._other_words: set[str] = set()
         # norm_key → entity of the store, None = there is none
         self._keys: dict[str, str | None] = {}
         self.start()
@@ -93,42 +94,42 @@ class Naming:
 
     # --- the store -------------------------------------------------------------------------
 
-    def survey(self, view: LedgerView, places: Sequence[int]) -> None:
-        """Asks the store about these items, once for each of its states."""
-        if self._seq == view.seq and self._places.keys() >= set(places):
+    def look_up(self, view: LedgerView, places: Sequence[int]) -> None:
+        """Reads what the store knows of these items' words, once for each of its states."""
+        if self._seq == view.seq and self._ranks.keys() >= set(places):
             return
-        self._seq, self._places = view.seq, {place: rank for rank, place in enumerate(places)}
-        self._surveyed, self._keys, self._expected, self._heard = {}, {}, {}, {}
+        self._seq, self._ranks = view.seq, {place: rank for rank, place in enumerate(places)}
+        self._names, self._keys, self._expected, self._common_by_place = {}, {}, {}, {}
         parts = [part for place in places for part in self._readings(self._items[place])]
         if not parts:
             return
-        asked = ask(self.session, view, self._items[places[0]].request.namespace, parts)
+        words = known_words(self.session, view, self._items[places[0]].request.namespace, parts)
         own = {id: one for id, one in self._all_known.items() if id not in self._known}
-        self._known, self._common = asked.known, asked.common
+        self._known, self._common = words.known, words.common
         self._all_known = self._known | own
         self._all_common = self._common | self._own_common
-        self._asked, self._unasked = {}, set()
-        for word in {word for reading in parts for word in reading.openers}:
-            for term in terms(word)[:1]:
-                self._asked.setdefault(term, set()).add(word)
-        self._sort(places, zip(parts, asked.hits, strict=True))
+        self._openers_by_term, self._other_words = {}, set()
+        for opener in {opener for reading in parts for opener in reading.openers}:
+            for term in terms(opener)[:1]:
+                self._openers_by_term.setdefault(term, set()).add(opener)
+        self._assign(places, zip(parts, words.hits, strict=True))
 
-    def _sort(self, places: Sequence[int], parts: Iterable[tuple[Reading, list[Hit]]]) -> None:
+    def _assign(self, places: Sequence[int], parts: Iterable[tuple[Reading, list[Hit]]]) -> None:
         waiting = iter(parts)
         for place in places:
             item = self._items[place]
-            if not self._wanted(item):
+            if not self._may_have_names(item):
                 continue
             reading, hits = next(waiting)
             given = [(entity, *next(waiting)) for entity in item.entities]
-            self._surveyed[place] = _Surveyed(reading=reading, hits=hits, given=given)
+            self._names[place] = _ItemNames(reading=reading, hits=hits, given=given)
 
-    def _wanted(self, item: Item) -> bool:
+    def _may_have_names(self, item: Item) -> bool:
         return self._settings.entities.enabled or bool(item.entities)
 
     def _readings(self, item: Item) -> list[Reading]:
         """The text with its title, then each of the caller's names."""
-        if not self._wanted(item):
+        if not self._may_have_names(item):
             return []
         if item.reading is None:
             types = types_of_rules(self._settings.entities)
@@ -139,10 +140,9 @@ class Naming:
             )
         return [item.reading, *(read(given.name, rules=False) for given in item.entities)]
 
-    def to_embed(self, view: LedgerView, places: Sequence[int]) -> list[str]:
-        """What is to be embedded of names that the store does not know, as if each item were
-        inserted."""
-        self.survey(view, places)
+    def names_to_embed(self, view: LedgerView, places: Sequence[int]) -> list[str]:
+        """The texts that are embedded of names new to the store, as if each item were inserted."""
+        self.look_up(view, places)
         self.start()
         missing: dict[str, str] = {}
         for place in places:
@@ -153,14 +153,14 @@ class Naming:
                     missing[key] = name.name
                     aliases = aliases_of(name.name, name.type)
                     self._know(place, f"new {key}", name.type, name.name, aliases)
-            self._hear(place)
+            self._add_common_words(place)
         self.start()
-        self._look_up(view, list(missing))
-        new = [spoken_name(name) for key, name in missing.items() if self._keys[key] is None]
+        self._find_by_key(view, list(missing))
+        new = [embedded_name(name) for key, name in missing.items() if self._keys[key] is None]
         wanted = dict.fromkeys([*new, *self.vectors.wanted])
         return [name for name in wanted if name not in self.vectors.known]
 
-    def _look_up(self, view: LedgerView, keys: Sequence[str]) -> None:
+    def _find_by_key(self, view: LedgerView, keys: Sequence[str]) -> None:
         """Names of more words than are looked for are found by their key."""
         fresh = [key for key in keys if key not in self._keys]
         if fresh:
@@ -170,36 +170,38 @@ class Naming:
 
     # --- one item --------------------------------------------------------------------------
 
-    def uses(self, view: LedgerView, place: int) -> tuple[list[Use], int]:
+    def mentions(self, view: LedgerView, place: int) -> tuple[list[Mention], int]:
         """The entities that an item mentions, best names only; and how many of the caller's were
         left out.
 
         Raises:
             UniquenessCollision: a name needs a vector that was not made.
         """
-        if self._seq != view.seq or place not in self._places:
-            self.survey(view, self._open_places())
-        if place not in self._surveyed:
+        if self._seq != view.seq or place not in self._ranks:
+            self.look_up(view, self._insertable())
+        if place not in self._names:
             return [], 0
         item = self._items[place]
-        as_expected = place in self._expected and self._inserted == self._places[place]
+        as_expected = place in self._expected and self._inserted == self._ranks[place]
         names, left_out = self._expected[place] if as_expected else self._mentioned(place)
         keys = [norm_key(name.name, name.type) for name in names]
-        self._look_up(
+        self._find_by_key(
             view,
             [key for key, name in zip(keys, names, strict=True) if self._entity(name, key) is None],
         )
-        found: dict[str, Use] = {}
+        found: dict[str, Mention] = {}
         for key, name in zip(keys, names, strict=True):
             id, new = self._entity(name, key) or self._keys.get(key), None
             if id is None:
                 new = self._new(item, name)
                 id = new.id
-            use = Use(entity_id=id, confidence=name.confidence, evidence=name.evidence, new=new)
-            found.setdefault(id, use)
+            mention = Mention(
+                entity_id=id, confidence=name.confidence, evidence=name.evidence, new=new
+            )
+            found.setdefault(id, mention)
         return list(found.values()), left_out
 
-    def _open_places(self) -> list[int]:
+    def _insertable(self) -> list[int]:
         """Items that may be inserted."""
         return [
             place
@@ -213,47 +215,45 @@ class Naming:
         return self._own_keys.get(key)
 
     def _new(self, item: Item, name: Mentioned) -> NewEntity:
-        spoken = spoken_name(name.name)
-        vector = self.vectors.known.get(spoken)
+        text = embedded_name(name.name)
+        vector = self.vectors.known.get(text)
         if vector is None and item.deferred is None:
-            self.vectors.wanted[spoken] = None
+            self.vectors.wanted[text] = None
             raise UniquenessCollision("a name is new that was not a moment ago")
         return new_entity(
             item.request.namespace,
             name.name,
             name.type,
-            origin="forced" if name.start == _GIVEN_AT else "extracted",
+            origin="forced" if name.start == _GIVEN_START else "extracted",
             model=self.session.embedder.model,
             embedding=vector,
         )
 
     def _mentioned(self, place: int) -> tuple[list[Mentioned], int]:
         """The best names of an item, and how many of the caller's are not among them."""
-        surveyed = self._surveyed.get(place)
-        if surveyed is None:
+        names = self._names.get(place)
+        if names is None:
             return [], 0
-        given, table, known = self._given(surveyed)
+        given, table, known = self._given(names)
         if given or self._table or self._own_common:
-            hits = surveyed.hits + self._table.find(surveyed.reading.words)
-            hits += table.find(surveyed.reading.words)
+            hits = names.hits + self._table.find(names.reading.words)
+            hits += table.find(names.reading.words)
             every = self._all_known | known if known else self._all_known
-            found = resolve(surveyed.reading, hits, every, common=self._all_common)
+            found = resolve(names.reading, hits, every, common=self._all_common)
         else:
-            if surveyed.alone is None:
-                surveyed.alone = resolve(
-                    surveyed.reading, surveyed.hits, self._known, common=self._common
-                )
-            found = surveyed.alone
+            if names.alone is None:
+                names.alone = resolve(names.reading, names.hits, self._known, common=self._common)
+            found = names.alone
         gates = self._settings.entities
-        passed = best(kept([*given, *found], gates), gates.max_per_memory)
+        passed = best(sure_enough([*given, *found], gates), gates.max_per_memory)
         chosen = {(name.entity, name.type, name.name) for name in passed}
         lost = [name for name in given if (name.entity, name.type, name.name) not in chosen]
         return passed, len(lost)
 
-    def _given(self, surveyed: _Surveyed) -> tuple[list[Mentioned], NameTable, dict[str, Known]]:
+    def _given(self, names: _ItemNames) -> tuple[list[Mentioned], NameTable, dict[str, Known]]:
         """The caller's names; those new to the store are known for this text."""
         found, table, known = list[Mentioned](), NameTable(), dict[str, Known]()
-        for at, (given, reading, hits) in enumerate(surveyed.given):
+        for at, (given, reading, hits) in enumerate(names.given):
             near = hits + self._table.find(reading.words) + table.find(reading.words)
             entities = whole(reading, near, ChainMap(known, self._all_known))
             entity = named(entities, given.name, given.type)
@@ -267,8 +267,8 @@ class Naming:
                     name=entity.name,
                     type=entity.type,
                     confidence=given.confidence,
-                    start=_GIVEN_AT,
-                    end=_GIVEN_AT,
+                    start=_GIVEN_START,
+                    end=_GIVEN_START,
                     evidence=given.name if given.evidence is None else given.evidence,
                     entity=entity.id,
                 )
@@ -277,16 +277,16 @@ class Naming:
 
     # --- earlier items of the group --------------------------------------------------------
 
-    def inserted(self, place: int, uses: Sequence[Use]) -> None:
+    def inserted(self, place: int, mentions: Sequence[Mention]) -> None:
         """The item's names and words exist for later items."""
-        if len(self._items) == 1 or place not in self._places:
+        if len(self._items) == 1 or place not in self._ranks:
             return
         self._inserted += 1
-        for use in uses:
-            if use.new is not None:
-                new = use.new
+        for mention in mentions:
+            if mention.new is not None:
+                new = mention.new
                 self._know(place, new.id, new.entity_type, new.canonical_name, new.aliases)
-        self._hear(place)
+        self._add_common_words(place)
 
     def _know(self, place: int, id: str, type: str, name: str, aliases: Sequence[str]) -> None:
         self._own_keys[norm_key(name, type)] = id
@@ -294,18 +294,18 @@ class Naming:
         self._all_known[id] = Known(id=id, type=type, name=name, order=order)
         self._table.add(id, name, *aliases)
 
-    def _hear(self, place: int) -> None:
+    def _add_common_words(self, place: int) -> None:
         """Words that the item writes in lower case are common from now on, for later items."""
-        if not self._asked or len(self._items) == 1:
+        if not self._openers_by_term or len(self._items) == 1:
             return
-        heard = self._heard.get(place)
-        if heard is None:
-            heard = self._heard[place] = set()
-            for word in set(_WORD.findall(self._items[place].text)) - self._unasked:
-                meant = [term for term in _LOWER_TERMS[word] if term in self._asked]
+        common = self._common_by_place.get(place)
+        if common is None:
+            common = self._common_by_place[place] = set()
+            for word in set(_WORD.findall(self._items[place].text)) - self._other_words:
+                meant = [term for term in _LOWER_TERMS[word] if term in self._openers_by_term]
                 for term in meant:
-                    heard |= self._asked[term]
+                    common |= self._openers_by_term[term]
                 if not meant:
-                    self._unasked.add(word)
-        self._own_common |= heard
-        self._all_common |= heard
+                    self._other_words.add(word)
+        self._own_common |= common
+        self._all_common |= common

@@ -1,42 +1,37 @@
-"""Entities and mentions of a memory: the caller's names, the gates, the rows."""
+"""The entities that a memory names: those the caller gave, and what is stored of a name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
 from vestig.arguments import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, label
-from vestig.changes import NewEdge, NewEntity
-from vestig.commit.rows import Rows
-from vestig.config import Settings
+from vestig.changes import NewEntity
+from vestig.config.graph_sections import EntitySettings
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import new_id
-from vestig.language.evidence import evidence_text
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Mentioned
 from vestig.language.names.ontology import UNTYPED, Ontology
-from vestig.types import EdgeType
 
 __all__ = [
     "GivenEntity",
-    "Use",
+    "Mention",
+    "embedded_name",
     "given_entities",
-    "kept",
-    "link",
-    "mention",
     "new_entity",
-    "spoken_name",
-    "typed",
+    "sure_enough",
+    "with_known_types",
 ]
 
 _FIELDS: Final = ("name", "type", "confidence", "evidence")
 
 
 class GivenEntity(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity that the caller named; `type` as written until `typed` has seen it."""
+    """An entity that the caller named; `type` is as written until `with_known_types` checks it."""
 
     name: str
     type: str = UNTYPED
@@ -95,43 +90,34 @@ def _share(field: str, value: object) -> float:
     raise ValidationError(field, value, "a number from 0 to 1")
 
 
-def typed(given: Sequence[GivenEntity], types: Ontology) -> tuple[GivenEntity, ...]:
+def with_known_types(given: Sequence[GivenEntity], types: Ontology) -> tuple[GivenEntity, ...]:
     """The same with types of the ontology; synonyms name their type.
 
     Raises:
         ValidationError: a type that the store does not have.
     """
-    found = []
+    typed = []
     for at, entity in enumerate(given):
         known = types.get(entity.type)
         if known is None:
             field = f"entities[{at}].type"
-            said = entity.type.strip().upper()
-            hint = did_you_mean(said, types.names, otherwise="add it to entities")
+            written = entity.type.strip().upper()
+            hint = did_you_mean(written, types.names, otherwise="add it to entities")
             names = ", ".join((*types.names, UNTYPED))
             raise ValidationError(field, entity.type, f"one of {names}", hint)
-        found.append(msgspec.structs.replace(entity, type=known.name))
-    return tuple(found)
+        typed.append(msgspec.structs.replace(entity, type=known.name))
+    return tuple(typed)
 
 
-class Gates(Protocol):
-    """What the gates read of `entities`."""
-
-    @property
-    def min_confidence(self) -> float: ...
-    @property
-    def store_low_confidence(self) -> bool: ...
-
-
-def kept(names: Sequence[Mentioned], gates: Gates) -> list[Mentioned]:
-    """Those that are certain enough; with `store_low_confidence` all of them."""
-    if gates.store_low_confidence:
+def sure_enough(names: Sequence[Mentioned], settings: EntitySettings) -> list[Mentioned]:
+    """Those whose confidence reaches the minimum; with `store_low_confidence` all of them."""
+    if settings.store_low_confidence:
         return list(names)
-    return [name for name in names if name.confidence >= gates.min_confidence]
+    return [name for name in names if name.confidence >= settings.min_confidence]
 
 
-class Use(msgspec.Struct, frozen=True, kw_only=True):
-    """A memory's mention of an entity; `new` when the entity is stored with it."""
+class Mention(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory's mention of an entity; `new`: the entity's row, when it is stored with it."""
 
     entity_id: str
     confidence: float
@@ -139,11 +125,11 @@ class Use(msgspec.Struct, frozen=True, kw_only=True):
     new: NewEntity | None = None
 
 
-def spoken_name(name: str, description: str = "") -> str:
-    """What is embedded of an entity.
+def embedded_name(name: str, description: str = "") -> str:
+    """The text that is embedded of an entity.
 
     Example:
-        >>> spoken_name("Ada Lovelace", "wrote notes")
+        >>> embedded_name("Ada Lovelace", "wrote notes")
         'ada lovelace wrote notes'
     """
     low = name.lower()
@@ -165,24 +151,4 @@ def new_entity(
         origin=origin,
         model="" if embedding is None else model,
         embedding=embedding,
-    )
-
-
-def link(rows: Rows, memory_id: str, uses: Sequence[Use], settings: Settings) -> None:
-    """Entities that the memory names, new ones stored with it, and its MENTIONS."""
-    rows.entities.extend(use.new for use in uses if use.new is not None)
-    if settings.links.mentions.enabled:
-        most = settings.entities.max_evidence_length
-        rows.edges.extend(mention(memory_id, use, most) for use in uses)
-
-
-def mention(memory_id: str, use: Use, evidence_length_max: int) -> NewEdge:
-    """The MENTIONS edge of one use."""
-    return NewEdge(
-        id=new_id("edge"),
-        from_id=memory_id,
-        to_id=use.entity_id,
-        edge_type=EdgeType.MENTIONS,
-        confidence=use.confidence,
-        evidence=evidence_text(use.evidence, evidence_length_max),
     )

@@ -1,49 +1,59 @@
-"""Memories near a group of new vectors: the store's in one crossing, and the group's own."""
+"""Memories that are similar to a group of new ones, and what the fact guard compares of them.
+
+Similar ones of the store come from one call of the core for each namespace, those of the group
+from one more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
+from vestig.commit.fact_guard import GuardText, prepare
 from vestig.commit.item import Item
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
 from vestig.session.session import Session
 from vestig.store.projection.keeper import similar_within
+from vestig.times import to_us
+from vestig.types import Memory
 
-__all__ = ["NOBODY", "Neighbours", "neighbours"]
+__all__ = ["SimilarMemories", "item_guard", "similar_memories", "stored_guard"]
 
-_FLOAT32_BYTES = 4
+_FLOAT32_BYTES: Final = 4
+# Texts near new ones tend to be the same few; each takes about a kilobyte.
+_GUARDS_MAX: Final = 4_096
 
 
-class Neighbours(msgspec.Struct, frozen=True, kw_only=True):
-    """`near` and `related`: (id, cosine), best first. `group`: (place, cosine) of earlier items
-    of the group above the lower of the two thresholds."""
+class SimilarMemories(msgspec.Struct, frozen=True, kw_only=True):
+    """What is similar to one item. `candidates` (possible near-duplicates) and `related`: (id,
+    cosine) in the store, best first. `in_group`: (place, cosine) of earlier items of the group
+    above the lower of the two thresholds."""
 
-    near: tuple[tuple[str, float], ...] = ()
+    candidates: tuple[tuple[str, float], ...] = ()
     related: tuple[tuple[str, float], ...] = ()
-    group: tuple[tuple[int, float], ...] = ()
+    in_group: tuple[tuple[int, float], ...] = ()
 
 
-NOBODY = Neighbours()
-
-
-def neighbours(session: Session, view: LedgerView, items: Sequence[Item]) -> dict[int, Neighbours]:
-    """By place, for every item that has a vector; nobody where neighbours count for nothing."""
+def similar_memories(
+    session: Session, view: LedgerView, items: Sequence[Item]
+) -> dict[int, SimilarMemories]:
+    """By place, for every item that has a vector; {} where the configuration has no use for it."""
     settings = session.config.settings
     if not (settings.hygiene.near_duplicate.enabled or settings.links.related.enabled):
         return {}
     places = [place for place, item in enumerate(items) if item.vector is not None]
-    found: dict[int, Neighbours] = {}
+    found: dict[int, SimilarMemories] = {}
     for space in dict.fromkeys(items[place].request.namespace for place in places):
-        mine = [place for place in places if items[place].request.namespace == space]
-        found.update(_in_namespace(session, view, items, mine))
+        of_space = [place for place in places if items[place].request.namespace == space]
+        found.update(_in_namespace(session, view, items, of_space))
     return found
 
 
 def _excluded(view: LedgerView, item: Item) -> bytes:
-    """Memories that the item replaces are no near-duplicates of it."""
+    """Packed ids of the memories that the item replaces: they are no near-duplicates of it."""
     request = item.request
     if not request.supersedes:
         return b""
@@ -53,7 +63,7 @@ def _excluded(view: LedgerView, item: Item) -> bytes:
 
 def _in_namespace(
     session: Session, view: LedgerView, items: Sequence[Item], places: list[int]
-) -> dict[int, Neighbours]:
+) -> dict[int, SimilarMemories]:
     settings = session.config.settings
     near, related = settings.hygiene.near_duplicate, settings.links.related
     vectors = [items[place].vector or b"" for place in places]
@@ -71,15 +81,48 @@ def _in_namespace(
         related.similarity_threshold,
         related.max_edges_per_memory if related.enabled else 0,
     )
-    wanted = [near.threshold] * near.enabled + [related.similarity_threshold] * related.enabled
+    thresholds = [near.threshold] * near.enabled + [related.similarity_threshold] * related.enabled
     own: list[list[tuple[int, float]]] = [[] for _ in places]
-    if len(places) > 1 and wanted:
-        own = similar_within(packed, len(vectors[0]) // _FLOAT32_BYTES, min(wanted))
+    if len(places) > 1 and thresholds:
+        own = similar_within(packed, len(vectors[0]) // _FLOAT32_BYTES, min(thresholds))
     return {
-        place: Neighbours(
-            near=tuple((id_text("mem", raw), score) for raw, score in close),
+        place: SimilarMemories(
+            candidates=tuple((id_text("mem", raw), score) for raw, score in close),
             related=tuple((id_text("mem", raw), score) for raw, score in linked),
-            group=tuple((places[j], score) for j, score in earlier),
+            in_group=tuple((places[j], score) for j, score in earlier),
         )
         for place, (close, linked), earlier in zip(places, answers, own, strict=True)
     }
+
+
+class GuardTexts:
+    """What the fact guard compares of stored memories, by id."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, GuardText] = {}
+
+    def drop(self, _seq: int, /) -> None:
+        """Facts of forgotten memories go, with all others."""
+        self.by_id.clear()
+
+
+def stored_guard(session: Session, view: LedgerView, memory: Memory) -> GuardText:
+    """What the fact guard compares of a stored memory; its relative times are measured from its own
+    reference time. Text and reference time never change, so what was prepared stays true."""
+    guards = session.cache(GuardTexts).by_id
+    guard = guards.get(memory.id)
+    if guard is None:
+        first = view.events(memory.namespace, memory.id, 1)
+        at = to_us(first[0].occurred_at if first else memory.t_valid)
+        guard = prepare(memory.content, at, session.config.settings.time.zone)
+        if len(guards) >= _GUARDS_MAX:
+            guards.clear()
+        guards[memory.id] = guard
+    return guard
+
+
+def item_guard(session: Session, item: Item) -> GuardText:
+    """What the fact guard compares of an item's text; made once."""
+    if item.guard is None:
+        item.guard = prepare(item.text, item.reference_us, session.config.settings.time.zone)
+    return item.guard

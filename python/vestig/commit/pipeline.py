@@ -1,4 +1,15 @@
-"""The write path: cheap gates, one embedding call, a decision, one transaction.
+"""The way of a memory into the store, stage by stage:
+
+    validate                 `_prepare` (`request.validate`)
+    filter                   `_prepare` (`text.normalise`, `text.refusal_reason`)
+    extract                  `item.extract`: what rules find in the text
+    deduplicate by hash      `Batch.to_embed`: only texts and names new to the store go on
+    embed                    `_embed`
+    find near-duplicates     `near_duplicates.similar_memories`, judged by `fact_guard`
+    decide                   `Batch.decide`: one `ChangeSet` for all items of a group
+    write, index             `_write`: one transaction, then the projection catches up
+    enrich                   `enrich.enrich`: jobs, at once only when configured so
+    hooks                    `hooks.call_hooks`
 
 Invariant: no embedder, hook or model is called while the write lock is held. A decision made
 outside the lock is made again inside it when another writer was faster.
@@ -13,20 +24,21 @@ from typing import Any, Final
 
 import msgspec
 
+from vestig.arguments import check_validity
 from vestig.changes import ChangeSet
-from vestig.commit import request as requests
-from vestig.commit.batch import Batch, GroupEnds
+from vestig.commit.batch import Batch, SplitGroup
 from vestig.commit.hooks import call_hooks, check_depth
 from vestig.commit.item import Item, extract
 from vestig.commit.name_resolution import NameVectors
-from vestig.commit.names import typed
-from vestig.commit.text import check, content_hash, normalise
+from vestig.commit.names import with_known_types
+from vestig.commit.request import validate
+from vestig.commit.text import content_hash, normalise, refusal_reason
 from vestig.errors import HygieneError, ProviderError, ValidationError, VestigError
-from vestig.memories.states import clock_notice
 from vestig.ports import UniquenessCollision
-from vestig.session.embedding import check_identity, embed_memories, remember_identity, spoken
+from vestig.session.embedding import check_identity, embed_memories, remember_identity, with_author
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
+from vestig.session.transaction import clock_notice
 from vestig.times import from_us
 from vestig.types import (
     CommitOutcome,
@@ -40,8 +52,9 @@ __all__ = ["BatchOptions", "commit", "commit_batch", "commit_many"]
 # Items of one transaction.
 GROUP_ITEMS: Final = 1_000
 _COLLISION_RETRIES: Final = 3
-# So many items are decided faster than another look at the store takes.
-_FEW: Final = 4
+# Up to so many items are decided under the write lock: that takes less time than reading one
+# more state of the store.
+_DECIDED_UNDER_LOCK_MAX: Final = 4
 
 
 class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,19 +64,11 @@ class BatchOptions(msgspec.Struct, frozen=True, kw_only=True):
     transcript: bool = False
 
 
-class _Relaxed(msgspec.Struct, frozen=True, kw_only=True):
-    """Hygiene of a transcript."""
-
-    normalize_whitespace: bool
-    max_chars: int
-    min_chars: int = 1
-
-
 def commit(session: Session, content: object, fields: dict[str, Any]) -> CommitOutcome:
     """One memory; a bad argument or a failing embedder is an exception."""
     with session.operation("commit"):
-        item = prepare(session, {"content": content, **fields}, BatchOptions())
-        _run(session, [item])
+        item = _prepare(session, {"content": content, **fields}, BatchOptions())
+        _commit_accepted(session, [item])
         if item.error is not None:
             raise item.error
         assert item.outcome is not None, "every prepared item ends with an outcome"
@@ -86,8 +91,8 @@ def commit_many(
         failures: list[Exception] = []
         waiting = iter(items)
         while group := list(itertools.islice(waiting, GROUP_ITEMS)):
-            ends, failure = _group(session, group, BatchOptions(), len(results))
-            results.extend(ends)
+            outcomes, failure = _commit_all(session, group, BatchOptions(), len(results))
+            results.extend(outcomes)
             failures.extend([] if failure is None else [failure])
         _raise_strictly(session, failures)
         return results
@@ -103,35 +108,35 @@ def commit_batch(
     session: Session, arguments: list[dict[str, Any]], options: BatchOptions
 ) -> list[CommitOutcome | ItemError]:
     """All of these in one transaction; an error's index is the place in this list."""
-    results, failure = _group(session, arguments, options, 0)
+    results, failure = _commit_all(session, arguments, options, 0)
     _raise_strictly(session, [] if failure is None else [failure])
     return results
 
 
-def _group(
-    session: Session, group: list[Any], options: BatchOptions, offset: int
+def _commit_all(
+    session: Session, group: Sequence[object], options: BatchOptions, offset: int
 ) -> tuple[list[CommitOutcome | ItemError], Exception | None]:
     """How the items ended, and the first failure of a hook."""
     results: list[CommitOutcome | ItemError | None] = [None] * len(group)
     items: list[tuple[int, Item]] = []
-    for place, raw in enumerate(group):
+    for place, given in enumerate(group):
         try:
-            items.append((place, prepare(session, _arguments(raw), options)))
+            items.append((place, _prepare(session, _arguments(given), options)))
         except (VestigError, TypeError) as error:
             results[place] = _item_error(offset + place, error)
     for _, run in itertools.groupby(items, key=lambda pair: pair[1].request.dry_run):
         for part in _by_namespace([item for _, item in run]):
-            _run(session, part)
+            _commit_accepted(session, part)
     failure = call_hooks(session, [item for _, item in items if item.error is None])
     for place, item in items:
-        wrong = item.error or _refusal(item)
-        results[place] = item.outcome if wrong is None else _item_error(offset + place, wrong)
+        refused = item.error or _refusal(item)
+        results[place] = item.outcome if refused is None else _item_error(offset + place, refused)
     assert all(result is not None for result in results), "every item ends"
     return [result for result in results if result is not None], failure
 
 
 def _refusal(item: Item) -> HygieneError | None:
-    """What `strict` makes of a refused text."""
+    """The error of a refused text, for a request that is `strict`."""
     outcome = item.outcome
     if outcome is None or not item.request.strict:
         return None
@@ -147,12 +152,12 @@ def _by_namespace(items: list[Item]) -> list[list[Item]]:
     return list(parts.values())
 
 
-def _arguments(raw: object) -> dict[str, Any]:
-    if isinstance(raw, str):
-        return {"content": raw}
-    if isinstance(raw, Mapping):
-        return dict(raw)
-    raise ValidationError("item", type(raw).__name__, "a text or an object of commit's fields")
+def _arguments(given: object) -> dict[str, Any]:
+    if isinstance(given, str):
+        return {"content": given}
+    if isinstance(given, Mapping):
+        return dict(given)
+    raise ValidationError("item", type(given).__name__, "a text or an object of commit's fields")
 
 
 def _item_error(index: int, error: Exception) -> ItemError:
@@ -160,35 +165,32 @@ def _item_error(index: int, error: Exception) -> ItemError:
     return ItemError(index=index, code=code, message=str(error))
 
 
-def prepare(session: Session, arguments: dict[str, Any], options: BatchOptions) -> Item:
-    """Validation, normalisation, hygiene and hash: what needs no store (C-02 steps 1-3)."""
+# --- validate, filter ----------------------------------------------------------------------
+
+
+def _prepare(session: Session, arguments: dict[str, Any], options: BatchOptions) -> Item:
+    """The item of one commit, with an outcome when its text is refused; needs no store."""
     settings = session.config.settings
     if options.transcript:
         arguments = {"on_near_dup": "insert", **arguments}
-    valid = requests.validate(requests.from_fields(arguments), settings, session.namespace)
-    hygiene: Any = settings.hygiene
-    if options.transcript:
-        hygiene = _Relaxed(
-            normalize_whitespace=hygiene.normalize_whitespace, max_chars=hygiene.max_chars
-        )
-    text = normalise(valid.content, hygiene)
-    reason = check(text, hygiene)
-    if reason is not None and options.transcript and text and "\0" not in text:
+    request = validate(arguments, settings, session.namespace)
+    text = normalise(request.content, settings.hygiene)
+    reason = refusal_reason(text, settings.hygiene)
+    if options.transcript and text and "\0" not in text:
         reason = None
-    reference_us = session.now_us() if valid.t_ref_us is None else valid.t_ref_us
-    requests.check_validity(
-        reference_us if valid.t_valid_us is None else valid.t_valid_us, valid.t_invalid_us
-    )
+    reference_us = session.now_us() if request.t_ref_us is None else request.t_ref_us
+    begins_us = reference_us if request.t_valid_us is None else request.t_valid_us
+    check_validity(begins_us, request.t_invalid_us)
     item = Item(
-        request=valid,
+        request=request,
         text=text,
         content_hash=content_hash(text),
         reference_us=reference_us,
-        entities=typed(valid.entities, types_of(settings.entities)),
+        entities=with_known_types(request.entities, types_of(settings.entities)),
     )
     if reason is not None:
         item.outcome = _rejected(session, item, reason)
-        if not valid.dry_run:
+        if not request.dry_run:
             _count(session, [item.outcome])
     return item
 
@@ -210,28 +212,28 @@ def _rejected(session: Session, item: Item, reason: str) -> CommitOutcome:
     )
 
 
-# --- one group, one transaction ------------------------------------------------------------
+# --- extract, embed, decide, write: one group, one transaction ----------------------------
 
 
-def _run(session: Session, items: list[Item]) -> None:
+def _commit_accepted(session: Session, items: list[Item]) -> None:
     """Decides and writes all items that passed the gates; fills `outcome` or `error`."""
     check_depth(session)
     open_items = [item for item in items if item.outcome is None]
-    waiting = [open_items] if open_items else []
-    while waiting:
-        group = waiting.pop()
+    groups = [open_items] if open_items else []
+    while groups:
+        group = groups.pop()
         try:
-            _decide_and_write(session, group)
-        except GroupEnds as end:
-            waiting += [group[end.place :], group[: end.place]]
+            _commit_group(session, group)
+        except SplitGroup as split:
+            groups += [group[split.place :], group[: split.place]]
     done = [item.outcome for item in open_items if not item.request.dry_run]
     _count(session, [outcome for outcome in done if outcome is not None])
 
 
-def _decide_and_write(session: Session, group: list[Item]) -> None:
+def _commit_group(session: Session, group: list[Item]) -> None:
     """One transaction; tried again when another writer took a text in the meantime."""
     for item in group:
-        extract(session, item)
+        extract(item, session.config.settings)
     names = NameVectors()
     for attempt in range(_COLLISION_RETRIES):
         batch = Batch(session, group, names)
@@ -246,46 +248,53 @@ def _decide_and_write(session: Session, group: list[Item]) -> None:
 
 
 def _embed(session: Session, batch: Batch) -> None:
-    """Vectors of the new texts, their questions and the names new to the store, each text run
-    once; deferred where the configuration says so."""
-    fresh, names = session.keeper.run(lambda view, _: batch.to_embed(view))
-    if not fresh and not names:
+    """Vectors of the new texts, their questions and the names new to the store, each text
+    embedded once; deferred where the configuration says so."""
+    new, names = session.keeper.run(lambda view, _: batch.to_embed(view))
+    if not new and not names:
         return
-    texts = [spoken(item.text, item.request.author) for item in fresh]
-    asked = [question for item in fresh for question in item.questions or ()]
+    texts = [with_author(item.text, item.request.author) for item in new]
+    questions = [question for item in new for question in item.questions or ()]
     try:
         if batch.dry:
             check_identity(session)
         else:
             remember_identity(session)
-        origins = [item.request.origin_type.value for item in fresh]
-        made, others = embed_memories(session, texts, origins, [*asked, *names])
+        origins = [item.request.origin_type.value for item in new]
+        made, others = embed_memories(session, texts, origins, [*questions, *names])
     except ProviderError as error:
         if session.config.settings.embedding.on_failure != "defer":
             raise
-        for item in fresh:
-            item.deferred = type(error).__name__
-            if item.questions:
-                item.warnings.append(
-                    "the hypothetical questions were left out: no vectors could be made of them"
-                )
+        for item in new:
+            _defer(session, item, error)
         return
     vectors = iter(others)
-    for item, text, (item.vector, item.pieces) in zip(fresh, texts, made, strict=True):
+    for item, text, (item.vector, item.pieces) in zip(new, texts, made, strict=True):
         if session.embedder.truncated(text):
             item.warnings.append(
                 "the embedder reads only the beginning of this text; the rest is found by words"
             )
-    for item in fresh:
+    for item in new:
         item.question_vectors = tuple(next(vectors) for _ in item.questions or ())
     batch.names.known |= zip(names, vectors, strict=True)
 
 
+def _defer(session: Session, item: Item, error: ProviderError) -> None:
+    """The item is stored without a vector; a job makes it later, unless jobs are off."""
+    mode, wanted = session.config.settings.enrichment.mode, item.request.enrich
+    item.deferred = type(error).__name__
+    item.embed_later = mode != "off" if wanted is None else wanted
+    if item.questions:
+        item.warnings.append(
+            "the hypothetical questions were left out: no vectors could be made of them"
+        )
+
+
 def _write(session: Session, batch: Batch) -> None:
-    """Many items are decided outside the lock, and again when overtaken; few of them under it,
-    where nobody overtakes and one state is read less."""
+    """Many items are decided outside the lock, and again when another writer was faster; few of
+    them under it, where none can be, and one state less is read."""
     seq, changes = -1, None
-    if batch.dry or len(batch.items) > _FEW:
+    if batch.dry or len(batch.items) > _DECIDED_UNDER_LOCK_MAX:
         seq, changes = session.keeper.run(lambda view, _: (view.seq, batch.decide(view)))
     if batch.dry:
         batch.finish(None, [])

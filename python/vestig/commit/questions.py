@@ -10,18 +10,18 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from itertools import islice
-from typing import Any, Final, Protocol
+from typing import Final
 
-from vestig.arguments import check_unicode
+from vestig.arguments import LIST_ITEMS_MAX, check_unicode
+from vestig.config.recall_sections import QuestionSettings
 from vestig.errors import ValidationError
 from vestig.language.listed import listed
 from vestig.language.questions import sentences
 
-__all__ = ["CHARS_MAX", "clean", "given_questions", "is_allowed", "made"]
+__all__ = ["CHARS_MAX", "given_questions", "is_allowed", "questions_by_rule", "usable_questions"]
 
 CHARS_MAX: Final = 300
 _SENTENCES: Final = 2
-_LIST_ITEMS_MAX: Final = 1_000
 
 _IS: Final = r"(?:was|were|is|are|got|has been|have been)"
 _SOLVED: Final = r"(?:fixed|solved|resolved|repaired|cured)"
@@ -67,8 +67,8 @@ _FAILURE: Final = (
     ),
 )
 _RULES: Final = {"problem-solution": _PROBLEM, "learning-failure": _FAILURE}
-# What is asked of a first sentence that no rule knows.
-_OTHERWISE: Final = {
+# The question about a first sentence that fits no rule.
+_FALLBACK: Final = {
     "problem-solution": "How is this solved: {0}?",
     "learning-failure": "What went wrong: {0}?",
 }
@@ -95,21 +95,12 @@ def _rules(trigger: str) -> _Rules:
     )
 
 
-class Chosen(Protocol):
-    """What is read of `questions`."""
-
-    @property
-    def enabled(self) -> bool: ...
-    @property
-    def allowed_triggers(self) -> tuple[str, ...]: ...
-
-
-def is_allowed(trigger: str | None, chosen: Chosen) -> bool:
+def is_allowed(trigger: str | None, chosen: QuestionSettings) -> bool:
     """Whether a memory of this trigger gets questions."""
     return chosen.enabled and trigger is not None and trigger in chosen.allowed_triggers
 
 
-def given_questions(value: object) -> tuple[Any, ...]:
+def given_questions(value: object) -> tuple[object, ...]:
     """The argument `hypothetical_queries`: a list; what cannot be used in it is left out later.
 
     Raises:
@@ -117,9 +108,9 @@ def given_questions(value: object) -> tuple[Any, ...]:
     """
     if isinstance(value, str) or not isinstance(value, (list, tuple)):
         raise ValidationError("hypothetical_queries", type(value).__name__, "a list of questions")
-    if len(value) > _LIST_ITEMS_MAX:
+    if len(value) > LIST_ITEMS_MAX:
         raise ValidationError(
-            "hypothetical_queries", f"{len(value)} items", f"at most {_LIST_ITEMS_MAX} items"
+            "hypothetical_queries", f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items"
         )
     for at, item in enumerate(value):
         if isinstance(item, str):
@@ -127,11 +118,11 @@ def given_questions(value: object) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def clean(questions: Iterable[Any], most: int) -> tuple[str, ...]:
+def usable_questions(questions: Iterable[object], most: int) -> tuple[str, ...]:
     """Texts that are not blank and not longer than 300 characters, each once, at most so many.
 
     Example:
-        >>> clean([" Why? ", 3, "", "Why?", "x" * 301, "How?", "When?"], 2)
+        >>> usable_questions([" Why? ", 3, "", "Why?", "x" * 301, "How?", "When?"], 2)
         ('Why?', 'How?')
     """
     found: dict[str, None] = {}
@@ -144,12 +135,12 @@ def clean(questions: Iterable[Any], most: int) -> tuple[str, ...]:
     return tuple(found)[:most]
 
 
-def made(text: str, trigger: str, most: int) -> tuple[str, ...]:
-    """Questions by the rules from the first two sentences; () for a trigger without rules.
+def questions_by_rule(text: str, trigger: str, most: int) -> tuple[str, ...]:
+    """Questions that rules make of the first two sentences; () for a trigger without rules.
 
     Example:
-        >>> made("The login loop was fixed by clearing the cookies.", "problem-solution", 2)
-        ('How was the login loop fixed?',)
+        >>> questions_by_rule("The loop was fixed by clearing cookies.", "problem-solution", 2)
+        ('How was the loop fixed?',)
     """
     if trigger not in _RULES:
         return ()
@@ -157,8 +148,8 @@ def made(text: str, trigger: str, most: int) -> tuple[str, ...]:
     first = [sentence for _, sentence in islice(sentences(text), _SENTENCES)]
     found = [_question(sentence, rules) for sentence in first]
     if found and found[0] is None:
-        found[0] = _OTHERWISE[trigger].format(_plain(first[0]))
-    return clean(found, most)
+        found[0] = _FALLBACK[trigger].format(_plain(first[0]))
+    return usable_questions(found, most)
 
 
 def _plain(sentence: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -17,11 +18,15 @@ from vestig.changes import (
     NewMemory,
     NewQuestion,
     NewSource,
+    NewSupersession,
     NewTokenVectors,
     NewVector,
     StoredWindow,
 )
+from vestig.commit.item import Item
+from vestig.commit.names import Mention
 from vestig.ids import new_id
+from vestig.language.evidence import evidence_text
 from vestig.ports import Pieces
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
@@ -30,55 +35,31 @@ from vestig.types import (
     Memory,
     PossibleUpdate,
     Role,
-    Stability,
     Status,
     TemporalWindow,
     Trigger,
 )
 
 __all__ = [
-    "Arrival",
-    "Found",
     "Rows",
-    "insert",
+    "add_memory",
+    "add_mentions",
+    "add_possible_update",
+    "add_reinforcement",
     "memory_of",
-    "merged",
-    "reinforce",
+    "mention_edge",
+    "reinforced",
     "related_edge",
     "token_vectors",
 ]
 
 
-class Arrival(msgspec.Struct, frozen=True, kw_only=True):
-    """What came: the checked request of one commit and what was found in its text."""
-
-    request: Any  # a commit.request.ValidRequest
-    text: str
-    content_hash: str
-    occurred_us: int
-    now_us: int
-    stability: Stability = Stability.UNKNOWN
-    windows: tuple[StoredWindow, ...] = ()
-    keywords: tuple[str, ...] = ()
-    vector: bytes | None = None
-    pieces: Pieces | None = None
-    model: str = ""
-    embed_later: bool = False
-    # (text, vector); None = not tried
-    questions: tuple[tuple[str, bytes], ...] | None = None
-
-
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What the store knows that concerns it."""
-
-    related: tuple[tuple[str, float], ...] = ()
-    possible_update: PossibleUpdate | None = None
-    revives: str | None = None
-
-
 class Rows(msgspec.Struct, kw_only=True):
-    """Rows of one transaction, gathered in order."""
+    """Rows of one transaction at `now_us` (microseconds), gathered in order; `model` made its
+    vectors."""
 
+    now_us: int
+    model: str
     sources: list[NewSource] = msgspec.field(default_factory=list)
     memories: list[NewMemory] = msgspec.field(default_factory=list)
     vectors: list[NewVector] = msgspec.field(default_factory=list)
@@ -86,7 +67,7 @@ class Rows(msgspec.Struct, kw_only=True):
     patches: list[MemoryPatch] = msgspec.field(default_factory=list)
     events: list[NewEvent] = msgspec.field(default_factory=list)
     edges: list[NewEdge] = msgspec.field(default_factory=list)
-    supersessions: list[Any] = msgspec.field(default_factory=list)
+    supersessions: list[NewSupersession] = msgspec.field(default_factory=list)
     jobs: list[NewJob] = msgspec.field(default_factory=list)
     entities: list[NewEntity] = msgspec.field(default_factory=list)
     questions: list[NewQuestion] = msgspec.field(default_factory=list)
@@ -132,9 +113,9 @@ def related_edge(from_id: str, to_id: str, score: float, origin: str = "computed
     )
 
 
-def _produced(rows: Rows, came: Arrival, memory_id: str) -> None:
+def _add_source(rows: Rows, item: Item, memory_id: str) -> None:
     """The agentic source, shared by (agent, session_id), and its PRODUCED edge."""
-    request = came.request
+    request = item.request
     key = (request.namespace, request.agent, request.session_id)
     source_id = rows.agents.get(key)
     if source_id is None:
@@ -144,7 +125,7 @@ def _produced(rows: Rows, came: Arrival, memory_id: str) -> None:
                 id=source_id,
                 namespace=request.namespace,
                 source_type="agentic",
-                created_us=came.now_us,
+                created_us=rows.now_us,
                 agent=request.agent,
                 session_id=request.session_id,
             )
@@ -154,10 +135,10 @@ def _produced(rows: Rows, came: Arrival, memory_id: str) -> None:
     )
 
 
-def _event(came: Arrival, memory_id: str, kind: EventType, payload: Mapping[str, Any]) -> NewEvent:
-    request = came.request
+def _event(item: Item, memory_id: str, kind: EventType, payload: Mapping[str, Any]) -> NewEvent:
+    request = item.request
     base: dict[str, Any] = {
-        "content_hash": came.content_hash,
+        "content_hash": item.content_hash,
         "tags": list(request.tags),
         "artifact_ref": request.artifact_ref,
     }
@@ -165,7 +146,7 @@ def _event(came: Arrival, memory_id: str, kind: EventType, payload: Mapping[str,
         id=new_id("evt"),
         memory_id=memory_id,
         event_type=kind,
-        occurred_us=came.occurred_us,
+        occurred_us=item.reference_us,
         source=request.source,
         actor=request.actor,
         artifact_ref=request.artifact_ref,
@@ -173,9 +154,17 @@ def _event(came: Arrival, memory_id: str, kind: EventType, payload: Mapping[str,
     )
 
 
-def insert(rows: Rows, came: Arrival, found: Found) -> NewMemory:
-    """INSERTED_NEW."""
-    request = came.request
+def add_memory(
+    rows: Rows,
+    item: Item,
+    *,
+    related: Sequence[tuple[str, float]] = (),
+    possible_update: PossibleUpdate | None = None,
+    revives: str | None = None,
+) -> NewMemory:
+    """The rows of a new memory. `related`: (id, cosine) of the memories it is linked with;
+    `revives`: the expired memory that had the same text."""
+    request = item.request
     metadata: dict[str, Any] = {"source": request.source}
     if request.tags_given:
         metadata["tags"] = list(request.tags)
@@ -184,8 +173,8 @@ def insert(rows: Rows, came: Arrival, found: Found) -> NewMemory:
         namespace=request.namespace,
         scope=request.scope,
         kind=request.kind,
-        content=came.text,
-        content_hash=came.content_hash,
+        content=item.text,
+        content_hash=item.content_hash,
         author=request.author,
         role=request.role,
         session_id=request.session_id,
@@ -193,62 +182,91 @@ def insert(rows: Rows, came: Arrival, found: Found) -> NewMemory:
         title=request.title,
         origin_type=request.origin_type,
         origin_derived=request.origin_derived,
-        keywords=came.keywords,
-        times=came.windows,
+        keywords=item.keywords,
+        times=item.windows,
         trigger=request.trigger,
-        t_valid_us=request.t_valid_us if request.t_valid_us is not None else came.occurred_us,
+        t_valid_us=request.t_valid_us if request.t_valid_us is not None else item.reference_us,
         t_invalid_us=request.t_invalid_us,
-        temporal_stability=came.stability,
+        temporal_stability=item.stability,
         retention_policy=request.retention_policy,
         retention_until_us=request.retention_until_us,
-        revives=found.revives,
+        revives=revives,
         metadata=metadata | request.metadata,
-        processing="pending" if came.embed_later else "ready",
+        processing="pending" if item.embed_later else "ready",
         pinned=request.pinned,
-        pinned_at_us=came.now_us if request.pinned else None,
+        pinned_at_us=rows.now_us if request.pinned else None,
     )
     rows.memories.append(memory)
-    if came.vector is not None:
-        rows.vectors.append(NewVector(memory_id=memory.id, model=came.model, embedding=came.vector))
-    if came.pieces is not None:
-        rows.token_vectors.append(token_vectors(memory.id, came.model, came.pieces))
-    if came.embed_later:
+    if item.vector is not None:
+        rows.vectors.append(NewVector(memory_id=memory.id, model=rows.model, embedding=item.vector))
+    if item.pieces is not None:
+        rows.token_vectors.append(token_vectors(memory.id, rows.model, item.pieces))
+    if item.embed_later:
         rows.jobs.append(NewJob(id=new_id("job"), memory_id=memory.id, kind="embed"))
-    hint = found.possible_update
     payload: dict[str, Any] = {
-        "revives": found.revives,
-        "possible_update_of": None if hint is None else hint.to_dict(),
+        "revives": revives,
+        "possible_update_of": None if possible_update is None else possible_update.to_dict(),
         "structured": False,
     }
     kind = EventType.IMPORT if request.source == "import" else EventType.ADD
-    rows.events.append(_event(came, memory.id, kind, payload))
-    ask(rows, memory.id, came)
-    _produced(rows, came, memory.id)
-    rows.edges.extend(related_edge(memory.id, id, score) for id, score in found.related)
+    rows.events.append(_event(item, memory.id, kind, payload))
+    _add_questions(rows, memory.id, item)
+    _add_source(rows, item, memory.id)
+    rows.edges.extend(related_edge(memory.id, id, score) for id, score in related)
     return memory
 
 
-def ask(rows: Rows, memory_id: str, came: Arrival) -> None:
-    """Hypothetical questions with their vectors; none usable is told apart from none tried
-    . A question without a vector is not stored."""
-    if came.questions is None:
+def _add_questions(rows: Rows, memory_id: str, item: Item) -> None:
+    """Hypothetical questions with their vectors; that none was usable is recorded, and differs
+    from not tried. A question without a vector is not stored."""
+    questions = item.embedded_questions
+    if questions is None:
         return
     made = [
         NewQuestion(
-            memory_id=memory_id, position=position, text=text, model=came.model, embedding=vector
+            memory_id=memory_id, position=position, text=text, model=rows.model, embedding=vector
         )
-        for position, (text, vector) in enumerate(came.questions)
+        for position, (text, vector) in enumerate(questions)
     ]
     rows.questions.extend(made)
     if not made:
         rows.questions_tried.append(memory_id)
 
 
-def link_possible_update(rows: Rows, memory_id: str, hint: PossibleUpdate) -> None:
-    """The RELATED edge to the best candidate, even when G-07 is off or full."""
-    linked = any(edge.from_id == memory_id and edge.to_id == hint.memory_id for edge in rows.edges)
+def add_possible_update(rows: Rows, memory_id: str, update: PossibleUpdate) -> None:
+    """The RELATED edge to the best candidate, even when RELATED edges are off
+    or at their limit."""
+    linked = any(
+        edge.from_id == memory_id and edge.to_id == update.memory_id for edge in rows.edges
+    )
     if not linked:
-        rows.edges.append(related_edge(memory_id, hint.memory_id, hint.score, "guard"))
+        rows.edges.append(related_edge(memory_id, update.memory_id, update.score, "guard"))
+
+
+def add_mentions(
+    rows: Rows,
+    memory_id: str,
+    mentions: Sequence[Mention],
+    *,
+    with_edges: bool,
+    evidence_chars_max: int,
+) -> None:
+    """Entities that the memory names, new ones stored with it, and its MENTIONS edges."""
+    rows.entities.extend(mention.new for mention in mentions if mention.new is not None)
+    if with_edges:
+        rows.edges.extend(mention_edge(memory_id, one, evidence_chars_max) for one in mentions)
+
+
+def mention_edge(memory_id: str, mention: Mention, evidence_chars_max: int) -> NewEdge:
+    """The MENTIONS edge of one mention."""
+    return NewEdge(
+        id=new_id("edge"),
+        from_id=memory_id,
+        to_id=mention.entity_id,
+        edge_type=EdgeType.MENTIONS,
+        confidence=mention.confidence,
+        evidence=evidence_text(mention.evidence, evidence_chars_max),
+    )
 
 
 def united_windows(
@@ -260,7 +278,7 @@ def united_windows(
     return tuple(_stored(window) for window in known) + tuple(fresh) if fresh else None
 
 
-def _ends(window: StoredWindow) -> tuple[Any, Any]:
+def _ends(window: StoredWindow) -> tuple[datetime | None, datetime | None]:
     return (
         None if window.start_us is None else from_us(window.start_us),
         None if window.end_us is None else from_us(window.end_us),
@@ -276,14 +294,14 @@ def _stored(window: TemporalWindow) -> StoredWindow:
     )
 
 
-def reinforce(
-    rows: Rows, came: Arrival, known: Memory, *, near_score: float | None
+def add_reinforcement(
+    rows: Rows, item: Item, known: Memory, *, near_score: float | None
 ) -> tuple[NewEvent, dict[str, Any]]:
     """EXACT_DUPE, or NEAR_DUPE with its score: event, counters, tags, provenance.
 
     Returns the event and the columns that change, for later items of the same batch.
     """
-    request, columns = came.request, dict[str, Any]()
+    request, columns = item.request, dict[str, Any]()
     payload: dict[str, Any] = {"matched_memory_id": known.id}
     added = [tag for tag in request.tags if tag not in known.tags]
     if added:
@@ -292,37 +310,37 @@ def reinforce(
     other = {k: v for k, v in request.metadata.items() if k not in known.metadata
              or known.metadata[k] != v}  # fmt: skip
     payload["metadata"] = other
-    windows = united_windows(known.times, came.windows)
+    windows = united_windows(known.times, item.windows)
     if windows is not None:
         columns["times"] = windows
-    if came.windows:
+    if item.windows:
         payload["times"] = [
             {
                 "text": window.text,
                 "start": None if window.start_us is None else format_us(window.start_us),
                 "end": None if window.end_us is None else format_us(window.end_us),
             }
-            for window in came.windows
+            for window in item.windows
         ]
     if near_score is not None:
-        payload |= {"query_score": near_score, "variant": came.text}
+        payload |= {"query_score": near_score, "variant": item.text}
     kind = EventType.REINFORCE_EXACT if near_score is None else EventType.REINFORCE_NEAR
-    event = _event(came, known.id, kind, payload)
+    event = _event(item, known.id, kind, payload)
     rows.events.append(event)
     if known.status is Status.ARCHIVED:
         columns["status"] = Status.ACTIVE.value
         why = {"reason": "said again"}
-        rows.events.append(_event(came, known.id, EventType.RESTORE, why))
+        rows.events.append(_event(item, known.id, EventType.RESTORE, why))
     rows.patches.append(
-        MemoryPatch(memory_id=known.id, columns=columns, reinforce=1, seen_us=came.occurred_us)
+        MemoryPatch(memory_id=known.id, columns=columns, reinforce=1, seen_us=item.reference_us)
     )
-    _produced(rows, came, known.id)
+    _add_source(rows, item, known.id)
     return event, columns
 
 
-def merged(known: Memory, columns: Mapping[str, Any], came: Arrival) -> Memory:
+def reinforced(known: Memory, columns: Mapping[str, Any], item: Item) -> Memory:
     """The memory as later items of the batch see it."""
-    seen = from_us(came.occurred_us)
+    seen = from_us(item.reference_us)
     changed: dict[str, Any] = {
         "reinforce_count": known.reinforce_count + 1,
         "last_seen_at": seen if known.last_seen_at is None else max(seen, known.last_seen_at),

@@ -1,19 +1,20 @@
-"""Normalisation of a memory's text."""
+"""The text of a memory: how it is stored, whether it is worth storing, how long it will hold."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from vestig.arguments import check_unicode
+from vestig.config.schema import HygieneSettings
 from vestig.language.time.expressions import TemporalExpression, lowered
 from vestig.language.time.patterns import FUTURE_CUE, PRESENT_CUE
 from vestig.times import DAY_US
 from vestig.types import Stability
 
-__all__ = ["HygieneSettings", "check", "content_hash", "derive", "normalise"]
+__all__ = ["content_hash", "derive_stability", "normalise", "refusal_reason"]
 
 # The code points with the property White_Space. `str.split` also cuts at U+001C-U+001F,
 # which do not have it.
@@ -24,17 +25,13 @@ _WHITE: Final = (
 )
 _RUN: Final = re.compile(f"[{_WHITE}]+")
 _SEPARATORS: Final = re.compile("[\x1c-\x1f]")
-
-
-class HygieneSettings(Protocol):
-    """What normalisation and hygiene read of the configuration section `hygiene`."""
-
-    @property
-    def min_chars(self) -> int: ...
-    @property
-    def max_chars(self) -> int: ...
-    @property
-    def normalize_whitespace(self) -> bool: ...
+# Texts that say nothing by themselves.
+_FILLERS: Final = frozenset(
+    ("ok", "okay", "thanks", "thx", "lol", "haha", "yeah", "yep", "nope", "k")
+)
+_SHOWN_CHARS: Final = 50
+# A text about a time this near its reference may be about a passing state.
+_NEAR_DAYS: Final = 2
 
 
 def normalise(text: object, settings: HygieneSettings) -> str:
@@ -51,9 +48,7 @@ def normalise(text: object, settings: HygieneSettings) -> str:
         ValidationError: a lone surrogate.
 
     Example:
-        >>> from types import SimpleNamespace
-        >>> section = SimpleNamespace(min_chars=12, max_chars=4000, normalize_whitespace=True)
-        >>> normalise("  two\\t words\\n", section)
+        >>> normalise("  two\\t words\\n", HygieneSettings())
         'two words'
     """
     if not isinstance(text, str):
@@ -76,16 +71,7 @@ def content_hash(normalised: str) -> str:
     return hashlib.sha256(normalised.encode("utf-8")).hexdigest()
 
 
-# --- The first gate: texts that are not worth a memory -------------------------------------------
-
-
-_SHOWN_CHARS: Final = 50
-_FILLERS: Final = frozenset(
-    ("ok", "okay", "thanks", "thx", "lol", "haha", "yeah", "yep", "nope", "k")
-)
-
-
-def check(text: str, settings: HygieneSettings) -> str | None:
+def refusal_reason(text: str, settings: HygieneSettings) -> str | None:
     """Why a normalised text is refused, or None when it may pass.
 
     Lengths are code points; both bounds are inclusive. The first failing check decides.
@@ -95,11 +81,9 @@ def check(text: str, settings: HygieneSettings) -> str | None:
         settings: the configuration section `hygiene`.
 
     Example:
-        >>> from types import SimpleNamespace
-        >>> section = SimpleNamespace(min_chars=12, max_chars=4000, normalize_whitespace=True)
-        >>> check("ok", section)
+        >>> refusal_reason("ok", HygieneSettings())
         'Content too short: 2 chars (minimum: 12)'
-        >>> check("Deploys run on Fridays", section) is None
+        >>> refusal_reason("Deploys run on Fridays", HygieneSettings()) is None
         True
     """
     if not text:
@@ -119,33 +103,27 @@ def check(text: str, settings: HygieneSettings) -> str | None:
     return None
 
 
-# --- How long a fact will hold, by rule ----------------------------------------------------------
-
-
-_NEAR_DAYS: Final = 2
-
-
-def derive(
+def derive_stability(
     text: str,
     expressions: Sequence[TemporalExpression],
     t_ref_us: int,
     *,
     given: Stability | None = None,
 ) -> Stability:
-    """The caller's value, else `ephemeral` when the text's only time is within two days of its
-    reference and it speaks of the present or the future; else `unknown`.
+    """How long the text will hold true: the caller's value; else `ephemeral` when its only time is
+    within two days of its reference and it speaks of the present or the future; else `unknown`.
 
     Args:
         text: the memory's text.
         expressions: its windows, as `find_windows` gave them for the same reference.
         t_ref_us: the reference, microseconds since the epoch.
-        given: what the caller said, None = nothing.
+        given: the caller's value, None = none.
 
     Example:
         >>> from vestig.language.time.expressions import find_windows
-        >>> derive("I am tired today", find_windows("I am tired today", 0), 0).value
+        >>> derive_stability("I am tired today", find_windows("I am tired today", 0), 0).value
         'ephemeral'
-        >>> derive("I am from Oslo", [], 0).value
+        >>> derive_stability("I am from Oslo", [], 0).value
         'unknown'
     """
     if given is not None:

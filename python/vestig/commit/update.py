@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from vestig.arguments import check_validity
 from vestig.changes import ChangeSet, MemoryPatch
 from vestig.commit import pipeline
 from vestig.commit.request import validate_update
@@ -20,6 +21,23 @@ from vestig.times import format_us, to_us
 from vestig.types import CommitOutcome, EventType, Memory, Stability, Status, _Value
 
 __all__ = ["FieldChanges", "UpdateResult", "update", "update_changes"]
+
+_TIME_FIELDS: Final = ("retention_until", "t_valid", "t_invalid")
+_FIELDS: Final = (
+    "content",
+    "metadata",
+    "tags",
+    "scope",
+    "retention_policy",
+    "temporal_stability",
+    "trigger",
+    *_TIME_FIELDS,
+)
+_PLAIN_FIELDS: Final = ("scope", "retention_policy", "temporal_stability", "trigger")
+# What a cleared column falls back to, where it cannot be empty.
+_CLEARED: Final[dict[str, Any]] = {"temporal_stability": "unknown"}
+# What a new text takes over from the memory that it replaces.
+_INHERITED: Final = ("author", "role", "session_id", "sequence", "title", "trigger", "scope")
 
 
 class FieldChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,106 +54,6 @@ class FieldChanges(msgspec.Struct, frozen=True, kw_only=True):
     trigger: str | UnsetType | None = UNSET
 
 
-# What a cleared column falls back to, where it cannot be empty.
-_CLEARED: Final[dict[str, Any]] = {"temporal_stability": "unknown"}
-_PLAIN_FIELDS: Final = ("scope", "retention_policy", "temporal_stability", "trigger")
-_TIME_FIELDS: Final = ("retention_until", "t_valid", "t_invalid")
-
-
-def _metadata(memory: Memory, changes: FieldChanges) -> dict[str, Any]:
-    """`source` always stays; tags and the caller's own keys are set apart from each other."""
-    now = memory.metadata
-    kept: dict[str, Any] = {"source": now["source"]} if "source" in now else {}
-    if changes.metadata is UNSET:
-        kept |= {key: value for key, value in now.items() if key not in ("source", "tags")}
-    else:
-        kept |= changes.metadata or {}
-    if changes.tags is UNSET:
-        if "tags" in now:
-            kept["tags"] = now["tags"]
-    elif changes.tags is not None:
-        kept["tags"] = list(changes.tags)
-    return kept
-
-
-def _time_text(us: int | None) -> str | None:
-    return None if us is None else format_us(us)
-
-
-def _check_order(memory: Memory, changes: FieldChanges) -> None:
-    if changes.t_valid_us is None:
-        raise ValidationError("t_valid", None, "a time: a fact cannot be without a beginning")
-    start = to_us(memory.t_valid) if changes.t_valid_us is UNSET else changes.t_valid_us
-    if changes.t_invalid_us is UNSET:
-        end = None if memory.t_invalid is None else to_us(memory.t_invalid)
-    else:
-        end = changes.t_invalid_us
-    if end is not None and end < start:
-        raise ValidationError(
-            "t_invalid", format_us(end), f"a time from t_valid {format_us(start)} on"
-        )
-
-
-def update_changes(
-    memory: Memory, changes: FieldChanges, *, default_policy: str, now_us: int
-) -> tuple[ChangeSet | None, tuple[str, ...]]:
-    """The transaction and the names of the fields that change; (None, ()) when nothing does."""
-    check_unexpired(memory, "update")
-    _check_order(memory, changes)
-    columns: dict[str, Any] = {}
-    old: dict[str, Any] = {}
-    new: dict[str, Any] = {}
-    metadata = _metadata(memory, changes)
-    if metadata != memory.metadata:
-        columns["metadata"] = metadata
-        old["metadata"], new["metadata"] = memory.metadata, metadata
-    for name in _PLAIN_FIELDS:
-        value = getattr(changes, name)
-        if value is UNSET:
-            continue
-        if value is None:
-            value = default_policy if name == "retention_policy" else _CLEARED.get(name)
-        before = getattr(memory, name)
-        before = getattr(before, "value", before)
-        if value != before:
-            columns[name], old[name], new[name] = value, before, value
-    for name in _TIME_FIELDS:
-        value = getattr(changes, f"{name}_us")
-        if value is UNSET:
-            continue
-        moment = getattr(memory, name)
-        before_us = None if moment is None else to_us(moment)
-        if value != before_us:
-            columns[f"{name}_us"] = value
-            old[name], new[name] = _time_text(before_us), _time_text(value)
-    if not columns:
-        return None, ()
-    payload: dict[str, Any] = {"old": old, "new": new}
-    if "t_invalid_us" in columns:
-        payload |= ended(memory, columns["t_invalid_us"])
-    changed = ChangeSet(
-        namespace=memory.namespace,
-        patches=(MemoryPatch(memory_id=memory.id, columns=columns, bump_version=True),),
-        events=(event(memory, EventType.UPDATE, now_us, payload),),
-    )
-    return changed, tuple(new)
-
-
-_TIMES: Final = ("retention_until", "t_valid", "t_invalid")
-_FIELDS: Final = (
-    "content",
-    "metadata",
-    "tags",
-    "scope",
-    "retention_policy",
-    "temporal_stability",
-    "trigger",
-    *_TIMES,
-)
-# What a new text takes over from the memory that it replaces.
-_INHERITED: Final = ("author", "role", "session_id", "sequence", "title", "trigger", "scope")
-
-
 class UpdateResult(_Value, frozen=True, kw_only=True):
     """What an update did. `memory_id` is another one when the text changed; `outcome` is then
     that of its commit."""
@@ -148,23 +66,18 @@ class UpdateResult(_Value, frozen=True, kw_only=True):
     outcome: CommitOutcome | None = None
 
 
-def field_changes(given: dict[str, Any]) -> FieldChanges:
-    """The checked values of `update`: absent = keep, None = clear."""
-    checked = validate_update(given)
-    return FieldChanges(**{name: value for name, value in checked.items() if value is not UNSET})
-
-
 def update(
     session: Session, id: object, given: dict[str, Any], *, namespace: object
 ) -> UpdateResult:
-    """Absent = keep, None = clear, value = set."""
+    """Changes the fields that `given` names: None clears one. Another `content` is committed as a
+    new memory that supersedes this one."""
     check_names(given, _FIELDS, "a field of update")
     content = given.pop("content", UNSET)
     if content is None:
         raise ValidationError("content", None, "text: a memory cannot be without a text")
     if content is not UNSET:
         return _rewrite(session, id, content, given, namespace)
-    changes = field_changes(given)
+    changes = FieldChanges(**validate_update(given))
     policy = session.config.settings.lifecycle.default_policy
 
     def decision(
@@ -251,3 +164,79 @@ def _successor_fields(memory: Memory) -> dict[str, Any]:
     if memory.temporal_stability in (Stability.STATIC, Stability.DYNAMIC):
         fields["temporal_stability"] = memory.temporal_stability
     return fields
+
+
+def update_changes(
+    memory: Memory, changes: FieldChanges, *, default_policy: str, now_us: int
+) -> tuple[ChangeSet | None, tuple[str, ...]]:
+    """The transaction and the names of the fields that change; (None, ()) when nothing does."""
+    check_unexpired(memory, "update")
+    _check_order(memory, changes)
+    columns: dict[str, Any] = {}
+    old: dict[str, Any] = {}
+    new: dict[str, Any] = {}
+    metadata = _metadata(memory, changes)
+    if metadata != memory.metadata:
+        columns["metadata"] = metadata
+        old["metadata"], new["metadata"] = memory.metadata, metadata
+    for name in _PLAIN_FIELDS:
+        value = getattr(changes, name)
+        if value is UNSET:
+            continue
+        if value is None:
+            value = default_policy if name == "retention_policy" else _CLEARED.get(name)
+        before = getattr(memory, name)
+        before = getattr(before, "value", before)
+        if value != before:
+            columns[name], old[name], new[name] = value, before, value
+    for name in _TIME_FIELDS:
+        value = getattr(changes, f"{name}_us")
+        if value is UNSET:
+            continue
+        moment = getattr(memory, name)
+        before_us = None if moment is None else to_us(moment)
+        if value != before_us:
+            columns[f"{name}_us"] = value
+            old[name], new[name] = _time_text(before_us), _time_text(value)
+    if not columns:
+        return None, ()
+    payload: dict[str, Any] = {"old": old, "new": new}
+    if "t_invalid_us" in columns:
+        payload |= ended(memory, columns["t_invalid_us"])
+    changed = ChangeSet(
+        namespace=memory.namespace,
+        patches=(MemoryPatch(memory_id=memory.id, columns=columns, bump_version=True),),
+        events=(event(memory, EventType.UPDATE, now_us, payload),),
+    )
+    return changed, tuple(new)
+
+
+def _metadata(memory: Memory, changes: FieldChanges) -> dict[str, Any]:
+    """`source` always stays; tags and the caller's own keys are set apart from each other."""
+    now = memory.metadata
+    merged: dict[str, Any] = {"source": now["source"]} if "source" in now else {}
+    if changes.metadata is UNSET:
+        merged |= {key: value for key, value in now.items() if key not in ("source", "tags")}
+    else:
+        merged |= changes.metadata or {}
+    if changes.tags is UNSET:
+        if "tags" in now:
+            merged["tags"] = now["tags"]
+    elif changes.tags is not None:
+        merged["tags"] = list(changes.tags)
+    return merged
+
+
+def _check_order(memory: Memory, changes: FieldChanges) -> None:
+    if changes.t_valid_us is None:
+        raise ValidationError("t_valid", None, "a time: a fact cannot be without a beginning")
+    start = to_us(memory.t_valid) if changes.t_valid_us is UNSET else changes.t_valid_us
+    if changes.t_invalid_us is UNSET:
+        end = None if memory.t_invalid is None else to_us(memory.t_invalid)
+    else:
+        end = changes.t_invalid_us
+    check_validity(start, end)
+
+
+def _time_text(us: int | None) -> str | None:
+    return None if us is None else format_us(us)

@@ -1,1 +1,1 @@
-"""Files from and for elsewhere: exports, transcripts, memories as JSON."""
+"""Files from and for other programs: exports, transcripts, memories as JSON."""

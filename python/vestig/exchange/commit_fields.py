@@ -25,7 +25,7 @@ _WHITESPACE: Final = re.compile(
 
 
 def collapse_whitespace(text: str) -> str:
-    """The text as C-03 normalises it by default.
+    """The text as `commit` normalises it by default.
 
     Example:
         >>> collapse_whitespace(" one\\n\\ttwo ")
@@ -85,12 +85,12 @@ class ImportFile:
 
     def __init__(self, source: str | Path | IO[Any], options: ImportOptions | None = None) -> None:
         self._options = ImportOptions() if options is None else options
-        asked = self._options.format
-        if asked not in tuple(Format):
-            raise ValidationError("format", asked, f"one of {', '.join(Format)}")
+        format = self._options.format
+        if format not in tuple(Format):
+            raise ValidationError("format", format, f"one of {', '.join(Format)}")
         self._file = RecordFile(source)
         self._messages = MessageReader(self._options.scope)
-        self.format = self._file.detect() if asked == Format.AUTO else Format(asked)
+        self.format = self._file.detect() if format == Format.AUTO else Format(format)
 
     @property
     def bytes_total(self) -> int:
@@ -99,7 +99,7 @@ class ImportFile:
 
     @property
     def bytes_done(self) -> int:
-        """How far reading has come."""
+        """Bytes of the file that are read."""
         return self._file.bytes_done
 
     def close(self) -> None:
@@ -107,7 +107,7 @@ class ImportFile:
         self._file.close()
 
     def raw_lines(self) -> Iterator[bytes]:
-        """The unpacked lines from the start, as they stand, for restoring an export."""
+        """The unpacked lines from the start, unchanged, to restore an export from."""
         return self._file.raw_lines()
 
     def warnings(self) -> list[str]:

@@ -44,7 +44,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """A line that holds no JSON object; `fact` tells what it holds, never its text."""
+    """A line that holds no JSON object; `fact` says what it holds, never its text."""
 
     line: int
     fact: str
@@ -114,14 +114,14 @@ class RecordFile:
         if self._digest is None:
             place, hasher = self._raw.tell(), hashlib.sha256()
             stream = self._stream()
-            while block := _guarded(stream, _PROBE_BYTES * 8):
+            while block := _read(stream, _PROBE_BYTES * 8):
                 hasher.update(block)
             self._raw.seek(place)
             self._digest = hasher.hexdigest()[:_HASH_DIGITS]
         return self._digest
 
     def detect(self) -> Format:
-        """The format by the first readable object (I-02, `auto`)."""
+        """The format by the first readable object."""
         for record in self.records():
             if isinstance(record, Record):
                 return format_of(record.value)
@@ -137,7 +137,7 @@ class RecordFile:
             if isinstance(value, dict):
                 yield Record(number, value)
             else:
-                yield Unreadable(number, f"expected a JSON object, got {_kind(value)}")
+                yield Unreadable(number, f"expected a JSON object, got {_json_type(value)}")
 
     def raw_lines(self) -> Iterator[bytes]:
         """Unpacked lines from the start, with their ends; a byte order mark is taken off.
@@ -147,7 +147,7 @@ class RecordFile:
         """
         stream = self._stream()
         first = True
-        while line := _guarded_line(stream):
+        while line := _read_line(stream):
             yield line.removeprefix(_BOM) if first else line
             first = False
 
@@ -166,7 +166,7 @@ class RecordFile:
         except (msgspec.DecodeError, RecursionError):
             return Unreadable(number, "expected a JSON object, got unreadable JSON")
         if not isinstance(value, dict):
-            return Unreadable(number, f"expected a JSON object, got {_kind(value)}")
+            return Unreadable(number, f"expected a JSON object, got {_json_type(value)}")
         return Record(number, value)
 
     def _document(self) -> list[Any] | None:
@@ -182,7 +182,7 @@ class RecordFile:
                 pass  # an object over several lines, or a broken first line
         stream = self._stream()
         whole = bytearray()
-        while block := _guarded(stream, _SPOOL_BYTES):
+        while block := _read(stream, _SPOOL_BYTES):
             whole += block
         try:
             value = msgspec.json.decode(whole.decode("utf-8", "replace").removeprefix("\ufeff"))
@@ -205,7 +205,7 @@ class RecordFile:
         if raw:
             self._raw.seek(0)
             return self._raw.read(count)
-        return _guarded(self._stream(), count)
+        return _read(self._stream(), count)
 
 
 def _opened(source: str | Path | IO[Any]) -> BinaryIO:
@@ -224,14 +224,14 @@ def _opened(source: str | Path | IO[Any]) -> BinaryIO:
     return cast("BinaryIO", spool)
 
 
-def _guarded(stream: BinaryIO, count: int) -> bytes:
+def _read(stream: BinaryIO, count: int) -> bytes:
     try:
         return stream.read(count)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise _damaged() from error
 
 
-def _guarded_line(stream: BinaryIO) -> bytes:
+def _read_line(stream: BinaryIO) -> bytes:
     try:
         return stream.readline()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -254,6 +254,6 @@ def _with_scope(document: dict[str, Any]) -> list[Any] | None:
     return [{**shared, **item} if isinstance(item, dict) else item for item in messages]
 
 
-def _kind(value: Any) -> str:
+def _json_type(value: Any) -> str:
     names = {str: "text", bool: "a boolean", type(None): "null", list: "an array"}
     return names.get(type(value), "a number")

@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import SCOPE_CHARS_MAX, label
+from vestig.arguments import SCOPE_CHARS_MAX, flag, label
 from vestig.commit.pipeline import BatchOptions, commit_batch
 from vestig.commit.text import normalise
 from vestig.errors import ForgetIncompleteError, ValidationError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
 from vestig.exchange.file_records import Format
-from vestig.memories import forget
+from vestig.memories.forget import prove
 from vestig.ports import Progress
 from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
@@ -80,8 +80,7 @@ def import_file(
     progress: Progress | None,
 ) -> ImportReport:
     """Reads a file into the store's namespace; running it again skips what is recorded."""
-    if not isinstance(merge, bool):
-        raise ValidationError("merge", merge, "true or false")
+    flag("merge", merge)
     if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
         raise ValidationError("source", type(source).__name__, "a file's path, or an open file")
     settings = session.config.settings
@@ -104,7 +103,7 @@ def import_file(
 
 
 def _one_namespace(session: Session, file: ImportFile) -> str | None:
-    """An export of one namespace goes into the store's; one of all goes where it was."""
+    """The namespace that takes in an export of one namespace; None = each goes where it was."""
     first = next(iter(file.raw_lines()), b"")
     try:
         header = msgspec.json.decode(first)
@@ -133,7 +132,7 @@ def _restore(
         warnings.append(f"{report.forgotten} memories were forgotten here and were left out")
     if report.erasing:
         try:
-            forget.prove(session)
+            prove(session)
         except ForgetIncompleteError as error:
             warnings.append(str(error))
     for space, ids in report.held.items():
@@ -206,7 +205,7 @@ def _commit(session: Session, file: ImportFile, progress: Progress | None) -> Im
 
 
 def _unrecorded(session: Session, group: list[ImportItem], tally: _Tally) -> list[ImportItem]:
-    """Records whose reference this namespace and scope do not hold yet."""
+    """Records whose reference is new to this namespace and scope."""
     by_scope: dict[str | None, list[str]] = {}
     for item in group:
         by_scope.setdefault(item.scope, []).append(item.artifact_ref)

@@ -1,4 +1,4 @@
-"""One record of a transcript to the arguments of `commit` (I-02, keys of `messages`)."""
+"""One record of a transcript to the arguments of `commit`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Entities and edges as callers see them, expansion along them, and search over both."""
+"""Entities and edges and their changes, expansion along them, and search over both."""

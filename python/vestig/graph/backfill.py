@@ -13,17 +13,18 @@ import msgspec
 
 from vestig.arguments import count_argument, flag_argument
 from vestig.changes import ChangeSet, NewEdge
-from vestig.commit.names import Use, kept, mention, new_entity, spoken_name
+from vestig.commit.names import Mention, embedded_name, new_entity, sure_enough
+from vestig.commit.rows import mention_edge
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Known, Mentioned, best, resolve
 from vestig.language.names.readings import read
 from vestig.language.names.table import NameTable
-from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView, Listing, Progress
 from vestig.session.embedding import remember_identity
-from vestig.session.known_names import ask, types_of_rules
+from vestig.session.known_names import known_words, types_of_rules
 from vestig.session.session import Session
+from vestig.session.transaction import catch_up, clock_notice
 from vestig.types import Degradation, Memory, Status, _Value
 
 __all__ = ["BackfillReport", "backfill"]
@@ -66,17 +67,17 @@ def backfill(
         raise StoreLockedError("this store was opened read-only: open it for writing to backfill")
     space = session.in_namespace(namespace)
     with session.operation("entity_backfill"):
-        work = _Backfill(session, space, dry=dry, progress=progress)
-        ids = work.wanted(every=every)
+        run = _Backfill(session, space, dry=dry, progress=progress)
+        ids = run.wanted(every=every)
         for start in range(0, len(ids), size):
-            work.add_names(ids[start : start + size])
+            run.add_names(ids[start : start + size])
         for start in range(0, len(ids), size):
-            work.add_links(ids[start : start + size])
-        return work.report(len(ids))
+            run.add_links(ids[start : start + size])
+        return run.report(len(ids))
 
 
-class _Planned:
-    """Names on their way to the store; their key stands for the id."""
+class _NewNames:
+    """Names that are not stored yet, each under its key instead of an id."""
 
     def __init__(self) -> None:
         self.table = NameTable()
@@ -84,7 +85,7 @@ class _Planned:
         self.names: dict[str, Mentioned] = {}
 
     def add(self, names: Iterable[Mentioned]) -> None:
-        """These names exist for later texts."""
+        """Later texts find these names."""
         for name in names:
             key = norm_key(name.name, name.type)
             if key not in self.names:
@@ -95,7 +96,7 @@ class _Planned:
 
 
 class _Backfill:
-    """One namespace."""
+    """The backfill of one namespace: counts, and for a dry run the names it would store."""
 
     def __init__(
         self, session: Session, space: str, *, dry: bool, progress: Progress | None
@@ -109,7 +110,7 @@ class _Backfill:
         self.entities = self.mentions = self.done = self.total = 0
         self._progress = progress
         # what a dry run would have stored
-        self._planned = _Planned()
+        self._new_names = _NewNames()
 
     def wanted(self, *, every: bool) -> list[str]:
         """Live memories, oldest first."""
@@ -125,7 +126,7 @@ class _Backfill:
         return ids
 
     def report(self, memories: int) -> BackfillReport:
-        """What it came to."""
+        """What was added."""
         with self.session.ledger.read() as view:
             seq = view.seq
         return BackfillReport(
@@ -143,13 +144,13 @@ class _Backfill:
         """Stores the names that the rules find. Known names do not cover any here, so that what
         is found does not depend on what was found before."""
 
-        def look(view: LedgerView, _: object) -> dict[str, Mentioned]:
-            planned = self._planned if self.dry else _Planned()
-            self._page(view, ids, planned, rules_only=True)
-            known = view.entities_by_key(self.space, list(planned.names))
-            return {key: name for key, name in planned.names.items() if key not in known}
+        def read_page(view: LedgerView, _: object) -> dict[str, Mentioned]:
+            new_names = self._new_names if self.dry else _NewNames()
+            self._page(view, ids, new_names, rules_only=True)
+            known = view.entities_by_key(self.space, list(new_names.names))
+            return {key: name for key, name in new_names.names.items() if key not in known}
 
-        new = self.session.keeper.run(look)
+        new = self.session.keeper.run(read_page)
         if self.dry:
             self.entities = len(new)
         elif new:
@@ -158,7 +159,7 @@ class _Backfill:
 
     def _store(self, new: dict[str, Mentioned]) -> None:
         remember_identity(self.session)
-        vectors = self.session.embed([spoken_name(name.name) for name in new.values()])
+        vectors = self.session.embed([embedded_name(name.name) for name in new.values()])
         entities = tuple(
             new_entity(
                 self.space,
@@ -178,10 +179,10 @@ class _Backfill:
     def add_links(self, ids: Sequence[str]) -> None:
         """Links memories with the entities that they name, up to the most that one may have."""
 
-        def look(view: LedgerView, _: object) -> list[NewEdge]:
-            return self._links(view, self._page(view, ids, self._planned, rules_only=False))
+        def read_page(view: LedgerView, _: object) -> list[NewEdge]:
+            return self._links(view, self._page(view, ids, self._new_names, rules_only=False))
 
-        edges = self.session.keeper.run(look)
+        edges = self.session.keeper.run(read_page)
         self.mentions += len(edges)
         if edges and not self.dry:
             self._write(ChangeSet(namespace=self.space, edges=tuple(edges)))
@@ -198,7 +199,7 @@ class _Backfill:
             norm_key(name.name, name.type)
             for names in page.names
             for name in names
-            if name.entity is None or name.entity in self._planned.names
+            if name.entity is None or name.entity in self._new_names.names
         }
         stored = view.entities_by_key(self.space, sorted(keys))
         found: list[NewEdge] = []
@@ -211,30 +212,30 @@ class _Backfill:
                 if id is None or id in linked or len(linked) >= chosen.max_per_memory:
                     continue
                 linked.add(id)
-                use = Use(entity_id=id, confidence=name.confidence, evidence=name.evidence)
-                found.append(mention(memory.id, use, chosen.max_evidence_length))
+                mention = Mention(entity_id=id, confidence=name.confidence, evidence=name.evidence)
+                found.append(mention_edge(memory.id, mention, chosen.max_evidence_length))
         return found
 
-    # --- both ------------------------------------------------------------------------------
+    # --- either pass -----------------------------------------------------------------------
 
     def _page(
-        self, view: LedgerView, ids: Sequence[str], planned: _Planned, *, rules_only: bool
+        self, view: LedgerView, ids: Sequence[str], new_names: _NewNames, *, rules_only: bool
     ) -> _Page:
         memories = [one for one in view.memories(self.space, ids) if one.status in _LIVE]
         readings = [read(one.content, one.title, types=self.types) for one in memories]
-        asked = ask(self.session, view, self.space, readings)
+        words = known_words(self.session, view, self.space, readings)
         gates, names = self.settings.entities, list[list[Mentioned]]()
-        for reading, hits in zip(readings, asked.hits, strict=True):
+        for reading, hits in zip(readings, words.hits, strict=True):
             found = resolve(
                 reading,
-                hits + planned.table.find(reading.words),
-                ChainMap(planned.known, asked.known),
-                common=asked.common,
+                hits + new_names.table.find(reading.words),
+                ChainMap(new_names.known, words.known),
+                common=words.common,
                 rules_only=rules_only,
             )
-            names.append(best(kept(found, gates), gates.max_per_memory))
+            names.append(best(sure_enough(found, gates), gates.max_per_memory))
             if rules_only:
-                planned.add(name for name in names[-1] if name.entity is None)
+                new_names.add(name for name in names[-1] if name.entity is None)
         return _Page(memories=memories, names=names)
 
     def _write(self, changes: ChangeSet) -> None:
@@ -245,7 +246,7 @@ class _Backfill:
                 self.degraded.extend(clock_notice(txn.clock_stepped_back))
         except NotFoundError:
             return
-        finish(self.session, self.degraded)
+        catch_up(self.session, self.degraded)
 
     def _step(self, count: int) -> None:
         self.done += count

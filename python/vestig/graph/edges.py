@@ -1,23 +1,23 @@
-"""Edges as callers see them: link, unlink, list, show."""
+"""Edges: link, unlink, one edge, a page of them."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from vestig.arguments import count_argument, flag_argument
+from vestig.arguments import check_unicode, count_argument, flag_argument
 from vestig.changes import ChangeSet, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, new_id
 from vestig.language.evidence import evidence_text
-from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.session import Session
+from vestig.session.transaction import catch_up, clock_notice
 from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory, _Value
 
 __all__ = [
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 AFFECTS: Final = "AFFECTS"
-# The ten types of D-03; AFFECTS is a view of the event log.
+# All types of edges; AFFECTS is a view of the event log.
 ALL_TYPES: Final = (*(kind.value for kind in EdgeType), AFFECTS)
 # type → prefix of both ends
 _LINKABLE: Final = {EdgeType.RELATED: "mem", EdgeType.SUMMARIZES: "mem", EdgeType.RELATION: "ent"}
@@ -51,6 +51,7 @@ _MAKERS: Final = {
     AFFECTS: "it is a view of the event log, which every change of a memory writes",
 }
 _RELATION_CHARS_MAX: Final = 200
+LIST_LIMIT_DEFAULT: Final = 20
 
 
 class LinkRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,122 +79,6 @@ class LinkRequest(msgspec.Struct, frozen=True, kw_only=True):
             origin="caller",
             relation=self.relation,
         )
-
-
-def edge_type_argument(value: object) -> str:
-    """One of the ten types of edges.
-
-    Raises:
-        ValidationError: any other; lists the ten.
-
-    Example:
-        >>> edge_type_argument("RELATED")
-        'RELATED'
-    """
-    if not isinstance(value, str) or value not in ALL_TYPES:
-        raise ValidationError("edge_type", value, "one of " + ", ".join(ALL_TYPES))
-    return str(value)
-
-
-def _linkable(value: object) -> EdgeType:
-    word = edge_type_argument(value)
-    if word in _MAKERS:
-        raise ValidationError(
-            "edge_type", word, "one of " + ", ".join(_LINKABLE), f"{word}: {_MAKERS[word]}"
-        )
-    return EdgeType(word)
-
-
-def number_argument(field: str, value: object, most: float, allowed: str) -> float:
-    """A finite number from 0 to `most`; true is no number.
-
-    Example:
-        >>> number_argument("weight", 1, 2.0, "a number from 0 to 2")
-        1.0
-    """
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        # NaN is in no range; what no float can hold is above it.
-        number = float(value) if abs(value) <= sys.float_info.max else math.inf
-        if 0.0 <= number <= most and not math.isinf(number):
-            return number + 0.0  # makes -0.0 a plain zero
-    raise ValidationError(field, value, allowed)
-
-
-def _plain(field: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise ValidationError(field, type(value).__name__, "text")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValidationError(field, "…", "text without lone surrogates") from None
-    return value
-
-
-def _relation(value: object, edge_type: EdgeType) -> str | None:
-    """The label of a RELATION: upper case, runs of white space made `_`."""
-    if edge_type is not EdgeType.RELATION:
-        if value is not None:
-            raise ValidationError("relation", value, f"nothing: {edge_type.value} has no label")
-        return None
-    if value is None:
-        raise ValidationError("relation", None, "the label of a RELATION, such as WORKS_AT")
-    label = "_".join(_plain("relation", value).upper().split())
-    if not 1 <= len(label) <= _RELATION_CHARS_MAX:
-        raise ValidationError(
-            "relation", f"{len(label)} characters", f"1 to {_RELATION_CHARS_MAX} characters"
-        )
-    return label
-
-
-def link_request(
-    from_id: object,
-    to_id: object,
-    edge_type: object,
-    *,
-    relation: object,
-    weight: object,
-    confidence: object,
-    evidence: object,
-    evidence_max: int,
-) -> LinkRequest:
-    """The arguments of `link`, checked.
-
-    Raises:
-        ValidationError: names the field, what came and what is allowed.
-    """
-    kind = _linkable(edge_type)
-    prefix = _LINKABLE[kind]
-    sure = None
-    if confidence is not None:
-        sure = number_argument("confidence", confidence, 1.0, "a number from 0 to 1, or null")
-    return LinkRequest(
-        from_id=check_id_prefix("from_id", from_id, prefix),
-        to_id=check_id_prefix("to_id", to_id, prefix),
-        prefix=prefix,
-        edge_type=kind,
-        relation=_relation(relation, kind),
-        weight=number_argument("weight", weight, math.inf, "a finite number >= 0"),
-        confidence=sure,
-        evidence=None
-        if evidence is None
-        else evidence_text(_plain("evidence", evidence), evidence_max),
-    )
-
-
-def check_ends(request: LinkRequest, start: Memory | Entity, end: Memory | Entity) -> None:
-    """Two different nodes, and a summary where a summary belongs.
-
-    Raises:
-        ValidationError: an edge from a node to itself, or SUMMARIZES from another kind.
-    """
-    if start.id == end.id:
-        raise ValidationError("to_id", end.id, f"another node than from_id {start.id}")
-    summary = isinstance(start, Memory) and start.kind is Kind.SUMMARY
-    if request.edge_type is EdgeType.SUMMARIZES and not summary:
-        raise ValidationError("from_id", start.id, "a memory of kind SUMMARY for SUMMARIZES")
-
-
-LIST_LIMIT_DEFAULT = 20
 
 
 class EdgeChange(nodes.Described, frozen=True, kw_only=True):
@@ -259,17 +144,126 @@ def link(
             end = _end(session, txn, space, request, "to_id")
             check_ends(request, start, end)
             new = request.edge(start.id, end.id)
-            found, seq = _same(txn, space, new), txn.seq
+            found, seq = _stored(txn, space, new), txn.seq
             if found is None:
                 seq = txn.apply(ChangeSet(namespace=space, edges=(new,)))
                 degraded.extend(clock_notice(txn.clock_stepped_back))
         if found is not None:
             return EdgeChange(edge=found, action="link", changed=False, seq=seq)
-        notes = finish(session, degraded)
+        notes = catch_up(session, degraded)
         with session.ledger.read() as view:
-            stored = _same(view, space, new)
+            stored = _stored(view, space, new)
         assert stored is not None, "a written edge is readable"
         return EdgeChange(edge=stored, action="link", changed=True, seq=seq, degraded=notes)
+
+
+def link_request(
+    from_id: object,
+    to_id: object,
+    edge_type: object,
+    *,
+    relation: object,
+    weight: object,
+    confidence: object,
+    evidence: object,
+    evidence_max: int,
+) -> LinkRequest:
+    """The arguments of `link`, checked.
+
+    Raises:
+        ValidationError: names the field, what was given and what is allowed.
+    """
+    kind = _linkable(edge_type)
+    prefix = _LINKABLE[kind]
+    sure = None
+    if confidence is not None:
+        sure = number_argument("confidence", confidence, 1.0, "a number from 0 to 1, or null")
+    return LinkRequest(
+        from_id=check_id_prefix("from_id", from_id, prefix),
+        to_id=check_id_prefix("to_id", to_id, prefix),
+        prefix=prefix,
+        edge_type=kind,
+        relation=_relation(relation, kind),
+        weight=number_argument("weight", weight, math.inf, "a finite number >= 0"),
+        confidence=sure,
+        evidence=None
+        if evidence is None
+        else evidence_text(_text("evidence", evidence), evidence_max),
+    )
+
+
+def edge_type_argument(value: object) -> str:
+    """One of the ten types of edges.
+
+    Raises:
+        ValidationError: any other; lists the ten.
+
+    Example:
+        >>> edge_type_argument("RELATED")
+        'RELATED'
+    """
+    if not isinstance(value, str) or value not in ALL_TYPES:
+        raise ValidationError("edge_type", value, "one of " + ", ".join(ALL_TYPES))
+    return str(value)
+
+
+def _linkable(value: object) -> EdgeType:
+    word = edge_type_argument(value)
+    if word in _MAKERS:
+        raise ValidationError(
+            "edge_type", word, "one of " + ", ".join(_LINKABLE), f"{word}: {_MAKERS[word]}"
+        )
+    return EdgeType(word)
+
+
+def _relation(value: object, edge_type: EdgeType) -> str | None:
+    """The label of a RELATION: upper case, runs of white space made `_`."""
+    if edge_type is not EdgeType.RELATION:
+        if value is not None:
+            raise ValidationError("relation", value, f"nothing: {edge_type.value} has no label")
+        return None
+    if value is None:
+        raise ValidationError("relation", None, "the label of a RELATION, such as WORKS_AT")
+    label = "_".join(_text("relation", value).upper().split())
+    if not 1 <= len(label) <= _RELATION_CHARS_MAX:
+        raise ValidationError(
+            "relation", f"{len(label)} characters", f"1 to {_RELATION_CHARS_MAX} characters"
+        )
+    return label
+
+
+def _text(field: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise ValidationError(field, type(value).__name__, "text")
+    return check_unicode(field, value)
+
+
+def number_argument(field: str, value: object, most: float, allowed: str) -> float:
+    """A finite number from 0 to `most`; true is no number.
+
+    Example:
+        >>> number_argument("weight", 1, 2.0, "a number from 0 to 2")
+        1.0
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        # NaN is in no range; what no float can hold is above it.
+        number = float(value) if abs(value) <= sys.float_info.max else math.inf
+        if 0.0 <= number <= most and not math.isinf(number):
+            return number + 0.0  # makes -0.0 a plain zero
+    raise ValidationError(field, value, allowed)
+
+
+def check_ends(request: LinkRequest, start: Memory | Entity, end: Memory | Entity) -> None:
+    """Two different nodes, and a summary where a summary belongs.
+
+    Raises:
+        ValidationError: an edge from a node to itself, or SUMMARIZES from another kind.
+    """
+    if start.id == end.id:
+        raise ValidationError("to_id", end.id, f"another node than from_id {start.id}")
+    summary = isinstance(start, Memory) and start.kind is Kind.SUMMARY
+    if request.edge_type is EdgeType.SUMMARIZES and not summary:
+        raise ValidationError("from_id", start.id, "a memory of kind SUMMARY for SUMMARIZES")
 
 
 def _end(
@@ -281,7 +275,7 @@ def _end(
     return session.memory(view, space, id, field)
 
 
-def _same(view: LedgerView, space: str, new: Any) -> Edge | None:
+def _stored(view: LedgerView, space: str, new: NewEdge) -> Edge | None:
     """The unexpired edge of this type and label between these ends."""
     for edge in view.edges(space, new.from_id, new.edge_type):
         if (edge.from_id, edge.to_id, edge.relation) == (new.from_id, new.to_id, new.relation):
@@ -306,21 +300,10 @@ def unlink(session: Session, edge_id: object, *, namespace: object) -> EdgeChang
                 degraded.extend(clock_notice(txn.clock_stepped_back))
         if before.t_expired is not None:
             return EdgeChange(edge=before, action="unlink", changed=False, seq=seq)
-        notes = finish(session, degraded)
+        notes = catch_up(session, degraded)
         with session.ledger.read() as view:
             after = _known_edge(view, space, full, start)
         return EdgeChange(edge=after, action="unlink", changed=True, seq=seq, degraded=notes)
-
-
-def _edge(view: LedgerView, space: str, id: object, field: str) -> Edge:
-    return _known_edge(view, space, nodes.full_edge_id(view, space, id, field))
-
-
-def _known_edge(view: LedgerView, space: str, id: str, from_id: str | None = None) -> Edge:
-    found = view.edge(space, id, from_id)
-    if found is None:
-        raise NotFoundError("Edge", id)
-    return found
 
 
 def edge(session: Session, id: object, *, snippet_len: object, namespace: object) -> EdgeDetail:
@@ -329,14 +312,6 @@ def edge(session: Session, id: object, *, snippet_len: object, namespace: object
     space = session.in_namespace(namespace)
     with session.operation("edge"), session.ledger.read() as view:
         return _detailed(view, space, [_edge(view, space, id, "id")], length)[0]
-
-
-def _detailed(view: LedgerView, space: str, found: list[Edge], length: int) -> list[EdgeDetail]:
-    named = nodes.labels(view, space, found, length)
-    return [
-        EdgeDetail(edge=one, from_label=named[one.from_id], to_label=named[one.to_id])
-        for one in found
-    ]
 
 
 def edges(
@@ -386,3 +361,22 @@ def _of_node(
         return [one for one in every if id in (one.from_id, one.to_id)]
     found = view.edges(space, id, kind)
     return sorted(found, key=lambda one: (-one.t_created.timestamp(), one.id))
+
+
+def _edge(view: LedgerView, space: str, id: object, field: str) -> Edge:
+    return _known_edge(view, space, nodes.full_edge_id(view, space, id, field))
+
+
+def _known_edge(view: LedgerView, space: str, id: str, from_id: str | None = None) -> Edge:
+    found = view.edge(space, id, from_id)
+    if found is None:
+        raise NotFoundError("Edge", id)
+    return found
+
+
+def _detailed(view: LedgerView, space: str, found: list[Edge], length: int) -> list[EdgeDetail]:
+    named = nodes.labels(view, space, found, length)
+    return [
+        EdgeDetail(edge=one, from_label=named[one.from_id], to_label=named[one.to_id])
+        for one in found
+    ]

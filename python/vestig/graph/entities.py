@@ -1,4 +1,4 @@
-"""Entities as callers see them: list, show, merge, expire, purge."""
+"""Entities: list, show, merge, expire, purge."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from vestig.changes import ChangeSet, EntityPatch, NewEdge
 from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, new_id
 from vestig.language.names.forms import norm_name
-from vestig.memories.states import Undo, clock_notice, finish
 from vestig.ports import EntityListing, LedgerView
 from vestig.session import nodes
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
+from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Edge, Entity, Memory, _Value
 
@@ -36,133 +36,6 @@ __all__ = [
     "purge_entities",
     "show_entity",
 ]
-
-
-class Merge(msgspec.Struct, frozen=True, kw_only=True):
-    """The transaction of a merge: how many edges now start or end at the other entity, and how
-    many were there already."""
-
-    changes: ChangeSet
-    moved: int
-    folded: int
-
-
-def _check_unexpired(entity: Entity, action: str) -> None:
-    if entity.expired_at is not None:
-        since = format_us(to_us(entity.expired_at))
-        raise ConflictError(
-            f"cannot {action} {entity.id}: it is expired since {since}; a memory that names it"
-            " again makes a new one"
-        )
-
-
-def merge_changes(a: Entity, b: Entity, edges_a: Sequence[Edge], edges_b: Sequence[Edge]) -> Merge:
-    """Makes `a` another name of `b`.
-
-    Args:
-        a, b: as they stand now; a merged one is given as what it was merged into.
-        edges_a, edges_b: the unexpired edges of both.
-
-    Raises:
-        ConflictError: one entity, or an expired one.
-    """
-    if a.id == b.id:
-        raise ConflictError(
-            f"cannot merge {a.id} into {b.id}: they are one entity already; name two"
-        )
-    for entity in (a, b):
-        _check_unexpired(entity, "merge")
-    there = {_key(edge): edge for edge in edges_b}
-    ended, fresh, folded = [edge.id for edge in edges_a], list[NewEdge](), 0
-    best: dict[tuple[str, str, str, str | None], Edge] = {}
-    for edge in edges_a:
-        moved = _moved(edge, a.id, b.id)
-        if moved.from_id == moved.to_id:
-            continue
-        known = best.get(_key(moved)) or there.get(_key(moved))
-        folded += known is not None
-        if known is None or _certainty(moved) > _certainty(known):
-            best[_key(moved)] = moved
-    for key, edge in best.items():
-        if key in there:
-            # time travel still shows the edge with the confidence it had
-            ended.append(there[key].id)
-        fresh.append(_again(edge))
-    columns = {"merged_into": b.id}
-    changes = ChangeSet(
-        namespace=b.namespace,
-        entity_patches=(
-            EntityPatch(entity_id=b.id, columns=_learnt(a, b)),
-            EntityPatch(entity_id=a.id, columns=columns, expired=True),
-        ),
-        edges=tuple(fresh),
-        expired_edges=tuple(ended),
-        expired_from=tuple(dict.fromkeys(edge.from_id for edge in (*edges_a, *edges_b))),
-    )
-    moved_only = sum(key not in there for key in best)
-    return Merge(changes=changes, moved=moved_only, folded=folded)
-
-
-def _learnt(a: Entity, b: Entity) -> dict[str, object]:
-    """Names of a become aliases of b; a longer description replaces a shorter."""
-    columns: dict[str, object] = {}
-    known = {norm_name(name) for name in (b.canonical_name, *b.aliases)}
-    aliases = list(b.aliases)
-    for name in (a.canonical_name, *a.aliases):
-        if norm_name(name) not in known:
-            known.add(norm_name(name))
-            aliases.append(name)
-    if len(aliases) > len(b.aliases):
-        columns["aliases"] = tuple(aliases)
-    if len(a.description) > len(b.description):
-        columns["description"] = a.description
-    return columns
-
-
-def _key(edge: Edge) -> tuple[str, str, str, str | None]:
-    return (edge.from_id, edge.to_id, edge.edge_type, edge.relation)
-
-
-def _moved(edge: Edge, old: str, new: str) -> Edge:
-    return msgspec.structs.replace(
-        edge,
-        from_id=new if edge.from_id == old else edge.from_id,
-        to_id=new if edge.to_id == old else edge.to_id,
-    )
-
-
-def _certainty(edge: Edge) -> float:
-    """No confidence counts as full confidence, as in recall."""
-    return 1.0 if edge.confidence is None else edge.confidence
-
-
-def _again(edge: Edge) -> NewEdge:
-    return NewEdge(
-        id=new_id("edge"),
-        from_id=edge.from_id,
-        to_id=edge.to_id,
-        edge_type=edge.edge_type,
-        weight=edge.weight,
-        confidence=edge.confidence,
-        evidence=edge.evidence,
-        origin=edge.origin,
-        relation=edge.relation,
-    )
-
-
-def expire_changes(entity: Entity, edges: Sequence[Edge]) -> ChangeSet:
-    """Hides an entity and its edges.
-
-    Raises:
-        ConflictError: it is expired already.
-    """
-    _check_unexpired(entity, "expire")
-    return ChangeSet(
-        namespace=entity.namespace,
-        entity_patches=(EntityPatch(entity_id=entity.id, expired=True),),
-        expired_edges=tuple(edge.id for edge in edges),
-        expired_from=tuple(dict.fromkeys(edge.from_id for edge in edges)),
-    )
 
 
 class ListedEntity(nodes.Described, frozen=True, kw_only=True):
@@ -234,6 +107,15 @@ class PurgeReport(_Value, frozen=True, kw_only=True):
     degraded: tuple[Degradation, ...] = ()
 
 
+class Merge(msgspec.Struct, frozen=True, kw_only=True):
+    """The transaction of a merge: how many edges now start or end at the other entity, and how
+    many were there already."""
+
+    changes: ChangeSet
+    moved: int
+    folded: int
+
+
 def list_entities(
     session: Session,
     *,
@@ -273,7 +155,7 @@ def show_entity(
     session: Session, id: object, *, expand: object, include_expired: object, namespace: object
 ) -> EntityDetail:
     """One entity; a merged one is what it was merged into."""
-    whole = flag_argument("expand", expand)
+    with_memories = flag_argument("expand", expand)
     expired = flag_argument("include_expired", include_expired)
     space = session.in_namespace(namespace)
     with session.operation("entity"), session.ledger.read() as view:
@@ -285,14 +167,14 @@ def show_entity(
             asked=None if entity.id.startswith(text) else text,
             mentions=len(ids),
             memory_ids=tuple(ids),
-            memories=tuple(view.memories(space, ids)) if whole else None,
+            memories=tuple(view.memories(space, ids)) if with_memories else None,
             ledger_seq=view.seq,
         )
 
 
 def _expired_too(view: LedgerView, space: str, text: str) -> Entity:
     """The entity itself, even when it is expired or merged."""
-    full = nodes.only(view.entity_ids_with_prefix(space, text), "id", text)
+    full = nodes.unambiguous_id(view.entity_ids_with_prefix(space, text), "id", text)
     if full is None:
         raise NotFoundError("Entity", text)
     return view.entities(space, [full])[0]
@@ -304,20 +186,114 @@ def merge_entities(session: Session, a: object, b: object, *, namespace: object)
     with session.operation("merge_entities"):
         degraded: list[Degradation] = []
         with session.ledger.write(session.now_us()) as txn:
-            old, kept = nodes.entity(txn, space, a, "a"), nodes.entity(txn, space, b, "b")
-            parts = merge_changes(old, kept, txn.edges(space, old.id), txn.edges(space, kept.id))
+            old, new = nodes.entity(txn, space, a, "a"), nodes.entity(txn, space, b, "b")
+            parts = merge_changes(old, new, txn.edges(space, old.id), txn.edges(space, new.id))
             seq = txn.apply(parts.changes)
             degraded.extend(clock_notice(txn.clock_stepped_back))
         return EntityChange(
-            entity=_now(session, space, kept.id),
+            entity=_stored(session, space, new.id),
             action="merge",
             merged_id=old.id,
             edges_moved=parts.moved,
             edges_folded=parts.folded,
             edges_expired=len(parts.changes.expired_edges),
             seq=seq,
-            degraded=finish(session, degraded),
+            degraded=catch_up(session, degraded),
         )
+
+
+def merge_changes(a: Entity, b: Entity, edges_a: Sequence[Edge], edges_b: Sequence[Edge]) -> Merge:
+    """Makes `a` another name of `b`.
+
+    Args:
+        a, b: as they stand now; a merged one is given as what it was merged into.
+        edges_a, edges_b: the unexpired edges of both.
+
+    Raises:
+        ConflictError: one entity, or an expired one.
+    """
+    if a.id == b.id:
+        raise ConflictError(
+            f"cannot merge {a.id} into {b.id}: they are one entity already; name two"
+        )
+    for entity in (a, b):
+        _check_unexpired(entity, "merge")
+    there = {_key(edge): edge for edge in edges_b}
+    ended, fresh, folded = [edge.id for edge in edges_a], list[NewEdge](), 0
+    best: dict[tuple[str, str, str, str | None], Edge] = {}
+    for edge in edges_a:
+        moved = _redirected(edge, a.id, b.id)
+        if moved.from_id == moved.to_id:
+            continue
+        known = best.get(_key(moved)) or there.get(_key(moved))
+        folded += known is not None
+        if known is None or _certainty(moved) > _certainty(known):
+            best[_key(moved)] = moved
+    for key, edge in best.items():
+        if key in there:
+            # time travel still shows the edge with the confidence it had
+            ended.append(there[key].id)
+        fresh.append(_new_edge(edge))
+    columns = {"merged_into": b.id}
+    changes = ChangeSet(
+        namespace=b.namespace,
+        entity_patches=(
+            EntityPatch(entity_id=b.id, columns=_joined_names(a, b)),
+            EntityPatch(entity_id=a.id, columns=columns, expired=True),
+        ),
+        edges=tuple(fresh),
+        expired_edges=tuple(ended),
+        expired_from=tuple(dict.fromkeys(edge.from_id for edge in (*edges_a, *edges_b))),
+    )
+    moved_only = sum(key not in there for key in best)
+    return Merge(changes=changes, moved=moved_only, folded=folded)
+
+
+def _joined_names(a: Entity, b: Entity) -> dict[str, object]:
+    """Names of a become aliases of b; a longer description replaces a shorter."""
+    columns: dict[str, object] = {}
+    known = {norm_name(name) for name in (b.canonical_name, *b.aliases)}
+    aliases = list(b.aliases)
+    for name in (a.canonical_name, *a.aliases):
+        if norm_name(name) not in known:
+            known.add(norm_name(name))
+            aliases.append(name)
+    if len(aliases) > len(b.aliases):
+        columns["aliases"] = tuple(aliases)
+    if len(a.description) > len(b.description):
+        columns["description"] = a.description
+    return columns
+
+
+def _key(edge: Edge) -> tuple[str, str, str, str | None]:
+    return (edge.from_id, edge.to_id, edge.edge_type, edge.relation)
+
+
+def _redirected(edge: Edge, old: str, new: str) -> Edge:
+    return msgspec.structs.replace(
+        edge,
+        from_id=new if edge.from_id == old else edge.from_id,
+        to_id=new if edge.to_id == old else edge.to_id,
+    )
+
+
+def _certainty(edge: Edge) -> float:
+    """No confidence counts as full confidence, as in recall."""
+    return 1.0 if edge.confidence is None else edge.confidence
+
+
+def _new_edge(edge: Edge) -> NewEdge:
+    return NewEdge(
+        id=new_id("edge"),
+        from_id=edge.from_id,
+        to_id=edge.to_id,
+        edge_type=edge.edge_type,
+        weight=edge.weight,
+        confidence=edge.confidence,
+        evidence=edge.evidence,
+        origin=edge.origin,
+        relation=edge.relation,
+    )
 
 
 def expire_entity(session: Session, id: object, *, namespace: object) -> EntityChange:
@@ -331,15 +307,39 @@ def expire_entity(session: Session, id: object, *, namespace: object) -> EntityC
             seq = txn.apply(changes)
             degraded.extend(clock_notice(txn.clock_stepped_back))
         return EntityChange(
-            entity=_now(session, space, entity.id),
+            entity=_stored(session, space, entity.id),
             action="expire",
             edges_expired=len(changes.expired_edges),
             seq=seq,
-            degraded=finish(session, degraded),
+            degraded=catch_up(session, degraded),
         )
 
 
-def _now(session: Session, space: str, id: str) -> Entity:
+def expire_changes(entity: Entity, edges: Sequence[Edge]) -> ChangeSet:
+    """Hides an entity and its edges.
+
+    Raises:
+        ConflictError: it is expired already.
+    """
+    _check_unexpired(entity, "expire")
+    return ChangeSet(
+        namespace=entity.namespace,
+        entity_patches=(EntityPatch(entity_id=entity.id, expired=True),),
+        expired_edges=tuple(edge.id for edge in edges),
+        expired_from=tuple(dict.fromkeys(edge.from_id for edge in edges)),
+    )
+
+
+def _check_unexpired(entity: Entity, action: str) -> None:
+    if entity.expired_at is not None:
+        since = format_us(to_us(entity.expired_at))
+        raise ConflictError(
+            f"cannot {action} {entity.id}: it is expired since {since}; a memory that names it"
+            " again makes a new one"
+        )
+
+
+def _stored(session: Session, space: str, id: str) -> Entity:
     with session.ledger.read() as view:
         return view.entities(space, [id])[0]
 
@@ -351,23 +351,23 @@ def purge_entities(
     dry = flag_argument("dry_run", dry_run)
     space = session.in_namespace(namespace)
     with session.operation("purge_entities"):
-        going: list[str] = []
+        purged: list[str] = []
         counts: dict[str, int] = {}
         degraded: list[Degradation] = []
         seq = 0
-        with suppress(Undo), session.ledger.write(session.now_us()) as txn:
+        with suppress(RollBack), session.ledger.write(session.now_us()) as txn:
             seq = txn.seq
-            going = _going(txn, space, ids)
-            if going:
-                counts = txn.purge_entities(space, going)
+            purged = _to_purge(txn, space, ids)
+            if purged:
+                counts = txn.purge_entities(space, purged)
                 if dry:
-                    raise Undo
+                    raise RollBack
                 seq += 1
                 degraded.extend(clock_notice(txn.clock_stepped_back))
-        if going and not dry:
-            finish(session, degraded)
+        if purged and not dry:
+            catch_up(session, degraded)
         return PurgeReport(
-            entity_ids=tuple(going),
+            entity_ids=tuple(purged),
             entities_removed=counts.get("entities", 0),
             edges_removed=counts.get("edges", 0),
             dry_run=dry,
@@ -376,7 +376,7 @@ def purge_entities(
         )
 
 
-def _going(view: LedgerView, space: str, ids: object) -> list[str]:
+def _to_purge(view: LedgerView, space: str, ids: object) -> list[str]:
     """Full ids of the entities to purge: those named, or all that are expired."""
     if ids is None:
         listing = EntityListing(limit=None, include_expired=True)

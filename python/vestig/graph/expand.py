@@ -55,7 +55,7 @@ def _known(view: LedgerView, space: str, ids: object, expired: bool) -> list[str
         text = check_id_prefix("ids", id, "mem")
         if is_full_id(text, "mem"):
             full.append(text)
-        elif found := nodes.only(view.ids_with_prefix(space, text), "ids", text):
+        elif found := nodes.unambiguous_id(view.ids_with_prefix(space, text), "ids", text):
             full.append(found)
     return [*_visible(view, space, list(dict.fromkeys(full)), expired)]
 
@@ -70,19 +70,19 @@ def _visible(view: LedgerView, space: str, ids: Sequence[str], expired: bool) ->
     return {memory.id: memory for memory in found if _seen(memory, expired)}
 
 
-def _sure(confidence: float | None, least: float) -> bool:
+def _confident(confidence: float | None, least: float) -> bool:
     return confidence is None or confidence >= least
 
 
 def _sharing(view: LedgerView, space: str, given: list[str], least: float) -> dict[str, set[str]]:
     """Other memory → the entities that it shares with the given ones."""
-    mentioned = [one for one in view.mentions(space, given) if _sure(one.confidence, least)]
+    mentioned = [one for one in view.mentions(space, given) if _confident(one.confidence, least)]
     ids = list(dict.fromkeys(one.entity_id for one in mentioned))
     shared: dict[str, set[str]] = {}
     inputs = set(given)
     for entity_id in ids:
         for edge in view.edges(space, entity_id, EdgeType.MENTIONS):
-            if edge.from_id not in inputs and _sure(edge.confidence, least):
+            if edge.from_id not in inputs and _confident(edge.confidence, least):
                 shared.setdefault(edge.from_id, set()).add(entity_id)
     return shared
 
@@ -107,11 +107,11 @@ def via_entities(
         if not given or not most:
             return []
         shared = _sharing(view, space, given, least)
-        kept = _visible(view, space, sorted(shared), expired)
-        best = sorted(kept, key=lambda id: (-len(shared[id]), id))[:most]
+        visible = _visible(view, space, sorted(shared), expired)
+        best = sorted(visible, key=lambda id: (-len(shared[id]), id))[:most]
         return [
             ViaEntities(
-                memory=kept[id],
+                memory=visible[id],
                 shared_entities=tuple(sorted(shared[id])),
                 expansion_score=len(shared[id]),
             )
@@ -142,15 +142,17 @@ def via_related(
         for id in sorted(given):
             for edge in view.edges(space, id, EdgeType.RELATED):
                 other = edge.to_id if edge.from_id == id else edge.from_id
-                if other in inputs or not _sure(edge.confidence, least):
+                if other in inputs or not _confident(edge.confidence, least):
                     continue
                 if other not in heaviest or edge.weight > heaviest[other][0]:
                     heaviest[other] = (edge.weight, id)
-        kept = _visible(view, space, sorted(heaviest), expired)
-        best = sorted(kept, key=lambda id: (-heaviest[id][0], id))[:most]
+        visible = _visible(view, space, sorted(heaviest), expired)
+        best = sorted(visible, key=lambda id: (-heaviest[id][0], id))[:most]
         return [
             ViaRelated(
-                memory=kept[id], similarity_score=heaviest[id][0], source_memory_id=heaviest[id][1]
+                memory=visible[id],
+                similarity_score=heaviest[id][0],
+                source_memory_id=heaviest[id][1],
             )
             for id in best
         ]

@@ -11,9 +11,9 @@ from vestig.changes import ChangeSet, EdgePatch, NewEdge
 from vestig.commit.rows import related_edge
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.ids import id_text
-from vestig.memories.states import finish
 from vestig.ports import LedgerView, Listing, Progress
 from vestig.session.session import Session
+from vestig.session.transaction import catch_up
 from vestig.times import to_us
 from vestig.types import Degradation, Edge, EdgeType
 
@@ -72,12 +72,12 @@ def difference(wanted: Wanted, stored: Mapping[str, Sequence[Edge]]) -> Differen
 
 
 class _Block(msgspec.Struct, frozen=True, kw_only=True):
-    """One consistent look at some memories in `seq` order."""
+    """Some memories in `seq` order, and what they need, of one state of the store."""
 
     seq: int
     memories: int
     changes: ChangeSet
-    found: Difference
+    difference: Difference
 
 
 class _Rebuild:
@@ -97,7 +97,7 @@ class _Rebuild:
             total = view.count_memories(self.space, Listing(statuses=None))
         first, seq = 0, None
         while True:
-            block = self.look(first, seq)
+            block = self.read_block(first, seq)
             if block is None:
                 # A memory was forgotten: places have moved.
                 first, seq = 0, None
@@ -105,7 +105,7 @@ class _Rebuild:
                 continue
             if not block.memories:
                 return {"edge_type": EdgeType.RELATED.value, **self.counts, "seq": block.seq}
-            seq = self.write(block)
+            seq = self.write_block(block)
             if seq is None:
                 continue
             first += block.memories
@@ -113,7 +113,7 @@ class _Rebuild:
             if self.progress is not None:
                 self.progress(min(first, total), total)
 
-    def look(self, first: int, seq: int | None) -> _Block | None:
+    def read_block(self, first: int, seq: int | None) -> _Block | None:
         """The memories from place `first` on; None when one was forgotten since `seq`."""
         chosen = self.session.config.settings.links.related
         top = chosen.max_edges_per_memory if chosen.enabled else 0
@@ -137,22 +137,23 @@ class _Rebuild:
                 edges=tuple(self.new_edges(view, found.added)),
                 edge_patches=tuple(found.patches),
             )
-            return _Block(seq=view.seq, memories=len(rows), changes=changes, found=found)
+            return _Block(seq=view.seq, memories=len(rows), changes=changes, difference=found)
 
         return self.session.keeper.run(read)
 
     def new_edges(self, view: LedgerView, added: Sequence[tuple[str, str, float]]) -> list[NewEdge]:
-        """They begin when the later end was learnt, so that walks into the past find them."""
+        """The rows of added edges. One begins when the later of its ends was stored, so that recall
+        as of an earlier time finds it."""
         ids = list(dict.fromkeys(id for start, end, _ in added for id in (start, end)))
-        learnt = {one.id: to_us(one.t_created) for one in view.memories(self.space, ids)}
+        stored_us = {one.id: to_us(one.t_created) for one in view.memories(self.space, ids)}
         return [
             msgspec.structs.replace(
-                related_edge(start, end, cosine), t_created_us=max(learnt[start], learnt[end])
+                related_edge(start, end, cosine), t_created_us=max(stored_us[start], stored_us[end])
             )
             for start, end, cosine in added
         ]
 
-    def write(self, block: _Block) -> int | None:
+    def write_block(self, block: _Block) -> int | None:
         """The seq after the block's changes; None when an end was forgotten meanwhile."""
         changes = block.changes
         if not changes.edges and not changes.edge_patches:
@@ -162,12 +163,12 @@ class _Rebuild:
                 seq = txn.apply(changes)
         except NotFoundError:
             return None
-        finish(self.session, self.degraded)
+        catch_up(self.session, self.degraded)
         return seq
 
     def count(self, block: _Block) -> None:
         """Adds a block that is done."""
-        found = block.found
+        found = block.difference
         self.counts["memories"] += block.memories
         self.counts["kept"] += found.kept
         self.counts["added"] += len(found.added)
@@ -178,26 +179,26 @@ class _Rebuild:
 def rebuild_edges(
     session: Session, edge_type: object, *, progress: Progress | None, namespace: object
 ) -> dict[str, Any]:
-    """Computes the edges of a type again; today RELATED alone is computed."""
+    """Computes the edges of a type again; RELATED is the only computed one."""
     if edge_type != EdgeType.RELATED:
         raise ValidationError("edge_type", edge_type, "RELATED, the only type that is computed")
     if session.read_only:
         raise StoreLockedError("this store was opened read-only: open it for writing to rebuild")
     space = session.in_namespace(namespace)
     with session.operation("rebuild_edges"):
-        work = _Rebuild(session, space, progress)
-        found = work.run()
-        return {**found, "degraded": [*dict.fromkeys(work.degraded)]}
+        rebuild = _Rebuild(session, space, progress)
+        found = rebuild.run()
+        return {**found, "degraded": [*dict.fromkeys(rebuild.degraded)]}
 
 
 def rebuild_all(session: Session, progress: Progress | None) -> dict[str, int]:
-    """The RELATED edges of every namespace, after other vectors came; counts of all."""
+    """The RELATED edges of every namespace, after all vectors were made again; counts of all."""
     total: dict[str, int] = {}
     with session.ledger.read() as view:
         spaces = view.namespaces()
     for space in spaces:
-        work = _Rebuild(session, space, progress)
-        work.run()
-        for name, count in work.counts.items():
+        rebuild = _Rebuild(session, space, progress)
+        rebuild.run()
+        for name, count in rebuild.counts.items():
             total[name] = total.get(name, 0) + count
     return total

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.changes import AccessTouch
+from vestig.config.schema import Settings
 from vestig.errors import StoreLockedError, ValidationError
 from vestig.graph import search_scores as scores
 from vestig.graph.search_request import SearchDefaults, SearchPlan, SearchRequest, plan
@@ -34,7 +35,7 @@ _PREFIX_IDS_MAX: Final = 1_000
 class _Search:
     """One call. `read` may run more than once, when ledger and projection move apart."""
 
-    def __init__(self, session: Session, settings: Any, checked: SearchPlan) -> None:
+    def __init__(self, session: Session, settings: Settings, checked: SearchPlan) -> None:
         self.session = session
         self.plan = checked
         self.floor = settings.search.decay.floor if checked.decay else None
@@ -43,7 +44,7 @@ class _Search:
         self.spans: list[Span] = []
 
     def run(self) -> SearchResult:
-        """All stages."""
+        """Embeds the query, then reads one state of the store."""
         started = time.perf_counter()
         vector = None
         if self.plan.query is not None:
@@ -63,14 +64,14 @@ class _Search:
     def read(
         self, view: LedgerView, core: Any, vector: bytes | None, first: Sequence[Span]
     ) -> SearchResult:
-        """The list, of one seq."""
+        """The nodes of one state of the store, best first."""
         self.view, self.core, self.vector = view, core, vector
         self.warnings, self.spans = [*self.plan.warnings], [*first]
         chosen = resolved(view, core, self.plan.filter, nodes=True)
         self.nodes = NodeScan(core, view.seq, chosen)
         fetch = self.candidates()
         started = time.perf_counter()
-        taken, gone = scores.take(fetch, self.load, self.plan.limit, self.floor)
+        taken, gone = scores.best_stored(fetch, self.load, self.plan.limit, self.floor)
         covered = self.memory_ids(taken)
         self.span("rank", started, returned=len(taken), stale=gone)
         return SearchResult(
@@ -119,10 +120,10 @@ class _Search:
     def candidates(self) -> Callable[[int], Sequence[scores.Candidate]]:
         """A function that gives the n best candidates."""
         if self.plan.type == "vector":
-            return lambda count: scores.by_meaning(self.near(count))
+            return lambda count: scores.vector_candidates(self.near(count))
         seeds = self.seeds()
         if self.plan.type == "graph":
-            found = scores.by_links(self.reach([id for id, _ in seeds])) if seeds else []
+            found = scores.graph_candidates(self.reach([id for id, _ in seeds])) if seeds else []
         else:
             found = self.both(seeds)
         return lambda count: found[:count]
@@ -156,7 +157,7 @@ class _Search:
         origins = dict.fromkeys([*(id for id, _, _ in hits), *(id for id, _ in seeds)])
         reached = self.reach([*origins], others=True) if self.plan.depth and origins else []
         wanted = {scores.MEMORY: self.plan.memories, scores.ENTITY: self.plan.entities}
-        return scores.merged(hits, reached, [seed for seed in seeds if wanted[seed[1]]])
+        return scores.hybrid_candidates(hits, reached, [seed for seed in seeds if wanted[seed[1]]])
 
     # --- nodes ---------------------------------------------------------------------------------
 
@@ -175,7 +176,7 @@ class _Search:
         return {id: scores.Loaded(node=node, factor=factors[id]) for id, node in found.items()}
 
     def factors(self, found: Mapping[str, Memory | Entity]) -> dict[str, float]:
-        """What decay leaves of each node's score."""
+        """The factor by which decay lowers each node's score, 0 to 1."""
         space, now = self.plan.namespace, self.plan.moments.query_time_us
         names = [id for id, node in found.items() if isinstance(node, Entity)]
         mentioning = self.view.mentioning(space, names) if names else {}
@@ -190,7 +191,7 @@ class _Search:
                 factors[id] = memory_factor(node, now, self.rules)
         return factors
 
-    def memory_ids(self, taken: Sequence[scores.Taken]) -> dict[str, tuple[str, ...]]:
+    def memory_ids(self, taken: Sequence[scores.Ranked]) -> dict[str, tuple[str, ...]]:
         """Hit → the memories behind it, newest first; one look-up per kind for all."""
         if not self.plan.memory_ids:
             return {}
@@ -204,7 +205,7 @@ class _Search:
         covered.update({id: (*covering.get(id, ()), id) for id in memories})
         return covered
 
-    def hit(self, item: scores.Taken, covered: Mapping[str, tuple[str, ...]]) -> SearchHit:
+    def hit(self, item: scores.Ranked, covered: Mapping[str, tuple[str, ...]]) -> SearchHit:
         """One line of the list."""
         one = item.candidate
         return SearchHit(
@@ -234,8 +235,8 @@ class _Search:
         return result
 
 
-def _rules(settings: Any) -> DecayRules:
-    """T-12 as configured."""
+def _rules(settings: Settings) -> DecayRules:
+    """Decay as configured."""
     kept = settings.lifecycle.retention
     return DecayRules(
         half_lives={

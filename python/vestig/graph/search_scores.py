@@ -1,6 +1,6 @@
 """Unified search: how hits of meaning and of links become one list.
 
-Pure: the engine brings hits of the core and loads nodes; nothing here knows where from.
+Pure: the caller brings hits of the core and loads nodes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = [
     "TYPES",
     "Candidate",
     "Loaded",
-    "Taken",
-    "by_links",
-    "by_meaning",
+    "Ranked",
+    "best_stored",
     "fetch_size",
-    "merged",
-    "take",
+    "graph_candidates",
+    "hybrid_candidates",
+    "vector_candidates",
 ]
 
 MEMORY: Final = "memory"
@@ -49,14 +49,14 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """A node of the ledger with what fading leaves of its score (1 = all)."""
+    """A node of the ledger with the factor by which decay lowers its score (1 = not at all)."""
 
     node: Any
     factor: float = 1.0
 
 
-class Taken(msgspec.Struct, frozen=True, kw_only=True):
-    """A candidate that is returned: `raw` is its score before fading."""
+class Ranked(msgspec.Struct, frozen=True, kw_only=True):
+    """A candidate that is returned: `raw` is its score before decay."""
 
     candidate: Candidate
     node: Any
@@ -70,11 +70,11 @@ Hit = tuple[str, str, float]
 Reached = tuple[str, str, int]
 
 
-def link_score(depth: int) -> float:
+def graph_score(depth: int) -> float:
     """1 for a seed, then 1/2, 1/3, …
 
     Example:
-        >>> [link_score(depth) for depth in (0, 1, 3)]
+        >>> [graph_score(depth) for depth in (0, 1, 3)]
         [1.0, 0.5, 0.25]
     """
     return 1.0 / (1.0 + depth)
@@ -94,7 +94,7 @@ def _best_first(candidates: list[Candidate]) -> list[Candidate]:
     return sorted(candidates, key=lambda one: (-one.score, one.id))
 
 
-def by_meaning(hits: Sequence[Hit]) -> list[Candidate]:
+def vector_candidates(hits: Sequence[Hit]) -> list[Candidate]:
     """Vector hits as candidates, in the order of the index."""
     return [
         Candidate(id=id, kind=kind, score=cosine, source="vector", depth=0, similarity=cosine)
@@ -102,22 +102,23 @@ def by_meaning(hits: Sequence[Hit]) -> list[Candidate]:
     ]
 
 
-def by_links(reached: Sequence[Reached]) -> list[Candidate]:
+def graph_candidates(reached: Sequence[Reached]) -> list[Candidate]:
     """Nodes at their shortest depth from the seeds.
 
     Example:
-        >>> [(one.id, one.score) for one in by_links([("b", "memory", 1), ("a", "memory", 0)])]
+        >>> reached = [("b", "memory", 1), ("a", "memory", 0)]
+        >>> [(one.id, one.score) for one in graph_candidates(reached)]
         [('a', 1.0), ('b', 0.5)]
     """
     return _best_first(
         [
-            Candidate(id=id, kind=kind, score=link_score(depth), source="graph", depth=depth)
+            Candidate(id=id, kind=kind, score=graph_score(depth), source="graph", depth=depth)
             for id, kind, depth in reached
         ]
     )
 
 
-def merged(
+def hybrid_candidates(
     hits: Sequence[Hit], reached: Sequence[Reached], seeds: Collection[tuple[str, str]] = ()
 ) -> list[Candidate]:
     """Vector and link scores added.
@@ -128,7 +129,7 @@ def merged(
         seeds: (id, kind) of origins that the caller named: link score 1 whatever reaches them.
 
     Example:
-        >>> one, = merged([("a", "memory", 0.6)], [("a", "memory", 1)])
+        >>> one, = hybrid_candidates([("a", "memory", 0.6)], [("a", "memory", 1)])
         >>> one.score, one.source, one.depth
         (1.1, 'hybrid', 0)
     """
@@ -139,7 +140,7 @@ def merged(
     candidates = []
     for id, kind in kinds.items():
         cosine, depth = cosines.get(id), depths.get(id)
-        linked = 0.0 if depth is None else link_score(depth)
+        linked = 0.0 if depth is None else graph_score(depth)
         source = "graph" if cosine is None else "vector" if depth is None else "hybrid"
         candidates.append(
             Candidate(
@@ -154,18 +155,18 @@ def merged(
     return _best_first(candidates)
 
 
-def take(
+def best_stored(
     fetch: Callable[[int], Sequence[Candidate]],
     load: Callable[[Sequence[Candidate]], Mapping[str, Loaded]],
     top_k: int,
     floor: float | None = None,
-) -> tuple[list[Taken], int]:
+) -> tuple[list[Ranked], int]:
     """The best `top_k` that exist, and how many candidates were gone from the ledger.
 
     `fetch(n)` gives the n best candidates, fewer when there are no more; `load` gives those that
-    exist. Who is gone, or fades below `floor`, is replaced by the next. Fading only lowers
-    scores, so whatever is not fetched is at most the last raw score: the result is the one that
-    fading of all candidates would give.
+    exist. One that is gone, or decays below `floor`, is replaced by the next. Decay only lowers
+    scores, so what is not fetched has at most the last raw score: the result is the one that
+    decay of all candidates would give.
     """
     wanted = top_k
     seen: dict[str, Loaded | None] = {}
@@ -174,15 +175,15 @@ def take(
         fresh = [one for one in candidates if one.id not in seen]
         found = load(fresh)
         seen.update({one.id: found.get(one.id) for one in fresh})
-        taken = _faded(candidates, seen, floor)
-        if len(candidates) < wanted or _settled(taken, top_k, candidates[-1].score, floor):
+        taken = _decayed(candidates, seen, floor)
+        if len(candidates) < wanted or _is_complete(taken, top_k, candidates[-1].score, floor):
             return taken[:top_k], sum(node is None for node in seen.values())
         wanted *= 2
 
 
-def _faded(
+def _decayed(
     candidates: Sequence[Candidate], seen: Mapping[str, Loaded | None], floor: float | None
-) -> list[Taken]:
+) -> list[Ranked]:
     taken = []
     for one in candidates:
         loaded = seen[one.id]
@@ -190,14 +191,14 @@ def _faded(
             continue
         score = one.score * loaded.factor
         if floor is None or score >= floor:
-            taken.append(Taken(candidate=one, node=loaded.node, score=score, raw=one.score))
+            taken.append(Ranked(candidate=one, node=loaded.node, score=score, raw=one.score))
     if floor is not None:
         taken.sort(key=lambda item: (-item.score, item.candidate.id))
     return taken
 
 
-def _settled(taken: Sequence[Taken], top_k: int, last: float, floor: float | None) -> bool:
-    """Whether no candidate that was not fetched can come among the best."""
+def _is_complete(taken: Sequence[Ranked], top_k: int, last: float, floor: float | None) -> bool:
+    """Whether no candidate that was not fetched can be among the best."""
     if floor is None:
         return len(taken) >= top_k
     # Below the floor a score stays below it; at equal scores the id would decide.

@@ -13,8 +13,8 @@ __all__ = ["DecayRules", "entity_factor", "half_life_decay", "heat", "memory_fac
 
 
 class DecayRules(msgspec.Struct, frozen=True, kw_only=True):
-    """How items fade. `half_lives`: days by policy, None = never. `power` and `ln` are those of
-    the core, the one implementation that ranks."""
+    """How the scores of items decay. `half_lives`: days by policy, None = never. `power` and `ln`:
+    the functions of the core, whose results ranking equals to the last bit."""
 
     half_lives: Mapping[str, float | None]
     default_policy: str
@@ -28,7 +28,7 @@ class DecayRules(msgspec.Struct, frozen=True, kw_only=True):
 def half_life_decay(
     age_days: float, half_life_days: float | None, power: Callable[[float, float], float]
 ) -> float:
-    """0.5 ^ (age / half-life); 1 for what is new, or never fades.
+    """0.5 ^ (age / half-life); 1 for what is new, or never decays.
 
     Example:
         >>> half_life_decay(60, 30, pow), half_life_decay(-1, 30, pow)
@@ -65,15 +65,15 @@ def _age_days(item: Memory | Entity, now_us: int, rules: DecayRules) -> float:
 def memory_factor(memory: Memory, now_us: int, rules: DecayRules) -> float:
     """Decay times frequency of a memory; the decay of a pinned one is 1."""
     half_life = None if memory.pinned else rules.half_lives[memory.retention_policy.value]
-    faded = half_life_decay(_age_days(memory, now_us, rules), half_life, rules.power)
-    return faded * _frequency(memory.access_count, rules)
+    decayed = half_life_decay(_age_days(memory, now_us, rules), half_life, rules.power)
+    return decayed * _frequency(memory.access_count, rules)
 
 
 def entity_factor(
     entity: Entity, memories: Iterable[Memory], now_us: int, rules: DecayRules
 ) -> float:
     """An entity lasts as long as the most lasting of its memories: a permanent or pinned one
-    keeps it from fading. Without memories its own dates alone count."""
+    keeps it from decaying. Without memories its own dates alone count."""
     age = _age_days(entity, now_us, rules)
     mentioned = list(memories)
     if not mentioned:
@@ -84,5 +84,5 @@ def entity_factor(
     else:
         known = (rules.half_lives[memory.retention_policy.value] for memory in mentioned)
         half_life = max(days for days in known if days is not None)
-    faded = half_life_decay(age, half_life, rules.power)
-    return faded * _frequency(entity.access_count, rules)
+    decayed = half_life_decay(age, half_life, rules.power)
+    return decayed * _frequency(entity.access_count, rules)

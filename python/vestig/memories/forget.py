@@ -18,11 +18,11 @@ from vestig.filters import (
     moments,
 )
 from vestig.ids import id_text, split_ids
-from vestig.memories.states import Undo, clock_notice, finish
 from vestig.ports import LedgerView
 from vestig.results import ForgetReport, GcReport
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
+from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.erasure import erase
 from vestig.store.ledger.removing import Removed
 from vestig.times import format_us, to_us
@@ -60,7 +60,7 @@ def forget(
             found = _matching(session, filter_parts(wanted, space, at))
         removed, seq = Removed(rows={"memories": 0}), 0
         memories: list[Memory] = []
-        with suppress(Undo), session.ledger.write(session.now_us()) as txn:
+        with suppress(RollBack), session.ledger.write(session.now_us()) as txn:
             seq = txn.seq
             named = _named(session, txn, space, wanted) if by_id else found
             memories = txn.memories(space, named)
@@ -70,13 +70,13 @@ def forget(
             if memories:
                 removed = txn.forget(space, [memory.id for memory in memories], actor=who)
                 if dry_run:
-                    raise Undo
+                    raise RollBack
                 degraded.extend(clock_notice(txn.clock_stepped_back))
                 seq += 1
         proof = erase.Proof()
         if memories and not dry_run:
             session.drop_cached(seq)
-            finish(session, degraded)
+            catch_up(session, degraded)
             proof = prove(session)
         return ForgetReport(
             memory_ids=tuple(memory.id for memory in memories),
@@ -133,13 +133,13 @@ def gc(session: Session, *, dry_run: object) -> GcReport:
     counts: dict[str, int] = {}
     seq = 0
     with session.operation("gc"):
-        with suppress(Undo), session.ledger.write(session.now_us()) as txn:
+        with suppress(RollBack), session.ledger.write(session.now_us()) as txn:
             counts = txn.collect(session.namespace)
             seq = txn.seq + (1 if any(counts.values()) and not dry_run else 0)
             if dry_run:
-                raise Undo
+                raise RollBack
         if any(counts.values()) and not dry_run:
-            finish(session, [])
+            catch_up(session, [])
         return GcReport(
             sources_removed=counts["sources"],
             entities_removed=counts["entities"],

@@ -1,4 +1,7 @@
-"""Show, events, list, count, chains: reads of the ledger alone."""
+"""Reads of the ledger alone: one memory with its evidence, its events and chain, a page of many.
+
+K is the time as of which the store is read, V the time at which facts are to hold (`Moments`).
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,128 @@ __all__ = [
     "show",
 ]
 
+_T = TypeVar("_T")
+ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")
+LIST_LIMIT_DEFAULT: Final = 20
+LIST_LIMIT_MAX: Final = 1_000
+_HEAD_VALUES: Final = 5
+
+
+def show(
+    session: Session,
+    id: object,
+    at: Moments,
+    *,
+    namespace: object = None,
+    include_expired: bool = True,
+    expand: object = 0,
+    touch: bool = False,
+) -> MemoryDetail:
+    """One memory with its evidence; an access that finds the store locked is dropped.
+
+    Args:
+        expand: 1 = with the entities that it mentions and the memories related to it.
+    """
+    with_links = _depth(expand) == 1
+    flag_argument("touch", touch)
+    flag_argument("include_expired", include_expired)
+    now = session.now_us()
+    space = session.in_namespace(namespace)
+    with session.operation("show"):
+        with session.ledger.read() as view:
+            (memory,) = as_known(view, space, [session.memory(view, space, id)], at)
+            expired = memory.t_expired is not None and to_us(memory.t_expired) <= at.known_at_us
+            if not _visible(memory, at) or (expired and not include_expired):
+                raise NotFoundError(
+                    "Memory", memory.id, "expired" if expired else "not known at that time"
+                )
+            vector = view.vectors(space, [memory.id]).get(memory.id)
+            history = view.events(space, memory.id)
+            if at.past:
+                history = [e for e in history if to_us(e.recorded_at) <= at.known_at_us]
+            values = () if vector is None else memoryview(vector[1]).cast("f")
+            detail = MemoryDetail(
+                memory=memory,
+                access_velocity=access_velocity(memory, now),
+                embedding_dimensions=None if vector is None else len(values),
+                embedding_head=tuple(values[:_HEAD_VALUES]),
+                sources=tuple(_sources(view, space, memory.id, at)),
+                events=tuple(history),
+                supersessions=tuple(_records(view, space, memory.id, at)),
+                flags=tuple(flags_of(memory, from_us(at.query_time_us), from_us(at.known_at_us))),
+                mentions=entities_of(view, memory, at) if with_links else UNSET,
+                related=related_to(view, memory, at) if with_links else UNSET,
+                ledger_seq=view.seq,
+                warnings=at.warnings + later_updates(view, [memory], at),
+            )
+        if touch:
+            seen = AccessTouch(memory_ids=(memory.id,), accessed_us=now)
+            try:
+                session.ledger.touch(space, seen)
+            except StoreLockedError:
+                dropped = "the access was not counted: the store is locked"
+                return msgspec.structs.replace(detail, warnings=(*detail.warnings, dropped))
+        return detail
+
+
+def _depth(value: object) -> int:
+    """How far `show` looks along links."""
+    if isinstance(value, bool) or value not in (0, 1):
+        raise ValidationError("expand", value, "0 or 1")
+    return int(value)
+
+
+def _visible(memory: Memory, at: Moments) -> bool:
+    """Whether the memory was known at K and, where V is given, true at V, expired or not."""
+    if to_us(memory.t_created) > at.known_at_us:
+        return False
+    if at.valid_at_us is None:
+        return True
+    end = None if memory.t_invalid is None else to_us(memory.t_invalid)
+    return to_us(memory.t_valid) <= at.valid_at_us and (end is None or at.valid_at_us < end)
+
+
+def access_velocity(memory: Memory, now_us: int) -> float:
+    """Accesses per day since creation, the first day counted whole."""
+    days = (now_us - to_us(memory.t_created)) / DAY_US
+    return memory.access_count / max(1.0, days)
+
+
+def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
+    """What a reader should know of its state: withdrawn, not valid at the query's time, pinned."""
+    flags = []
+    expired = memory.t_expired is not None and memory.t_expired <= known_at
+    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
+        flags.append("no_longer_valid")
+    if memory.t_valid > query_time:
+        flags.append("not_yet_valid")
+    if expired:
+        flags.append("expired")
+    if memory.status is Status.ARCHIVED:
+        flags.append("archived")
+    if memory.pinned:
+        flags.append("pinned")
+    return flags
+
+
+def _sources(view: LedgerView, namespace: str, id: str, at: Moments) -> list[Source]:
+    """Sources whose edges were recorded at or before K."""
+    sources = view.sources(namespace, id)
+    if not at.past:
+        return sources
+    known = {
+        edge.from_id
+        for edge in view.edges(namespace, id, EdgeType.PRODUCED)
+        if to_us(edge.t_created) <= at.known_at_us
+    }
+    return [source for source in sources if source.id in known]
+
+
+def _records(view: LedgerView, namespace: str, id: str, at: Moments) -> list[SupersessionRecord]:
+    """Supersessions recorded at or before K."""
+    records = view.supersessions(namespace, id)
+    return [one for one in records if to_us(one.created_at) <= at.known_at_us]
+
 
 def entities_of(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedEntity, ...]:
     """Entities that the memory mentions, the surest first; no confidence = the caller named it."""
@@ -73,7 +198,7 @@ def related_to(view: LedgerView, memory: Memory, at: Moments) -> tuple[LinkedMem
     found = [
         LinkedMemory(id=one.id, weight=weights[one.id], content=one.content)
         for one in view.memories(memory.namespace, list(weights))
-        if _holds(one, at)
+        if _was_current(one, at)
     ]
     return tuple(sorted(found, key=lambda one: (-one.weight, one.id)))
 
@@ -83,20 +208,46 @@ def _edges(view: LedgerView, memory: Memory, edge_type: EdgeType, at: Moments) -
     if not at.past:
         return view.edges(memory.namespace, memory.id, edge_type)
     every = view.list_edges(memory.namespace, edge_type=edge_type, limit=None, include_expired=True)
-    return [edge for edge in every if memory.id in (edge.from_id, edge.to_id) and _holds(edge, at)]
+    return [
+        edge for edge in every if memory.id in (edge.from_id, edge.to_id) and _was_current(edge, at)
+    ]
 
 
-def _holds(one: Memory | Edge, at: Moments) -> bool:
+def _was_current(one: Memory | Edge, at: Moments) -> bool:
     """Whether it was current at K."""
     known = from_us(at.known_at_us)
     return one.t_created <= known and (one.t_expired is None or one.t_expired > known)
 
 
-_T = TypeVar("_T")
-ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")
-LIST_LIMIT_DEFAULT: Final = 20
-LIST_LIMIT_MAX: Final = 1_000
-_HEAD_VALUES: Final = 5
+def events(
+    session: Session, id: object, *, namespace: object = None, limit: int | None = None
+) -> list[Event]:
+    """The log of one memory, oldest first."""
+    if limit is not None:
+        limit = count_argument("limit", limit)
+    space = session.in_namespace(namespace)
+    with session.operation("events"), session.ledger.read() as view:
+        memory_id = session.memory(view, space, id).id
+        return view.events(space, memory_id, limit)
+
+
+def chain(session: Session, id: object, *, namespace: object = None) -> list[SupersessionRecord]:
+    """Records of the chain of this memory, oldest to newest."""
+    space = session.in_namespace(namespace)
+    with session.operation("supersession_chain"), session.ledger.read() as view:
+        return view.supersessions(space, session.memory(view, space, id).id)
+
+
+def as_known(
+    view: LedgerView, namespace: str, memories: Sequence[Memory], at: Moments
+) -> list[Memory]:
+    """The memories with their ends and counters as they stood at K."""
+    if not at.past or not memories:
+        return list(memories)
+    ends = view.ends_before(namespace, at.known_at_us)
+    counts = view.reinforcements_at(namespace, [one.id for one in memories], at.known_at_us)
+    known = from_us(at.known_at_us)
+    return [at_known_time(one, ends=ends, reinforced=counts, known_at=known) for one in memories]
 
 
 def at_known_time(
@@ -120,35 +271,6 @@ def at_known_time(
     return msgspec.structs.replace(memory, **changed) if changed else memory
 
 
-def flags_of(memory: Memory, query_time: datetime, known_at: datetime) -> list[str]:
-    """State worth a caller's eye."""
-    flags = []
-    expired = memory.t_expired is not None and memory.t_expired <= known_at
-    if memory.t_invalid is not None and memory.t_invalid <= query_time and not expired:
-        flags.append("no_longer_valid")
-    if memory.t_valid > query_time:
-        flags.append("not_yet_valid")
-    if expired:
-        flags.append("expired")
-    if memory.status is Status.ARCHIVED:
-        flags.append("archived")
-    if memory.pinned:
-        flags.append("pinned")
-    return flags
-
-
-def as_known(
-    view: LedgerView, namespace: str, memories: Sequence[Memory], at: Moments
-) -> list[Memory]:
-    """The memories with their ends and counters as they stood at K."""
-    if not at.past or not memories:
-        return list(memories)
-    ends = view.ends_before(namespace, at.known_at_us)
-    counts = view.reinforcements_at(namespace, [one.id for one in memories], at.known_at_us)
-    known = from_us(at.known_at_us)
-    return [at_known_time(one, ends=ends, reinforced=counts, known_at=known) for one in memories]
-
-
 def replaced_as_known(
     view: LedgerView, namespace: str, ids: Sequence[str], at: Moments
 ) -> dict[str, list[str]]:
@@ -161,25 +283,6 @@ def replaced_as_known(
         records = _records(view, namespace, id, at)
         known[id] = sorted(one.superseded_id for one in records if one.superseding_id == id)
     return known
-
-
-def _records(view: LedgerView, namespace: str, id: str, at: Moments) -> list[SupersessionRecord]:
-    """Supersessions recorded at or before K."""
-    records = view.supersessions(namespace, id)
-    return [one for one in records if to_us(one.created_at) <= at.known_at_us]
-
-
-def _sources(view: LedgerView, namespace: str, id: str, at: Moments) -> list[Source]:
-    """Sources whose edges were recorded at or before K."""
-    sources = view.sources(namespace, id)
-    if not at.past:
-        return sources
-    known = {
-        edge.from_id
-        for edge in view.edges(namespace, id, EdgeType.PRODUCED)
-        if to_us(edge.t_created) <= at.known_at_us
-    }
-    return [source for source in sources if source.id in known]
 
 
 def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> tuple[str, ...]:
@@ -195,105 +298,6 @@ def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> 
         )
     ]
     return tuple(f"{id}: an UPDATE lies after that time; tags are those of today" for id in changed)
-
-
-def _visible(memory: Memory, at: Moments) -> bool:
-    """T-13 for one memory, expired ones included (show is asked for an id)."""
-    if to_us(memory.t_created) > at.known_at_us:
-        return False
-    if at.valid_at_us is None:
-        return True
-    end = None if memory.t_invalid is None else to_us(memory.t_invalid)
-    return to_us(memory.t_valid) <= at.valid_at_us and (end is None or at.valid_at_us < end)
-
-
-def show(
-    session: Session,
-    id: object,
-    at: Moments,
-    *,
-    namespace: object = None,
-    include_expired: bool = True,
-    expand: object = 0,
-    touch: bool = False,
-) -> MemoryDetail:
-    """One memory with its evidence; an access that finds the store locked is dropped.
-
-    Args:
-        expand: 1 = with the entities that it mentions and the memories related to it.
-    """
-    whole = _depth(expand) == 1
-    flag_argument("touch", touch)
-    flag_argument("include_expired", include_expired)
-    now = session.now_us()
-    space = session.in_namespace(namespace)
-    with session.operation("show"):
-        with session.ledger.read() as view:
-            (memory,) = as_known(view, space, [session.memory(view, space, id)], at)
-            gone = memory.t_expired is not None and to_us(memory.t_expired) <= at.known_at_us
-            if not _visible(memory, at) or (gone and not include_expired):
-                raise NotFoundError(
-                    "Memory", memory.id, "expired" if gone else "not known at that time"
-                )
-            vector = view.vectors(space, [memory.id]).get(memory.id)
-            history = view.events(space, memory.id)
-            if at.past:
-                history = [e for e in history if to_us(e.recorded_at) <= at.known_at_us]
-            values = () if vector is None else memoryview(vector[1]).cast("f")
-            detail = MemoryDetail(
-                memory=memory,
-                access_velocity=access_velocity(memory, now),
-                embedding_dimensions=None if vector is None else len(values),
-                embedding_head=tuple(values[:_HEAD_VALUES]),
-                sources=tuple(_sources(view, space, memory.id, at)),
-                events=tuple(history),
-                supersessions=tuple(_records(view, space, memory.id, at)),
-                flags=tuple(flags_of(memory, from_us(at.query_time_us), from_us(at.known_at_us))),
-                mentions=entities_of(view, memory, at) if whole else UNSET,
-                related=related_to(view, memory, at) if whole else UNSET,
-                ledger_seq=view.seq,
-                warnings=at.warnings + later_updates(view, [memory], at),
-            )
-        if touch:
-            seen = AccessTouch(memory_ids=(memory.id,), accessed_us=now)
-            try:
-                session.ledger.touch(space, seen)
-            except StoreLockedError:
-                dropped = "the access was not counted: the store is locked"
-                return msgspec.structs.replace(detail, warnings=(*detail.warnings, dropped))
-        return detail
-
-
-def _depth(value: object) -> int:
-    """How far `show` looks along links."""
-    if isinstance(value, bool) or value not in (0, 1):
-        raise ValidationError("expand", value, "0 or 1")
-    return int(value)
-
-
-def access_velocity(memory: Memory, now_us: int) -> float:
-    """Accesses per day since creation, the first day counted whole."""
-    days = (now_us - to_us(memory.t_created)) / DAY_US
-    return memory.access_count / max(1.0, days)
-
-
-def events(
-    session: Session, id: object, *, namespace: object = None, limit: int | None = None
-) -> list[Event]:
-    """The log of one memory, oldest first."""
-    if limit is not None:
-        limit = count_argument("limit", limit)
-    space = session.in_namespace(namespace)
-    with session.operation("events"), session.ledger.read() as view:
-        memory_id = session.memory(view, space, id).id
-        return view.events(space, memory_id, limit)
-
-
-def chain(session: Session, id: object, *, namespace: object = None) -> list[SupersessionRecord]:
-    """Records of the chain of this memory, oldest to newest."""
-    space = session.in_namespace(namespace)
-    with session.operation("supersession_chain"), session.ledger.read() as view:
-        return view.supersessions(space, session.memory(view, space, id).id)
 
 
 # Fields that the ledger's table of memories answers by itself, so that a page of a large store

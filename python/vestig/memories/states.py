@@ -1,4 +1,8 @@
-"""Deprecate, supersede, pin, archive, update: one decision, one transaction."""
+"""The states of a memory and the calls that change them: deprecate, supersede, archive, restore,
+pin, unpin, and one access counted.
+
+Each call checks the memory under the write lock, decides one `ChangeSet` and writes it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,13 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import parse_time
+from vestig.arguments import check_unicode, parse_time
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
 from vestig.ports import LedgerView
 from vestig.session.session import Session
+from vestig.session.transaction import catch_up, clock_notice
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, EventType, Memory, Status, SupersessionRecord, _Value
 
@@ -20,7 +25,6 @@ __all__ = [
     "Replacement",
     "StateChange",
     "Successor",
-    "Undo",
     "archive_changes",
     "change_state",
     "check_replaceable",
@@ -35,6 +39,23 @@ __all__ = [
     "supersede",
     "unpin_changes",
 ]
+
+_FINAL: Final = (Status.SUPERSEDED, Status.DEPRECATED)
+_REASON_CHARS_MAX: Final = 500
+
+
+class StateChange(_Value, frozen=True, kw_only=True):
+    """What a lifecycle call did; `changed` is false where the state was already so."""
+
+    memory_id: str
+    action: str
+    changed: bool
+    status: str
+    pinned: bool
+    version: int
+    fields: tuple[str, ...] = ()
+    seq: int
+    degraded: tuple[Degradation, ...] = ()
 
 
 class Successor(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,18 +82,69 @@ class Replacement(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def reason_argument(value: object, *, required: bool = False) -> str | None:
+    """A reason: text up to 500 characters, or None."""
+    if value is None and not required:
+        return None
+    if not isinstance(value, str) or len(value) > _REASON_CHARS_MAX:
+        fact = f"{len(value)} characters" if isinstance(value, str) else type(value).__name__
+        raise ValidationError("reason", fact, f"text of at most {_REASON_CHARS_MAX} characters")
+    return check_unicode("reason", value)
+
+
 def _since(memory: Memory) -> str:
     return "unknown" if memory.t_expired is None else format_us(to_us(memory.t_expired))
 
 
-def existing_record(
-    old_id: str, new_id: str, records: Sequence[SupersessionRecord]
-) -> SupersessionRecord | None:
-    """The record of exactly this pair; repeating it is a no-op."""
-    for record in records:
-        if record.superseded_id == old_id and record.superseding_id == new_id:
-            return record
-    return None
+def check_unexpired(memory: Memory, action: str) -> None:
+    """Final states stay final; the message names id, state and since when."""
+    if memory.status in _FINAL:
+        raise ConflictError(
+            f"cannot {action} {memory.id}: it is {memory.status.value} since {_since(memory)};"
+            " commit its text again to revive it"
+        )
+
+
+def check_replaceable(old: Memory) -> None:
+    """A withdrawn memory cannot be replaced."""
+    if old.status is Status.DEPRECATED:
+        raise ConflictError(
+            f"cannot supersede {old.id}: it is deprecated since {_since(old)};"
+            " only active, archived or superseded memories can be replaced"
+        )
+
+
+def check_end(memory: Memory, end_us: int | None) -> None:
+    """A fact cannot end before it began."""
+    if end_us is not None and end_us < to_us(memory.t_valid):
+        begin = format_us(to_us(memory.t_valid))
+        raise ValidationError(
+            "t_invalid", format_us(end_us), f"a time from t_valid {begin} of {memory.id} on"
+        )
+
+
+def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) -> None:
+    """Whether `new` may replace `old`.
+
+    Raises:
+        ConflictError: one memory, a cycle (names its chain), a withdrawn `old`, or a `new` that
+            is not active.
+    """
+    if old.id == new.id:
+        raise ConflictError(f"cannot supersede {old.id} by itself: name two memories")
+    cycle = _chain(new.id, old.id, records)
+    if cycle is not None:
+        raise ConflictError(
+            f"cannot supersede {old.id} by {new.id}: that would close a cycle:"
+            f" {' → '.join([old.id, *cycle])}"
+        )
+    check_replaceable(old)
+    if new.status is not Status.ACTIVE:
+        since = f" since {_since(new)}" if new.t_expired else "; restore it first"
+        raise ConflictError(
+            f"cannot supersede by {new.id}: the newer memory must be active, it is"
+            f" {new.status.value}{since}"
+        )
 
 
 def _chain(start: str, goal: str, records: Sequence[SupersessionRecord]) -> list[str] | None:
@@ -92,67 +164,14 @@ def _chain(start: str, goal: str, records: Sequence[SupersessionRecord]) -> list
     return None
 
 
-def check_replaceable(old: Memory) -> None:
-    """A withdrawn memory cannot be replaced."""
-    if old.status is Status.DEPRECATED:
-        raise ConflictError(
-            f"cannot supersede {old.id}: it is deprecated since {_since(old)};"
-            " only active, archived or superseded memories can be replaced"
-        )
-
-
-def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) -> None:
-    """The rules of L-03; a cycle prints its chain."""
-    if old.id == new.id:
-        raise ConflictError(f"cannot supersede {old.id} by itself: name two memories")
-    cycle = _chain(new.id, old.id, records)
-    if cycle is not None:
-        raise ConflictError(
-            f"cannot supersede {old.id} by {new.id}: that would close a cycle:"
-            f" {' → '.join([old.id, *cycle])}"
-        )
-    check_replaceable(old)
-    if new.status is not Status.ACTIVE:
-        since = f" since {_since(new)}" if new.t_expired else "; restore it first"
-        raise ConflictError(
-            f"cannot supersede by {new.id}: the newer memory must be active, it is"
-            f" {new.status.value}{since}"
-        )
-
-
-def replace(
-    old: Memory, successor: Successor, *, reason: str, t_invalid_us: int | None, now_us: int
-) -> Replacement:
-    """Rows for `successor` replacing `old`. An already superseded memory keeps its first
-    `t_expired`; an open end becomes the moment the newer fact began, when that is later."""
-    columns: dict[str, Any] = {
-        "status": Status.SUPERSEDED.value,
-        "superseded_by": successor.id,
-    }
-    end = t_invalid_us
-    if end is None and old.t_invalid is None and successor.t_valid_us > to_us(old.t_valid):
-        end = successor.t_valid_us
-    if end is not None:
-        columns["t_invalid_us"] = end
-    payload = {"superseded_by": successor.id, "reason": reason} | ended(old, end)
-    return Replacement(
-        patch=MemoryPatch(memory_id=old.id, columns=columns, expired=True),
-        event=event(old, EventType.SUPERSEDE, now_us, payload),
-        record=NewSupersession(superseding_id=successor.id, superseded_id=old.id, reason=reason),
-    )
-
-
-EXPIRED: Final = (Status.SUPERSEDED, Status.DEPRECATED)
-
-
-def check_unexpired(memory: Memory, action: str) -> None:
-    """Final states stay final; the message names id, state and since when."""
-    if memory.status in EXPIRED:
-        since = "unknown" if memory.t_expired is None else format_us(to_us(memory.t_expired))
-        raise ConflictError(
-            f"cannot {action} {memory.id}: it is {memory.status.value} since {since};"
-            " commit its text again to revive it"
-        )
+def existing_record(
+    old_id: str, new_id: str, records: Sequence[SupersessionRecord]
+) -> SupersessionRecord | None:
+    """The record of exactly this pair; repeating it is a no-op."""
+    for record in records:
+        if record.superseded_id == old_id and record.superseding_id == new_id:
+            return record
+    return None
 
 
 def event(memory: Memory, kind: EventType, now_us: int, payload: dict[str, Any]) -> NewEvent:
@@ -197,16 +216,6 @@ def deprecate_changes(
     )
 
 
-def _change(
-    memory: Memory, kind: EventType, columns: dict[str, Any], reason: str | None, now_us: int
-) -> ChangeSet:
-    return ChangeSet(
-        namespace=memory.namespace,
-        patches=(MemoryPatch(memory_id=memory.id, columns=columns),),
-        events=(event(memory, kind, now_us, {"reason": reason}),),
-    )
-
-
 def archive_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet | None:
     """Hidden from ordinary reads, still matched as a duplicate; None when it already is."""
     check_unexpired(memory, "archive")
@@ -240,7 +249,17 @@ def unpin_changes(memory: Memory, reason: str | None, now_us: int) -> ChangeSet 
     return _change(memory, EventType.UNPIN, columns, reason, now_us)
 
 
-_PLAIN_CHANGES: Final = {
+def _change(
+    memory: Memory, kind: EventType, columns: dict[str, Any], reason: str | None, now_us: int
+) -> ChangeSet:
+    return ChangeSet(
+        namespace=memory.namespace,
+        patches=(MemoryPatch(memory_id=memory.id, columns=columns),),
+        events=(event(memory, kind, now_us, {"reason": reason}),),
+    )
+
+
+_CHANGES_BY_ACTION: Final = {
     "archive": archive_changes,
     "restore": restore_changes,
     "pin": pin_changes,
@@ -248,51 +267,26 @@ _PLAIN_CHANGES: Final = {
 }
 
 
-class Undo(Exception):
-    """Leaves a transaction without writing; caught outside of it."""
-
-
-class StateChange(_Value, frozen=True, kw_only=True):
-    """What a lifecycle call did; `changed` is false where the state was already so."""
-
-    memory_id: str
-    action: str
-    changed: bool
-    status: str
-    pinned: bool
-    version: int
-    fields: tuple[str, ...] = ()
-    seq: int
-    degraded: tuple[Degradation, ...] = ()
-
-
-def reason_argument(value: object, *, required: bool = False) -> str | None:
-    """A reason: text up to 500 characters, or None."""
-    if value is None and not required:
-        return None
-    if not isinstance(value, str) or len(value) > 500:
-        fact = f"{len(value)} characters" if isinstance(value, str) else type(value).__name__
-        raise ValidationError("reason", fact, "text of at most 500 characters")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValidationError("reason", "…", "text without lone surrogates") from None
-    return value
-
-
-def clock_notice(stepped_back: bool) -> list[Degradation]:
-    """B-40 for a transaction that kept the last recorded time."""
-    if not stepped_back:
-        return []
-    detail = "the clock is behind the ledger: the last recorded time was used"
-    return [Degradation(code="clock_stepped_back", detail=detail)]
-
-
-def finish(session: Session, degraded: list[Degradation]) -> tuple[Degradation, ...]:
-    """After a durable change: catch up, collect what degraded, count it."""
-    degraded.extend(session.keeper.after_commit())
-    session.metrics.degraded(degraded)
-    return tuple(degraded)
+def replace(
+    old: Memory, successor: Successor, *, reason: str, t_invalid_us: int | None, now_us: int
+) -> Replacement:
+    """Rows for `successor` replacing `old`. An already superseded memory keeps its first
+    `t_expired`; an open end becomes the moment the newer fact began, when that is later."""
+    columns: dict[str, Any] = {
+        "status": Status.SUPERSEDED.value,
+        "superseded_by": successor.id,
+    }
+    end = t_invalid_us
+    if end is None and old.t_invalid is None and successor.t_valid_us > to_us(old.t_valid):
+        end = successor.t_valid_us
+    if end is not None:
+        columns["t_invalid_us"] = end
+    payload = {"superseded_by": successor.id, "reason": reason} | ended(old, end)
+    return Replacement(
+        patch=MemoryPatch(memory_id=old.id, columns=columns, expired=True),
+        event=event(old, EventType.SUPERSEDE, now_us, payload),
+        record=NewSupersession(superseding_id=successor.id, superseded_id=old.id, reason=reason),
+    )
 
 
 def change_state(
@@ -313,7 +307,7 @@ def change_state(
             if changes is not None:
                 seq = txn.apply(changes)
                 degraded.extend(clock_notice(txn.clock_stepped_back))
-        notes = finish(session, degraded) if changes is not None else ()
+        notes = catch_up(session, degraded) if changes is not None else ()
         with session.ledger.read() as view:
             after = view.memories(space, [memory.id])[0]
         return StateChange(
@@ -334,7 +328,7 @@ def simple(
 ) -> StateChange:
     """Archive, restore, pin or unpin."""
     why = reason_argument(reason)
-    decide = _PLAIN_CHANGES[action]
+    decide = _CHANGES_BY_ACTION[action]
 
     def decision(
         _: LedgerView, memory: Memory, now: int
@@ -358,15 +352,6 @@ def deprecate(
         return deprecate_changes(memory, why, end, now), ()
 
     return change_state(session, id, "deprecate", decision, namespace)
-
-
-def check_end(memory: Memory, end_us: int | None) -> None:
-    """A fact cannot end before it began."""
-    if end_us is not None and end_us < to_us(memory.t_valid):
-        begin = format_us(to_us(memory.t_valid))
-        raise ValidationError(
-            "t_invalid", format_us(end_us), f"a time from t_valid {begin} of {memory.id} on"
-        )
 
 
 def supersede(
@@ -399,7 +384,7 @@ def supersede(
             )
             txn.apply(parts.change_set(space))
             degraded.extend(clock_notice(txn.clock_stepped_back))
-        finish(session, degraded)
+        catch_up(session, degraded)
         with session.ledger.read() as view:
             records = view.supersessions(space, before.id)
         record = existing_record(before.id, after.id, records)

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from vestig.answers import QueryEntity
-from vestig.commit.names import spoken_name
+from vestig.commit.names import embedded_name
 from vestig.config import Config
 from vestig.ids import id_text
 from vestig.language.names.forms import norm_name
@@ -147,7 +147,7 @@ def _meant(
     found = dict(matches.found)
     threshold = settings.recall.entity_similarity_threshold
     if threshold is not None and vectors and len(found) < MATCHES_MAX:
-        near = [name for name in matches.unknown if spoken_name(name.name) in vectors]
+        near = [name for name in matches.unknown if embedded_name(name.name) in vectors]
         for id, cosine in _similar(session, view, space, near, vectors, threshold):
             found[id] = max(cosine, found.get(id, 0.0))
     return best_matches(found), known
@@ -166,7 +166,7 @@ def _similar(
     answers = session.keeper.core.entity_similar(
         view.seq,
         space,
-        b"".join(vectors[spoken_name(name.name)] for name in names),
+        b"".join(vectors[embedded_name(name.name)] for name in names),
         [name.type for name in names],
         threshold,
     )
@@ -185,7 +185,7 @@ def name_vectors(session: Session, query: str, config: Config | None = None) -> 
         return {}
     from vestig.language.names.rules import find_names
 
-    names = list(dict.fromkeys(spoken_name(name.name) for name in find_names(query)))
+    names = list(dict.fromkeys(embedded_name(name.name) for name in find_names(query)))
     if not names:
         return {}
     check_identity(session)

@@ -1,4 +1,4 @@
-"""What is embedded, and whose vectors a store holds."""
+"""What is embedded, and of which model the vectors of a store are."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = [
     "probed_identity",
     "query_vectors",
     "remember_identity",
-    "spoken",
     "wanted_tokens",
     "wants_tokens",
+    "with_author",
 ]
 
 # Sentences whose vectors stand for a model that has no fingerprint.
@@ -37,11 +37,11 @@ PROBES: Final = (
 )
 
 
-def spoken(text: str, author: str | None) -> str:
+def with_author(text: str, author: str | None) -> str:
     """What is embedded: `author: text` when there is an author.
 
     Example:
-        >>> spoken("The key is under the mat", "Ada")
+        >>> with_author("The key is under the mat", "Ada")
         'Ada: The key is under the mat'
     """
     return text if author is None else f"{author}: {text}"
@@ -49,7 +49,7 @@ def spoken(text: str, author: str | None) -> str:
 
 def embedded_text(memory: Memory) -> str:
     """The text of a stored memory as it is embedded."""
-    return spoken(memory.content, memory.author)
+    return with_author(memory.content, memory.author)
 
 
 def wants_tokens(settings: Settings, origin: str) -> bool:
@@ -77,7 +77,7 @@ def embed_memories(
     session: Session, texts: Sequence[str], origins: Sequence[str], others: Sequence[str] = ()
 ) -> tuple[list[tuple[bytes, Pieces | None]], list[bytes]]:
     """Vectors of memories' texts, with those of their word pieces where their origin needs them
-    and the embedder gives them; then vectors of other texts. Each text is run once.
+    and the embedder gives them; then vectors of other texts. Each text is embedded once.
 
     Raises:
         ProviderError: the embedder failed.
@@ -152,7 +152,7 @@ def check_identity(session: Session) -> None:
 
 
 def remember_identity(session: Session) -> None:
-    """Before vectors are written: the first writer's model is the store's for ever after.
+    """Before vectors are written: the model of the first writer stays that of the store.
 
     Raises:
         EmbeddingMismatchError: see `check_identity`.

@@ -1,13 +1,14 @@
-"""What a store knows of the words of texts: the gazetteer's questions to it."""
+"""What a store knows of the words of texts: names of its entities, and common words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from vestig.config.graph_sections import EntitySettings
 from vestig.ids import id_text
 from vestig.language.names.gazetteer import Hit, Known
 from vestig.language.names.ontology import Ontology, read_ontology
@@ -15,23 +16,30 @@ from vestig.language.names.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView
 from vestig.session.session import Session
 
-__all__ = ["LATEST_US", "Asked", "ask", "common_words", "known_names", "types_of", "types_of_rules"]
+__all__ = [
+    "LATEST_US",
+    "KnownWords",
+    "common_words",
+    "known_names",
+    "known_words",
+    "types_of",
+    "types_of_rules",
+]
 
 # Later than every transaction.
 LATEST_US: Final = 2**62
-# The types that the patterns of G-03 give.
+# The types that the patterns for names give.
 _OF_RULES: Final = ("ORG", "PERSON", "FILE", "PLACE", "SYSTEM", "CONCEPT")
 
 
 @cache
-def types_of(section: Any) -> Ontology:
+def types_of(section: EntitySettings) -> Ontology:
     """The types that `entities` configures."""
-    chosen = {"ontology": section.ontology, "allowed_types": section.allowed_types}
-    return read_ontology(msgspec.to_builtins(chosen))
+    return read_ontology(msgspec.to_builtins(section))
 
 
 @cache
-def types_of_rules(section: Any) -> dict[str, str] | None:
+def types_of_rules(section: EntitySettings) -> dict[str, str] | None:
     """What the types of the patterns are called in this store; one that it does not have is
     left out, and None says that all are as they are."""
     types = types_of(section)
@@ -82,14 +90,14 @@ def common_words(
 ) -> set[str]:
     """Those of these words that a memory of the namespace holds in lower case. For a callback of
     `ProjectionKeeper.run`, or under `held`."""
-    asked = list(dict.fromkeys(words))
-    if not asked:
+    distinct = list(dict.fromkeys(words))
+    if not distinct:
         return set()
-    answers = session.keeper.core.lowercase(view.seq, namespace, asked)
-    return {word for word, common in zip(asked, answers, strict=True) if common}
+    answers = session.keeper.core.lowercase(view.seq, namespace, distinct)
+    return {word for word, common in zip(distinct, answers, strict=True) if common}
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class KnownWords(msgspec.Struct, frozen=True, kw_only=True):
     """What the store knows of some readings: the hits of each, the entities that they mean, and
     which first words of sentences are common ones."""
 
@@ -98,9 +106,11 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     common: set[str]
 
 
-def ask(session: Session, view: LedgerView, namespace: str, readings: Sequence[Reading]) -> Asked:
-    """Asks for all readings at once. For a callback of `ProjectionKeeper.run`, or under
-    `held`."""
+def known_words(
+    session: Session, view: LedgerView, namespace: str, readings: Sequence[Reading]
+) -> KnownWords:
+    """What the store knows of all readings together. For a callback of `ProjectionKeeper.run`, or
+    under `held`."""
     words, begins = list[Forms](), list[int]()
     for reading in readings:
         begins.append(len(words))
@@ -117,4 +127,4 @@ def ask(session: Session, view: LedgerView, namespace: str, readings: Sequence[R
         hits[part].append((first - begins[part], count, id, stored))
     openers = (word for reading in readings for word in reading.openers)
     common = common_words(session, view, namespace, openers)
-    return Asked(hits=hits, known=known, common=common)
+    return KnownWords(hits=hits, known=known, common=common)

@@ -42,7 +42,7 @@ def error_type(error: BaseException) -> str:
 
 
 class Metrics:
-    """Counters and duration histograms of one engine; thread-safe."""
+    """Counters and duration histograms of one open store; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -50,13 +50,13 @@ class Metrics:
         self._durations: dict[_Labels, list[float]] = {}
 
     def add(self, name: str, amount: float = 1, /, **labels: str) -> None:
-        """Moves a counter."""
+        """Adds to a counter."""
         key = (name, tuple(sorted(labels.items())))
         with self._lock:
             self._counters[key] = self._counters.get(key, 0) + amount
 
     def observe(self, operation: str, stage: str, seconds: float) -> None:
-        """One duration. Kept: a count per bucket (the last is beyond all bounds) and the sum."""
+        """Adds one duration: a count per bucket (the last is beyond all bounds) and the sum."""
         key = (("operation", operation), ("stage", stage))
         with self._lock:
             buckets = self._durations.get(key)
@@ -66,7 +66,7 @@ class Metrics:
             buckets[-1] += seconds
 
     def degraded(self, entries: Iterable[Degradation]) -> None:
-        """Every degradation in a result moves its counter."""
+        """Adds every degradation of a result to its counter."""
         for entry in entries:
             self.add("vestig_degradations_total", entry.count, code=entry.code)
 

@@ -12,11 +12,11 @@ from vestig.ids import check_id_prefix, is_full_id
 from vestig.ports import LedgerView
 from vestig.types import Edge, EdgeType, Entity, _Value
 
-__all__ = ["Described", "entity", "following_merges", "full_edge_id", "labels", "only"]
+__all__ = ["Described", "entity", "following_merges", "full_edge_id", "labels", "unambiguous_id"]
 
 
 class Described(_Value, frozen=True, kw_only=True):
-    """A node or edge, the first field, with what is said of it in the others."""
+    """A node or edge (the first field) and facts about it (the others)."""
 
     @property
     def id(self) -> str:
@@ -32,8 +32,8 @@ class Described(_Value, frozen=True, kw_only=True):
         return getattr(self, self.__struct_fields__[0])
 
 
-def only(found: Sequence[str], field: str, text: str) -> str | None:
-    """The id among those that a prefix fits; None when there is none.
+def unambiguous_id(found: Sequence[str], field: str, text: str) -> str | None:
+    """The only one of the ids that a prefix fits; None when there is none.
 
     Raises:
         ValidationError: there are several (names up to five).
@@ -49,7 +49,7 @@ def full_edge_id(view: LedgerView, namespace: str, id: object, field: str = "id"
     text = check_id_prefix(field, id, "edge")
     if is_full_id(text, "edge"):
         return text
-    found = only(view.edge_ids_with_prefix(namespace, text), field, text)
+    found = unambiguous_id(view.edge_ids_with_prefix(namespace, text), field, text)
     if found is None:
         raise NotFoundError("Edge", text)
     return found
@@ -83,7 +83,7 @@ def entity(view: LedgerView, namespace: str, id: object, field: str = "id") -> E
     """
     text = check_id_prefix(field, id, "ent")
     if not is_full_id(text, "ent"):
-        found = only(view.entity_ids_with_prefix(namespace, text), field, text)
+        found = unambiguous_id(view.entity_ids_with_prefix(namespace, text), field, text)
         if found is None:
             raise NotFoundError("Entity", text)
         text = found

@@ -1,4 +1,4 @@
-"""Opening a store: configuration, ledger, embedder and projection introduced to each other."""
+"""Opening a store: configuration, then embedder, ledger and projection, then the session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Any
 import msgspec
 
 from vestig import config as configuration
+from vestig.arguments import flag
 from vestig.config import Config
+from vestig.config.schema import EnrichmentSettings, Settings
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ConfigError, EmbeddingMismatchError, ValidationError
 from vestig.ids import check_namespace
@@ -113,9 +115,7 @@ def check_request(request: OpenRequest) -> None:
         if value is not None and not callable(value):
             raise ValidationError(name, type(value).__name__, "a function")
     for name in ("read_only", "accept_ledger", "change_embedder"):
-        value = getattr(request, name)
-        if not isinstance(value, bool):
-            raise ValidationError(name, value, "true or false")
+        flag(name, getattr(request, name))
     embedder = request.embedder
     if embedder is not None and not isinstance(embedder, Embedder):
         raise ValidationError("embedder", type(embedder).__name__, "an object of the Embedder port")
@@ -124,11 +124,11 @@ def check_request(request: OpenRequest) -> None:
         raise ValidationError("reranker", type(reranker).__name__, "an object of the Reranker port")
 
 
-def check_reranker(reranker: Reranker | None, settings: Any) -> None:
-    """A switch that is on needs something that is switched on.
+def check_reranker(reranker: Reranker | None, settings: Settings) -> None:
+    """The rerank signal needs a reranker.
 
     Raises:
-        ConfigError: it has none.
+        ConfigError: the signal is on, and there is none.
     """
     if reranker is None and settings.signals.rerank.enabled:
         raise ConfigError(
@@ -137,7 +137,7 @@ def check_reranker(reranker: Reranker | None, settings: Any) -> None:
         )
 
 
-def job_rules(enrichment: Any) -> JobRules:
+def job_rules(enrichment: EnrichmentSettings) -> JobRules:
     """How the queue of this store repeats failures."""
     return JobRules(
         lease_s=enrichment.lease_s,

@@ -21,7 +21,7 @@ from vestig.errors import (
 from vestig.ids import check_id_prefix, check_namespace, is_full_id
 from vestig.ports import Clock, CommitHook, Embedder, LedgerView, Pieces, Reranker, gives_tokens
 from vestig.session.metrics import Metrics, error_type
-from vestig.session.nodes import only
+from vestig.session.nodes import unambiguous_id
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import format_us, to_us
@@ -38,11 +38,11 @@ def system_clock() -> datetime:
 
 
 class Cache(Protocol):
-    """What a room keeps of one open store between calls. It is made without arguments when it is
-    first asked for, and guards itself against threads."""
+    """What a module keeps of one open store between calls. It is made without arguments at its
+    first use, and its methods are safe in several threads."""
 
     def drop(self, seq: int, /) -> None:
-        """Lets go of what was read before this seq: memories were forgotten there."""
+        """Drops what was read before this seq: memories were forgotten there."""
 
 
 _C = TypeVar("_C", bound=Cache)
@@ -95,17 +95,19 @@ class Session:
         if not isinstance(found, kind):
             found = kind()
             # another thread may have been first
-            kept = self._caches.setdefault(kind, found)
-            return kept if isinstance(kept, kind) else found
+            first = self._caches.setdefault(kind, found)
+            return first if isinstance(first, kind) else found
         return found
 
     def drop_cached(self, seq: int) -> None:
-        """Every cache lets go of what was read before this seq."""
+        """Every cache drops what was read before this seq."""
         for cache in list(self._caches.values()):
             cache.drop(seq)
 
     def check_open(self) -> None:
-        """Use after close is a mistake of the caller."""
+        """Raises:
+        ConflictError: the store is closed.
+        """
         if self.closed:
             raise ConflictError("this store is closed: open it again with vestig.open(…)")
 
@@ -149,7 +151,7 @@ class Session:
             ProviderError: the embedder failed; counted.
             EmbeddingMismatchError: the store's vectors are of another model.
         """
-        return self._asked(self.embedder.embed, texts)
+        return self._embedded(self.embedder.embed, texts)
 
     def embed_tokens(self, texts: list[str]) -> list[tuple[bytes, Pieces]]:
         """Vectors of texts with those of their word pieces, by an embedder that gives them.
@@ -157,14 +159,14 @@ class Session:
         Raises:
             ProviderError, EmbeddingMismatchError: as `embed`.
         """
-        assert gives_tokens(self.embedder), "asked only of an embedder that has them"
-        return self._asked(self.embedder.embed_tokens, texts)
+        assert gives_tokens(self.embedder), "called only with an embedder that has them"
+        return self._embedded(self.embedder.embed_tokens, texts)
 
-    def _asked(self, ask: Callable[[list[str]], list[_T]], texts: list[str]) -> list[_T]:
+    def _embedded(self, embed: Callable[[list[str]], list[_T]], texts: list[str]) -> list[_T]:
         if self.mismatch is not None:
             raise self.mismatch
         try:
-            return ask(texts)
+            return embed(texts)
         except ProviderError:
             self.metrics.add("vestig_errors_total", operation="embed", error_type="network")
             raise
@@ -182,7 +184,7 @@ class Session:
         return found[0]
 
     def not_found(self, view: LedgerView, namespace: str, id: str) -> NotFoundError:
-        """The error for an id that this namespace does not hold; says when it was forgotten."""
+        """The error for an id that is unknown in this namespace; says when it was forgotten."""
         when = view.forgotten_at(namespace, id)
         return NotFoundError(
             "Memory", id, "" if when is None else f"forgotten at {format_us(when)}"
@@ -193,7 +195,7 @@ class Session:
         text = check_id_prefix(field, id, "mem")
         if is_full_id(text, "mem"):
             return text
-        found = only(view.ids_with_prefix(namespace, text), field, text)
+        found = unambiguous_id(view.ids_with_prefix(namespace, text), field, text)
         if found is None:
             raise self.not_found(view, namespace, text)
         return found

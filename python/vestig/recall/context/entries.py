@@ -10,7 +10,7 @@ import msgspec
 
 from vestig.answers import ContextBlock
 from vestig.commit.fact_guard import differs
-from vestig.commit.item import stored_guard
+from vestig.commit.near_duplicates import stored_guard
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.read import as_known, flags_of
 from vestig.ports import PieceCounter
