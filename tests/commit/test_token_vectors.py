@@ -19,7 +19,7 @@ from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes
 from vestig.ports import PIECE_DIMENSIONS, SPECIAL_PIECE, Pieces
 from vestig.session.embedding import query_vectors, wants_tokens
-from vestig.store.ledger.marks import RUN
+from vestig.store.ledger.erase_patterns import RUN
 from vestig.testing import (
     FailingEmbedder,
     FrozenClock,

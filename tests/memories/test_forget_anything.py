@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import vestig
 from traces import holding
 from vestig.ids import id_bytes
-from vestig.store.ledger.marks import RUN
+from vestig.store.ledger.erase_patterns import RUN
 from vestig.testing import FrozenClock, TokenHashingEmbedder
 
 WORDS = ("copper", "violet", "harbour", "lantern", "meadow", "granite", "saffron", "willow")

@@ -16,7 +16,7 @@ from vestig.ports import LedgerView
 from vestig.results import ForgetReport, GcReport
 from vestig.session.session import Session
 from vestig.store.erasure import erase
-from vestig.store.ledger.removing import Removed
+from vestig.store.ledger.removal import Removed
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory
 

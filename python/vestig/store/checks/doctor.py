@@ -15,7 +15,7 @@ from vestig.errors import StoreDamagedError
 from vestig.results import Finding
 from vestig.store.checks.comparison import compare_projection
 from vestig.store.erasure import erase
-from vestig.store.ledger import marks
+from vestig.store.ledger import erase_patterns
 from vestig.store.ledger import witness as witnesses
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.reads import SqliteView
@@ -271,7 +271,7 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
             f"a re-embedding stopped after {pending} vectors; finish it with"
             " `vestig rebuild --embeddings`"
         )
-    if marks.pending(conn):
+    if erase_patterns.pending(conn):
         ids = erase.unfinished(conn)
         what = f"forgetting {len(ids)} memories" if ids else "the erase of left-out names"
         problems.append(f"{what} is not proved; finish it with `vestig memory forget --finish`")

@@ -20,7 +20,7 @@ from vestig._core import find_marks, terms, unit
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
 from vestig.language.text_flags import title_key
-from vestig.store.ledger import marks
+from vestig.store.ledger import erase_patterns
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
 from vestig.store.projection import candidate_file
@@ -91,7 +91,7 @@ def finish(ledger: SqliteLedger, keeper: ProjectionKeeper, *, timeout_s: float) 
         ForgetIncompleteError: bytes remain, or readers of an older state, after `timeout_s`.
     """
     with ledger.read() as view:
-        erasures = marks.pending(view.connection)
+        erasures = erase_patterns.pending(view.connection)
         ids = unfinished(view.connection)
     if not erasures:
         return Proof()
@@ -133,7 +133,7 @@ class _Erase:
         self.folder = folder
         self.deadline = time.monotonic() + timeout_s
 
-    def run(self, erasures: Sequence[marks.Erasure]) -> Proof:
+    def run(self, erasures: Sequence[erase_patterns.Erasure]) -> Proof:
         read = self.keeper.leave_out_forgotten(self.deadline)
         remove_copies(self.folder)
         flushed = self.flush()
@@ -186,7 +186,7 @@ def _files(folder: Path) -> Iterator[Path]:
 class _Search:
     """All files of the store against the marks."""
 
-    def __init__(self, folder: Path, erasures: Sequence[marks.Erasure]) -> None:
+    def __init__(self, folder: Path, erasures: Sequence[erase_patterns.Erasure]) -> None:
         self._folder = folder
         self._erasures = erasures
         self._wanted: dict[tuple[int, int], set[int]] = {}
@@ -209,8 +209,8 @@ class _Search:
     def files(self) -> None:
         """Reads every file once; what is longer than a run, which can stand only where its runs
         do, is looked for where one was found."""
-        short = {key: these for key, these in self._wanted.items() if key[1] <= marks.RUN}
-        long = {key: these for key, these in self._wanted.items() if key[1] > marks.RUN}
+        short = {key: these for key, these in self._wanted.items() if key[1] <= erase_patterns.RUN}
+        long = {key: these for key, these in self._wanted.items() if key[1] > erase_patterns.RUN}
         for path in _files(self._folder):
             if path.name == _NOT_READ:
                 continue

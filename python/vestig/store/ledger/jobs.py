@@ -12,7 +12,7 @@ from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError
 from vestig.ids import id_text
 from vestig.ports import Job
-from vestig.store.ledger.patches import write_processing
+from vestig.store.ledger.memory_versions import write_processing
 from vestig.store.ledger.schema import NODE_TABLES
 from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
 

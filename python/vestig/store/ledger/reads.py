@@ -9,7 +9,7 @@ import apsw
 
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import Listing, ProjectionRow
-from vestig.store.ledger import chain, feed, history, listing, statistics
+from vestig.store.ledger import chain, history, list_sql, projection_rows, statistics
 from vestig.store.ledger.graph_reads import GraphReads, starting
 from vestig.store.ledger.rows import (
     MEMORY_SELECT,
@@ -225,14 +225,14 @@ class SqliteView(GraphReads):
     def list_memories(self, namespace: str, listing_: Listing) -> list[Memory]:
         """One page. Ties by id ascending."""
         with store_faults(self._where):
-            sql, values = listing.page_sql(namespace, listing_, self._ends(namespace, listing_))
+            sql, values = list_sql.page_sql(namespace, listing_, self._ends(namespace, listing_))
             rows = fetch(self._conn, sql, values)
         return [memory_of(row, self._where) for row in rows]
 
     def count_memories(self, namespace: str, listing_: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
         with store_faults(self._where):
-            sql, values = listing.count_sql(namespace, listing_, self._ends(namespace, listing_))
+            sql, values = list_sql.count_sql(namespace, listing_, self._ends(namespace, listing_))
             ((count,),) = fetch(self._conn, sql, values)
         return int(count)
 
@@ -335,7 +335,7 @@ class SqliteView(GraphReads):
     def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
         """Whole rows of every memory that a transaction after `after_seq` touched, by seq."""
         with store_faults(self._where):
-            yield from feed.projection_rows(
+            yield from projection_rows.projection_rows(
                 self._conn, self._where, self._seq, after_seq, self._retired
             )
 

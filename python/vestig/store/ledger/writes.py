@@ -21,9 +21,9 @@ from vestig.changes import (
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
 from vestig.ports import Pieces, ProjectionRow
-from vestig.store.ledger import chain, patches, removing, settings
-from vestig.store.ledger.fresh_feed import fresh_rows
+from vestig.store.ledger import chain, memory_versions, removal, settings
 from vestig.store.ledger.graph_writes import GraphWriter
+from vestig.store.ledger.projection_rows_new import fresh_rows
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
 from vestig.store.ledger.schema import COLUMNS, INSERT, NODE_TABLES, columns_sql
@@ -102,7 +102,7 @@ class SqliteTransaction(SqliteView):
             return None
         return fresh_rows(link.fresh, link.touched, self._rows, self._new_seq)
 
-    def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removing.Removed:
+    def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removal.Removed:
         """Removes these memories and all that hangs on them. Instead of `apply`, once.
 
         Raises:
@@ -116,7 +116,7 @@ class SqliteTransaction(SqliteView):
                 if id not in rows:
                     raise NotFoundError("Memory", id)
             link = self.new_link()
-            removed = removing.remove(self._conn, link, rows, self._act(namespace, actor))
+            removed = removal.remove(self._conn, link, rows, self._act(namespace, actor))
             self.close_link(link)
         self.rows_written = sum(removed.rows.values())
         return removed
@@ -127,7 +127,7 @@ class SqliteTransaction(SqliteView):
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
             link = self.new_link()
-            counts = removing.collect(self._conn, link, self._act(namespace, None))
+            counts = removal.collect(self._conn, link, self._act(namespace, None))
             self._close(link, counts)
         return counts
 
@@ -143,14 +143,14 @@ class SqliteTransaction(SqliteView):
         """
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
-            rows = removing.expired_entities(self._conn, namespace, ids)
+            rows = removal.expired_entities(self._conn, namespace, ids)
             link = self.new_link()
-            counts = removing.purge(self._conn, link, rows, self._act(namespace, actor))
+            counts = removal.purge(self._conn, link, rows, self._act(namespace, actor))
             self._close(link, counts)
         return counts
 
-    def _act(self, namespace: str, actor: str | None) -> removing.Act:
-        return removing.Act(namespace, actor, self._new_seq, self.recorded_us)
+    def _act(self, namespace: str, actor: str | None) -> removal.Act:
+        return removal.Act(namespace, actor, self._new_seq, self.recorded_us)
 
     def _close(self, link: chain.Link, counts: dict[str, int]) -> None:
         """The link, when anything went."""
@@ -273,16 +273,16 @@ class SqliteTransaction(SqliteView):
             self._rows[new.id] = row
             self._fresh.add(row)
             row += 1
-        with patches.unique_texts():
+        with memory_versions.unique_texts():
             self._conn.executemany(INSERT["memories"], rows)
         link.wrote_all("memories", rows)
         for new in memories:
             row = self._rows[new.id]
             link.touched.add(row)
             if "tags" in new.metadata:
-                patches.write_tags(self._conn, row, (), new.metadata["tags"])
+                memory_versions.write_tags(self._conn, row, (), new.metadata["tags"])
             if new.processing != "ready":
-                patches.write_processing(self._conn, row, new.processing)
+                memory_versions.write_processing(self._conn, row, new.processing)
         self.rows_written += len(memories)
 
     def _vectors(self, link: chain.Link, vectors: Sequence[NewVector]) -> None:
@@ -332,23 +332,25 @@ class SqliteTransaction(SqliteView):
             superseded_by = patch.columns.get("superseded_by")
             if superseded_by is not None and superseded_by not in self._rows:
                 self._rows.update(self._look_up(superseded_by))
-            new = patches.patched(
+            new = memory_versions.patched(
                 old, patch, seq=self._new_seq, recorded_us=self.recorded_us, row_of=self._row_of
             )
             changed = [at for at in range(len(old)) if old[at] != new[at]]
             if changed:
                 sets = ", ".join(f'"{COLUMNS["memories"][at]}" = ?' for at in changed)
                 values = (*(new[at] for at in changed), row)
-                with patches.unique_texts():
+                with memory_versions.unique_texts():
                     self._conn.execute(f'UPDATE memories SET {sets} WHERE "row" = ?', values)
                 link.replaced("memories", old, new)
             link.touched.add(row)
             if "metadata" in patch.columns:
                 tags_at = COLUMNS["memories"].index("metadata")
                 before = from_json(old[tags_at]).get("tags", ())
-                patches.write_tags(self._conn, row, before, from_json(new[tags_at]).get("tags", ()))
+                memory_versions.write_tags(
+                    self._conn, row, before, from_json(new[tags_at]).get("tags", ())
+                )
             if "processing" in patch.columns:
-                patches.write_processing(self._conn, row, patch.columns["processing"])
+                memory_versions.write_processing(self._conn, row, patch.columns["processing"])
 
     def _look_up(self, *ids: str) -> dict[str, int]:
         return rows_of(self._conn, "memories", self._namespace, lookups.node_keys(ids, "mem_"))
@@ -390,4 +392,4 @@ class SqliteTransaction(SqliteView):
                 " VALUES (?, ?, ?, 'pending', 0, ?, ?)",
                 (id_bytes(new.id), row, new.kind, self.recorded_us, self.recorded_us),
             )
-            patches.write_processing(self._conn, row, "pending")
+            memory_versions.write_processing(self._conn, row, "pending")

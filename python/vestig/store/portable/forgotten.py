@@ -16,9 +16,9 @@ import msgspec
 
 from vestig.errors import ValidationError
 from vestig.ids import id_bytes, id_text
-from vestig.store.ledger import chain, marks
-from vestig.store.ledger.removing import unsupported_sources
-from vestig.store.ledger.removing_graph import Act, Removal, orphans, remove_entities
+from vestig.store.ledger import chain, erase_patterns
+from vestig.store.ledger.graph_removal import Act, Removal, orphans, remove_entities
+from vestig.store.ledger.removal import unsupported_sources
 from vestig.store.ledger.schema import COLUMNS, INDEX
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.portable.lines import columns_of
@@ -116,7 +116,7 @@ class Forgotten:
         alone = unsupported_sources(self._conn, sources)
         removal.chained("sources", removal.select("sources", "row", alone))
         if removal.gone:
-            marks.remember(self._conn, seq, removal.gone, ())
+            erase_patterns.remember(self._conn, seq, removal.gone, ())
         gone = {-row[_ENTITY_ROW] for table, row in removal.gone if table == "entities"}
         link.touched.difference_update(gone)
         return removal.counts

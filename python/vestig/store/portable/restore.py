@@ -15,7 +15,7 @@ import msgspec
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity
-from vestig.store.ledger import patches
+from vestig.store.ledger import memory_versions
 from vestig.store.ledger.identity import same_model
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import COLUMNS, INDEX, columns_sql
@@ -238,7 +238,7 @@ class Restoration(ForgottenRestoration):
         link = self._write("memories", values, wseq)
         link.touched.add(row)
         tags = from_json(values[INDEX["memories"]["metadata"]]).get("tags", ())
-        patches.write_tags(self._conn, row, (), tags)
+        memory_versions.write_tags(self._conn, row, (), tags)
         touched = columns_of(record, ("access_count", "last_accessed_us", "processing"))
         if touched != [0, None, "ready"]:
             self._conn.execute("INSERT INTO access VALUES (?, ?, ?, ?)", (row, *touched))

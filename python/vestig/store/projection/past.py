@@ -16,9 +16,9 @@ from vestig import _core
 from vestig.arguments import parse_time
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, ProjectionRow, ScanRequest
-from vestig.store.ledger.feed import STORING
-from vestig.store.ledger.graph_feed import FED
 from vestig.store.ledger.graph_rows import aliases_of
+from vestig.store.ledger.projection_rows import STORING
+from vestig.store.ledger.projection_rows_graph import FED
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import ENTITY_NODE, NO_QUESTION

@@ -20,7 +20,7 @@ from vestig.errors import ProviderError
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.ledger.pending import IDENTITY_KEY, PENDING_TABLE, is_pending
+from vestig.store.ledger.new_vectors import IDENTITY_KEY, PENDING_TABLE, is_pending
 from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.ledger.settings import IDENTITY
 from vestig.store.ledger.writes import NO_CLOCK

@@ -13,7 +13,8 @@ from vestig.changes import StoredWindow
 from vestig.language.text_flags import features, title_key
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store.ledger import chain
-from vestig.store.ledger.graph_feed import (
+from vestig.store.ledger.digest_check import Proof
+from vestig.store.ledger.projection_rows_graph import (
     NodeEdges,
     Selection,
     by_node,
@@ -22,7 +23,6 @@ from vestig.store.ledger.graph_feed import (
     select,
     stored_questions,
 )
-from vestig.store.ledger.proof import Proof
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import INDEX, columns_sql
 from vestig.store.ledger.token_rows import stored_pieces

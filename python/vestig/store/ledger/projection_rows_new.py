@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from vestig.ids import id_bytes
 from vestig.ports import ProjectionRow
-from vestig.store.ledger.feed import Parts, memory_row
-from vestig.store.ledger.graph_feed import FED, NodeEdges, entity_row
-from vestig.store.ledger.proof import Proof
+from vestig.store.ledger.digest_check import Proof
+from vestig.store.ledger.projection_rows import Parts, memory_row
+from vestig.store.ledger.projection_rows_graph import FED, NodeEdges, entity_row
 from vestig.store.ledger.schema import EDGE_ENDS, INDEX
 
 __all__ = ["fresh_rows"]

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from vestig.ports import ProjectionRow
+from vestig.store.ledger.digest_check import Proof
 from vestig.store.ledger.graph_rows import aliases_of
-from vestig.store.ledger.proof import Proof
 from vestig.store.ledger.schema import (
     EDGE_CODES,
     EDGE_ENDS,

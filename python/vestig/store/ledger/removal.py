@@ -14,9 +14,8 @@ import apsw
 
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text
-from vestig.store.ledger import chain, marks
-from vestig.store.ledger.pending import PENDING_TABLE, entity_key, is_pending, question_key
-from vestig.store.ledger.removing_graph import (
+from vestig.store.ledger import chain, erase_patterns
+from vestig.store.ledger.graph_removal import (
     Act,
     Removal,
     edges_at,
@@ -24,6 +23,7 @@ from vestig.store.ledger.removing_graph import (
     orphans,
     remove_entities,
 )
+from vestig.store.ledger.new_vectors import PENDING_TABLE, entity_key, is_pending, question_key
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
 from vestig.store.sqlite.lookups import fetch, known_ids, select_in
 
@@ -106,7 +106,7 @@ def remove(conn: apsw.Connection, link: chain.Link, rows: Mapping[str, int], act
     removal.chained("memories", removal.select("memories", "row", numbers))
     pending = _pending_vectors(removal)
     _bury(removal, rows, act)
-    marks.remember(conn, act.seq, removal.gone, pending)
+    erase_patterns.remember(conn, act.seq, removal.gone, pending)
     return Removed(rows=dict(removal.counts), summaries=tuple(sorted(summaries)))
 
 
