@@ -12,9 +12,9 @@ from filled_store import IDENTITY, doctor, filled, keeper_of, levels
 from vestig.errors import ProviderError, StoreDamagedError
 from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity, EntityListing, Listing
-from vestig.store.ledger.identity import same_model
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.same_model import same_model
 from vestig.store.upkeep.reembed import reembed
 from vestig.testing import HashingEmbedder
 

@@ -24,7 +24,7 @@ from vestig.recall.query import Asked, Asking, analysed, planned
 from vestig.recall.ranking import recipe_of
 from vestig.recall.rerank import Reranked
 from vestig.session.session import Session
-from vestig.store.projection.past import PastState, changed_since
+from vestig.store.projection.earlier_state import PastState, changed_since
 from vestig.times import format_us, to_plain
 
 __all__ = ["receipt_of", "replay"]

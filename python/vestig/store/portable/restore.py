@@ -16,12 +16,12 @@ from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger import memory_versions
-from vestig.store.ledger.identity import same_model
 from vestig.store.ledger.rows import from_json
+from vestig.store.ledger.same_model import same_model
 from vestig.store.ledger.schema import COLUMNS, INDEX, columns_sql
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, keep, setting
 from vestig.store.ledger.writes import SqliteTransaction
-from vestig.store.portable.forgotten import ForgottenRestoration
+from vestig.store.portable.forgotten_records import ForgottenRestoration
 from vestig.store.portable.lines import columns_of, decode_line
 from vestig.store.portable.records import (
     EdgeRecord,
