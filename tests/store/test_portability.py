@@ -47,7 +47,7 @@ def test_export_import_export_gives_equal_bytes(store: SqliteLedger, tmp_path: P
         report = restore(copy, first.splitlines())
         assert exported(copy) == first
         assert report.lines == len(first.splitlines()) == 1 + report.restored
-        assert report.present == report.kept == report.duplicates == 0
+        assert report.present == report.different == report.duplicates == 0
         assert copy.verify_all() == []
     with open_ledger(tmp_path / "copy") as again:
         assert exported(again) == first
@@ -219,7 +219,7 @@ def test_merging_counts_states_it_kept_and_texts_it_has(store: SqliteLedger) -> 
     first = next(record for record in parsed(raw) if record["record"] == "memory")
     with copy.write(made.NOW + 300) as txn:
         txn.apply(made.reinforced(first["id"]))
-    assert restore(copy, raw.splitlines(), merge=True).kept == 1
+    assert restore(copy, raw.splitlines(), merge=True).different == 1
     twin = open_ledger(None)
     with twin.write(made.NOW) as txn:
         txn.apply(made.added(made.memory(first["content"], scope=first["scope"],
