@@ -8,8 +8,7 @@ import apsw
 
 from vestig.arguments import parse_time
 from vestig.ids import id_text
-from vestig.store.ledger.graph_reads import edge_sql, stored_codes
-from vestig.store.ledger.graph_rows import edge_of
+from vestig.store.ledger.graph_rows import edge_of, edge_sql, stored_codes
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import EDGE_ENDS
 from vestig.store.sqlite.lookups import each, fetch, select_in

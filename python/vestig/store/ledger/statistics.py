@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from vestig.store.ledger.graph_reads import stored_codes
+from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.schema import EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.sqlite.lookups import each, fetch
 from vestig.times import from_us

@@ -15,7 +15,7 @@ import apsw
 from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, Progress
-from vestig.store.ledger.graph_reads import stored_codes
+from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.ledger.settings import ORIGIN, setting
