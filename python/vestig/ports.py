@@ -566,7 +566,7 @@ class WriteTransaction(LedgerView, Protocol):
         """The seq and the head of what was written; None before."""
         ...
 
-    def fresh_rows(self) -> list[ProjectionRow] | None:
+    def new_rows(self) -> list[ProjectionRow] | None:
         """What `apply` wrote, as the projection holds it; None when it did more than write new
         memories and entities, so that they must be read. Answers once."""
         ...

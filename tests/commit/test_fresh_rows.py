@@ -21,14 +21,14 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     take = ProjectionKeeper._take
 
     def compared(keeper: ProjectionKeeper, txn: Any) -> bool:
-        rows = txn.fresh_rows()
+        rows = txn.new_rows()
         seen.append(None if rows is None else len(rows))
         if rows is not None:
             with keeper._ledger.read() as view:
                 read = list(view.projection_rows(txn.seq))
             assert rows == read
             assert [list(map(type, row)) for row in rows] == [list(map(type, row)) for row in read]
-        monkeypatch.setattr(txn, "fresh_rows", lambda: rows)
+        monkeypatch.setattr(txn, "new_rows", lambda: rows)
         return take(keeper, txn)
 
     monkeypatch.setattr(ProjectionKeeper, "_take", compared)

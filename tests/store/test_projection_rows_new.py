@@ -28,7 +28,7 @@ def test_entities_and_what_starts_at_them(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         with ledger.write(made.NOW) as txn:
             txn.apply(changes)
-            rows = txn.fresh_rows()
+            rows = txn.new_rows()
         with ledger.read() as view:
             assert rows == list(view.projection_rows(0))
     assert rows is not None
@@ -52,4 +52,4 @@ def test_new_rows_of_older_nodes_are_read(tmp_path: Path, what: str) -> None:
             txn.apply(ChangeSet(namespace="default", memories=(old,)))
         with ledger.write(made.NOW) as txn:
             txn.apply(ChangeSet(namespace="default", memories=(new,), **{what: (more[what],)}))
-            assert txn.fresh_rows() is None
+            assert txn.new_rows() is None

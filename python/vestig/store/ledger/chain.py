@@ -85,8 +85,9 @@ class Link:
         self._written: dict[str, dict[bytes, None]] = {}
         self._retired: dict[str, dict[bytes, None]] = {}
         self.touched: set[int] = set()
-        # The new rows by table, where somebody wants them, as long as there are only new ones.
-        self.fresh: dict[str, list[Sequence[Any]]] | None = None
+        # Table → the rows written, where the caller collects them, as long as nothing but new rows
+        # is written; then None.
+        self.new_rows: dict[str, list[Sequence[Any]]] | None = None
 
     def wrote(self, table: str, values: Sequence[Any]) -> None:
         """A new row."""
@@ -100,8 +101,8 @@ class Link:
             hash.update(_encode(values))
             written[hash.digest()] = None
         self._counts[TABLE_CODES[table]] += len(rows)
-        if self.fresh is not None:
-            self.fresh.setdefault(table, []).extend(rows)
+        if self.new_rows is not None:
+            self.new_rows.setdefault(table, []).extend(rows)
 
     def replaced(self, table: str, old: Sequence[Any], new: Sequence[Any]) -> None:
         """A row version and its successor."""
@@ -114,7 +115,7 @@ class Link:
         self._counts[TABLE_CODES[table]] -= 1
 
     def _retire(self, table: str, old: Sequence[Any]) -> None:
-        self.fresh = None
+        self.new_rows = None
         gone = digest(table, old)
         written = self._written.get(table, {})
         if gone in written:

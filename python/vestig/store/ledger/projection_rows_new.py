@@ -16,7 +16,7 @@ from vestig.store.ledger.projection_rows import Parts, memory_row
 from vestig.store.ledger.projection_rows_graph import FED, NodeEdges, entity_row
 from vestig.store.ledger.schema import EDGE_ENDS, INDEX
 
-__all__ = ["fresh_rows"]
+__all__ = ["new_rows"]
 
 _Rows = Sequence[Sequence[Any]]
 # What a row of the projection is made of; it knows nothing of sources and settings.
@@ -53,7 +53,7 @@ class _Written(Proof):
         """They are as they were written."""
 
 
-def fresh_rows(
+def new_rows(
     written: Mapping[str, _Rows], touched: set[int], known: Mapping[str, int], seq: int
 ) -> list[ProjectionRow] | None:
     """Rows of the projection in the order of `feed`; None when these rows do not tell all.

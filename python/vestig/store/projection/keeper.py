@@ -252,7 +252,7 @@ class ProjectionKeeper:
             first = txn.seq == 0 and core.discarded is None
             if core.applied_seq != txn.seq or not (first or core.chain_head == txn.head):
                 return False
-            rows = txn.fresh_rows()
+            rows = txn.new_rows()
             if rows is None or txn.applied is None:
                 return False
             core.apply(rows, *txn.applied, [])
