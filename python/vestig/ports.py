@@ -421,14 +421,14 @@ class LedgerView(Protocol):
         ...
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
-        """id → `t_invalid_us` as known at K, for memories whose end was written by an event
-        recorded after K (T-13 rule 3)."""
+        """id → `t_invalid_us` as known at that moment, for memories whose end was written by an
+        event recorded after it: what was recorded later is not known yet."""
         ...
 
     def reinforcements_at(
         self, namespace: str, ids: Sequence[str], known_at_us: int
     ) -> dict[str, tuple[int, int | None]]:
-        """id → (reinforce_count, last_seen_us) counting events recorded at or before K."""
+        """id → (reinforce_count, last_seen_us) counting events recorded until then."""
         ...
 
     def recorded_refs(
@@ -541,7 +541,8 @@ class LedgerView(Protocol):
         ...
 
     def stats(self, namespace: str) -> dict[str, Any]:
-        """Counts for S-01 `stats()`."""
+        """Counts of the namespace by name; `bytes` is the size of the whole ledger, `seq` that of
+        the store."""
         ...
 
 

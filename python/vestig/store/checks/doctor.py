@@ -28,7 +28,7 @@ from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.upkeep.reembed import pending_rows
+from vestig.store.upkeep.reembed import unfinished_vectors
 from vestig.store.upkeep.token_vectors import without_tokens
 from vestig.times import format_us
 
@@ -265,7 +265,7 @@ def _clock(conn: apsw.Connection, now_us: int) -> Finding:
 
 def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
     problems = []
-    pending = pending_rows(conn)
+    pending = unfinished_vectors(conn)
     if pending is not None:
         problems.append(
             f"a re-embedding stopped after {pending} vectors; finish it with"

@@ -52,8 +52,8 @@ _START_TABLE: Final = tuple(NODE_TABLES.get(start) for start, _end in EDGE_ENDS)
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
 _Q: Final = INDEX["questions"]
-# More ids than this are looked for in one reading of all edges.
-_FEW: Final = 512
+# More ids than this are looked for by reading all edges once.
+_SEARCHED_IDS_MAX: Final = 512
 # What an entity's patch may set in its own row.
 _PATCHED: Final = frozenset(("description", "aliases", "type_certain", "merged_into"))
 _VECTOR: Final = frozenset(("model", "embedding"))
@@ -117,7 +117,7 @@ class GraphWriter:
                 rows, vectors = [], []
                 self._nodes.by_id[new.id] = known[new.norm_key]
                 self._link.new_rows = None
-                self._learn(known[new.norm_key], new)
+                self._extend_entity(known[new.norm_key], new)
                 continue
             values = entity_row(
                 new,
@@ -141,8 +141,8 @@ class GraphWriter:
                 self._link.wrote_all(table, new)
         self._link.touched.update([-row[_N["row"]] for row in rows])
 
-    def _learn(self, row: int, new: NewEntity) -> None:
-        """What a second finding of an entity adds: other names, a longer description."""
+    def _extend_entity(self, row: int, new: NewEntity) -> None:
+        """Adds what a second extraction of an entity knows: other names, a longer description."""
         old = self._entity(row)
         names = [alias.name for alias in aliases_of(old[_N["aliases"]])]
         more = [name for name in new.aliases if name not in names]
@@ -274,7 +274,7 @@ class GraphWriter:
                     continue
                 self._replace_edge(
                     old,
-                    # Which link holds a row is told by its seq.
+                    # The seq of a row names the link that wrote it.
                     seq=self._seq,
                     salt=None if patch.evidence is None else self._salts.take(),
                     weight=patch.weight + 0.0,
@@ -299,7 +299,7 @@ class GraphWriter:
         keys = {id_bytes(id) for id in ids if is_full_id(id, "edge")}
         if starts:
             rows = [row for row in self._edges_from(starts, keys) if row[0] in keys]
-        elif len(keys) <= _FEW:
+        elif len(keys) <= _SEARCHED_IDS_MAX:
             rows = list(select_in(self._conn, f"{_EVERY} WHERE id IN (?*)", tuple(keys)))
         else:
             rows = [row for row in each(self._conn, _EVERY) if row[0] in keys]
@@ -331,26 +331,27 @@ class GraphWriter:
             self._link.touched.add(node)
 
     def edges(self, edges: Sequence[NewEdge]) -> None:
-        """Edges at a memory of this transaction cannot exist yet and go in one statement."""
-        sure: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        """New edges; an unexpired one between the same ends stays. Edges at a memory of this
+        transaction cannot exist yet and are inserted by one statement."""
+        unchecked: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         for new in edges:
             values = self._edge(new)
             key = values[2:6]
             start, end = EDGE_ENDS[values[3]]
             # Two names may turn out to be one entity: then there is nothing to link.
-            if key in sure or (start == end and values[2] == values[4]):
+            if key in unchecked or (start == end and values[2] == values[4]):
                 continue
             if (start == "mem" and values[2] in self._nodes.new_memories) or (
                 end == "mem" and values[4] in self._nodes.new_memories
             ):
-                sure[key] = values
+                unchecked[key] = values
                 continue
             self._conn.execute(_EDGE_INSERT, values)
             if self._conn.changes():
                 self._link.wrote("edges", values)
                 self._touch_start(values)
-        if sure:
-            rows = list(sure.values())
+        if unchecked:
+            rows = list(unchecked.values())
             self._conn.executemany(INSERT["edges"], rows)
             self._link.wrote_all("edges", rows)
             for values in rows:
@@ -380,7 +381,12 @@ class GraphWriter:
 
 
 def _check_edge(new: NewEdge, code: int) -> None:
-    """D-03: the right kinds of ends, two of them, and a usable weight."""
+    """Refuses an edge with ends of other kinds than its type has, with one end only, or with an
+    unusable number or label.
+
+    Raises:
+        ValidationError: names the field.
+    """
     ends = (new.from_id.partition("_")[0], new.to_id.partition("_")[0])
     if ends != EDGE_ENDS[code]:
         wanted = f"{EDGE_TYPES[code]} from {EDGE_ENDS[code][0]}_… to {EDGE_ENDS[code][1]}_…"

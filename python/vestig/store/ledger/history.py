@@ -81,22 +81,17 @@ def ends_before(
         ' ORDER BY e.seq DESC, e."row" DESC',
         (known_at_us, namespace),
     ):
-        end = _previous_end(event_type, from_json(payload))
-        if end is not _UNKNOWN:
-            found[row, id] = end
+        fields = from_json(payload)
+        if _wrote_end(event_type, fields):
+            found[row, id] = _microseconds(fields["previous_t_invalid"])
     return found
 
 
-_UNKNOWN: Any = object()
-
-
-def _previous_end(event_type: str, payload: dict[str, Any]) -> Any:
-    """The end before the event, in µs or None; `_UNKNOWN` when the event wrote none."""
-    if "previous_t_invalid" in payload:
-        if event_type != "UPDATE" and payload.get("t_invalid") is None:
-            return _UNKNOWN
-        return _microseconds(payload["previous_t_invalid"])
-    return _UNKNOWN
+def _wrote_end(event_type: str, payload: dict[str, Any]) -> bool:
+    """Whether the event set the end of a memory; its payload then has the previous one."""
+    if "previous_t_invalid" not in payload:
+        return False
+    return event_type == "UPDATE" or payload.get("t_invalid") is not None
 
 
 def _microseconds(value: object) -> int | None:

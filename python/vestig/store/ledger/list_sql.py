@@ -19,7 +19,8 @@ _ORDER: Final = {
     "t_valid": "m.t_valid_us",
 }
 _ACCESS: Final = ("access_count", "last_accessed_at")
-# `known_ends` gives the end as known at K where it was written later (T-13, rule 3).
+# `known_ends` has the end as known at the earlier moment, for memories whose end was written after
+# it.
 _ENDS: Final = "(SELECT CAST(key AS INTEGER) AS memory, value AS t FROM json_each(?)) AS known_ends"
 
 
@@ -89,14 +90,12 @@ def _conditions(
     if listing.pinned is not None:
         where.add("m.pinned = ?", int(listing.pinned))
     if listing.tags:
-        where.add(
-            f'm."row" IN (SELECT memory FROM tags WHERE tag IN ({_marks(len(listing.tags))}))',
-            *listing.tags,
-        )
+        wanted = _placeholders(len(listing.tags))
+        where.add(f'm."row" IN (SELECT memory FROM tags WHERE tag IN ({wanted}))', *listing.tags)
     if listing.scopes is not None:
         named = [scope for scope in listing.scopes if scope is not None]
         bare = " OR m.scope IS NULL" if None in listing.scopes else ""
-        where.add(f"(m.scope IN ({_marks(len(named))}){bare})", *named)
+        where.add(f"(m.scope IN ({_placeholders(len(named))}){bare})", *named)
     _add_time(where, listing, t_invalid)
     return joins, where
 
@@ -110,11 +109,11 @@ def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
     if listing.statuses is None:
         return
     words = [status.value for status in listing.statuses]
-    wanted = f"IN ({_marks(len(words))})"
+    wanted = f"IN ({_placeholders(len(words))})"
     if known is None:
         status, values = f"m.status {wanted}", list[Any](words)
     else:
-        # The state as of K: whatever expired later was still active or archived.
+        # The status at the earlier moment: whatever expired later was still active or archived.
         status = (
             "(CASE WHEN m.t_expired_us IS NULL OR m.t_expired_us <= ? THEN m.status"
             f" ELSE 'active' END) {wanted}"
@@ -126,5 +125,5 @@ def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
     where.add(f"({status})", *values)
 
 
-def _marks(count: int) -> str:
+def _placeholders(count: int) -> str:
     return ",".join("?" * count)

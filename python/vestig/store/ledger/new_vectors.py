@@ -1,4 +1,7 @@
-"""The table of new vectors of a re-embedding that is not finished: what its keys stand for."""
+"""The table `new_vectors` of a re-embedding that is not finished, and its keys.
+
+Its column `memory` is the row of a memory, or a negative number for an entity or a question.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,21 @@ import apsw
 
 from vestig.store.sqlite.lookups import fetch
 
-__all__ = ["IDENTITY_KEY", "PENDING_TABLE", "entity_key", "is_pending", "question_key"]
+__all__ = ["IDENTITY_KEY", "NEW_VECTORS", "entity_key", "has_new_vectors", "question_key"]
 
-PENDING_TABLE: Final = "new_vectors"
-# A memory's key is its row. At 0, where none is, stands the identity of the model in work.
+NEW_VECTORS: Final = "new_vectors"
+# No row has the number 0: the identity of the new model stands there.
 IDENTITY_KEY: Final = 0
 
 
-def is_pending(conn: apsw.Connection) -> bool:
+def has_new_vectors(conn: apsw.Connection) -> bool:
     """Whether the table is there."""
     sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?"
-    return bool(fetch(conn, sql, (PENDING_TABLE,)))
+    return bool(fetch(conn, sql, (NEW_VECTORS,)))
 
 
 def entity_key(row: int) -> int:
-    """Even and negative.
+    """The key of an entity: even and negative.
 
     Example:
         >>> entity_key(3), question_key(3)
@@ -32,5 +35,5 @@ def entity_key(row: int) -> int:
 
 
 def question_key(row: int) -> int:
-    """Odd and negative."""
+    """The key of a question: odd and negative."""
     return -2 * row - 1

@@ -35,7 +35,7 @@ __all__ = ["SqliteView"]
 
 _MENTIONS: Final = EDGE_CODES["MENTIONS"]
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
-# A memory that a name or a summary may be shown for: unexpired, active or archived.
+# An unexpired memory: active or archived.
 _LIVE: Final = "m.t_expired_us IS NULL"
 _COUNT: Final = (
     'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
@@ -57,7 +57,7 @@ class SqliteView:
 
     @property
     def connection(self) -> apsw.Connection:
-        """For the other files of this room."""
+        """The connection, for the modules of `store` that read through this view."""
         return self._conn
 
     @property
@@ -238,17 +238,17 @@ class SqliteView:
             rows = fetch(self._conn, "SELECT h FROM chain WHERE seq = ?", (seq,))
         return rows[0][0] if rows else None
 
-    def list_memories(self, namespace: str, listing_: Listing) -> list[Memory]:
+    def list_memories(self, namespace: str, listing: Listing) -> list[Memory]:
         """One page. Ties by id ascending."""
         with store_faults(self._where):
-            sql, values = list_sql.page_sql(namespace, listing_, self._ends(namespace, listing_))
+            sql, values = list_sql.page_sql(namespace, listing, self._ends(namespace, listing))
             rows = fetch(self._conn, sql, values)
         return [memory_of(row, self._where) for row in rows]
 
-    def count_memories(self, namespace: str, listing_: Listing) -> int:
+    def count_memories(self, namespace: str, listing: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
         with store_faults(self._where):
-            sql, values = list_sql.count_sql(namespace, listing_, self._ends(namespace, listing_))
+            sql, values = list_sql.count_sql(namespace, listing, self._ends(namespace, listing))
             ((count,),) = fetch(self._conn, sql, values)
         return int(count)
 
@@ -263,7 +263,7 @@ class SqliteView:
             return [id_text("mem", id) for id, text in rows if _holds(from_json(text), wanted)]
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
-        """id → `t_invalid_us` as known at K, where the end was written after K."""
+        """id → `t_invalid_us` as known at that moment, where the end was written after it."""
         with store_faults(self._where):
             found = history.ends_before(self._conn, namespace, known_at_us)
         return {id_text("mem", id): end for (_row, id), end in found.items()}
@@ -271,7 +271,7 @@ class SqliteView:
     def reinforcements_at(
         self, namespace: str, ids: Sequence[str], known_at_us: int
     ) -> dict[str, tuple[int, int | None]]:
-        """id → (reinforce_count, last_seen_us) counting events recorded at or before K."""
+        """id → (reinforce_count, last_seen_us) counting events recorded until then."""
         keys = known_ids(ids, "mem")
         with store_faults(self._where):
             rows = select_in(
@@ -416,7 +416,7 @@ class SqliteView:
     def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:
         """One page with the number of memories that mention each; most mentions first, then
         id."""
-        condition, values = _listed(namespace, listing)
+        condition, values = _listingcondition(namespace, listing)
         columns = ENTITY_SELECT.replace(" FROM entities e", f", ({_COUNT}) FROM entities e")
         sql = f"{columns} WHERE {condition} ORDER BY 17 DESC, e.id LIMIT ? OFFSET ?"
         limit = -1 if listing.limit is None else listing.limit
@@ -426,7 +426,7 @@ class SqliteView:
 
     def count_entities(self, namespace: str, listing: EntityListing) -> int:
         """How many a full listing would give."""
-        condition, values = _listed(namespace, listing)
+        condition, values = _listingcondition(namespace, listing)
         with store_faults(self._where):
             sql = f"SELECT COUNT(*) FROM entities e WHERE {condition}"
             ((count,),) = fetch(self._conn, sql, values)
@@ -497,9 +497,9 @@ class SqliteView:
                 ' m."row" WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY q.memory, q.position',
                 namespace,
             ):
-                asked = found.setdefault(memory, [])
+                texts = found.setdefault(memory, [])
                 if position != NO_QUESTION:
-                    asked.append(text)
+                    texts.append(text)
         return found
 
     def _by_memory(self, ids: Sequence[str], sql: str, namespace: str) -> list[tuple[Any, ...]]:
@@ -614,7 +614,8 @@ class SqliteView:
             )
 
     def stats(self, namespace: str) -> dict[str, Any]:
-        """Counts for S-01 `stats()`."""
+        """Counts of the namespace by name; `bytes` is the size of the whole ledger, `seq` that of
+        the store."""
         with store_faults(self._where):
             return statistics.stats(self._conn, namespace, self._seq)
 
@@ -635,10 +636,10 @@ class SqliteView:
             )
         return int(rows[0][0]) if rows else None
 
-    def _ends(self, namespace: str, listing_: Listing) -> dict[int, int | None]:
-        if listing_.known_at_us is None or listing_.valid_at_us is None:
+    def _ends(self, namespace: str, listing: Listing) -> dict[int, int | None]:
+        if listing.known_at_us is None or listing.valid_at_us is None:
             return {}
-        found = history.ends_before(self._conn, namespace, listing_.known_at_us)
+        found = history.ends_before(self._conn, namespace, listing.known_at_us)
         return {row: end for (row, _id), end in found.items()}
 
 
@@ -665,7 +666,7 @@ def _same_number(left: Any, right: Any) -> bool:
     return isinstance(left, (int, float)) and isinstance(right, (int, float)) and left == right
 
 
-def _listed(namespace: str, listing: EntityListing) -> tuple[str, tuple[Any, ...]]:
+def _listingcondition(namespace: str, listing: EntityListing) -> tuple[str, tuple[Any, ...]]:
     condition = "e.namespace = ?"
     values: tuple[Any, ...] = (namespace,)
     if not listing.include_expired:

@@ -23,7 +23,7 @@ from vestig.store.ledger.graph_removal import (
     orphans,
     remove_entities,
 )
-from vestig.store.ledger.new_vectors import PENDING_TABLE, entity_key, is_pending, question_key
+from vestig.store.ledger.new_vectors import NEW_VECTORS, entity_key, has_new_vectors, question_key
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
 from vestig.store.sqlite.lookups import fetch, known_ids, select_in
 
@@ -152,16 +152,16 @@ def _write_anew(removal: Removal, going: set[int], seq: int) -> None:
 
 def _pending_vectors(removal: Removal) -> list[bytes]:
     """Vectors that an unfinished re-embedding made for what goes."""
-    if not is_pending(removal.conn):
+    if not has_new_vectors(removal.conn):
         return []
     of: dict[str, Callable[[int], int]] = {
         "memories": int, "entities": entity_key, "questions": question_key,
     }  # fmt: skip
     keys = [of[table](row[INDEX[table]["row"]]) for table, row in removal.gone if table in of]
-    sql = f"SELECT embedding FROM {PENDING_TABLE} WHERE memory IN (?*)"
+    sql = f"SELECT embedding FROM {NEW_VECTORS} WHERE memory IN (?*)"
     found = [row[0] for row in select_in(removal.conn, sql, keys)]
     removal.conn.executemany(
-        f"DELETE FROM {PENDING_TABLE} WHERE memory = ?", [(key,) for key in keys]
+        f"DELETE FROM {NEW_VECTORS} WHERE memory = ?", [(key,) for key in keys]
     )
     return found
 

@@ -15,7 +15,7 @@ __all__ = ["stats"]
 
 
 def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
-    """Counts by plain words; `bytes` is the size of the whole ledger, `seq` that of the store."""
+    """Counts by name; `bytes` is the size of the whole ledger, `seq` that of the store."""
     kinds = _counts(conn, "SELECT kind, COUNT(*) FROM memories WHERE namespace = ?", namespace)
     statuses = _counts(conn, "SELECT status, COUNT(*) FROM memories WHERE namespace = ?", namespace)
     jobs = _counts(

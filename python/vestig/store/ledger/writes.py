@@ -316,7 +316,7 @@ class SqliteTransaction(SqliteView):
             superseded_by = patch.columns.get("superseded_by")
             if superseded_by is not None and superseded_by not in self._nodes.by_id:
                 self._nodes.load((superseded_by,))
-            new = memory_versions.patched(
+            new = memory_versions.patched_row(
                 old, patch, seq=self._new_seq, recorded_us=self.recorded_us, row_of=self._nodes.row
             )
             changed = [at for at in range(len(old)) if old[at] != new[at]]

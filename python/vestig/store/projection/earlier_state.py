@@ -17,8 +17,8 @@ from vestig.arguments import parse_time
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, ProjectionRow, ScanRequest
 from vestig.store.ledger.graph_rows import aliases_of
-from vestig.store.ledger.projection_rows import STORING
-from vestig.store.ledger.projection_rows_graph import FED
+from vestig.store.ledger.projection_rows import STORING_EVENTS
+from vestig.store.ledger.projection_rows_graph import WALKED_EDGES
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import ENTITY_NODE, NO_QUESTION
@@ -120,7 +120,7 @@ class PastState:
         stored = [event for event in reversed(events) if event[0] <= self.seq]
         for _, kind, _, _, payload in later:
             _undo(row, kind, from_json(payload))
-        storing = [event for event in stored if event[1] in STORING]
+        storing = [event for event in stored if event[1] in STORING_EVENTS]
         row[_SOURCES] = list(dict.fromkeys(event[2] for event in storing))
         row[_ACTORS] = list(dict.fromkeys(e[3] for e in storing if e[3] is not None))
         row[_EVENTS] = [event for event in row[_EVENTS] if event[3] <= self.seq]
@@ -185,7 +185,7 @@ def _undo(row: list[Any], kind: str, payload: dict[str, Any]) -> None:
     elif kind in ("PIN", "UNPIN"):
         row[_PINNED] = kind == "UNPIN"
     added = payload.get("added_tags")
-    if kind in STORING and added:
+    if kind in STORING_EVENTS and added:
         row[_TAGS] = [tag for tag in row[_TAGS] if tag not in added]
     if "previous_t_invalid" in payload:
         previous = payload["previous_t_invalid"]
@@ -220,7 +220,7 @@ def changed_since(view: SqliteView, namespace: str, seq: int) -> list[str]:
         fields.update(dict.fromkeys(_fields(kind, from_json(payload))))
     if fields:
         found.append(f"fields of memories were changed: {', '.join(fields)}")
-    walked = ", ".join(map(str, FED["mem"]))
+    walked = ", ".join(map(str, WALKED_EDGES["mem"]))
     recomputed = count(
         'SELECT COUNT(*) FROM edges e JOIN memories m ON e.from_row = m."row"'
         f" WHERE e.edge_type IN ({walked}) AND m.namespace = ?1 AND e.seq > ?2"

@@ -20,7 +20,7 @@ from vestig.errors import ProviderError
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.ledger.new_vectors import IDENTITY_KEY, PENDING_TABLE, is_pending
+from vestig.store.ledger.new_vectors import IDENTITY_KEY, NEW_VECTORS, has_new_vectors
 from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.ledger.settings import IDENTITY
 from vestig.store.ledger.writes import NO_CLOCK
@@ -28,9 +28,9 @@ from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.upkeep.token_vectors import check_text, drop_tokens
 
-__all__ = ["ReembedCounts", "pending_rows", "reembed"]
+__all__ = ["ReembedCounts", "reembed", "unfinished_vectors"]
 
-_CREATE: Final = f"""CREATE TABLE IF NOT EXISTS {PENDING_TABLE} (
+_CREATE: Final = f"""CREATE TABLE IF NOT EXISTS {NEW_VECTORS} (
     memory INTEGER PRIMARY KEY, digest BLOB NOT NULL, embedding BLOB NOT NULL
 ) STRICT"""
 
@@ -47,7 +47,7 @@ class _Kind(NamedTuple):
         """The rows that have no new vector yet."""
         return (
             f"{self.source} {'AND' if 'WHERE' in self.source else 'WHERE'} NOT EXISTS"
-            f" (SELECT 1 FROM {PENDING_TABLE} p WHERE p.memory = {self.key})"
+            f" (SELECT 1 FROM {NEW_VECTORS} p WHERE p.memory = {self.key})"
         )
 
 
@@ -123,11 +123,11 @@ def reembed(
             progress(resumed + embedded, total)
 
 
-def pending_rows(conn: apsw.Connection) -> int | None:
+def unfinished_vectors(conn: apsw.Connection) -> int | None:
     """Vectors of an unfinished run, or None when there is none."""
-    if not is_pending(conn):
+    if not has_new_vectors(conn):
         return None
-    rows = fetch(conn, f"SELECT COUNT(*) FROM {PENDING_TABLE} WHERE memory <> {IDENTITY_KEY}")
+    rows = fetch(conn, f"SELECT COUNT(*) FROM {NEW_VECTORS} WHERE memory <> {IDENTITY_KEY}")
     return int(rows[0][0])
 
 
@@ -142,11 +142,11 @@ def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
     mark = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
     with ledger._writing() as conn, store_faults(ledger.where):
         conn.execute(_CREATE)
-        found = fetch(conn, f"SELECT * FROM {PENDING_TABLE} WHERE memory = {IDENTITY_KEY}")
+        found = fetch(conn, f"SELECT * FROM {NEW_VECTORS} WHERE memory = {IDENTITY_KEY}")
         if found != [mark]:
-            conn.execute(f"DELETE FROM {PENDING_TABLE}")
-            conn.execute(f"INSERT INTO {PENDING_TABLE} VALUES (?, ?, ?)", mark)
-        held = pending_rows(conn)
+            conn.execute(f"DELETE FROM {NEW_VECTORS}")
+            conn.execute(f"INSERT INTO {NEW_VECTORS} VALUES (?, ?, ?)", mark)
+        held = unfinished_vectors(conn)
         conn.execute("COMMIT")
     return 0 if held is None else held
 
@@ -199,7 +199,7 @@ def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -
     with ledger._writing() as conn, store_faults(ledger.where):
         # What was forgotten meanwhile leaves no vector here.
         conn.executemany(
-            f"INSERT OR REPLACE INTO {PENDING_TABLE} SELECT ?1, ?2, ?3 WHERE {_THERE}",
+            f"INSERT OR REPLACE INTO {NEW_VECTORS} SELECT ?1, ?2, ?3 WHERE {_THERE}",
             [(row, _digest(row, raw), raw) for row, raw in zip(rows, vectors, strict=True)],
         )
         conn.execute("COMMIT")
@@ -211,8 +211,8 @@ def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int
     with ledger.write(NO_CLOCK) as txn, store_faults(where):
         conn = txn.connection
         raw = msgspec.msgpack.encode(identity)
-        sql = f"SELECT embedding FROM {PENDING_TABLE} WHERE memory = {IDENTITY_KEY}"
-        if not is_pending(conn) or fetch(conn, sql) != [(raw,)]:
+        sql = f"SELECT embedding FROM {NEW_VECTORS} WHERE memory = {IDENTITY_KEY}"
+        if not has_new_vectors(conn) or fetch(conn, sql) != [(raw,)]:
             raise damaged(where, "no vectors to switch to: another run took them away")
         if any(fetch(conn, f"SELECT 1 FROM {kind.without()} LIMIT 1") for kind in _KINDS):
             return None
@@ -225,7 +225,7 @@ def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int
             replaced, added = replaced + work.replaced, added + work.added
         drop_tokens(conn, link)
         _set_identity(conn, link, raw, seq)
-        conn.execute(f"DROP TABLE {PENDING_TABLE}")
+        conn.execute(f"DROP TABLE {NEW_VECTORS}")
         txn.rows_written = replaced + added
         txn.close_link(link)
     return replaced, added, seq
@@ -254,7 +254,7 @@ class _Switching:
             self._one(kind, row, self._new(key))
 
     def _new(self, key: int) -> bytes:
-        sql = f"SELECT digest, embedding FROM {PENDING_TABLE} WHERE memory = ?"
+        sql = f"SELECT digest, embedding FROM {NEW_VECTORS} WHERE memory = ?"
         ((digest, embedding),) = fetch(self._conn, sql, (key,))
         if _digest(key, embedding) != digest:
             raise damaged(self._where, "a new vector that differs from what was written")
