@@ -66,7 +66,7 @@ def forget(
                     raise Undo
                 degraded.extend(clock_notice(txn.clock_stepped_back))
                 seq += 1
-        proof = erase.Proof()
+        proof = erase.ErasureProof()
         if memories and not dry_run:
             session.drop_cached(seq)
             finish(session, degraded)
@@ -109,7 +109,7 @@ def forget_finish(session: Session) -> ForgetReport:
         )
 
 
-def prove(session: Session) -> erase.Proof:
+def prove(session: Session) -> erase.ErasureProof:
     """Erases and proves what is to be erased from the files.
 
     Raises:

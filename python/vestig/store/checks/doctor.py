@@ -271,7 +271,7 @@ def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
             f"a re-embedding stopped after {pending} vectors; finish it with"
             " `vestig rebuild --embeddings`"
         )
-    if erase_patterns.pending(conn):
+    if erase_patterns.unproved(conn):
         ids = erase.unfinished(conn)
         what = f"forgetting {len(ids)} memories" if ids else "the erase of left-out names"
         problems.append(f"{what} is not proved; finish it with `vestig memory forget --finish`")

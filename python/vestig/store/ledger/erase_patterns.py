@@ -1,9 +1,10 @@
-"""What to search the files for after a forgetting, kept without the text.
+"""Byte patterns for which an erase searches the files, kept without the forgotten text.
 
-Runs of the forgotten bytes are remembered by their marks under a random key (`_core.mark`), in
-the transaction that removes the rows, so that an erase that was cut off can be finished and
-proved later. With the proof the marks go too. While they stand, whoever holds them could test a
-guess of the text; but until the proof the text itself may be in the files.
+A pattern is a set of fragments, byte strings of one length that together cover a stored value.
+The transaction that removes the rows stores only a keyed hash of each fragment, its mark
+(`_core.mark`), under a random key, so that an erase that was interrupted can be finished and
+proved later. With the proof the marks are deleted. While they are there, whoever holds them could
+test a guess of the text; but until the proof the text itself may be in the files.
 """
 
 from __future__ import annotations
@@ -24,63 +25,73 @@ from vestig.store.ledger.schema import INDEX
 from vestig.store.ledger.token_rows import stored_pieces
 from vestig.store.sqlite.lookups import fetch
 
-__all__ = ["RUN", "Erasure", "Piece", "pending", "remember"]
+__all__ = ["FRAGMENT_BYTES", "Erasure", "MarkedPattern", "store_patterns", "unproved"]
 
-# Any part of a forgotten text of at least RUN + STRIDE - 1 bytes holds a whole run.
-RUN: Final = 24
-_STRIDE: Final = 8
-# Chance alone finds shorter ones.
-_LEAST: Final = 6
-_NAME_LEAST: Final = 12
-# Runs of a vector that are nearly all zeros stand in many places.
-_DISTINCT_LEAST: Final = 8
-_PIECES_DISTINCT: Final = 4
+# Fragments of a text begin every _STRIDE_BYTES, so any part of it of at least
+# FRAGMENT_BYTES + _STRIDE_BYTES - 1 bytes holds a whole one.
+FRAGMENT_BYTES: Final = 24
+_STRIDE_BYTES: Final = 8
+# Shorter texts and names stand in other values by chance.
+_TEXT_BYTES_MIN: Final = 6
+_NAME_BYTES_MIN: Final = 12
+# Fragments of a vector that are nearly all zeros stand in many places.
+_DISTINCT_BYTES_MIN: Final = 8
+_DISTINCT_PIECES_MIN: Final = 4
 _SPECIAL: Final = SPECIAL_PIECE.to_bytes(4, "little")
 _encode: Final = msgspec.msgpack.Encoder().encode
 _decode: Final = msgspec.msgpack.Decoder(list[tuple[int, bool, bytes]]).decode
 
 
-class Piece(NamedTuple):
-    """Runs of equal length that together cover something that was stored. `counted`: a text or
-    a vector, which another record may hold as well."""
+class _Pattern(NamedTuple):
+    """Fragments of `length` bytes. `counted`: whether they cover a text or a vector, which another
+    record may hold as well."""
 
     length: int
     counted: bool
-    runs: tuple[Any, ...]
+    fragments: tuple[bytes, ...]
+
+
+class MarkedPattern(NamedTuple):
+    """A pattern whose fragments are known by their marks only."""
+
+    length: int
+    counted: bool
+    marks: tuple[int, ...]
 
 
 class Erasure(NamedTuple):
-    """What one forgetting left to prove: pieces whose runs are marks under the key."""
+    """What one forgetting left to prove: patterns with marks under the key."""
 
     seq: int
     key: int
-    pieces: tuple[Piece, ...]
+    patterns: tuple[MarkedPattern, ...]
 
 
-def remember(
+def store_patterns(
     conn: apsw.Connection,
     seq: int,
-    gone: Iterable[tuple[str, Sequence[Any]]],
-    pending_vectors: Iterable[bytes],
+    removed: Iterable[tuple[str, Sequence[Any]]],
+    new_vectors: Iterable[bytes],
 ) -> None:
-    """Keeps the marks of these rows (table, columns) in `erasures`."""
+    """Stores the marks of these removed rows (table, columns) and vectors in `erasures`."""
     raw = os.urandom(8)
     key = int.from_bytes(raw, "little")
     packed = [
-        (piece.length, piece.counted, array("Q", [mark(key, run) for run in piece.runs]).tobytes())
-        for piece in dict.fromkeys(_pieces(gone, pending_vectors))
+        (one.length, one.counted, array("Q", [mark(key, part) for part in one.fragments]).tobytes())
+        for one in dict.fromkeys(_patterns(removed, new_vectors))
     ]
     conn.execute("INSERT INTO erasures VALUES (?, ?, ?)", (seq, raw, _encode(packed)))
 
 
-def pending(conn: apsw.Connection) -> list[Erasure]:
-    """Forgettings whose erase is not proved yet."""
+def unproved(conn: apsw.Connection) -> list[Erasure]:
+    """Erasures that are not proved yet, oldest first."""
     return [
         Erasure(
             seq,
             int.from_bytes(raw, "little"),
             tuple(
-                Piece(length, counted, _numbers(runs)) for length, counted, runs in _decode(packed)
+                MarkedPattern(length, counted, _numbers(marks))
+                for length, counted, marks in _decode(packed)
             ),
         )
         for seq, raw, packed in fetch(conn, "SELECT seq, key, marks FROM erasures ORDER BY seq")
@@ -93,88 +104,93 @@ def _numbers(raw: bytes) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _pieces(
-    gone: Iterable[tuple[str, Sequence[Any]]], pending_vectors: Iterable[bytes]
-) -> Iterator[Piece]:
-    for table, row in gone:
+def _patterns(
+    removed: Iterable[tuple[str, Sequence[Any]]], new_vectors: Iterable[bytes]
+) -> Iterator[_Pattern]:
+    for table, row in removed:
         salt = row[INDEX[table]["salt"]]
         if salt is not None:
-            yield Piece(len(salt), False, (salt,))
+            yield _Pattern(len(salt), False, (salt,))
         if table == "memories":
-            yield from _text(row[INDEX[table]["content"]])
+            yield from _text_patterns(row[INDEX[table]["content"]])
             digest = row[INDEX[table]["content_hash"]]
-            yield Piece(RUN, False, (digest[:RUN],))
-            yield Piece(RUN, False, (digest.hex()[:RUN].encode(),))
+            yield _Pattern(FRAGMENT_BYTES, False, (digest[:FRAGMENT_BYTES],))
+            yield _Pattern(FRAGMENT_BYTES, False, (digest.hex()[:FRAGMENT_BYTES].encode(),))
         elif table == "events":
             variant = from_json(row[INDEX[table]["payload"]]).get("variant")
             if isinstance(variant, str):
-                yield from _text(variant)
+                yield from _text_patterns(variant)
         elif table == "edges":
             evidence = row[INDEX[table]["evidence"]]
             if evidence is not None:
-                yield from (piece._replace(counted=False) for piece in _text(evidence))
+                yield from (pattern._replace(counted=False) for pattern in _text_patterns(evidence))
         elif table == "questions":
-            yield from _text(row[INDEX[table]["text"]])
+            yield from _text_patterns(row[INDEX[table]["text"]])
         elif table == "entities":
-            yield from _names(row)
+            yield from _entity_names(row)
         elif table == "token_vectors":
-            yield from _tokens(stored_pieces(row))
+            yield from _token_patterns(stored_pieces(row))
         if "embedding" in INDEX[table]:
-            yield from _vector(row[INDEX[table]["embedding"]])
-    for raw in pending_vectors:
-        yield from _vector(raw)
+            yield from _vector_patterns(row[INDEX[table]["embedding"]])
+    for raw in new_vectors:
+        yield from _vector_patterns(raw)
 
 
-def _names(entity: Sequence[Any]) -> Iterator[Piece]:
+def _entity_names(entity: Sequence[Any]) -> Iterator[_Pattern]:
     """Long names only: a short one is a word, which may stand anywhere."""
     at = INDEX["entities"]
     names = [alias.name for alias in aliases_of(entity[at["aliases"]])]
     for text in (entity[at["canonical_name"]], entity[at["description"]], *names):
-        if len(text.encode()) >= _NAME_LEAST:
-            yield from (piece._replace(counted=False) for piece in _text(text))
+        if len(text.encode()) >= _NAME_BYTES_MIN:
+            yield from (pattern._replace(counted=False) for pattern in _text_patterns(text))
 
 
-def _text(text: str) -> Iterator[Piece]:
-    """As it stands in a column, and as it stands in JSON."""
+def _text_patterns(text: str) -> Iterator[_Pattern]:
+    """A text as it stands in a column, and as it stands in JSON."""
     plain = text.encode()
-    yield from _cut(plain)
+    yield from _fragmented(plain)
     quoted = to_json(text)[1:-1].encode()
     if quoted != plain:
-        yield from _cut(quoted)
+        yield from _fragmented(quoted)
 
 
-def _cut(data: bytes) -> Iterator[Piece]:
-    if len(data) >= _LEAST:
-        last = max(0, len(data) - RUN)
-        runs = tuple(data[at : at + RUN] for at in (*range(0, last, _STRIDE), last))
-        yield Piece(min(RUN, len(data)), True, runs)
+def _fragmented(data: bytes) -> Iterator[_Pattern]:
+    if len(data) >= _TEXT_BYTES_MIN:
+        last = max(0, len(data) - FRAGMENT_BYTES)
+        starts = (*range(0, last, _STRIDE_BYTES), last)
+        fragments = tuple(data[at : at + FRAGMENT_BYTES] for at in starts)
+        yield _Pattern(min(FRAGMENT_BYTES, len(data)), True, fragments)
 
 
-def _tokens(pieces: Pieces) -> Iterator[Piece]:
-    """The numbers of word pieces are the text in another coat; those of special pieces, and runs
-    of few different ones, stand in other columns by chance. What hangs on them is not counted: the
-    text is."""
+def _token_patterns(pieces: Pieces) -> Iterator[_Pattern]:
+    """Of a memory's token vectors. The numbers of word pieces give the text away. Numbers of
+    special pieces, and fragments of few different numbers, stand in other columns by chance and
+    are left out. None is counted: the text is."""
     numbers = pieces.ids.removeprefix(_SPECIAL).removesuffix(_SPECIAL)
-    last = max(0, len(numbers) - RUN)
-    runs = (numbers[at : at + RUN] for at in (*range(0, last, _STRIDE), last))
-    telling = tuple(run for run in runs if len(set(array("I", run))) >= _PIECES_DISTINCT)
-    if telling:
-        yield Piece(len(telling[0]), False, telling)
+    last = max(0, len(numbers) - FRAGMENT_BYTES)
+    starts = (*range(0, last, _STRIDE_BYTES), last)
+    fragments = (numbers[at : at + FRAGMENT_BYTES] for at in starts)
+    distinctive = tuple(
+        part for part in fragments if len(set(array("I", part))) >= _DISTINCT_PIECES_MIN
+    )
+    if distinctive:
+        yield _Pattern(len(distinctive[0]), False, distinctive)
     for data in (pieces.codes, pieces.scales):
-        yield from _runs(data)
+        yield from _distinctive_fragments(data)
 
 
-def _runs(data: bytes) -> Iterator[Piece]:
-    """Whole runs side by side, but for those of few different bytes."""
-    runs = (data[at : at + RUN] for at in range(0, len(data) - RUN + 1, RUN))
-    telling = tuple(run for run in runs if len(set(run)) >= _DISTINCT_LEAST)
-    if telling:
-        yield Piece(RUN, False, telling)
+def _distinctive_fragments(data: bytes) -> Iterator[_Pattern]:
+    """Fragments side by side, without those of few different bytes."""
+    starts = range(0, len(data) - FRAGMENT_BYTES + 1, FRAGMENT_BYTES)
+    fragments = (data[at : at + FRAGMENT_BYTES] for at in starts)
+    distinctive = tuple(part for part in fragments if len(set(part)) >= _DISTINCT_BYTES_MIN)
+    if distinctive:
+        yield _Pattern(FRAGMENT_BYTES, False, distinctive)
 
 
-def _vector(raw: bytes) -> Iterator[Piece]:
-    """As the ledger holds it, and as segments do, at length one."""
+def _vector_patterns(raw: bytes) -> Iterator[_Pattern]:
+    """A vector as the ledger holds it, and at length one, as segments do."""
     for data in dict.fromkeys((raw, unit(raw))):
-        for telling in _runs(data):
-            yield Piece(len(data), True, (data,))
-            yield telling
+        for distinctive in _distinctive_fragments(data):
+            yield _Pattern(len(data), True, (data,))
+            yield distinctive

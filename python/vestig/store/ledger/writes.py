@@ -109,7 +109,7 @@ class SqliteTransaction(SqliteView):
         return new_rows(link.new_rows, link.touched, self._nodes.by_id, self._new_seq)
 
     def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removal.Removed:
-        """Removes these memories and all that hangs on them. Instead of `apply`, once.
+        """Removes these memories and all that belongs to them. Instead of `apply`, once.
 
         Raises:
             NotFoundError: an id that the namespace does not hold; nothing is removed.
@@ -122,19 +122,21 @@ class SqliteTransaction(SqliteView):
                 if id not in rows:
                     raise NotFoundError("Memory", id)
             link = self.new_link()
-            removed = removal.remove(self._conn, link, rows, self._act(namespace, actor))
+            removed = removal.remove(
+                self._conn, link, rows, self._tombstone_fields(namespace, actor)
+            )
             self.close_link(link)
         self.rows_written = sum(removed.rows.values())
         return removed
 
     def collect(self, namespace: str) -> dict[str, int]:
-        """Removes sources, entities and edges that support nothing; how many. Instead of
-        `apply`."""
+        """Removes sources and entities that nothing supports, and edges that lost an end; rows per
+        table. Instead of `apply`."""
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
             link = self.new_link()
-            counts = removal.collect(self._conn, link, self._act(namespace, None))
-            self._close(link, counts)
+            counts = removal.collect(self._conn, link, self._tombstone_fields(namespace, None))
+            self._close_removal(link, counts)
         return counts
 
     def purge_entities(
@@ -151,15 +153,15 @@ class SqliteTransaction(SqliteView):
         with store_faults(self._where):
             rows = removal.expired_entities(self._conn, namespace, ids)
             link = self.new_link()
-            counts = removal.purge(self._conn, link, rows, self._act(namespace, actor))
-            self._close(link, counts)
+            counts = removal.purge(self._conn, link, rows, self._tombstone_fields(namespace, actor))
+            self._close_removal(link, counts)
         return counts
 
-    def _act(self, namespace: str, actor: str | None) -> removal.Act:
-        return removal.Act(namespace, actor, self._new_seq, self.recorded_us)
+    def _tombstone_fields(self, namespace: str, actor: str | None) -> removal.TombstoneFields:
+        return removal.TombstoneFields(namespace, actor, self._new_seq, self.recorded_us)
 
-    def _close(self, link: chain.Link, counts: dict[str, int]) -> None:
-        """The link, when anything went."""
+    def _close_removal(self, link: chain.Link, counts: dict[str, int]) -> None:
+        """Closes the link if a row was removed."""
         if any(counts.values()):
             self.close_link(link)
         self.rows_written = sum(counts.values())
@@ -170,11 +172,11 @@ class SqliteTransaction(SqliteView):
         return chain.unpack_counts(self._counts)
 
     def new_link(self) -> chain.Link:
-        """The link that this transaction fills, for the other files of this room."""
+        """A link for this transaction, for modules of `store` that write rows by themselves."""
         return chain.Link(self._head, self._new_seq, self.recorded_us, self.counts)
 
     def close_link(self, link: chain.Link) -> None:
-        """Nothing is written after it."""
+        """Appends the link to the chain; nothing is written after it."""
         settings.take_into_chain(self._conn, link, self._new_seq)
         self.applied = self._new_seq, link.append(self._conn)
 

@@ -16,7 +16,12 @@ import msgspec
 from vestig.errors import ValidationError
 from vestig.ids import id_bytes, id_text
 from vestig.store.ledger import erase_patterns
-from vestig.store.ledger.graph_removal import Act, Removal, orphans, remove_entities
+from vestig.store.ledger.graph_removal import (
+    Removal,
+    TombstoneFields,
+    remove_entities,
+    unsupported_entities,
+)
 from vestig.store.ledger.removal import unsupported_sources
 from vestig.store.ledger.schema import COLUMNS, INDEX
 from vestig.store.portable.lines import columns_of
@@ -40,7 +45,9 @@ class _UnrecordedRemoval(Removal):
     """Removes rows that the same transaction wrote: no other transaction has seen them, so there
     are no tombstones for them."""
 
-    def bury(self, row: int, id: bytes, act: Act, counts: dict[str, int]) -> None:
+    def write_tombstone(
+        self, row: int, id: bytes, act: TombstoneFields, counts: dict[str, int]
+    ) -> None:
         """No tombstone."""
 
 
@@ -85,8 +92,8 @@ class ForgottenRecords:
 
     def without_references(self, record: MemoryRecord) -> MemoryRecord:
         """The memory without its references to forgotten ones."""
-        gone = [name for name in _REFERENCES if getattr(record, name) in self._memories]
-        return msgspec.structs.replace(record, **dict.fromkeys(gone)) if gone else record
+        nulled = [name for name in _REFERENCES if getattr(record, name) in self._memories]
+        return msgspec.structs.replace(record, **dict.fromkeys(nulled)) if nulled else record
 
     def tombstone(self, record: TombstoneRecord) -> bool:
         """Writes the tombstone of a memory that this store never had. One that it has stays, and
@@ -124,8 +131,8 @@ class ForgottenRecords:
         place = self._placement
         rows = {id: row for id, row in place.rows.items() if id not in place.existing}
         removed: Counter[str] = Counter()
-        # The edge that supported an entity was skipped, or the store has it from an earlier
-        # restore and has removed the entity since.
+        # Only these may lack support: nodes whose edge to a skipped memory was skipped with it, and
+        # entities that were purged here while the store kept the memory that mentions them.
         if not self.skipped and self._entities.isdisjoint(rows):
             return removed
         seq = place.seq(place.next_seq)
@@ -134,15 +141,15 @@ class ForgottenRecords:
         suspect = {id: rows[id] for id in (self._lost_edge | self._entities) & rows.keys()}
         entities = sorted(row for id, row in suspect.items() if id.startswith("ent_"))
         for space in sorted(place.namespaces):
-            unsupported = orphans(self._conn, space, entities)
-            remove_entities(removal, unsupported, Act(space, None, seq, 0))
+            unsupported = unsupported_entities(self._conn, space, entities)
+            remove_entities(removal, unsupported, TombstoneFields(space, None, seq, 0))
         sources = sorted(row for id, row in suspect.items() if id.startswith("source_"))
         unsupported = unsupported_sources(self._conn, sources)
-        removal.chained("sources", removal.select("sources", "row", unsupported))
-        if removal.gone:
-            erase_patterns.remember(self._conn, seq, removal.gone, ())
-        gone = {-row[_ENTITY_ROW] for table, row in removal.gone if table == "entities"}
-        link.touched.difference_update(gone)
+        removal.remove_rows("sources", removal.select("sources", "row", unsupported))
+        if removal.removed_rows:
+            erase_patterns.store_patterns(self._conn, seq, removal.removed_rows, ())
+        entity_rows = (row for table, row in removal.removed_rows if table == "entities")
+        link.touched.difference_update([-row[_ENTITY_ROW] for row in entity_rows])
         for table, count in removal.counts.items():
             if count:
                 removed[_KIND_OF[table]] += count
