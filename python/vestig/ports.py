@@ -442,6 +442,11 @@ class LedgerView(Protocol):
         `after_seq`."""
         ...
 
+    def touched_after(self, after_seq: int) -> set[str]:
+        """Ids of the memories of all namespaces that a transaction after `after_seq` wrote or
+        touched."""
+        ...
+
     def forgotten_at(self, namespace: str, id: str) -> int | None:
         """When the memory of this id, or of one that starts so, was forgotten, in µs; or None."""
         ...

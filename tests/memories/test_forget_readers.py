@@ -71,7 +71,7 @@ from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.testing import FrozenClock, HashingEmbedder
 place = {
     "committed": (ProjectionKeeper, "after_commit"),
-    "segments": (ProjectionKeeper, "leave_out_forgotten"),
+    "segments": (ProjectionKeeper, "drop_forgotten"),
     "copies": (erase, "remove_copies"),
     "flushed": (SqliteLedger, "checkpoint"),
     "searched": (SqliteLedger, "drop_erasures"),

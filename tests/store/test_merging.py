@@ -126,7 +126,7 @@ def test_what_fails_in_the_thread_is_told_by_the_next_call(
             def stop_merging(self) -> None:
                 return
 
-        report = keeper(store).merger._tell
+        report = keeper(store).merger._report
         merger = Merger(Full(), report)  # type: ignore[arg-type]
         merger.wake()
         merger.wait()

@@ -149,7 +149,7 @@ def test_nothing_of_a_bad_batch_is_stored(tmp_path: Path, wrong: str) -> None:
 def test_a_text_that_was_altered_is_not_embedded(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
-        with ledger._writing() as conn:
+        with ledger.writer() as conn:
             conn.execute("UPDATE memories SET content = 'Something else'")
             conn.execute("COMMIT")
         with pytest.raises(StoreDamagedError, match="another text"):

@@ -135,7 +135,7 @@ class _Erase:
         self.deadline = time.monotonic() + timeout_s
 
     def run(self, erasures: Sequence[Erasure]) -> ErasureProof:
-        read = self.keeper.leave_out_forgotten(self.deadline)
+        read = self.keeper.drop_forgotten(self.deadline)
         remove_copies(self.folder)
         flushed = self.flush()
         search = _Search(self.folder, erasures)

@@ -184,7 +184,7 @@ def _examine(
 ) -> WitnessFiles:
     """Checks the head of the chain and compares it with the witness."""
     where = str(ledger)
-    store_uuid = settings.setting(conn, settings.UUID)
+    store_uuid = settings.read_setting(conn, settings.UUID)
     if store_uuid is None:
         raise damaged(where, "no store identity")
     files_ = WitnessFiles(witness_files(ledger.parent, store_uuid, state_dir))

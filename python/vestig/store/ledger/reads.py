@@ -61,6 +61,16 @@ class SqliteView:
         return self._conn
 
     @property
+    def where(self) -> str:
+        """How error messages name this store."""
+        return self._where
+
+    @property
+    def retired(self) -> chain.RetiredDigests:
+        """Digests of row versions that are no longer current; shared by all views of a ledger."""
+        return self._retired
+
+    @property
     def seq(self) -> int:
         """Number of the last committed write transaction, from 0."""
         return self._seq
@@ -311,6 +321,15 @@ class SqliteView:
                 "SELECT id, seq FROM tombstones WHERE seq > ? ORDER BY seq",
                 (after_seq,),
             )
+
+    def touched_after(self, after_seq: int) -> set[str]:
+        """Ids of the memories of all namespaces that a transaction after `after_seq` wrote or
+        touched."""
+        sql = 'SELECT id FROM memories WHERE "row" IN (?*)'
+        with store_faults(self._where):
+            touched = chain.touched_after(self._conn, after_seq)
+            rows = sorted(row for row in touched if row > 0)
+            return {id_text("mem", id) for (id,) in select_in(self._conn, sql, rows)}
 
     def forgotten_at(self, namespace: str, id: str) -> int | None:
         """When the memory of this id, or of one that starts so, was forgotten, in µs; or None."""

@@ -18,7 +18,7 @@ from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
-from vestig.store.ledger.settings import ORIGIN, setting
+from vestig.store.ledger.settings import ORIGIN, read_setting
 from vestig.store.ledger.verify import verify
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.portable.lines import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
@@ -119,7 +119,7 @@ def _write_lines(ledger: SqliteLedger, out: BinaryIO, namespace: str | None) -> 
                 f"{where}: expected an intact ledger to export, found {len(findings)} damaged"
                 " places; run `vestig doctor`"
             )
-        origin = setting(conn, ORIGIN)
+        origin = read_setting(conn, ORIGIN)
         header = Header(
             schema=EXPORT_SCHEMA,
             format_version=EXPORT_VERSION,

@@ -30,7 +30,7 @@ from vestig.store.ledger.schema import (
     NO_QUESTION,
     columns_sql,
 )
-from vestig.store.ledger.settings import IDENTITY, ORIGIN, keep, setting
+from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.portable.forgotten_records import ForgottenRecords
 from vestig.store.portable.lines import columns_of, decode_line
@@ -167,7 +167,7 @@ class Restoration:
             raise ValidationError("record", "header", "one header, on the first line")
         if header.namespace is None and self._namespace is not None:
             raise ValidationError("namespace", self._namespace, "none for an export of them all")
-        stored = setting(self._conn, IDENTITY)
+        stored = read_setting(self._conn, IDENTITY)
         mine = self._identity
         if mine is None and stored is not None:
             mine = msgspec.msgpack.decode(stored, type=EmbeddingIdentity)
@@ -180,9 +180,9 @@ class Restoration:
                     " configure that model and import into a store of its own, then run"
                     " `vestig rebuild --embeddings`"
                 )
-            keep(self._conn, IDENTITY, msgspec.msgpack.encode(theirs))
+            write_setting(self._conn, IDENTITY, msgspec.msgpack.encode(theirs))
         if self._placement.keeps_seqs:
-            keep(self._conn, ORIGIN, bytes.fromhex(header.origin))
+            write_setting(self._conn, ORIGIN, bytes.fromhex(header.origin))
         self._header = header
 
     def _check_seq(self, record: Record) -> None:

@@ -140,7 +140,7 @@ def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
     """The table, emptied when it holds vectors of another model; how many it holds."""
     raw = msgspec.msgpack.encode(identity)
     mark = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
-    with ledger._writing() as conn, store_faults(ledger.where):
+    with ledger.writer() as conn, store_faults(ledger.where):
         conn.execute(_CREATE)
         found = fetch(conn, f"SELECT * FROM {NEW_VECTORS} WHERE memory = {IDENTITY_KEY}")
         if found != [mark]:
@@ -196,7 +196,7 @@ def _check(
 
 
 def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -> None:
-    with ledger._writing() as conn, store_faults(ledger.where):
+    with ledger.writer() as conn, store_faults(ledger.where):
         # What was forgotten meanwhile leaves no vector here.
         conn.executemany(
             f"INSERT OR REPLACE INTO {NEW_VECTORS} SELECT ?1, ?2, ?3 WHERE {_THERE}",
