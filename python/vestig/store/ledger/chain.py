@@ -2,7 +2,7 @@
 
 A link holds the digests a transaction wrote and those of the row versions it replaced or
 removed, the memories it touched and the row counts after it, all under
-h = BLAKE2b-256(previous h, link). So no row can change, vanish or come back unseen.
+h = BLAKE2b-256(previous h, link). So no row can change, vanish or come back unnoticed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def digest(table: str, values: Sequence[Any]) -> bytes:
 
 
 def genesis(store_uuid: bytes) -> bytes:
-    """What stands before the first link."""
+    """The head before the first link."""
     return blake2b(store_uuid, digest_size=32, person=b"vestig-chain").digest()
 
 
@@ -80,8 +80,8 @@ class Link:
         self._seq = seq
         self._recorded_us = recorded_us
         self._counts = counts
-        # In order of writing, and only what stands when the transaction ends: a version that is
-        # replaced within it was never seen by anybody.
+        # In order of writing, without versions that the same transaction replaced: no other
+        # transaction has seen those.
         self._written: dict[str, dict[bytes, None]] = {}
         self._retired: dict[str, dict[bytes, None]] = {}
         self.touched: set[int] = set()

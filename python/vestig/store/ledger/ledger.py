@@ -90,7 +90,7 @@ class SqliteLedger:
         """
         if self._closed:
             raise ConflictError(f"{self._where}: expected an open store, it was closed")
-        forks.require_unspoilt(self._where)
+        forks.require_usable(self._where)
         if self._path is None and self._pid != os.getpid():
             raise ConflictError(
                 ":memory:: expected the process that made this store, found a child of it;"

@@ -1,4 +1,5 @@
-"""Opening a store: what is there, whether it is whole, and nothing else in its place."""
+"""Opens a ledger: creates, migrates and checks it, and never puts a new one in the place of a lost
+one."""
 
 from __future__ import annotations
 
@@ -72,7 +73,7 @@ def open_ledger(
     if path is None:
         return SqliteLedger(None, None, None, options)
     ledger = files.ledger_path(path)
-    forks.require_unspoilt(str(ledger))
+    forks.require_usable(str(ledger))
     with forks.inside():
         return _open_file(ledger, options, steps, state_dir, accept=accept)
 
@@ -94,7 +95,7 @@ def _open_file(
     *,
     accept: bool,
 ) -> SqliteLedger:
-    """Finds or makes the file and judges it before anything is changed."""
+    """Finds or makes the file and checks it before anything is changed."""
     if ledger.exists():
         files.check_disk(ledger.parent)
         if ledger.stat().st_size == 0:

@@ -16,7 +16,7 @@ from vestig.store.sqlite.lookups import fetch, next_row
 
 __all__ = ["Placement", "id_conflict"]
 
-# Links without rows are cheap but not free: a file cannot ask for endless ones.
+# Links without rows are cheap but not free: the seqs of a file are limited by its lines.
 _LINKS_FREE: Final = 1_000_000
 _LINKS_PER_LINE: Final = 1_000
 

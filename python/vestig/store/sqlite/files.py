@@ -1,4 +1,4 @@
-"""The folder of a store: who may read it, where it may lie, what its files say."""
+"""The folder of a store: its names, permissions and disk, and who holds its lock."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ import apsw
 
 from vestig.errors import ConflictError
 
-__all__ = ["close_inherited", "inside", "require_unspoilt", "watch"]
+__all__ = ["close_inherited", "inside", "require_usable", "watch"]
 
 
 # How long a fork waits for transactions of other threads.
@@ -87,19 +87,19 @@ class _State:
     def __init__(self) -> None:
         self.gate = Gate()
         self.ledgers: weakref.WeakSet[Forkable] = weakref.WeakSet()
-        self.resting = True
-        self.spoilt = False
+        self.at_rest = True
+        self.unusable = False
 
     def before(self) -> None:
-        self.resting = not self.ledgers or self.gate.shut(_REST_S)
+        self.at_rest = not self.ledgers or self.gate.shut(_REST_S)
 
     def in_parent(self) -> None:
         self.gate.open()
 
     def in_child(self) -> None:
         self.gate = Gate()
-        self.spoilt = self.spoilt or not self.resting
-        if not self.spoilt:
+        self.unusable = self.unusable or not self.at_rest
+        if not self.unusable:
             for ledger in list(self.ledgers):
                 ledger.after_fork_in_child()
 
@@ -136,13 +136,13 @@ def inside() -> AbstractContextManager[None]:
     return _Inside()
 
 
-def require_unspoilt(where: str) -> None:
+def require_usable(where: str) -> None:
     """Refuses to open files in a child of a fork that did not wait.
 
     Raises:
         ConflictError: the fork happened inside a transaction.
     """
-    if _state.spoilt:
+    if _state.unusable:
         raise ConflictError(
             f"{where}: expected a fork outside transactions, this process was forked while one"
             " was open; fork before, or start a new process instead (spawn)"
