@@ -1,4 +1,4 @@
-"""The promises between rooms: what a ledger, an embedder and a clock must offer."""
+"""Interfaces with more than one implementation: ledger, embedder, reranker, index, clock."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import msgspec
 
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.types import (
+    CommitOutcome,
     Edge,
     Entity,
     Event,
@@ -56,9 +57,9 @@ __all__ = [
 # Word pieces of a text that get vectors, special ones included, and the length of each.
 PIECES_MAX: Final = 160
 PIECE_DIMENSIONS: Final = 64
-# Stands for a piece that no text holds, such as the model's mark of the beginning.
+# The number of special pieces, which are in no text, such as the model's token for the beginning.
 SPECIAL_PIECE: Final = 0xFFFFFFFF
-# −128, which has no opposite.
+# The byte of −128, which is no code: it has no opposite.
 _LEAST_CODE: Final = 0x80
 
 
@@ -132,8 +133,8 @@ class TokenEmbedder(Embedder, Protocol):
 
 @runtime_checkable
 class PieceCounter(Protocol):
-    """An embedder that tells how many word pieces a text has: the tokens of `recall(context=True)`.
-    Without it an estimate takes its place, and the result says so."""
+    """An embedder that counts the word pieces of a text: the tokens of `recall(context=True)`.
+    Without it they are estimated, and the result says so."""
 
     def count_pieces(self, text: str) -> int | None:
         """Pieces of the whole text, however long it is; None when they cannot be counted."""
@@ -182,13 +183,13 @@ def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
     return callable(getattr(embedder, "embed_tokens", None))
 
 
-# What names need of an entity, as a plain row because texts ask for many: id, type, canonical
-# name, seq, `expired_us`, id of the entity it was merged into
+# An entity as name resolution reads it, a plain row because there are many for each text: id, type,
+# canonical name, seq, `expired_us`, id of the entity it was merged into.
 NamedEntity = tuple[str, str, str, int, int | None, str | None]
 
 
 class EntityListing(msgspec.Struct, frozen=True, kw_only=True):
-    """What `entity list` asks for; types as stored."""
+    """Which entities to list. `entity_type` as stored; `limit` None = all."""
 
     offset: int = 0
     limit: int | None = 20
@@ -205,10 +206,10 @@ class Mentioned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Clock(Protocol):
-    """Where "now" comes from."""
+    """Gives the current time."""
 
     def __call__(self) -> datetime:
-        """The current time; aware, or naive and then UTC."""
+        """The current time. A naive one is UTC."""
         ...
 
 
@@ -226,12 +227,12 @@ class CandidateIndex(Protocol):
         ...
 
     def packed(self) -> bytes:
-        """All of it. Kept under a checksum, so that no other bytes are ever loaded."""
+        """The index as bytes. The caller keeps them under a checksum: no others are ever loaded."""
         ...
 
 
 class RerankerSettings(Protocol):
-    """The `reranker` section."""
+    """The section `reranker` of the configuration."""
 
     @property
     def provider(self) -> str | None: ...
@@ -241,7 +242,7 @@ class RerankerSettings(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """A query and a text to one number: how well the text answers it."""
+    """Scores texts by how well each answers a query."""
 
     @property
     def model(self) -> str:
@@ -255,12 +256,12 @@ class Reranker(Protocol):
 
     def score(self, query: str, texts: Sequence[str]) -> bytes:
         """One float32 little-endian number for each text, finite and at least 0, the greater the
-        better: the largest of a call counts as 1. Ends by itself within a time of its own."""
+        better: the largest of a call counts as 1. Limits its own time."""
         ...
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """What `list` and `count` ask for."""
+    """Which memories to list or count, in what order. None = no condition; `limit` None = all."""
 
     offset: int = 0
     limit: int | None = 20
@@ -272,7 +273,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[str | None, ...] | None = None
     order_by: str = "created_at"
     descending: bool = True
-    # time travel; None = now
+    # As known at, and as valid at, an earlier moment; None = now.
     known_at_us: int | None = None
     valid_at_us: int | None = None
 
@@ -290,7 +291,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str | None
 
 
-# One memory as the projection wants it, in the order of `_core.Projection.apply`:
+# One memory or entity as a row of the projection, in the order of `_core.Projection.apply`:
 # (id 16 bytes, seq, wseq, content, author, namespace, scope, kind code, status code, role,
 #  session_id, sequence, origin code, stability code, pinned, t_valid_us, t_invalid_us,
 #  t_created_us, t_expired_us, embedding or None, tags, sources, actors,
@@ -438,8 +439,8 @@ class LedgerView(Protocol):
         ...
 
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
-        """(id, seq that removed it) of memories and entities of all namespaces that went after
-        `after_seq`."""
+        """(id, seq that removed it) of memories and entities of all namespaces that were removed
+        after `after_seq`."""
         ...
 
     def touched_after(self, after_seq: int) -> set[str]:
@@ -448,7 +449,7 @@ class LedgerView(Protocol):
         ...
 
     def forgotten_at(self, namespace: str, id: str) -> int | None:
-        """When the memory of this id, or of one that starts so, was forgotten, in µs; or None."""
+        """When the memory with this id, or this prefix of one, was forgotten, in µs; or None."""
         ...
 
     def products_of(self, namespace: str, source_ids: Sequence[str]) -> list[str]:
@@ -573,17 +574,17 @@ class WriteTransaction(LedgerView, Protocol):
         ...
 
     def new_rows(self) -> list[ProjectionRow] | None:
-        """What `apply` wrote, as the projection holds it; None when it did more than write new
-        memories and entities, so that they must be read. Answers once."""
+        """Rows of the projection for what `apply` wrote; None when it did more than write new
+        memories and entities, so that the rows must be read. Answers once."""
         ...
 
 
 class UniquenessCollision(Exception):
-    """The ledger refused a second unexpired memory with one text. Retried by commit."""
+    """The ledger refused a second unexpired memory with one text. Commit decides again."""
 
 
 class Ledger(Protocol):
-    """The truth. Thread-safe; every thread may read while one writes."""
+    """All records of a store, the truth. Thread-safe: threads may read while one writes."""
 
     @property
     def store_uuid(self) -> bytes:
@@ -627,7 +628,7 @@ class Ledger(Protocol):
         ...
 
     def set_embedding_identity(self, identity: EmbeddingIdentity) -> None:
-        """Remembered once; a different one is refused by the caller."""
+        """Stores it where none is stored yet. The caller refuses a different one."""
         ...
 
     def close(self) -> None:
@@ -635,7 +636,7 @@ class Ledger(Protocol):
         ...
 
 
-# A hook.
-CommitHook = Callable[[Any], None]
-# Anything that yields progress as (done, total or None).
+# Called with the outcome of each commit.
+CommitHook = Callable[[CommitOutcome], None]
+# Called with (done, total or None).
 Progress = Callable[[int, int | None], None]

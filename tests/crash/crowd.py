@@ -1,4 +1,4 @@
-"""Many writers and readers on one store, stopped and killed at any moment (STORE).
+"""Many writers and readers on one store, stopped and killed at any moment.
 
 Every commit is a group of six memories in one transaction, so that whoever sees a part of it has
 seen half a commit. Readers ask without pause and tell their parent when each call began and ended;

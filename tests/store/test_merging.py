@@ -1,4 +1,4 @@
-"""Segments are merged beside readers and writers, and nobody can tell (D-10, STORE 6-9)."""
+"""Segments are merged beside readers and writers, and no result changes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_commit_pays_for_its_tail_alone_and_the_thread_merges(
     assert merger._thread is before, "a closed store starts no thread"
 
 
-def test_what_fails_in_the_thread_is_told_by_the_next_call(
+def test_the_next_call_reports_what_failed_in_the_merging_thread(
     tmp_path: Path, short_tails: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path / "store") as store:

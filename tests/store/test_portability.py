@@ -127,7 +127,7 @@ def test_the_origin_is_kept_by_later_exports(store: SqliteLedger) -> None:
 
 
 def test_restored_times_do_not_move_the_clock(store: SqliteLedger) -> None:
-    """D-14: the store was filled in the future; its copy is written to in the present."""
+    """The store was filled with a clock ahead; its copy is written to with one behind."""
     copy = open_ledger(None)
     restore(copy, exported(store).splitlines())
     with copy.write(1_000) as txn:

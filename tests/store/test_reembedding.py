@@ -76,7 +76,7 @@ def test_all_vectors_are_made_again_and_ids_stay(tmp_path: Path) -> None:
             rows = {row[0]: row for row in view.projection_rows(0)}
             every = EntityListing(limit=None, include_expired=True)
             for entity, _n in view.list_entities("default", every):
-                # D-02: the lower-cased name, and the description behind it.
+                # The lower-cased name, and the description behind it.
                 spoken = f"{entity.canonical_name.lower()} {entity.description}".rstrip()
                 assert rows[id_bytes(entity.id)][19] == embedder.embed([spoken])[0]
             asked = view.questions("default", list(before))
@@ -103,7 +103,7 @@ def test_killed_half_way_the_old_generation_answers_and_the_rest_resumes(
         keeper = keeper_of(ledger)
         assert keeper.core.rows == 12
         assert ledger.verify_all() == []
-        # L-17: what stands half-finished is reported.
+        # An unfinished re-embedding is reported.
         assert "stopped after 6 vectors" in doctor(ledger)["residues"].detail
         second = Recorder()
         counts = reembed(ledger, second, identity_of(second), batch=3)
@@ -191,7 +191,7 @@ def _probed(vector: Sequence[float], **fields: object) -> EmbeddingIdentity:
 
 
 def test_probes_are_compared_by_cosine() -> None:
-    """STORE 2: last bits may differ, models may not."""
+    """Processors differ in the last bits of a vector; models differ more."""
     stored = _probed([1.0, 0.0])
     assert same_model(stored, _probed([1.0, 0.01]))
     assert not same_model(stored, _probed([1.0, 0.1]))

@@ -39,7 +39,7 @@ class DigestCheck:
             del self._written[old]
         wanted = sorted(missing)
         if wanted and wanted[-1] - wanted[0] < 2 * len(wanted):
-            rows: Iterator[Any] = iter(
+            rows: Iterator[tuple[Any, ...]] = iter(
                 each(
                     self._conn,
                     "SELECT seq, written FROM chain WHERE seq BETWEEN ? AND ?",

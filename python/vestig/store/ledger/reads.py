@@ -314,7 +314,8 @@ class SqliteView:
             return found
 
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
-        """(id, seq that forgot it) of memories and entities that went after that transaction."""
+        """(id, seq that removed it) of memories and entities of all namespaces that were removed
+        after `after_seq`."""
         with store_faults(self._where):
             return fetch(
                 self._conn,
@@ -332,7 +333,7 @@ class SqliteView:
             return {id_text("mem", id) for (id,) in select_in(self._conn, sql, rows)}
 
     def forgotten_at(self, namespace: str, id: str) -> int | None:
-        """When the memory of this id, or of one that starts so, was forgotten, in µs; or None."""
+        """When the memory with this id, or this prefix of one, was forgotten, in µs; or None."""
         low, high = id_range(id, "mem")
         with store_faults(self._where):
             rows = each(
