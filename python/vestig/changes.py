@@ -149,8 +149,8 @@ class NewQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewEntity(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity row to insert. An unexpired entity of the namespace with this `norm_key`
-    stands for it instead: edges of the change set then end there."""
+    """An entity row to insert. Where the namespace has an unexpired entity with this
+    `norm_key`, that one is used: edges of the change set then end there."""
 
     id: str
     namespace: str

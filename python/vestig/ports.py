@@ -301,7 +301,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 #  names [(norm name, stored name)], features of the content (`language.text_flags`), the name that
 #  the title is, token vectors or None (ids u32, codes int8 x 64, scales float32; at most 160))
 # A code is the position of the member in its enum of `types`; kind code 2 is an entity, whose
-# type stands in the place of the role.
+# type takes the place of the role.
 ProjectionRow = tuple[
     bytes, int, int, str, str | None, str, str | None, int, int, str | None, str | None, int | None,
     int, int, bool, int, int | None, int, int | None, bytes | None, list[str], list[str], list[str],
@@ -598,7 +598,7 @@ class Ledger(Protocol):
     def write(self, now_us: int) -> AbstractContextManager[WriteTransaction]:
         """One write transaction: BEGIN IMMEDIATE, waits at most `lock_timeout_s`, commits
         durably on leaving, rolls back on an exception. `now_us` is the wall clock; the
-        transaction's time is max(now, last recorded) and `clock_stepped_back` tells.
+        transaction's time is max(now, last recorded); see `clock_stepped_back`.
 
         Raises:
             StoreLockedError: no lock in time, or a read-only store.

@@ -198,7 +198,7 @@ def test_close_merges_what_is_small_and_leaves_what_is_large(
         assert held == manifest, "a process that only read changed files"
 
 
-def test_compacting_is_for_writers(tmp_path: Path) -> None:
+def test_a_read_only_store_is_not_compacted(tmp_path: Path) -> None:
     opened(tmp_path / "store").close()
     with (
         opened(tmp_path / "store", read_only=True) as store,

@@ -102,7 +102,7 @@ def test_every_field_and_record_survives(store: SqliteLedger) -> None:
     assert [job.id for job in due[0]] == [job.id for job in due[1]] != []
 
 
-def test_lines_stand_in_the_order_of_seq_behind_the_header(store: SqliteLedger) -> None:
+def test_the_header_comes_first_then_lines_by_seq(store: SqliteLedger) -> None:
     header, *records = parsed(exported(store))
     assert header["schema"] == "vestig/export/1"
     assert header["origin"] == store.store_uuid.hex()
@@ -172,7 +172,7 @@ def test_a_namespace_that_holds_records_is_refused(store: SqliteLedger) -> None:
     assert exported(store) == raw
 
 
-def test_one_namespace_is_a_wall_and_all_can_be_asked_for(store: SqliteLedger) -> None:
+def test_one_namespace_or_all_can_be_exported(store: SqliteLedger) -> None:
     fill(store, 3, "other")
     one, all_ = parsed(exported(store, "other")), parsed(exported(store))
     spaces = {record["namespace"] for record in one if record["record"] == "memory"}
@@ -212,7 +212,7 @@ def test_merging_adds_by_id_and_leaves_what_is_there(store: SqliteLedger) -> Non
         assert view.sources("default", new.id) != []
 
 
-def test_merging_counts_states_it_kept_and_texts_it_has(store: SqliteLedger) -> None:
+def test_merging_counts_different_states_and_duplicate_texts(store: SqliteLedger) -> None:
     raw = exported(store)
     copy = open_ledger(None)
     restore(copy, raw.splitlines())

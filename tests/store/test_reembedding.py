@@ -1,4 +1,4 @@
-"""Another model for a whole store."""
+"""Re-embedding a store with another model."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_all_vectors_are_made_again_and_ids_stay(tmp_path: Path) -> None:
         assert doctor(ledger)["projection"].level == "ok"
 
 
-def test_killed_half_way_the_old_generation_answers_and_the_rest_resumes(
+def test_killed_half_way_the_old_vectors_answer_and_a_new_run_resumes(
     tmp_path: Path,
 ) -> None:
     first = Recorder(batches=2)
@@ -125,7 +125,7 @@ def test_another_model_half_way_starts_over() -> None:
     assert {len(raw) for _model, raw in vectors_of(ledger).values()} == {96}
 
 
-def test_a_memory_that_came_in_meanwhile_gets_its_vector_before_the_switch() -> None:
+def test_a_memory_committed_meanwhile_gets_its_vector_before_the_switch() -> None:
     ledger = filled(None)
 
     class Committing(Recorder):

@@ -3,8 +3,8 @@
 A pattern is a set of fragments, byte strings of one length that together cover a stored value.
 The transaction that removes the rows stores only a keyed hash of each fragment, its mark
 (`_core.mark`), under a random key, so that an erase that was interrupted can be finished and
-proved later. With the proof the marks are deleted. While they are there, whoever holds them could
-test a guess of the text; but until the proof the text itself may be in the files.
+proved later. With the proof the marks are deleted. Until then their reader could
+test a guess of the text, but until then the text itself may be in the files too.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _entity_names(entity: Sequence[Any]) -> Iterator[_Pattern]:
 
 
 def _text_patterns(text: str) -> Iterator[_Pattern]:
-    """A text as it stands in a column, and as it stands in JSON."""
+    """Of a text as it is in a column, and of its form in JSON."""
     plain = text.encode()
     yield from _fragmented(plain)
     quoted = to_json(text)[1:-1].encode()

@@ -100,7 +100,7 @@ class GraphWriter:
     # --- entities ----------------------------------------------------------------------------
 
     def entities(self, entities: Sequence[NewEntity]) -> None:
-        """New entities; one whose key an unexpired entity has stands for that one."""
+        """New entities. Where an unexpired one has the key, its row is used and extended."""
         if not entities:
             return
         sql = (

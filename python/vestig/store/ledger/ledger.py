@@ -127,7 +127,7 @@ class SqliteLedger:
 
     @property
     def read_only(self) -> bool:
-        """Whether writes are refused: asked for, or the folder cannot be written."""
+        """Whether writes are refused: by option, or because the folder cannot be written."""
         return self._options.read_only
 
     @property
@@ -363,9 +363,9 @@ class SqliteLedger:
             yield conn
 
     def checkpoint(self) -> bool:
-        """Moves the WAL into the file and empties it; False when somebody reads or writes."""
+        """Moves the WAL into the file and empties it; False when others are reading or writing."""
         with self._idle_writer() as conn:
-            self._busy.deadline = 0.0  # whoever waits for a long reader must not hold up writers
+            self._busy.deadline = 0.0  # waiting for a long reader would block writers
             try:
                 ((busy, _frames, _moved),) = fetch(conn, "PRAGMA wal_checkpoint(TRUNCATE)")
             except apsw.BusyError:

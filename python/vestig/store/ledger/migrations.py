@@ -26,7 +26,7 @@ from vestig.store.sqlite.lookups import fetch
 __all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]
 
 FIRST_VERSION: Final = 1
-# Year 1: the first link must not hold back the clock of whoever opens the store.
+# Year 1: the recorded time never decreases, so that of the first link must be before every clock.
 EARLIEST_US: Final = -62_135_596_800_000_000
 
 

@@ -14,7 +14,7 @@ from vestig.store.sqlite.lookups import fetch
 __all__ = ["IDENTITY_KEY", "NEW_VECTORS", "entity_key", "has_new_vectors", "question_key"]
 
 NEW_VECTORS: Final = "new_vectors"
-# No row has the number 0: the identity of the new model stands there.
+# No row has the number 0: it is the key of the new model's identity.
 IDENTITY_KEY: Final = 0
 
 

@@ -43,8 +43,8 @@ def open_ledger(
     """The ledger of the store in folder `path`, made when there is none; None = in memory.
 
     A store that cannot be written is opened read-only: it reads, and writes raise
-    `StoreLockedError`. `state_dir` takes a second copy of the witness. `accept` takes a ledger
-    that is older than its witness as it stands (`vestig rebuild --accept-ledger`). `schema`
+    `StoreLockedError`. `state_dir` takes a second copy of the witness. `accept` accepts a ledger
+    that is older than its witness (`vestig rebuild --accept-ledger`). `schema`
     replaces the list of migrations.
 
     Raises:
@@ -79,7 +79,7 @@ def open_ledger(
 
 
 def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
-    """Takes the ledger as it stands: lowers the witness to it.
+    """Accepts the ledger as it is: lowers the witness to it.
 
     Raises:
         StoreDamagedError: there is no ledger, or its newest link does not close.

@@ -1,4 +1,4 @@
-"""Values of the store as a whole, by name: its identity, its model, where it came from.
+"""Settings of the store as a whole, by name: its identity, its model, its origin.
 
 A setting is written without a seq; the next write transaction takes it into the chain.
 """

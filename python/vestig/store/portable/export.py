@@ -374,7 +374,8 @@ def restore(
 
     Raises:
         ValidationError: a bad line; names its number. Nothing is written.
-        ConflictError: a namespace that is not empty, or an id that stands for something else.
+        ConflictError: a namespace that is not empty, or an id that the store has for another
+            record.
         EmbeddingMismatchError: the vectors are of another model than the store's.
     """
     with ledger.write(NO_CLOCK) as txn:

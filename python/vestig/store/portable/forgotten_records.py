@@ -1,8 +1,8 @@
 """Records of an export that a restore skips, because their memory was forgotten.
 
 An export that was made before a forgetting still holds the memory, and the names that no other
-memory mentions. Neither comes back: the tombstone tells the memory by its id, and entities and
-sources that only such memories support are removed again before the transaction ends.
+memory mentions. Neither is restored: tombstones have the ids of forgotten memories, and entities
+and sources that only such memories support are removed again before the transaction ends.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class ForgottenRecords:
         found = fetch(conn, 'SELECT "row" > 0, id FROM tombstones')
         self._memories = {id_text("mem", id) for of_memory, id in found if of_memory}
         self._entities = {id_text("ent", id) for of_memory, id in found if not of_memory}
-        # Memories whose tombstone came with the file.
+        # Memories whose tombstone the file has.
         self._restored: set[str] = set()
         # Entities and sources of which an edge was skipped.
         self._lost_edge: set[str] = set()
@@ -96,8 +96,8 @@ class ForgottenRecords:
         return msgspec.structs.replace(record, **dict.fromkeys(nulled)) if nulled else record
 
     def tombstone(self, record: TombstoneRecord) -> bool:
-        """Writes the tombstone of a memory that this store never had. One that it has stays, and
-        goes to `elsewhere`.
+        """Writes the tombstone of a memory that this store never had. A memory that it has
+        stays, and is added to `elsewhere`.
 
         Raises:
             ValidationError: an earlier line of the file holds the memory.
@@ -126,7 +126,7 @@ class ForgottenRecords:
 
     def remove_unsupported(self) -> Counter[str]:
         """Removes entities and sources of the file that nothing supports, now that forgotten
-        memories are skipped, and stores the erase patterns of what they held; removed records by
+        memories are skipped, and stores the erase patterns of their values; removed records by
         kind."""
         place = self._placement
         rows = {id: row for id, row in place.rows.items() if id not in place.existing}

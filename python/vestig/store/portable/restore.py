@@ -1,8 +1,8 @@
 """Restore: the records of an export go into a ledger, inside one write transaction.
 
-Every restored row goes under the chain like any other. Into an empty store the original seqs
-are kept: one link for each of them. Into any other store everything belongs to the one
-transaction that brings it in.
+Every restored row goes under the chain like any other. In an empty store records keep their
+seqs, and there is one link for each seq. In any other store all records belong to the one
+transaction that restores them.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ class Restoration:
         """Whether the store has this memory already, by id or by its text.
 
         Raises:
-            ConflictError: the id stands for another text.
+            ConflictError: the store has another text under this id.
         """
         found = fetch(
             self._conn,
@@ -412,7 +412,7 @@ class Restoration:
         """Whether the store has this entity already, by id or by its key.
 
         Raises:
-            ConflictError: the id stands for another name.
+            ConflictError: the store has another name under this id.
         """
         found = fetch(
             self._conn,

@@ -165,7 +165,7 @@ class ProjectionKeeper:
                 raise _other_history(applied)
 
     def accept_history(self) -> None:
-        """Takes the ledger as it stands: a projection that does not fit it is discarded."""
+        """Accepts the ledger as it is: a projection of another history is discarded and rebuilt."""
         with self._newest_view() as view:
             core = self.core
             applied = core.applied_seq

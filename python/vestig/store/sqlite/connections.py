@@ -65,8 +65,8 @@ class ReadPlan:
 
 
 def has_wal(ledger: Path) -> bool:
-    """Whether something is written beside the ledger. Asked of the system once: whoever closes the
-    store last removes the file, at any moment."""
+    """Whether something is written beside the ledger. One system call: whoever closes the store
+    last removes the file, at any moment."""
     try:
         return os.stat(f"{ledger}-wal").st_size > 0
     except FileNotFoundError:
@@ -138,7 +138,7 @@ class Busy:
 
 
 class _Reader:
-    """Takes a connection and gives it back."""
+    """Takes a connection from the pool and gives it back."""
 
     __slots__ = ("_conn", "_pool")
 
@@ -201,6 +201,6 @@ class Connections:
             conn.close()
 
     def take_idle(self) -> list[apsw.Connection]:
-        """Hands over the idle connections, for a child of a fork to let go of."""
+        """Hands over the idle connections, for a child of a fork to close."""
         idle, self._idle = self._idle, []
         return idle

@@ -94,8 +94,8 @@ def reembed(
     """Embeds every stored text with `embedder` and switches the store to `identity`.
 
     Ids stay the same. Killed half-way, the store answers as before; run again with the same
-    identity it goes on, with another one it starts over. Token vectors go with the old vectors.
-    The caller makes them anew (`token_vectors.fill_tokens`) and rebuilds the projection.
+    identity it goes on, with another one it starts over. Token vectors are removed with the old
+    vectors. The caller makes them anew (`token_vectors.fill_tokens`) and rebuilds the projection.
 
     Args:
         batch: texts given to the embedder at once; each batch is durable on its own.
@@ -209,7 +209,7 @@ def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -
 
 
 def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int, int] | None:
-    """(replaced, added, seq); None when a text without a new vector came meanwhile."""
+    """(replaced, added, seq); None when a text without a new vector was committed meanwhile."""
     where = ledger.where
     with ledger.write(NO_CLOCK) as txn, store_faults(where):
         conn = txn.connection
