@@ -104,7 +104,7 @@ def finish(ledger: SqliteLedger, keeper: ProjectionKeeper, *, timeout_s: float) 
         except _BytesRemain as remains:
             raise _incomplete(ids, str(remains)) from None
         except (OSError, VestigError) as error:
-            # The rows are gone: whatever stops the erase, it is to be done again.
+            # The rows are deleted: an erase that any error stopped must be repeated.
             raise _incomplete(ids, f"{type(error).__name__}: {error}") from error
     ledger.drop_erasures([erasure.seq for erasure in erasures])
     return proof
@@ -135,7 +135,7 @@ class _Erase:
         self.deadline = time.monotonic() + timeout_s
 
     def run(self, erasures: Sequence[Erasure]) -> ErasureProof:
-        read = self.keeper.drop_forgotten(self.deadline)
+        still_read = self.keeper.drop_forgotten(self.deadline)
         remove_copies(self.folder)
         flushed = self.flush()
         search = _Search(self.folder, erasures)
@@ -149,8 +149,8 @@ class _Erase:
             search.files()
             left = search.residues(self.ledger)
         problems = [f"{count} occurrences in {name}" for name, count in sorted(left.items())]
-        if read:
-            problems.append(f"{read} segments that other readers hold")
+        if still_read:
+            problems.append(f"{still_read} segments that other readers hold")
         if not flushed:
             problems.append("a write-ahead log that other readers hold")
         if problems:
@@ -158,7 +158,8 @@ class _Erase:
         return search.proof()
 
     def flush(self) -> bool:
-        """The WAL into the file, and the WAL empty; False when readers held it too long."""
+        """Moves the WAL into the file and empties it; False when readers prevent it until the
+        deadline."""
         while not self.ledger.checkpoint():
             if time.monotonic() >= self.deadline:
                 return False
@@ -167,7 +168,7 @@ class _Erase:
 
 
 def remove_copies(folder: Path) -> None:
-    """Files that hold older states: migration copies, files moved aside, unfinished files, and
+    """Removes files with older states: migration copies, files moved aside, unfinished files, and
     the index of candidates, which the next compaction makes again."""
     for path in _files(folder):
         name = path.name
@@ -260,7 +261,7 @@ class _Search:
                     left.difference_update(self._find(data, 0, wanted))
                     if not left:
                         break
-        # A text stands somewhere whole at most as often as the rarest of its fragments.
+        # A whole text occurs at most as often as the rarest of its fragments.
         self._shared = sum(
             min(self._count(at, pattern.length, mark) for mark in pattern.marks)
             for at, erasure in enumerate(self._erasures)

@@ -39,7 +39,7 @@ __all__ = [
 
 _M: Final = INDEX["memories"]
 _X: Final = INDEX["edges"]
-# Tables with rows that belong to a memory, by the columns that name it: under the chain, and not.
+# Tables under the chain with rows that belong to a memory, and the columns that name it.
 _CHAINED: Final = (
     ("vectors", ("memory",)),
     ("token_vectors", ("memory",)),
@@ -52,6 +52,7 @@ _FROM_SOURCE: Final = tuple(
 )
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
 _TO_ENTITY: Final = tuple(code for code, ends in enumerate(EDGE_ENDS) if ends[1] == "ent")
+# Such tables outside the chain.
 _PLAIN: Final = ("tags", "jobs", "access")
 
 
@@ -106,7 +107,7 @@ def remove(
         for number in numbers:
             conn.execute(f"DELETE FROM {table} WHERE memory = ?", (number,))
             removal.counts[table] += conn.changes()
-    _rewrite_neighbours(removal, set(numbers), fields.seq)
+    _rewrite_affected(removal, set(numbers), fields.seq)
     removal.remove_rows("memories", removal.select("memories", "row", numbers))
     vectors = _remove_new_vectors(removal)
     _write_tombstones(removal, rows, fields)
@@ -135,7 +136,7 @@ def _has_product(conn: apsw.Connection, source: int) -> bool:
     return any(fetch(conn, sql, (source, code)) for code in _FROM_SOURCE)
 
 
-def _rewrite_neighbours(removal: Removal, removed: set[int], seq: int) -> None:
+def _rewrite_affected(removal: Removal, removed: set[int], seq: int) -> None:
     """Writes new versions of nodes that stay: references to removed memories become null, and a
     node that lost an edge is touched, so that the projection reads it again."""
     changed: dict[int, tuple[Any, ...]] = {}
@@ -192,7 +193,7 @@ def collect(conn: apsw.Connection, link: chain.Link, fields: TombstoneFields) ->
     rows = fetch(conn, 'SELECT "row" FROM sources WHERE namespace = ?', (fields.namespace,))
     _remove_unsupported_sources(removal, (row for (row,) in rows))
     remove_entities(removal, unsupported_entities(conn, fields.namespace), fields)
-    _rewrite_neighbours(removal, set(), fields.seq)
+    _rewrite_affected(removal, set(), fields.seq)
     return {name: removal.counts[name] for name in ("sources", "entities", "edges")}
 
 
@@ -203,7 +204,7 @@ def purge(
     conn.execute("PRAGMA defer_foreign_keys = ON")
     removal = Removal(conn, link)
     remove_entities(removal, sorted(rows), fields)
-    _rewrite_neighbours(removal, set(), fields.seq)
+    _rewrite_affected(removal, set(), fields.seq)
     return {name: removal.counts[name] for name in ("entities", "edges")}
 
 

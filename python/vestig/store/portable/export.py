@@ -83,7 +83,7 @@ def export(
         files.sync_folder(path.parent)
     except OSError as error:
         raise VestigError(
-            f"{path}: expected a order to write an export, got {error.strerror}; nothing was"
+            f"{path}: expected a place to write an export, got {error.strerror}; nothing was"
             " left there"
         ) from error
     return counts
