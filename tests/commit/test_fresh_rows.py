@@ -18,7 +18,7 @@ from vestig.types import CommitOutcomeKind as Outcome
 def handed(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     """How many rows each commit handed over, None = they were read; each is compared."""
     seen: list[int | None] = []
-    take = ProjectionKeeper._take
+    take = ProjectionKeeper._apply_new_rows
 
     def compared(keeper: ProjectionKeeper, txn: Any) -> bool:
         rows = txn.new_rows()
@@ -31,7 +31,7 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
         monkeypatch.setattr(txn, "new_rows", lambda: rows)
         return take(keeper, txn)
 
-    monkeypatch.setattr(ProjectionKeeper, "_take", compared)
+    monkeypatch.setattr(ProjectionKeeper, "_apply_new_rows", compared)
     return seen
 
 

@@ -1,4 +1,4 @@
-"""Erasing forgotten bytes from every file of a store, and proving that they are gone.
+"""Erases forgotten bytes from every file of a store, and proves that they are gone.
 
 The rows are deleted already; their bytes may still be in freed pages, the WAL, segments and
 copies. An erase has succeeded when a search of every file finds none of the bytes.

@@ -1,4 +1,4 @@
-"""Rows of entities and edges as values, and values as rows."""
+"""Converts rows of entities and edges to values, and values to rows; edges as SQL."""
 
 from __future__ import annotations
 

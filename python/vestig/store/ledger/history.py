@@ -1,4 +1,4 @@
-"""Edges, supersessions, and what was known at an earlier moment."""
+"""Reads of the graph and of time: edges at a node, supersession chains, earlier known ends."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def supersession_chain(conn: apsw.Connection, row: int) -> list[SupersessionReco
 def ends_before(
     conn: apsw.Connection, namespace: str, known_at_us: int
 ) -> dict[tuple[int, bytes], int | None]:
-    """(row, id) → `t_invalid` as known at K, from the first event after K that wrote an end."""
-    # Newest first: the entry of the earliest event after K is the one that stays.
+    """(row, id) → `t_invalid` as known then, from the first later event that wrote an end."""
+    # Newest first: the entry of the earliest later event is the one that stays.
     found: dict[tuple[int, bytes], int | None] = {}
     for event_type, payload, row, id in each(
         conn,

@@ -1,4 +1,4 @@
-"""`list` and `count` as SQL."""
+"""SQL of a `Listing`: one page of memories, or their number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Export and restore: the whole truth of a store as lines of JSON."""
+"""Export and restore: every record of a store as a line of JSON."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The store as it was at an earlier seq: a projection in memory, made from the ledger of now.
+"""The store as it was at an earlier seq: a projection in memory, made from the ledger.
 
 Seqs and events say what a row was then: a memory's end, status and reinforcements, edges,
-questions, entities. What no event gives back stays as it is now; `irreversible_changes` names it.
+questions, entities. What no event gives back is as it is now; `irreversible_changes` names it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A thread that merges segments in processes that live long.
+"""A background thread that merges segments in long-lived processes.
 
 Invariant: the thread takes no lock of the store while it works and ends before its interpreter
 does; the next call of the store reports what failed in it.

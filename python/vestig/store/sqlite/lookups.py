@@ -1,4 +1,4 @@
-"""Statements and their rows; finding rows by many ids in one statement."""
+"""Runs statements, and finds rows by many ids in one statement."""
 
 from __future__ import annotations
 
