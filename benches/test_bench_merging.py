@@ -21,7 +21,7 @@ import vestig
 from calls import committing
 from conftest import NO_PASSES, World, note_line, scripted
 from generator import records, vectors
-from vestig.store.projection.merge import come_last
+from vestig.store.projection.merge import lower_priority
 from vestig.testing import FrozenClock
 
 RECALL_BAR = 1.5
@@ -40,7 +40,7 @@ class Merging:
         self.merges, self.seconds = 0, 0.0
 
     def _work(self) -> None:
-        come_last()
+        lower_priority()
         while not self._over.is_set():
             self._store.commit(**committing(next(self._fresh)))
             self._core.publish(False)

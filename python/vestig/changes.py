@@ -1,4 +1,4 @@
-"""What a pure decision hands to the store: one `ChangeSet`, written in one transaction.
+"""Changes of the ledger as values: a decision ends in a `ChangeSet`, which one transaction writes.
 
 All times are integers, microseconds since the epoch (UTC). Ids are full text ids.
 The store fills in what only the write transaction knows: `seq` and `recorded_at`
@@ -84,7 +84,7 @@ class NewVector(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewTokenVectors(msgspec.Struct, frozen=True, kw_only=True):
-    """Vectors of a memory's word pieces, as `vectors.Pieces` holds them."""
+    """Vectors of a memory's word pieces, as `ports.Pieces` describes them."""
 
     memory_id: str
     model: str
@@ -149,8 +149,8 @@ class NewQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NewEntity(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity row to insert. An unexpired entity of the namespace with this `norm_key`
-    stands for it instead: edges of the change set then end there."""
+    """An entity row to insert. Where the namespace has an unexpired entity with this
+    `norm_key`, that one is used: edges of the change set then end there."""
 
     id: str
     namespace: str
@@ -247,6 +247,6 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     # nodes where these edges start; () = unknown, and all edges of the store are read
     expired_from: tuple[str, ...] = ()
     edge_patches: tuple[EdgePatch, ...] = ()
-    # memories whose hypothetical questions were tried: [] instead of null
+    # memories whose questions were generated, perhaps none: [] instead of null
     questions_tried: tuple[str, ...] = ()
     token_vectors: tuple[NewTokenVectors, ...] = ()

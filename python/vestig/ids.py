@@ -37,7 +37,7 @@ _FULL: Final = {
 }
 _VARIANTS: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
-# Where the random bits of ids come from in this context.
+# The source of the random bits of ids in this context.
 _random_bytes: ContextVar[Callable[[int], bytes]] = ContextVar("random_bytes", default=os.urandom)
 
 

@@ -1,4 +1,4 @@
-"""The promises between rooms: what a ledger, an embedder and a clock must offer."""
+"""Interfaces with more than one implementation: ledger, embedder, reranker, index, clock."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import msgspec
 
 from vestig.changes import AccessTouch, ChangeSet
 from vestig.types import (
+    CommitOutcome,
     Edge,
     Entity,
     Event,
@@ -34,7 +35,6 @@ __all__ = [
     "Embedder",
     "EmbeddingIdentity",
     "EntityListing",
-    "GraphView",
     "Job",
     "Ledger",
     "LedgerView",
@@ -57,9 +57,9 @@ __all__ = [
 # Word pieces of a text that get vectors, special ones included, and the length of each.
 PIECES_MAX: Final = 160
 PIECE_DIMENSIONS: Final = 64
-# Stands for a piece that no text holds, such as the model's mark of the beginning.
+# The number of special pieces, which are in no text, such as the model's token for the beginning.
 SPECIAL_PIECE: Final = 0xFFFFFFFF
-# −128, which has no opposite.
+# The byte of −128, which is no code: it has no opposite.
 _LEAST_CODE: Final = 0x80
 
 
@@ -133,8 +133,8 @@ class TokenEmbedder(Embedder, Protocol):
 
 @runtime_checkable
 class PieceCounter(Protocol):
-    """An embedder that tells how many word pieces a text has: the tokens of `recall(context=True)`.
-    Without it an estimate takes its place, and the result says so."""
+    """An embedder that counts the word pieces of a text: the tokens of `recall(context=True)`.
+    Without it they are estimated, and the result says so."""
 
     def count_pieces(self, text: str) -> int | None:
         """Pieces of the whole text, however long it is; None when they cannot be counted."""
@@ -183,13 +183,13 @@ def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
     return callable(getattr(embedder, "embed_tokens", None))
 
 
-# What names need of an entity, as a plain row because texts ask for many: id, type, canonical
-# name, seq, `expired_us`, id of the entity it was merged into
+# An entity as name resolution reads it, a plain row because there are many for each text: id, type,
+# canonical name, seq, `expired_us`, id of the entity it was merged into.
 NamedEntity = tuple[str, str, str, int, int | None, str | None]
 
 
 class EntityListing(msgspec.Struct, frozen=True, kw_only=True):
-    """What `entity list` asks for; types as stored."""
+    """Which entities to list. `entity_type` as stored; `limit` None = all."""
 
     offset: int = 0
     limit: int | None = 20
@@ -205,92 +205,11 @@ class Mentioned(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None
 
 
-class GraphView(Protocol):
-    """Entities and edges of one consistent state. Ids of another namespace are unknown."""
-
-    def namespaces(self) -> list[str]:
-        """Namespaces that hold memories, ascending."""
-        ...
-
-    def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:
-        """The known ones of these full ids, expired ones too, in the order given."""
-        ...
-
-    def entity_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
-        """Full entity ids that start with `prefix`, ascending."""
-        ...
-
-    def entities_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, Entity]:
-        """norm_key → the unexpired entity that has it."""
-        ...
-
-    def entity_ids_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, str]:
-        """norm_key → id of the unexpired entity that has it."""
-        ...
-
-    def named_entities(self, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
-        """The known ones of these full ids, expired ones too, in no order."""
-        ...
-
-    def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:
-        """One page with the number of memories that mention each; most mentions first, then
-        id."""
-        ...
-
-    def count_entities(self, namespace: str, listing: EntityListing) -> int:
-        """How many a full listing would give."""
-        ...
-
-    def mentions(self, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
-        """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
-        given, then by confidence descending (null first), then entity id."""
-        ...
-
-    def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
-        """entity id → ids of unexpired (active or archived) memories that mention it, newest
-        first (seq, then id descending); one batched read."""
-        ...
-
-    def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
-        """memory id → unexpired summaries with an unexpired SUMMARIZES edge to it, newest
-        first."""
-        ...
-
-    def edge(self, namespace: str, edge_id: str, from_id: str | None = None) -> Edge | None:
-        """One edge, expired or not; both ends lie in the namespace. May read all edges, unless it
-        is known where the edge starts."""
-        ...
-
-    def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
-        """Full edge ids that start with `prefix`, ascending. May read all edges."""
-        ...
-
-    def list_edges(
-        self,
-        namespace: str,
-        *,
-        edge_type: str | None = None,
-        limit: int | None = 20,
-        include_expired: bool = False,
-    ) -> list[Edge]:
-        """Newest first (t_created descending, then id)."""
-        ...
-
-    def outgoing(self, namespace: str, edge_type: str, memory_ids: Sequence[str]) -> list[Edge]:
-        """Unexpired edges of a type that start at these memories, by start in the order given,
-        then end id."""
-        ...
-
-    def questions(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
-        """memory id → its hypothetical questions in order; absent = not generated (null)."""
-        ...
-
-
 class Clock(Protocol):
-    """Where "now" comes from."""
+    """Gives the current time."""
 
     def __call__(self) -> datetime:
-        """The current time; aware, or naive and then UTC."""
+        """The current time. A naive one is UTC."""
         ...
 
 
@@ -308,12 +227,12 @@ class CandidateIndex(Protocol):
         ...
 
     def packed(self) -> bytes:
-        """All of it. Kept under a checksum, so that no other bytes are ever loaded."""
+        """The index as bytes. The caller keeps them under a checksum: no others are ever loaded."""
         ...
 
 
 class RerankerSettings(Protocol):
-    """The `reranker` section."""
+    """The section `reranker` of the configuration."""
 
     @property
     def provider(self) -> str | None: ...
@@ -323,7 +242,7 @@ class RerankerSettings(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """A query and a text to one number: how well the text answers it."""
+    """Scores texts by how well each answers a query."""
 
     @property
     def model(self) -> str:
@@ -337,12 +256,12 @@ class Reranker(Protocol):
 
     def score(self, query: str, texts: Sequence[str]) -> bytes:
         """One float32 little-endian number for each text, finite and at least 0, the greater the
-        better: the largest of a call counts as 1. Ends by itself within a time of its own."""
+        better: the largest of a call counts as 1. Limits its own time."""
         ...
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """What `list` and `count` ask for."""
+    """Which memories to list or count, in what order. None = no condition; `limit` None = all."""
 
     offset: int = 0
     limit: int | None = 20
@@ -356,7 +275,7 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     ids: tuple[str, ...] | None = None
     order_by: str = "created_at"
     descending: bool = True
-    # time travel; None = now
+    # As known at, and as valid at, an earlier moment; None = now.
     known_at_us: int | None = None
     valid_at_us: int | None = None
 
@@ -374,7 +293,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     last_error: str | None
 
 
-# One memory as the projection wants it, in the order of `_core.Projection.apply`:
+# One memory or entity as a row of the projection, in the order of `_core.Projection.apply`:
 # (id 16 bytes, seq, wseq, content, author, namespace, scope, kind code, status code, role,
 #  session_id, sequence, origin code, stability code, pinned, t_valid_us, t_invalid_us,
 #  t_created_us, t_expired_us, embedding or None, tags, sources, actors,
@@ -384,7 +303,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 #  names [(norm name, stored name)], features of the content (`language.text_flags`), the name that
 #  the title is, token vectors or None (ids u32, codes int8 x 64, scales float32; at most 160))
 # A code is the position of the member in its enum of `types`; kind code 2 is an entity, whose
-# type stands in the place of the role.
+# type takes the place of the role.
 ProjectionRow = tuple[
     bytes, int, int, str, str | None, str, str | None, int, int, str | None, str | None, int | None,
     int, int, bool, int, int | None, int, int | None, bytes | None, list[str], list[str], list[str],
@@ -409,7 +328,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     trace: dict[str, Any]
 
 
-class LedgerView(GraphView, Protocol):
+class LedgerView(Protocol):
     """One consistent state of the ledger: everything read through it belongs to `seq`.
 
     Ids of another namespace are treated as unknown everywhere.
@@ -509,14 +428,14 @@ class LedgerView(GraphView, Protocol):
         ...
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
-        """id → `t_invalid_us` as known at K, for memories whose end was written by an event
-        recorded after K (T-13 rule 3)."""
+        """id → `t_invalid_us` as known at that moment, for memories whose end was written by an
+        event recorded after it: what was recorded later is not known yet."""
         ...
 
     def reinforcements_at(
         self, namespace: str, ids: Sequence[str], known_at_us: int
     ) -> dict[str, tuple[int, int | None]]:
-        """id → (reinforce_count, last_seen_us) counting events recorded at or before K."""
+        """id → (reinforce_count, last_seen_us) counting events recorded until then."""
         ...
 
     def recorded_refs(
@@ -526,12 +445,17 @@ class LedgerView(GraphView, Protocol):
         ...
 
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
-        """(id, seq that removed it) of memories and entities of all namespaces that went after
-        `after_seq`."""
+        """(id, seq that removed it) of memories and entities of all namespaces that were removed
+        after `after_seq`."""
+        ...
+
+    def touched_after(self, after_seq: int) -> set[str]:
+        """Ids of the memories of all namespaces that a transaction after `after_seq` wrote or
+        touched."""
         ...
 
     def forgotten_at(self, namespace: str, id: str) -> int | None:
-        """When the memory of this id, or of one that starts so, was forgotten, in µs; or None."""
+        """When the memory with this id, or this prefix of one, was forgotten, in µs; or None."""
         ...
 
     def products_of(self, namespace: str, source_ids: Sequence[str]) -> list[str]:
@@ -542,13 +466,95 @@ class LedgerView(GraphView, Protocol):
         """Ids of the memories of which an event carries one of these references, ascending."""
         ...
 
+    # --- entities, edges, questions ----------------------------------------------------------
+
+    def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:
+        """The known ones of these full ids, expired ones too, in the order given."""
+        ...
+
+    def entity_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+        """Full entity ids that start with `prefix`, ascending."""
+        ...
+
+    def entities_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, Entity]:
+        """norm_key → the unexpired entity that has it."""
+        ...
+
+    def entity_ids_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, str]:
+        """norm_key → id of the unexpired entity that has it."""
+        ...
+
+    def named_entities(self, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
+        """The known ones of these full ids, expired ones too, in no order."""
+        ...
+
+    def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:
+        """One page with the number of memories that mention each; most mentions first, then
+        id."""
+        ...
+
+    def count_entities(self, namespace: str, listing: EntityListing) -> int:
+        """How many a full listing would give."""
+        ...
+
+    def mentions(self, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
+        """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
+        given, then by confidence descending (null first), then entity id."""
+        ...
+
+    def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
+        """entity id → ids of unexpired (active or archived) memories that mention it, newest
+        first (seq, then id descending); one batched read."""
+        ...
+
+    def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
+        """memory id → unexpired summaries with an unexpired SUMMARIZES edge to it, newest
+        first."""
+        ...
+
+    def edge(self, namespace: str, edge_id: str, from_id: str | None = None) -> Edge | None:
+        """One edge, expired or not; both ends lie in the namespace. May read all edges, unless it
+        is known where the edge starts."""
+        ...
+
+    def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+        """Full edge ids that start with `prefix`, ascending. May read all edges."""
+        ...
+
+    def list_edges(
+        self,
+        namespace: str,
+        *,
+        edge_type: str | None = None,
+        limit: int | None = 20,
+        include_expired: bool = False,
+    ) -> list[Edge]:
+        """Newest first (t_created descending, then id)."""
+        ...
+
+    def outgoing(self, namespace: str, edge_type: str, memory_ids: Sequence[str]) -> list[Edge]:
+        """Unexpired edges of a type that start at these memories, by start in the order given,
+        then end id."""
+        ...
+
+    def questions(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
+        """memory id → its hypothetical questions in order; absent = not generated (null)."""
+        ...
+
+    # --- the whole store ---------------------------------------------------------------------
+
+    def namespaces(self) -> list[str]:
+        """Namespaces that hold memories, ascending."""
+        ...
+
     def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
         """Whole rows of every memory, then of every entity (of all namespaces) that a transaction
         after `after_seq` wrote or touched, by seq. Verifies each ledger row against the chain."""
         ...
 
     def stats(self, namespace: str) -> dict[str, Any]:
-        """Counts for S-01 `stats()`."""
+        """Counts of the namespace by name; `bytes` is the size of the whole ledger, `seq` that of
+        the store."""
         ...
 
 
@@ -573,18 +579,18 @@ class WriteTransaction(LedgerView, Protocol):
         """The seq and the head of what was written; None before."""
         ...
 
-    def fresh_rows(self) -> list[ProjectionRow] | None:
-        """What `apply` wrote, as the projection holds it; None when it did more than write new
-        memories and entities, so that they must be read. Answers once."""
+    def new_rows(self) -> list[ProjectionRow] | None:
+        """Rows of the projection for what `apply` wrote; None when it did more than write new
+        memories and entities, so that the rows must be read. Answers once."""
         ...
 
 
 class UniquenessCollision(Exception):
-    """The ledger refused a second unexpired memory with one text. Retried by commit."""
+    """The ledger refused a second unexpired memory with one text. Commit decides again."""
 
 
 class Ledger(Protocol):
-    """The truth. Thread-safe; every thread may read while one writes."""
+    """All records of a store, the truth. Thread-safe: threads may read while one writes."""
 
     @property
     def store_uuid(self) -> bytes:
@@ -598,7 +604,7 @@ class Ledger(Protocol):
     def write(self, now_us: int) -> AbstractContextManager[WriteTransaction]:
         """One write transaction: BEGIN IMMEDIATE, waits at most `lock_timeout_s`, commits
         durably on leaving, rolls back on an exception. `now_us` is the wall clock; the
-        transaction's time is max(now, last recorded) and `clock_stepped_back` tells.
+        transaction's time is max(now, last recorded); see `clock_stepped_back`.
 
         Raises:
             StoreLockedError: no lock in time, or a read-only store.
@@ -628,7 +634,7 @@ class Ledger(Protocol):
         ...
 
     def set_embedding_identity(self, identity: EmbeddingIdentity) -> None:
-        """Remembered once; a different one is refused by the caller."""
+        """Stores it where none is stored yet. The caller refuses a different one."""
         ...
 
     def close(self) -> None:
@@ -636,7 +642,7 @@ class Ledger(Protocol):
         ...
 
 
-# A hook.
-CommitHook = Callable[[Any], None]
-# Anything that yields progress as (done, total or None).
+# Called with the outcome of each commit.
+CommitHook = Callable[[CommitOutcome], None]
+# Called with (done, total or None).
 Progress = Callable[[int, int | None], None]

@@ -19,20 +19,20 @@ from vestig.types import CommitOutcomeKind as Outcome
 def handed(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
     """How many rows each commit handed over, None = they were read; each is compared."""
     seen: list[int | None] = []
-    take = ProjectionKeeper._take
+    take = ProjectionKeeper._apply_new_rows
 
     def compared(keeper: ProjectionKeeper, txn: Any) -> bool:
-        rows = txn.fresh_rows()
+        rows = txn.new_rows()
         seen.append(None if rows is None else len(rows))
         if rows is not None:
             with keeper._ledger.read() as view:
                 read = list(view.projection_rows(txn.seq))
             assert rows == read
             assert [list(map(type, row)) for row in rows] == [list(map(type, row)) for row in read]
-        monkeypatch.setattr(txn, "fresh_rows", lambda: rows)
+        monkeypatch.setattr(txn, "new_rows", lambda: rows)
         return take(keeper, txn)
 
-    monkeypatch.setattr(ProjectionKeeper, "_take", compared)
+    monkeypatch.setattr(ProjectionKeeper, "_apply_new_rows", compared)
     return seen
 
 

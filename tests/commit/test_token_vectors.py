@@ -20,7 +20,7 @@ from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes
 from vestig.ports import PIECE_DIMENSIONS, SPECIAL_PIECE, Pieces
 from vestig.session.embedding import query_vectors, wants_tokens
-from vestig.store.ledger.marks import RUN
+from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES as FRAGMENT
 from vestig.testing import (
     FailingEmbedder,
     FrozenClock,
@@ -319,7 +319,11 @@ def traces_of(pieces: Pieces) -> list[bytes]:
     """Runs from the beginning, the middle and the end of each part, but for the marks of both ends,
     which every text has, and the author, who said more."""
     parts = (pieces.ids[8:-4], pieces.codes[3 * 64 : -64], pieces.scales[8:-4])
-    return [part[at : at + RUN] for part in parts for at in (0, len(part) // 2, len(part) - RUN)]
+    return [
+        part[at : at + FRAGMENT]
+        for part in parts
+        for at in (0, len(part) // 2, len(part) - FRAGMENT)
+    ]
 
 
 @pytest.mark.parametrize("published", [True, False])
@@ -331,7 +335,7 @@ def test_forgetting_leaves_no_trace_of_them(tmp_path: Path, published: bool) -> 
         if published:
             store.admin.compact()
         traces = traces_of(held(store)[said])
-        assert all(len(trace) == RUN for trace in traces)
+        assert all(len(trace) == FRAGMENT for trace in traces)
         assert holding(folder, *traces) != []
         report = store.forget(said)
         assert report.residues == 0

@@ -1,4 +1,4 @@
-"""Entities, questions and the feed: what every ledger must do with them."""
+"""Entities, questions and projection rows: what every ledger must do with them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_known_key_stands_for_the_new_entity_and_edges_follow(ledger: Ledger) 
         assert (mention.entity_id, mention.confidence) == (known, 0.9)
         assert view.entities("default", [one.id, two.id]) == []
         (got,) = view.entities("default", [known])
-    # G-05: the first name stays, a longer description replaces a shorter one.
+    # The first name stays, a longer description replaces a shorter one.
     assert (got.canonical_name, got.description) == ("Ada", "a mathematician")
     assert got.aliases == ("A.", "Lovelace")
     put(ledger, entities=(made.entity("Ada", description="short"),))
@@ -209,14 +209,14 @@ def test_new_questions_take_the_place_of_the_old(ledger: Ledger) -> None:
 # --- the feed --------------------------------------------------------------------------------
 
 
-def fed(ledger: Ledger, after: int) -> list[bytes]:
+def projected_after(ledger: Ledger, after: int) -> list[bytes]:
     with ledger.read() as view:
         rows = list(view.projection_rows(after))
         assert all(row[2] > after for row in rows)
         return [row[0] for row in rows]
 
 
-def test_whatever_starts_at_a_node_brings_it_again(ledger: Ledger) -> None:
+def test_a_change_of_what_starts_at_a_node_gives_its_row_again(ledger: Ledger) -> None:
     a, b = add(ledger, "a"), add(ledger, "b")
     ada, bob = named(ledger, "Ada", "Bob")
     related, mention = made.edge(a, b), made.mention(b, ada)
@@ -235,11 +235,11 @@ def test_whatever_starts_at_a_node_brings_it_again(ledger: Ledger) -> None:
     ]
     for parts, touched in steps:
         seq = put(ledger, **parts)
-        assert fed(ledger, seq - 1) == [id_bytes(id) for id in touched], parts
-    assert sorted(fed(ledger, 0)) == sorted(map(id_bytes, (a, b, ada, bob)))
+        assert projected_after(ledger, seq - 1) == [id_bytes(id) for id in touched], parts
+    assert sorted(projected_after(ledger, 0)) == sorted(map(id_bytes, (a, b, ada, bob)))
 
 
-def test_entities_are_fed_as_nodes_behind_the_memories(ledger: Ledger) -> None:
+def test_rows_of_entities_come_after_those_of_memories(ledger: Ledger) -> None:
     new = made.entity("C++", "SKILL", norm_key="SKILL:c++", aliases=("Cpp", "c++", "C plus plus"))
     other = made.entity("Ada", embedding=None)
     memory = made.memory("Ada writes C++", keywords=("ada", "c++"))
@@ -264,7 +264,7 @@ def test_entities_are_fed_as_nodes_behind_the_memories(ledger: Ledger) -> None:
     assert person[26] == [(id_bytes(relation.id), id_bytes(new.id), 8, 0.0, None, NOW, None)]
 
 
-def test_windows_of_a_memory_are_fed(ledger: Ledger) -> None:
+def test_the_row_of_a_memory_has_its_time_windows(ledger: Ledger) -> None:
     from vestig.changes import StoredWindow
 
     times = (

@@ -24,7 +24,7 @@ NOW = made.NOW
 DAY = 86_400_000_000
 
 
-def test_projection_rows(ledger: Ledger) -> None:
+def test_rows_of_the_projection_of_touched_memories(ledger: Ledger) -> None:
     first = made.memory("one", author="Ann", metadata={"source": "x", "tags": ["t"]})
     write(ledger, made.added(first, events=(made.event(first.id, source="x", actor="bot"),)))
     second = add(ledger, "two", NOW + 1)
@@ -62,7 +62,7 @@ def test_metadata_equality_keeps_the_types_of_json(ledger: Ledger) -> None:
         assert view.ids_with_metadata("default", {"source": "m"}) == sorted(ids)
 
 
-def test_places_in_sessions(ledger: Ledger) -> None:
+def test_scope_session_and_sequence_of_memories(ledger: Ledger) -> None:
     one = add(ledger, "one", scope="home", session_id="s-1", sequence=0)
     two = add(ledger, "two", session_id="s-1")
     three = add(ledger, "three", sequence=7)
@@ -151,7 +151,7 @@ def test_listing(ledger: Ledger) -> None:
 
 
 def test_listing_in_the_past(ledger: Ledger) -> None:
-    """Eligibility of T-13: known at K, valid at V, an end written later is not known."""
+    """Known at one moment, valid at another: an end that was recorded later is not known."""
     kept = add(ledger, "kept", NOW, t_valid_us=NOW - 2 * DAY)
     ended = add(ledger, "ended", NOW + 1, t_valid_us=NOW - 2 * DAY)
     withdrawn = add(ledger, "withdrawn", NOW + 2, t_valid_us=NOW - 2 * DAY)
@@ -206,7 +206,7 @@ def test_listing_in_the_past(ledger: Ledger) -> None:
         assert view.ends_before("other", NOW) == {}
 
 
-def test_the_earliest_event_after_k_tells_the_end_known_at_k(ledger: Ledger) -> None:
+def test_the_earliest_later_event_has_the_end_as_known_before(ledger: Ledger) -> None:
     id = add(ledger, "one", t_invalid_us=NOW + DAY)
     ends = [NOW + DAY, NOW + 2 * DAY, NOW + 3 * DAY]
     for at, (before, after) in enumerate(itertools.pairwise(ends), start=1):

@@ -72,7 +72,7 @@ def test_ids_keep_their_order_and_unknown_ones_are_left_out(ledger: Ledger) -> N
         assert view.memories("default", []) == []
 
 
-def test_namespaces_are_walls(ledger: Ledger) -> None:
+def test_namespaces_isolate(ledger: Ledger) -> None:
     here = add(ledger, "the text")
     there = add(ledger, "the text", namespace="other")
     with ledger.read() as view:
@@ -204,7 +204,7 @@ def test_patching_columns(ledger: Ledger) -> None:
 
 
 def test_edges(ledger: Ledger) -> None:
-    """X-D06, X-D07: weights survive, a duplicate keeps its id, impossible edges are refused."""
+    """Weights survive, an edge stored again keeps its id, impossible edges are refused."""
     a, b, c = add(ledger, "a"), add(ledger, "b"), add(ledger, "c")
     first = made.edge(a, b, weight=0.0)
     second = made.edge(a, c, weight=0.37, confidence=0.0, evidence="")

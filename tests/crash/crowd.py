@@ -1,4 +1,4 @@
-"""Many writers and readers on one store, stopped and killed at any moment (STORE).
+"""Many writers and readers on one store, stopped and killed at any moment.
 
 Every commit is a group of six memories in one transaction, so that whoever sees a part of it has
 seen half a commit. Readers ask without pause and tell their parent when each call began and ended;
@@ -233,7 +233,7 @@ class Member:
         self.worker.kill()
         return [*self.worker.finish(), f"killed {ended}"]
 
-    def held_up(self, start: float, end: float) -> float:
+    def running_s(self, start: float, end: float) -> float:
         """Seconds of this call in which the process was not stopped."""
         stopped = sum(max(0.0, min(end, s.end) - max(start, s.start)) for s in self.stops)
         return end - start - stopped
@@ -299,7 +299,7 @@ class Crowd:
         assert member.open_call is not None
         start, what = member.open_call
         member.open_call = None
-        seconds = member.held_up(start, end) - waited_s
+        seconds = member.running_s(start, end) - waited_s
         self.longest_s = max(self.longest_s, seconds)
         if seconds > self.limit_s:
             self.outcome.breach([f"blocked: {what} took {seconds:.2f} s"])

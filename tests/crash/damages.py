@@ -25,7 +25,7 @@ from vestig.ids import id_bytes
 from vestig.ports import EntityListing, Listing
 from vestig.results import DoctorReport
 from vestig.store.checks import doctor
-from vestig.store.ledger import proof, rows
+from vestig.store.ledger import digest_check, rows
 
 ALL = Listing(limit=None, statuses=None)
 SAME, REFUSED, TOLD = "same", "refused", "told by doctor"
@@ -277,8 +277,8 @@ def without_checksums() -> Iterator[None]:
     """A store that believes what it reads: no digest, hash or chain is looked at."""
     with (
         mock.patch.object(rows, "sha256", _AnyHash),
-        mock.patch.object(proof.Proof, "check", return_value=None),
-        mock.patch.object(proof.Proof, "check_all", return_value=None),
+        mock.patch.object(digest_check.DigestCheck, "check", return_value=None),
+        mock.patch.object(digest_check.DigestCheck, "check_all", return_value=None),
         mock.patch.object(doctor, "verify", return_value=[]),
     ):
         yield

@@ -21,7 +21,7 @@ FORKS.set_forkserver_preload(["vestig.api.store", "vestig.testing", "numpy"])
 
 
 class Worker:
-    """A process that tells lines. It is forked from one that has everything imported already.
+    """A process that writes lines to its parent, forked from one that has imported everything.
 
     `target` is called with the connection to write to, the environment and `arguments`.
     """
@@ -126,7 +126,7 @@ _HALF = {
 def broken_promises(path: Path, texts: set[str]) -> list[str]:
     """What is lost, half there or not as it was written; [] when the promise was kept."""
     try:
-        return _looked_through(path, texts)
+        return _breaches(path, texts)
     except VestigError as error:
         if not texts:
             return [f"crash: the store cannot be read: {error.code} {error}"]
@@ -136,7 +136,7 @@ def broken_promises(path: Path, texts: set[str]) -> list[str]:
         return [f"crash: {type(error).__name__} {error} at {last.filename}:{last.lineno}"]
 
 
-def _looked_through(path: Path, texts: set[str]) -> list[str]:
+def _breaches(path: Path, texts: set[str]) -> list[str]:
     found = []
     with open_store(str(path)) as store:
         context = store._session

@@ -1,4 +1,4 @@
-"""Many writers and readers, stopped and killed (STORE); the checker against its faults."""
+"""Many writers and readers, stopped and killed; the checker against its faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""System calls that fail: an error of Vestig, nothing lost, reading goes on (STORE)."""
+"""System calls that fail: an error of Vestig, nothing lost, reading goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that end without warning: kill -9, many at once, fork (STORE)."""
+"""Processes that end without warning: kill -9, many at once, fork."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Full disks, folders that cannot be written, and odd paths (STORE)."""
+"""Full disks, folders that cannot be written, and odd paths."""
 
 from __future__ import annotations
 

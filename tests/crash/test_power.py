@@ -1,4 +1,4 @@
-"""Loss of power: an ext4 disk shut down without flushing its log (STORE)."""
+"""Loss of power: an ext4 disk shut down without flushing its log."""
 
 from __future__ import annotations
 

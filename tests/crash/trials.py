@@ -26,7 +26,7 @@ from vestig.errors import VestigError
 CYCLES_A_STORE = 20
 
 
-def heard(lines: list[str], outcome: Outcome) -> set[str]:
+def count_acknowledged(lines: list[str], outcome: Outcome) -> set[str]:
     """Texts that writers saw acknowledged; their other ends are counted."""
     outcome.breach(crashes(lines))
     texts = {line[2:] for line in lines if line.startswith("+ ")}
@@ -60,7 +60,7 @@ def kills(folder: Path, cycles: int) -> Outcome:
                 lines += one.finish()
         refused = [line for line in lines if line.startswith("! ")]
         outcome.breach([f"crash: a writer met {line[2:]}" for line in refused])
-        texts |= heard(lines, outcome)
+        texts |= count_acknowledged(lines, outcome)
         outcome.breach(broken_promises(store, texts), f"cycle {cycle}")
         if outcome.broken:
             break  # every later cycle would find it again
@@ -85,7 +85,7 @@ def stops(folder: Path, cycles: int) -> Outcome:
             lines += going.lines(20)
             going.kill()
             lines += going.finish()
-        texts |= heard(lines, outcome)
+        texts |= count_acknowledged(lines, outcome)
         outcome.breach(broken_promises(store, texts), f"cycle {cycle}")
         if outcome.broken:
             break
@@ -137,7 +137,7 @@ def power(folder: Path, cuts: int) -> Outcome:
                 # Nobody hears what a machine without power says.
                 disk.cut()
             disk.power_on()
-            texts |= heard(lines, outcome)
+            texts |= count_acknowledged(lines, outcome)
             outcome.breach(broken_promises(store, texts), f"cut {cycle}")
             if outcome.broken:
                 break
@@ -179,7 +179,7 @@ def failing_calls(folder: Path, count: int) -> Outcome:
     plain = folder / "plain"
     plain.mkdir()
     lines, log = traced(plain, "plain")
-    assert len(heard(lines, outcome)) == COMMITS
+    assert len(count_acknowledged(lines, outcome)) == COMMITS
     made = Counter(re.findall(r"(\w+)\(", log))
     places = [(call, at) for call in CALLS for at in range(1, made[call] + 1)]
     outcome.count("places", len(places))
@@ -193,7 +193,7 @@ def failing_calls(folder: Path, count: int) -> Outcome:
         outcome.count("failed", "INJECTED" in log)
         outcome.count("refused", any(line.startswith("! ") for line in lines))
         before = len(outcome.broken)
-        texts = heard(lines, outcome)
+        texts = count_acknowledged(lines, outcome)
         if len(outcome.broken) == before:
             outcome.breach(broken_promises(place / "store", texts), option)
         shutil.rmtree(place)

@@ -13,7 +13,7 @@ import vestig
 from calls import committing, selecting
 from traces import holding
 from vestig.ids import id_bytes
-from vestig.store.ledger.marks import RUN
+from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES as FRAGMENT
 from vestig.testing import FrozenClock, TokenHashingEmbedder
 
 WORDS = ("copper", "violet", "harbour", "lantern", "meadow", "granite", "saffron", "willow")
@@ -123,9 +123,14 @@ class World:
         self.gone.add(id)
         assert report.residues == 0
         text, variant = text_of(chosen).strip().encode(), variant_of(chosen).encode()
-        pieces = [text[:RUN], text[len(text) // 2 :][:RUN], text[-RUN:], variant[-RUN:]]
+        pieces = [
+            text[:FRAGMENT],
+            text[len(text) // 2 :][:FRAGMENT],
+            text[-FRAGMENT:],
+            variant[-FRAGMENT:],
+        ]
         # the numbers and the vector of the first word, which no other text has
-        pieces += [tokens[0][8 : 8 + RUN], tokens[1][2 * 64 : 2 * 64 + RUN]]
+        pieces += [tokens[0][8 : 8 + FRAGMENT], tokens[1][2 * 64 : 2 * 64 + FRAGMENT]]
         assert holding(self.folder / "store", raw, *pieces) == []
         assert self.rest(id) == before
 

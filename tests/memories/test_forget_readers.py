@@ -65,16 +65,16 @@ def test_a_reader_of_an_older_state_is_waited_for(opener: Opener, how: str) -> N
 
 KILLED = """
 import os, sys, vestig
-from vestig.store.erasure import erase as erasing
-from vestig.store.ledger import ledger
+from vestig.store.erasure import erase
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.testing import FrozenClock, HashingEmbedder
 place = {
     "committed": (ProjectionKeeper, "after_commit"),
-    "segments": (ProjectionKeeper, "leave_out_forgotten"),
-    "copies": (erasing, "remove_copies"),
-    "flushed": (ledger.SqliteLedger, "checkpoint"),
-    "searched": (ledger.SqliteLedger, "drop_erasures"),
+    "segments": (ProjectionKeeper, "drop_forgotten"),
+    "copies": (erase, "remove_copies"),
+    "flushed": (SqliteLedger, "checkpoint"),
+    "searched": (SqliteLedger, "drop_erasures"),
 }[sys.argv[3]]
 store = vestig.open(sys.argv[1], embedder=HashingEmbedder(64), clock=FrozenClock())
 setattr(*place, lambda *_, **__: os._exit(9))

@@ -142,7 +142,7 @@ def test_what_fails_after_a_durable_commit_is_a_degradation(
     def failing(txn: Any) -> bool:
         raise vestig.StoreDamagedError("the ledger cannot be read")
 
-    monkeypatch.setattr(store._session.keeper, "_take", failing)
+    monkeypatch.setattr(store._session.keeper, "_apply_new_rows", failing)
     outcome = store.commit("The harbour froze in January")
     assert [entry.code for entry in outcome.degraded] == ["projection_stale"]
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""The file of an index: whole or not at all, checked before it is used."""
+"""The file of an index of candidates: written whole or not at all, checked before use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A damaged, lost or exchanged ledger is told, never served."""
+"""A damaged, lost or exchanged ledger is reported, never served."""
 
 from __future__ import annotations
 

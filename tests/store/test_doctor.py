@@ -173,7 +173,7 @@ def test_a_text_held_twice_is_damage(folder: Path) -> None:
 
 
 def test_a_name_held_twice_is_damage(folder: Path) -> None:
-    """D-02: unique among the unexpired entities of a namespace."""
+    """A key is unique among the unexpired entities of a namespace."""
     with open_ledger(folder) as ledger:
         tampered(
             ledger,
@@ -345,7 +345,7 @@ def test_what_somebody_should_look_at_is_a_finding(folder: Path, case: str) -> N
 
 
 def test_a_witness_that_saw_more_is_damage(folder: Path) -> None:
-    """X-D04 for `doctor`: names how many transactions are missing."""
+    """The line says how many transactions are missing."""
     with open_ledger(folder) as ledger:
         old = (folder / "witness").read_bytes()
         with ledger.write(made.NOW + 500) as txn:
@@ -367,7 +367,6 @@ def test_normal_durability_says_what_it_does_not_promise(tmp_path: Path) -> None
 
 
 def test_no_stored_text_in_any_line(folder: Path) -> None:
-    """B-11."""
     with open_ledger(folder) as ledger:
         tampered(ledger, "UPDATE memories SET version = version + 1", "DELETE FROM tags")
         (folder / "witness").write_bytes(os.urandom(52))

@@ -1,4 +1,4 @@
-"""Random changes of the graph against plain dicts: chain, views, feed and projection agree."""
+"""Random changes of the graph against plain dicts: chain, views and projection agree."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class GraphMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.memories)
     @rule()
     def travel(self) -> None:
-        """X-D13."""
+        """An export restores to a store that exports the same bytes."""
         raw = exported(self.ledger)
         with open_ledger(None) as copy:
             restore(copy, raw.splitlines())

@@ -1,4 +1,4 @@
-"""Segments are merged beside readers and writers, and nobody can tell (D-10, STORE 6-9)."""
+"""Segments are merged beside readers and writers, and no result changes."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_a_commit_pays_for_its_tail_alone_and_the_thread_merges(
     assert merger._thread is before, "a closed store starts no thread"
 
 
-def test_what_fails_in_the_thread_is_told_by_the_next_call(
+def test_the_next_call_reports_what_failed_in_the_merging_thread(
     tmp_path: Path, short_tails: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opened(tmp_path / "store") as store:
@@ -126,7 +126,7 @@ def test_what_fails_in_the_thread_is_told_by_the_next_call(
             def stop_merging(self) -> None:
                 return
 
-        report = keeper(store).merger._tell
+        report = keeper(store).merger._report
         merger = Merger(Full(), report)  # type: ignore[arg-type]
         merger.wake()
         merger.wait()
@@ -198,7 +198,7 @@ def test_close_merges_what_is_small_and_leaves_what_is_large(
         assert held == manifest, "a process that only read changed files"
 
 
-def test_compacting_is_for_writers(tmp_path: Path) -> None:
+def test_a_read_only_store_is_not_compacted(tmp_path: Path) -> None:
     opened(tmp_path / "store").close()
     with (
         opened(tmp_path / "store", read_only=True) as store,

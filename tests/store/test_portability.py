@@ -47,7 +47,7 @@ def test_export_import_export_gives_equal_bytes(store: SqliteLedger, tmp_path: P
         report = restore(copy, first.splitlines())
         assert exported(copy) == first
         assert report.lines == len(first.splitlines()) == 1 + report.restored
-        assert report.present == report.kept == report.duplicates == 0
+        assert report.present == report.different == report.duplicates == 0
         assert copy.verify_all() == []
     with open_ledger(tmp_path / "copy") as again:
         assert exported(again) == first
@@ -102,7 +102,7 @@ def test_every_field_and_record_survives(store: SqliteLedger) -> None:
     assert [job.id for job in due[0]] == [job.id for job in due[1]] != []
 
 
-def test_lines_stand_in_the_order_of_seq_behind_the_header(store: SqliteLedger) -> None:
+def test_the_header_comes_first_then_lines_by_seq(store: SqliteLedger) -> None:
     header, *records = parsed(exported(store))
     assert header["schema"] == "vestig/export/1"
     assert header["origin"] == store.store_uuid.hex()
@@ -127,7 +127,7 @@ def test_the_origin_is_kept_by_later_exports(store: SqliteLedger) -> None:
 
 
 def test_restored_times_do_not_move_the_clock(store: SqliteLedger) -> None:
-    """D-14: the store was filled in the future; its copy is written to in the present."""
+    """The store was filled with a clock ahead; its copy is written to with one behind."""
     copy = open_ledger(None)
     restore(copy, exported(store).splitlines())
     with copy.write(1_000) as txn:
@@ -172,7 +172,7 @@ def test_a_namespace_that_holds_records_is_refused(store: SqliteLedger) -> None:
     assert exported(store) == raw
 
 
-def test_one_namespace_is_a_wall_and_all_can_be_asked_for(store: SqliteLedger) -> None:
+def test_one_namespace_or_all_can_be_exported(store: SqliteLedger) -> None:
     fill(store, 3, "other")
     one, all_ = parsed(exported(store, "other")), parsed(exported(store))
     spaces = {record["namespace"] for record in one if record["record"] == "memory"}
@@ -212,14 +212,14 @@ def test_merging_adds_by_id_and_leaves_what_is_there(store: SqliteLedger) -> Non
         assert view.sources("default", new.id) != []
 
 
-def test_merging_counts_states_it_kept_and_texts_it_has(store: SqliteLedger) -> None:
+def test_merging_counts_different_states_and_duplicate_texts(store: SqliteLedger) -> None:
     raw = exported(store)
     copy = open_ledger(None)
     restore(copy, raw.splitlines())
     first = next(record for record in parsed(raw) if record["record"] == "memory")
     with copy.write(made.NOW + 300) as txn:
         txn.apply(made.reinforced(first["id"]))
-    assert restore(copy, raw.splitlines(), merge=True).kept == 1
+    assert restore(copy, raw.splitlines(), merge=True).different == 1
     twin = open_ledger(None)
     with twin.write(made.NOW) as txn:
         txn.apply(made.added(made.memory(first["content"], scope=first["scope"],

@@ -253,7 +253,7 @@ def test_one_write_transaction_per_thread(tmp_path: Path) -> None:
                 assert view.seq == 1
 
 
-def test_the_holder_is_unknown_where_the_system_does_not_tell(tmp_path: Path) -> None:
+def test_the_lock_holder_is_empty_where_the_system_does_not_say(tmp_path: Path) -> None:
     assert files.lock_holder(tmp_path / "nothing") == ""
 
 
@@ -354,7 +354,7 @@ def test_a_child_holds_locks_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_a_fork_inside_a_transaction_spoils_the_child(tmp_path: Path) -> None:
+def test_a_child_of_a_fork_inside_a_transaction_refuses_stores(tmp_path: Path) -> None:
     """It is told so, and the parent goes on."""
     with open_ledger(tmp_path / "store") as ledger:
         id = add(ledger, "one")

@@ -1,4 +1,4 @@
-"""Another model for a whole store."""
+"""Re-embedding a store with another model."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from filled_store import IDENTITY, doctor, filled, keeper_of, levels
 from vestig.errors import ProviderError, StoreDamagedError
 from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity, EntityListing, Listing
-from vestig.store.ledger.identity import same_model
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
+from vestig.store.ledger.same_model import same_model
 from vestig.store.upkeep.reembed import reembed
 from vestig.testing import HashingEmbedder
 
@@ -76,7 +76,7 @@ def test_all_vectors_are_made_again_and_ids_stay(tmp_path: Path) -> None:
             rows = {row[0]: row for row in view.projection_rows(0)}
             every = EntityListing(limit=None, include_expired=True)
             for entity, _n in view.list_entities("default", every):
-                # D-02: the lower-cased name, and the description behind it.
+                # The lower-cased name, and the description behind it.
                 spoken = f"{entity.canonical_name.lower()} {entity.description}".rstrip()
                 assert rows[id_bytes(entity.id)][19] == embedder.embed([spoken])[0]
             asked = view.questions("default", list(before))
@@ -89,7 +89,7 @@ def test_all_vectors_are_made_again_and_ids_stay(tmp_path: Path) -> None:
         assert doctor(ledger)["projection"].level == "ok"
 
 
-def test_killed_half_way_the_old_generation_answers_and_the_rest_resumes(
+def test_killed_half_way_the_old_vectors_answer_and_a_new_run_resumes(
     tmp_path: Path,
 ) -> None:
     first = Recorder(batches=2)
@@ -103,7 +103,7 @@ def test_killed_half_way_the_old_generation_answers_and_the_rest_resumes(
         keeper = keeper_of(ledger)
         assert keeper.core.rows == 12
         assert ledger.verify_all() == []
-        # L-17: what stands half-finished is reported.
+        # An unfinished re-embedding is reported.
         assert "stopped after 6 vectors" in doctor(ledger)["residues"].detail
         second = Recorder()
         counts = reembed(ledger, second, identity_of(second), batch=3)
@@ -125,7 +125,7 @@ def test_another_model_half_way_starts_over() -> None:
     assert {len(raw) for _model, raw in vectors_of(ledger).values()} == {96}
 
 
-def test_a_memory_that_came_in_meanwhile_gets_its_vector_before_the_switch() -> None:
+def test_a_memory_committed_meanwhile_gets_its_vector_before_the_switch() -> None:
     ledger = filled(None)
 
     class Committing(Recorder):
@@ -191,7 +191,7 @@ def _probed(vector: Sequence[float], **fields: object) -> EmbeddingIdentity:
 
 
 def test_probes_are_compared_by_cosine() -> None:
-    """STORE 2: last bits may differ, models may not."""
+    """Processors differ in the last bits of a vector; models differ more."""
     stored = _probed([1.0, 0.0])
     assert same_model(stored, _probed([1.0, 0.01]))
     assert not same_model(stored, _probed([1.0, 0.1]))

@@ -1,4 +1,4 @@
-"""`doctor` tells what a memory takes in the projection, section by section."""
+"""`doctor` prints what a memory takes in the projection, section by section."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import vestig
 from vestig.testing import HashingEmbedder
 
 
-def test_doctor_tells_the_bytes_of_each_section(tmp_path: Path) -> None:
+def test_doctor_prints_the_bytes_of_each_section(tmp_path: Path) -> None:
     with vestig.open(tmp_path / "store", embedder=HashingEmbedder(128)) as store:
         store.commit_many([f"The lamp number {n} hangs in hall {n + 40}" for n in range(300)])
     with vestig.open(tmp_path / "store", embedder=HashingEmbedder(128)) as store:

@@ -67,7 +67,7 @@ def chats(ledger: SqliteLedger, count: int = 7) -> list[str]:
     return ids
 
 
-def test_written_with_the_memory_and_replaced_later(tmp_path: Path) -> None:
+def test_token_vectors_are_written_with_the_memory_and_replaced_later(tmp_path: Path) -> None:
     new = made.memory("The lighthouse keeper writes letters")
     first, later = made.tokens(new.id, 3), made.tokens(new.id, 160, seed=1)
     with open_ledger(tmp_path / "s") as ledger:
@@ -83,7 +83,7 @@ def test_written_with_the_memory_and_replaced_later(tmp_path: Path) -> None:
         assert ledger.verify_all() == []
 
 
-def test_made_for_the_memories_that_have_none(tmp_path: Path) -> None:
+def test_token_vectors_are_made_for_memories_without(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         with ledger.read() as view:
@@ -149,14 +149,14 @@ def test_nothing_of_a_bad_batch_is_stored(tmp_path: Path, wrong: str) -> None:
 def test_a_text_that_was_altered_is_not_embedded(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
-        with ledger._writing() as conn:
+        with ledger.writer() as conn:
             conn.execute("UPDATE memories SET content = 'Something else'")
             conn.execute("COMMIT")
         with pytest.raises(StoreDamagedError, match="another text"):
             fill_tokens(ledger, Model(), PEER)
 
 
-def test_doctor_names_those_that_lack_them_only_where_they_count(tmp_path: Path) -> None:
+def test_doctor_reports_missing_token_vectors_only_for_given_origins(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         chats(ledger)
         assert doctor(ledger)["token_vectors"].level == "ok"
@@ -179,7 +179,7 @@ def test_a_memory_that_waits_for_its_vector_lacks_nothing(tmp_path: Path) -> Non
         assert fill_tokens(ledger, Model(), PEER) == 0
 
 
-def test_those_of_an_old_model_go_with_its_vectors(tmp_path: Path) -> None:
+def test_re_embedding_removes_token_vectors_of_the_old_model(tmp_path: Path) -> None:
     with filled(tmp_path / "s", jobs=False) as ledger:
         assert len(stored(ledger)) == 6
         embedder = TokenHashingEmbedder(16)
@@ -195,7 +195,7 @@ def test_those_of_an_old_model_go_with_its_vectors(tmp_path: Path) -> None:
 # --- exports ---------------------------------------------------------------------------------
 
 
-def test_exports_carry_them_to_the_byte(tmp_path: Path) -> None:
+def test_an_export_restores_token_vectors_to_the_byte(tmp_path: Path) -> None:
     with filled(tmp_path / "s") as ledger:
         copy = open_ledger(None)
         report = restore(copy, exported(ledger).splitlines())

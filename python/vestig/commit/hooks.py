@@ -48,6 +48,7 @@ def call_hooks(session: Session, items: Sequence[Item]) -> Exception | None:
 
 
 def _call(session: Session, hook: CommitHook, item: Item) -> Exception | None:
+    assert item.outcome is not None, "hooks are called once the outcome is known"
     depth = getattr(session.hook_depth, "value", 0)
     session.hook_depth.value = depth + 1
     try:

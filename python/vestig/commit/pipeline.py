@@ -302,7 +302,7 @@ def _write(session: Session, batch: Batch) -> None:
     degraded: list[Degradation] = []
     with session.ledger.write(session.now_us()) as txn:
         if changes is None or txn.seq != seq:
-            changes = session.keeper.held(txn, lambda: batch.decide(txn))
+            changes = session.keeper.run_locked(txn, lambda: batch.decide(txn))
         if not is_empty(changes):
             written = txn.apply(changes)
             degraded.extend(clock_notice(txn.clock_stepped_back))

@@ -126,16 +126,18 @@ def _restore(
     )
     degraded = session.keeper.after_commit()
     warnings = []
-    if report.kept:
-        warnings.append(f"{report.kept} memories differ from the file and were kept as they are")
+    if report.different:
+        warnings.append(
+            f"{report.different} memories differ from the file and were kept as they are"
+        )
     if report.forgotten:
         warnings.append(f"{report.forgotten} memories were forgotten here and were left out")
-    if report.erasing:
+    if report.erase_pending:
         try:
             prove(session)
         except ForgetIncompleteError as error:
             warnings.append(str(error))
-    for space, ids in report.held.items():
+    for space, ids in report.forgotten_elsewhere.items():
         warnings.append(
             f"{len(ids)} memories of namespace {space} were forgotten elsewhere and are kept here;"
             " `vestig memory forget` forgets them here too"
@@ -149,7 +151,7 @@ def _restore(
         rejected=0,
         failed=0,
         memories=report.memories,
-        forgotten_elsewhere=tuple(id for ids in report.held.values() for id in ids),
+        forgotten_elsewhere=tuple(id for ids in report.forgotten_elsewhere.values() for id in ids),
         warnings=tuple(warnings),
         degraded=tuple(degraded),
     )

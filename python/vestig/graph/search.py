@@ -23,8 +23,8 @@ from vestig.session import nodes
 from vestig.session.embedding import check_identity
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
+from vestig.store.projection.core_math import ln, power
 from vestig.store.projection.graph_scan import DEGREE_MAX, NodeScan
-from vestig.store.projection.numbers import ln, power
 from vestig.types import Entity, Memory
 
 __all__ = ["search"]

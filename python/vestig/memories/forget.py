@@ -24,7 +24,7 @@ from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
 from vestig.store.erasure import erase
-from vestig.store.ledger.removing import Removed
+from vestig.store.ledger.removal import Removed
 from vestig.times import format_us, to_us
 from vestig.types import Degradation, Memory
 
@@ -73,7 +73,7 @@ def forget(
                     raise RollBack
                 degraded.extend(clock_notice(txn.clock_stepped_back))
                 seq += 1
-        proof = erase.Proof()
+        proof = erase.ErasureProof()
         if memories and not dry_run:
             session.drop_cached(seq)
             catch_up(session, degraded)
@@ -116,7 +116,7 @@ def forget_finish(session: Session) -> ForgetReport:
         )
 
 
-def prove(session: Session) -> erase.Proof:
+def prove(session: Session) -> erase.ErasureProof:
     """Erases and proves what is to be erased from the files.
 
     Raises:

@@ -50,7 +50,7 @@ class CandidateSet:
             if self._file is None or self._index is None:
                 return None
             if view.seq > self._seen:
-                self._newer |= files.newer(view, self._seen)
+                self._newer |= view.touched_after(self._seen)
                 self._seen = view.seq
             if len(self._newer) > _NEWER_MAX * self._file.header.rows:
                 return None
@@ -69,7 +69,7 @@ class CandidateSet:
         try:
             found = files.read(folder)
             fits = (found.header.model, found.header.dimensions) == _model(session)
-            if not fits or not files.belongs(view, session.ledger.store_uuid, found.header):
+            if not fits or not files.is_of_ledger(view, session.ledger.store_uuid, found.header):
                 raise ValueError("it is of another state or model")
             self._index = registry.load_index(found.header.dimensions, found.packed)
         except (OSError, ValueError) as error:
@@ -136,14 +136,14 @@ def build(session: Session, progress: Progress | None = None) -> int:
     if folder is None or session.read_only:
         return 0
     with session.ledger.read() as view:
-        total = files.memories(view)
+        total = files.count_memories(view)
         if not wanted(session, total):
             files.drop(folder)
             return 0
         ids: list[bytes] = []
 
         def batches() -> Any:
-            for some, vectors in files.embedded(view):
+            for some, vectors in files.all_vectors(view):
                 ids.extend(some)
                 yield vectors
                 if progress is not None:

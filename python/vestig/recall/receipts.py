@@ -26,7 +26,7 @@ from vestig.recall.ranking import recipe_of
 from vestig.recall.request import RecallRequest
 from vestig.recall.rerank import Reranked
 from vestig.session.session import Session
-from vestig.store.projection.past import PastState, changed_since
+from vestig.store.projection.earlier_state import EarlierState, irreversible_changes
 from vestig.times import format_us, to_plain
 
 __all__ = ["receipt_of", "replay"]
@@ -202,7 +202,7 @@ def replay(session: Session, given: object) -> ReplayReport:
                 ids_hash=found,
                 returned=len(scan.rows),
             )
-        changed = changed_since(view, wanted.namespace, wanted.seq)
+        changed = irreversible_changes(view, wanted.namespace, wanted.seq)
     reasons = "; ".join(changed) if changed else "the receipt itself was changed"
     raise ConflictError(
         f"the ranking of transaction {wanted.seq} cannot be derived again: {reasons}"
@@ -211,7 +211,7 @@ def replay(session: Session, given: object) -> ReplayReport:
 
 def _scan(session: Session, view: Any, wanted: Receipt, asked: Asked) -> Any:
     identity = session.ledger.embedding_identity()
-    past: Any = PastState(view, wanted.seq, session.ledger.store_uuid, identity)
+    past: Any = EarlierState(view, wanted.seq, session.ledger.store_uuid, identity)
     # every reader of the state sees the earlier one
     then = copy.copy(session)
     then.keeper = past

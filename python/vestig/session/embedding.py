@@ -13,7 +13,7 @@ from vestig.config.weights import weights_of
 from vestig.errors import EmbeddingMismatchError
 from vestig.ports import EmbeddingIdentity, Pieces, gives_tokens
 from vestig.session.session import Session
-from vestig.store.ledger.identity import same_model
+from vestig.store.ledger.same_model import same_model
 from vestig.types import Memory
 
 __all__ = [

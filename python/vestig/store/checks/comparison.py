@@ -1,4 +1,4 @@
-"""The projection against the ledger, row by row."""
+"""Compares the projection with the ledger, row by row."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _nodes(core: _core.Projection) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def _expected(row: ProjectionRow) -> dict[str, Any]:
-    """What `_core.Projection.row` has to answer for this row of the ledger."""
+    """What `_core.Projection.row` must give for this row."""
     wanted: dict[str, Any] = dict(zip(_PLAIN, row, strict=False))
     content, author = wanted.pop("content"), wanted["author"]
     embedding, tags, sources, actors, events = row[19:24]

@@ -1,4 +1,4 @@
-"""Every check of a store; nothing is changed by any of them."""
+"""The checks of `doctor`. None of them changes the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vestig.errors import StoreDamagedError
 from vestig.results import Finding
 from vestig.store.checks.comparison import compare_projection
 from vestig.store.erasure import erase
-from vestig.store.ledger import marks
+from vestig.store.ledger import erase_patterns
 from vestig.store.ledger import witness as witnesses
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.reads import SqliteView
@@ -28,7 +28,7 @@ from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import fetch
-from vestig.store.upkeep.reembed import pending_rows
+from vestig.store.upkeep.reembed import unfinished_vectors
 from vestig.store.upkeep.token_vectors import without_tokens
 from vestig.times import format_us
 
@@ -98,7 +98,7 @@ def checks(
 
 
 def _guarded(check: str, step: Callable[[], Finding]) -> Finding:
-    """Where the ledger is damaged a check may find nothing to stand on; that is damage too."""
+    """A finding of damage where the ledger is too damaged for a check to run."""
     try:
         return step()
     except (apsw.CorruptError, apsw.NotADBError, StoreDamagedError) as error:
@@ -126,7 +126,7 @@ def _ledger(found: list[LedgerFinding]) -> Iterator[Finding]:
 
 
 def _uniqueness(conn: apsw.Connection) -> Finding:
-    """Counted from the tables themselves: a damaged index must not vouch for itself."""
+    """Counts the tables themselves: a damaged index may hide what it should refuse."""
     problems = []
     for table in ("memories", "events", "sources", "edges", "entities"):
         ((rows, ids),) = fetch(
@@ -265,13 +265,13 @@ def _clock(conn: apsw.Connection, now_us: int) -> Finding:
 
 def _residues(folder: Path | None, conn: apsw.Connection) -> Finding:
     problems = []
-    pending = pending_rows(conn)
+    pending = unfinished_vectors(conn)
     if pending is not None:
         problems.append(
             f"a re-embedding stopped after {pending} vectors; finish it with"
             " `vestig rebuild --embeddings`"
         )
-    if marks.pending(conn):
+    if erase_patterns.unproved(conn):
         ids = erase.unfinished(conn)
         what = f"forgetting {len(ids)} memories" if ids else "the erase of left-out names"
         problems.append(f"{what} is not proved; finish it with `vestig memory forget --finish`")
@@ -299,8 +299,7 @@ def _leftovers(folder: Path) -> Iterable[str]:
 
 def _witness_copies(ledger: SqliteLedger, folder: Path) -> list[tuple[Path, bytes | None]]:
     # A read-only store writes no witness, but there may be one to compare with.
-    own = ledger._witness
-    paths = witnesses.witness_files(folder, ledger.store_uuid, None) if own is None else own._paths
+    paths = ledger.witness_paths or witnesses.witness_files(folder, ledger.store_uuid, None)
     found: list[tuple[Path, bytes | None]] = []
     for path in paths:
         try:
@@ -345,7 +344,7 @@ def _durability(ledger: SqliteLedger) -> Finding:
     if ledger.path is None:
         detail = "kept in memory only: everything is lost when the process ends"
         return Finding(check="durability", level=OK, detail=detail)
-    if ledger._options.durability == "full":
+    if ledger.durability == "full":
         return Finding(check="durability", level=OK, detail="commits survive the loss of power")
     detail = (
         "store.durability is normal: commits survive the death of the process, not the loss of"

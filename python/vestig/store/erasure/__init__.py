@@ -1,1 +1,1 @@
-"""Erasing forgotten bytes from every file of a store, with proof."""
+"""Erases forgotten bytes from every file of a store, and proves it by a search."""

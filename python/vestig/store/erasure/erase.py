@@ -1,7 +1,7 @@
-"""Erasing forgotten bytes from every file of a store, and proving that they are gone.
+"""Erases forgotten bytes from every file of a store, and proves that they are gone.
 
-The rows are deleted already. What remains are freed pages, the WAL, segments, copies. Nothing
-here is believed: success is that a search of every file finds none of the bytes.
+The rows are deleted already; their bytes may still be in freed pages, the WAL, segments and
+copies. An erase has succeeded when a search of every file finds none of the bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import apsw
 import msgspec
@@ -20,7 +20,7 @@ from vestig._core import find_marks, terms, unit
 from vestig.errors import ForgetIncompleteError, StoreDamagedError, VestigError
 from vestig.ids import id_text
 from vestig.language.text_flags import title_key
-from vestig.store.ledger import marks
+from vestig.store.ledger.erase_patterns import FRAGMENT_BYTES, Erasure, unproved
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import CHAINED, INDEX, NO_QUESTION, columns_sql
 from vestig.store.projection import candidate_file
@@ -30,7 +30,7 @@ from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.files import LEDGER_FILE
 from vestig.store.sqlite.lookups import each, fetch
 
-__all__ = ["Proof", "finish", "unfinished"]
+__all__ = ["ErasureProof", "finish", "unfinished"]
 
 _CHUNK: Final = 4 << 20
 _POLL_S: Final = 0.02
@@ -39,10 +39,10 @@ _LEDGER: Final = frozenset((LEDGER_FILE, f"{LEDGER_FILE}-wal"))
 # Page numbers and checksums of the WAL. Closing it here would drop the locks of this process.
 _NOT_READ: Final = f"{LEDGER_FILE}-shm"
 
-_OLDER: Final = frozenset(("manifest.new", candidate_file.FILE, f"{candidate_file.FILE}.new"))
+_DISPENSABLE: Final = frozenset(("manifest.new", candidate_file.FILE, f"{candidate_file.FILE}.new"))
 
 # Vectors lie in a segment filled up to a multiple of this.
-_LANES_BYTES: Final = 64 * 4
+_LANE_BYTES: Final = 64 * 4
 _IN_ORDER: Final = 'SELECT "row" FROM {} ORDER BY seq, id'
 # Sections of a segment that hold vectors: nodes in its order, and the vectors of a node.
 _VECTORS: Final = (
@@ -66,8 +66,9 @@ _TOKENS: Final = tuple(
 _Hits = dict[tuple[int, int, int], Counter[str]]
 
 
-class Proof(msgspec.Struct, frozen=True, kw_only=True):
-    """A search that found nothing but what other live records hold."""
+class ErasureProof(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts of a search that found no forgotten bytes. `shared_occurrences`: texts and vectors
+    found that other, live records hold as well."""
 
     files_scanned: int = 0
     bytes_scanned: int = 0
@@ -84,26 +85,26 @@ def unfinished(conn: apsw.Connection) -> list[str]:
     return [id_text("mem", id) for (id,) in rows]
 
 
-def finish(ledger: SqliteLedger, keeper: ProjectionKeeper, *, timeout_s: float) -> Proof:
+def finish(ledger: SqliteLedger, keeper: ProjectionKeeper, *, timeout_s: float) -> ErasureProof:
     """Erases and proves every forgetting that is not proved yet; repeatable.
 
     Raises:
         ForgetIncompleteError: bytes remain, or readers of an older state, after `timeout_s`.
     """
     with ledger.read() as view:
-        erasures = marks.pending(view.connection)
+        erasures = unproved(view.connection)
         ids = unfinished(view.connection)
     if not erasures:
-        return Proof()
+        return ErasureProof()
     folder = None if ledger.path is None else ledger.path.parent
-    proof = Proof()
+    proof = ErasureProof()
     if folder is not None:
         try:
             proof = _Erase(ledger, keeper, folder, timeout_s).run(erasures)
-        except _Remains as remains:
+        except _BytesRemain as remains:
             raise _incomplete(ids, str(remains)) from None
         except (OSError, VestigError) as error:
-            # The rows are gone: whatever stops the erase, it is to be done again.
+            # The rows are deleted: an erase that any error stopped must be repeated.
             raise _incomplete(ids, f"{type(error).__name__}: {error}") from error
     ledger.drop_erasures([erasure.seq for erasure in erasures])
     return proof
@@ -118,12 +119,12 @@ def _incomplete(ids: Sequence[str], where: str) -> ForgetIncompleteError:
     )
 
 
-class _Remains(Exception):
-    """What is left, and where."""
+class _BytesRemain(Exception):
+    """Bytes that an erase left; the message says where."""
 
 
 class _Erase:
-    """Steps 4 and 5 of L-10 on one folder."""
+    """One erase of the files of a store, and the search that proves it."""
 
     def __init__(
         self, ledger: SqliteLedger, keeper: ProjectionKeeper, folder: Path, timeout_s: float
@@ -133,8 +134,8 @@ class _Erase:
         self.folder = folder
         self.deadline = time.monotonic() + timeout_s
 
-    def run(self, erasures: Sequence[marks.Erasure]) -> Proof:
-        read = self.keeper.leave_out_forgotten(self.deadline)
+    def run(self, erasures: Sequence[Erasure]) -> ErasureProof:
+        still_read = self.keeper.drop_forgotten(self.deadline)
         remove_copies(self.folder)
         flushed = self.flush()
         search = _Search(self.folder, erasures)
@@ -148,16 +149,17 @@ class _Erase:
             search.files()
             left = search.residues(self.ledger)
         problems = [f"{count} occurrences in {name}" for name, count in sorted(left.items())]
-        if read:
-            problems.append(f"{read} segments that other readers hold")
+        if still_read:
+            problems.append(f"{still_read} segments that other readers hold")
         if not flushed:
             problems.append("a write-ahead log that other readers hold")
         if problems:
-            raise _Remains(", ".join(problems))
+            raise _BytesRemain(", ".join(problems))
         return search.proof()
 
     def flush(self) -> bool:
-        """The WAL into the file, and the WAL empty; False when readers held it too long."""
+        """Moves the WAL into the file and empties it; False when readers prevent it until the
+        deadline."""
         while not self.ledger.checkpoint():
             if time.monotonic() >= self.deadline:
                 return False
@@ -166,12 +168,12 @@ class _Erase:
 
 
 def remove_copies(folder: Path) -> None:
-    """Files that hold older states: migration copies, files moved aside, unfinished files, and
+    """Removes files with older states: migration copies, files moved aside, unfinished files, and
     the index of candidates, which the next compaction makes again."""
     for path in _files(folder):
         name = path.name
         copy = name.startswith(("ledger.bak-", f"{LEDGER_FILE}.new-"))
-        if copy or ".damaged-" in name or name in _OLDER:
+        if copy or ".damaged-" in name or name in _DISPENSABLE:
             path.unlink(missing_ok=True)
 
 
@@ -184,33 +186,33 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 class _Search:
-    """All files of the store against the marks."""
+    """One search of all files of the store for the marks of these erasures."""
 
-    def __init__(self, folder: Path, erasures: Sequence[marks.Erasure]) -> None:
+    def __init__(self, folder: Path, erasures: Sequence[Erasure]) -> None:
         self._folder = folder
         self._erasures = erasures
         self._wanted: dict[tuple[int, int], set[int]] = {}
         for at, erasure in enumerate(erasures):
-            for piece in erasure.pieces:
-                self._wanted.setdefault((at, piece.length), set()).update(piece.runs)
+            for pattern in erasure.patterns:
+                self._wanted.setdefault((at, pattern.length), set()).update(pattern.marks)
         self._overlap = max((length for _at, length in self._wanted), default=1) - 1
         self._hits: _Hits = {}
         self._shared = 0
         self._files = 0
         self._bytes = 0
 
-    def proof(self) -> Proof:
-        return Proof(
+    def proof(self) -> ErasureProof:
+        return ErasureProof(
             files_scanned=self._files,
             bytes_scanned=self._bytes,
             shared_occurrences=self._shared,
         )
 
     def files(self) -> None:
-        """Reads every file once; what is longer than a run, which can stand only where its runs
-        do, is looked for where one was found."""
-        short = {key: these for key, these in self._wanted.items() if key[1] <= marks.RUN}
-        long = {key: these for key, these in self._wanted.items() if key[1] > marks.RUN}
+        """Reads every file once; patterns longer than a fragment are searched for only in
+        files where a shorter one was found, since their fragments would be there too."""
+        short = {key: marks for key, marks in self._wanted.items() if key[1] <= FRAGMENT_BYTES}
+        long = {key: marks for key, marks in self._wanted.items() if key[1] > FRAGMENT_BYTES}
         for path in _files(self._folder):
             if path.name == _NOT_READ:
                 continue
@@ -224,7 +226,7 @@ class _Search:
             self._files += 1
 
     def _look(self, path: Path, wanted: dict[tuple[int, int], set[int]]) -> int:
-        """Notes what a file holds of these; bytes read."""
+        """Adds the marks that a file holds to the hits; bytes read."""
         name = str(path.relative_to(self._folder))
         read = 0
         for seen, data in _windows(path, self._overlap):
@@ -237,9 +239,9 @@ class _Search:
         self, data: bytes, seen: int, wanted: dict[tuple[int, int], set[int]]
     ) -> dict[tuple[int, int, int], int]:
         found = {}
-        for (at, length), these in wanted.items():
+        for (at, length), marks in wanted.items():
             key = self._erasures[at].key
-            for mark, (count, _offset) in find_marks(key, data, seen, length, these).items():
+            for mark, (count, _offset) in find_marks(key, data, seen, length, marks).items():
                 found[at, length, mark] = count
         return found
 
@@ -247,23 +249,24 @@ class _Search:
         return sum(self._hits.get((at, length, mark), Counter[str]()).values())
 
     def residues(self, ledger: SqliteLedger) -> Counter[str]:
-        """File → runs found in it that no live record holds; the others are counted as shared."""
+        """File → number of fragments in it that no live record holds; those that one holds are
+        counted as shared."""
         left = set(self._hits)
         if left:
             with ledger.read() as view, store_faults(str(ledger.path)):
-                for data in _live(view.connection):
+                for data in _live_bytes(view.connection):
                     wanted: dict[tuple[int, int], set[int]] = {}
                     for at, length, mark in left:
                         wanted.setdefault((at, length), set()).add(mark)
                     left.difference_update(self._find(data, 0, wanted))
                     if not left:
                         break
-        # A text stands somewhere whole at most as often as the rarest of its runs.
+        # A whole text occurs at most as often as the rarest of its fragments.
         self._shared = sum(
-            min(self._count(at, piece.length, mark) for mark in piece.runs)
+            min(self._count(at, pattern.length, mark) for mark in pattern.marks)
             for at, erasure in enumerate(self._erasures)
-            for piece in erasure.pieces
-            if piece.counted
+            for pattern in erasure.patterns
+            if pattern.counted
         )
         residues: Counter[str] = Counter()
         for hit in left:
@@ -298,36 +301,37 @@ def _windows(path: Path, overlap: int) -> Iterator[tuple[int, bytes]]:
             ledger.xClose()
 
 
-def _live(conn: apsw.Connection) -> Iterator[bytes]:
-    """All that live records hold, in pieces: columns, unit vectors, index terms, the schema."""
+def _live_bytes(conn: apsw.Connection) -> Iterator[bytes]:
+    """All bytes that live records hold, in blocks: columns, unit vectors, index terms and the
+    schema."""
     for (embedding,) in fetch(conn, _ANY_VECTOR):
-        yield from _in_segments(conn, _VECTORS, bytes(len(_in_lanes(embedding))))
-    yield from _in_segments(conn, _QUESTIONS, b"")
+        yield from _segment_vectors(conn, _VECTORS, bytes(len(_padded(embedding))))
+    yield from _segment_vectors(conn, _QUESTIONS, b"")
     for sql in _TOKENS:
-        yield from _joined(conn, sql)
-    held: list[bytes] = []
+        yield from _segment_tokens(conn, sql)
+    block: list[bytes] = []
     size = 0
     for value in _values(conn):
-        held.append(value)
+        block.append(value)
         size += len(value)
         if size >= _CHUNK:
-            yield b"\0".join(held)
-            held, size = [], 0
-    yield b"\0".join(held)
+            yield b"\0".join(block)
+            block, size = [], 0
+    yield b"\0".join(block)
 
 
-def _in_segments(
+def _segment_vectors(
     conn: apsw.Connection, nodes: Sequence[tuple[str, str]], absent: bytes
 ) -> Iterator[bytes]:
-    """Unit vectors side by side as the one segment of all nodes holds them: a run may begin in one
-    and end in the next, or in the zeros that fill a vector up to whole lanes. `absent` stands for
-    a node without one. The last vector of a piece begins the next one."""
+    """Unit vectors side by side, as the one segment of all nodes holds them: a fragment may begin
+    in one and end in the next, or in the zeros that fill a vector up to whole lanes. `absent` is
+    what a node without a vector has. The last vector of a block begins the next one too."""
     block = bytearray()
     for table, vectors in nodes:
         for (key,) in fetch(conn, _IN_ORDER.format(table)):
             own = absent
             for (raw,) in each(conn, vectors, (key,)):
-                own = _in_lanes(unit(raw))
+                own = _padded(unit(raw))
                 block += own
             if own is absent:
                 block += absent
@@ -337,9 +341,9 @@ def _in_segments(
     yield bytes(block)
 
 
-def _joined(conn: apsw.Connection, sql: str) -> Iterator[bytes]:
-    """A column of token vectors as a segment holds it, one memory's behind the other's. The last
-    one of a piece begins the next one."""
+def _segment_tokens(conn: apsw.Connection, sql: str) -> Iterator[bytes]:
+    """A column of token vectors as a segment holds it, memory after memory. The last value of a
+    block begins the next one too."""
     block = bytearray()
     for (key,) in fetch(conn, _IN_ORDER.format("memories")):
         for (value,) in each(conn, sql, (key,)):
@@ -350,8 +354,8 @@ def _joined(conn: apsw.Connection, sql: str) -> Iterator[bytes]:
     yield bytes(block)
 
 
-def _in_lanes(vector: bytes) -> bytes:
-    return vector + bytes(-len(vector) % _LANES_BYTES)
+def _padded(vector: bytes) -> bytes:
+    return vector + bytes(-len(vector) % _LANE_BYTES)
 
 
 def _values(conn: apsw.Connection) -> Iterator[bytes]:
@@ -359,14 +363,14 @@ def _values(conn: apsw.Connection) -> Iterator[bytes]:
         yield _bytes(sql)
     for table in CHAINED:
         if table == "token_vectors":
-            continue  # shown side by side already
+            continue  # see `_segment_tokens`
         for row in each(conn, f"SELECT {columns_sql(table)} FROM {table}"):
             yield from map(_bytes, row)
             if table == "entities":
-                # As it stands in a segment.
+                # As a segment holds it.
                 yield from (_bytes(value.lower()) for value in row if isinstance(value, str))
             elif table == "memories":
-                # As they stand in a segment.
+                # As a segment holds them.
                 at = INDEX[table]
                 yield _bytes(" ".join(terms(row[at["content"]], row[at["author"]])))
                 yield _bytes(title_key(row[at["title"]]))
@@ -375,7 +379,7 @@ def _values(conn: apsw.Connection) -> Iterator[bytes]:
             yield _bytes(value)
 
 
-def _bytes(value: Any) -> bytes:
+def _bytes(value: object) -> bytes:
     if isinstance(value, str):
         return value.encode()
     return value if isinstance(value, bytes) else b""

@@ -2,7 +2,7 @@
 
 A link holds the digests a transaction wrote and those of the row versions it replaced or
 removed, the memories it touched and the row counts after it, all under
-h = BLAKE2b-256(previous h, link). So no row can change, vanish or come back unseen.
+h = BLAKE2b-256(previous h, link). So no row can change, vanish or come back unnoticed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def digest(table: str, values: Sequence[Any]) -> bytes:
 
 
 def genesis(store_uuid: bytes) -> bytes:
-    """What stands before the first link."""
+    """The head before the first link."""
     return blake2b(store_uuid, digest_size=32, person=b"vestig-chain").digest()
 
 
@@ -80,13 +80,14 @@ class Link:
         self._seq = seq
         self._recorded_us = recorded_us
         self._counts = counts
-        # In order of writing, and only what stands when the transaction ends: a version that is
-        # replaced within it was never seen by anybody.
+        # In order of writing, without versions that the same transaction replaced: no other
+        # transaction has seen those.
         self._written: dict[str, dict[bytes, None]] = {}
         self._retired: dict[str, dict[bytes, None]] = {}
         self.touched: set[int] = set()
-        # The new rows by table, where somebody wants them, as long as there are only new ones.
-        self.fresh: dict[str, list[Sequence[Any]]] | None = None
+        # Table → the rows written, where the caller collects them, as long as nothing but new rows
+        # is written; then None.
+        self.new_rows: dict[str, list[Sequence[Any]]] | None = None
 
     def wrote(self, table: str, values: Sequence[Any]) -> None:
         """A new row."""
@@ -100,8 +101,8 @@ class Link:
             hash.update(_encode(values))
             written[hash.digest()] = None
         self._counts[TABLE_CODES[table]] += len(rows)
-        if self.fresh is not None:
-            self.fresh.setdefault(table, []).extend(rows)
+        if self.new_rows is not None:
+            self.new_rows.setdefault(table, []).extend(rows)
 
     def replaced(self, table: str, old: Sequence[Any], new: Sequence[Any]) -> None:
         """A row version and its successor."""
@@ -114,7 +115,7 @@ class Link:
         self._counts[TABLE_CODES[table]] -= 1
 
     def _retire(self, table: str, old: Sequence[Any]) -> None:
-        self.fresh = None
+        self.new_rows = None
         gone = digest(table, old)
         written = self._written.get(table, {})
         if gone in written:

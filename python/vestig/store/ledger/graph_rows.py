@@ -1,4 +1,4 @@
-"""Rows of entities and edges as values, and values as rows."""
+"""Converts rows of entities and edges to values, and values to rows; edges as SQL."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from vestig.changes import NewEntity
-from vestig.errors import StoreDamagedError
+from vestig.errors import StoreDamagedError, ValidationError
 from vestig.ids import id_bytes, id_text
 from vestig.store.ledger.rows import to_json
-from vestig.store.ledger.schema import EDGE_ENDS, EDGE_TYPES
+from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.times import from_us
 from vestig.types import Edge, EdgeType, Entity
 
@@ -21,9 +21,11 @@ __all__ = [
     "StoredAlias",
     "aliases_of",
     "edge_of",
+    "edge_sql",
     "entity_of",
     "entity_row",
     "merged_aliases",
+    "stored_codes",
 ]
 
 
@@ -138,4 +140,31 @@ def edge_of(row: Sequence[Any]) -> Edge:
         t_expired=None if expired is None else from_us(expired),
         t_valid=None if valid is None else from_us(valid),
         t_invalid=None if invalid is None else from_us(invalid),
+    )
+
+
+def _code_of(edge_type: str) -> int:
+    """The code of an edge type.
+
+    Raises:
+        ValidationError: an unknown one; lists the ten.
+    """
+    if edge_type not in EDGE_CODES:
+        raise ValidationError("edge_type", edge_type, f"one of {', '.join(EDGE_TYPES)}, AFFECTS")
+    return EDGE_CODES[edge_type]
+
+
+def stored_codes(edge_type: str | None = None) -> list[int]:
+    """Codes of the types, or of one, whose ends have tables."""
+    codes = range(len(EDGE_TYPES)) if edge_type is None else (_code_of(edge_type),)
+    return [code for code in codes if all(end in NODE_TABLES for end in EDGE_ENDS[code])]
+
+
+def edge_sql(code: int, condition: str) -> str:
+    """Edges `e` of a type with their ends `f` and `t`, as `edge_of` takes them."""
+    start, end = (NODE_TABLES[prefix] for prefix in EDGE_ENDS[code])
+    return (
+        f"SELECT e.id, f.id, t.id, e.edge_type, {EDGE_FIELDS} FROM edges e"
+        f' JOIN {start} f ON f."row" = e.from_row JOIN {end} t ON t."row" = e.to_row'
+        f" WHERE e.edge_type = {code} AND {condition}"
     )

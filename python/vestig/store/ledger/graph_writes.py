@@ -7,7 +7,7 @@ projection is given it again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.store.ledger import chain
 from vestig.store.ledger.graph_rows import StoredAlias, aliases_of, entity_row, merged_aliases
+from vestig.store.ledger.node_rows import NodeRows
 from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import (
     COLUMNS,
@@ -51,8 +52,8 @@ _START_TABLE: Final = tuple(NODE_TABLES.get(start) for start, _end in EDGE_ENDS)
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
 _Q: Final = INDEX["questions"]
-# More ids than this are looked for in one reading of all edges.
-_FEW: Final = 512
+# More ids than this are looked for by reading all edges once.
+_SEARCHED_IDS_MAX: Final = 512
 # What an entity's patch may set in its own row.
 _PATCHED: Final = frozenset(("description", "aliases", "type_certain", "merged_into"))
 _VECTOR: Final = frozenset(("model", "embedding"))
@@ -76,36 +77,30 @@ def delete_edges(conn: apsw.Connection, rows: Iterable[Sequence[Any]]) -> None:
 
 
 class GraphWriter:
-    """Writes under one link. `rows` maps ids to row numbers and learns the new ones; `fresh`
-    are the rows of memories that this transaction made; `row_of` refuses unknown ids."""
+    """The graph's part of a write transaction: writes under its link and adds new entities to its
+    `nodes`."""
 
     def __init__(
         self,
         conn: apsw.Connection,
         link: chain.Link,
+        nodes: NodeRows,
         *,
-        namespace: str,
         seq: int,
         recorded_us: int,
         salts: chain.Salts,
-        rows: dict[str, int],
-        fresh: set[int],
-        row_of: Callable[[str], int],
     ) -> None:
         self._conn = conn
         self._link = link
-        self._namespace = namespace
+        self._nodes = nodes
         self._seq = seq
         self._recorded_us = recorded_us
         self._salts = salts
-        self._rows = rows
-        self._fresh = fresh
-        self._row_of = row_of
 
     # --- entities ----------------------------------------------------------------------------
 
     def entities(self, entities: Sequence[NewEntity]) -> None:
-        """New entities; one whose key an unexpired entity has stands for that one."""
+        """New entities. Where an unexpired one has the key, its row is used and extended."""
         if not entities:
             return
         sql = (
@@ -113,16 +108,16 @@ class GraphWriter:
             " AND norm_key IN (?*)"
         )
         keys = tuple(dict.fromkeys(new.norm_key for new in entities))
-        known: dict[str, int] = dict(select_in(self._conn, sql, keys, (self._namespace,)))
+        known: dict[str, int] = dict(select_in(self._conn, sql, keys, (self._nodes.namespace,)))
         row = next_row(self._conn, "entities")
         rows, vectors = list[_Row](), list[_Row]()
         for new in entities:
             if new.norm_key in known:
                 self._new_entities(rows, vectors)
                 rows, vectors = [], []
-                self._rows[new.id] = known[new.norm_key]
-                self._link.fresh = None
-                self._learn(known[new.norm_key], new)
+                self._nodes.by_id[new.id] = known[new.norm_key]
+                self._link.new_rows = None
+                self._extend_entity(known[new.norm_key], new)
                 continue
             values = entity_row(
                 new,
@@ -132,7 +127,7 @@ class GraphWriter:
                 created_us=self._recorded_us,
             )
             rows.append(values)
-            self._rows[new.id] = known[new.norm_key] = row
+            self._nodes.by_id[new.id] = known[new.norm_key] = row
             if new.embedding is not None:
                 salt = self._salts.take()
                 vectors.append((salt, row, self._seq, new.model, new.embedding))
@@ -146,8 +141,8 @@ class GraphWriter:
                 self._link.wrote_all(table, new)
         self._link.touched.update([-row[_N["row"]] for row in rows])
 
-    def _learn(self, row: int, new: NewEntity) -> None:
-        """What a second finding of an entity adds: other names, a longer description."""
+    def _extend_entity(self, row: int, new: NewEntity) -> None:
+        """Adds what a second extraction of an entity knows: other names, a longer description."""
         old = self._entity(row)
         names = [alias.name for alias in aliases_of(old[_N["aliases"]])]
         more = [name for name in new.aliases if name not in names]
@@ -182,7 +177,7 @@ class GraphWriter:
     def entity_patches(self, changes: Sequence[EntityPatch]) -> None:
         """New values of some columns."""
         for patch in changes:
-            self._patch_entity(self._row_of(patch.entity_id), patch)
+            self._patch_entity(self._nodes.row(patch.entity_id), patch)
 
     def _patch_entity(self, row: int, patch: EntityPatch) -> None:
         unknown = patch.columns.keys() - _PATCHED - _VECTOR
@@ -211,7 +206,7 @@ class GraphWriter:
         if column == "type_certain":
             return int(value)
         if column == "merged_into":
-            return None if value is None else self._row_of(value)
+            return None if value is None else self._nodes.row(value)
         return value
 
     # --- questions ---------------------------------------------------------------------------
@@ -221,21 +216,21 @@ class GraphWriter:
         nothing was."""
         ordered = sorted(questions, key=lambda new: new.memory_id)
         number = next_row(self._conn, "questions") if ordered or tried else 0
-        for id, asked in groupby(ordered, key=lambda new: new.memory_id):
-            memory = self._row_of(id)
+        for id, group in groupby(ordered, key=lambda new: new.memory_id):
+            memory = self._nodes.row(id)
             self._drop_questions(memory)
-            for new in sorted(asked, key=lambda new: new.position):
+            for new in sorted(group, key=lambda new: new.position):
                 place = (number, memory, new.position, self._seq)
                 self._question((*place, new.text, new.model, new.embedding))
                 number += 1
         for id in dict.fromkeys(tried):
-            memory = self._row_of(id)
+            memory = self._nodes.row(id)
             if not fetch(self._conn, "SELECT 1 FROM questions WHERE memory = ? LIMIT 1", (memory,)):
                 self._question((number, memory, NO_QUESTION, self._seq, "", "", b""))
                 number += 1
 
     def _drop_questions(self, memory: int) -> None:
-        if memory in self._fresh:
+        if memory in self._nodes.new_memories:
             return
         sql = f"SELECT {columns_sql('questions')} FROM questions WHERE memory = ?"
         for old in fetch(self._conn, sql, (memory,)):
@@ -272,14 +267,14 @@ class GraphWriter:
         """New values of unexpired edges, found by their ends."""
         for patch in changes:
             code = EDGE_CODES[patch.edge_type]
-            ends = (self._row_of(patch.from_id), code, self._row_of(patch.to_id))
+            ends = (self._nodes.row(patch.from_id), code, self._nodes.row(patch.to_id))
             for old in fetch(self._conn, _BETWEEN, ends):
                 if patch.expired:
                     self._replace_edge(old, expired_seq=self._seq, t_expired_us=self._recorded_us)
                     continue
                 self._replace_edge(
                     old,
-                    # Which link holds a row is told by its seq.
+                    # The seq of a row names the link that wrote it.
                     seq=self._seq,
                     salt=None if patch.evidence is None else self._salts.take(),
                     weight=patch.weight + 0.0,
@@ -304,7 +299,7 @@ class GraphWriter:
         keys = {id_bytes(id) for id in ids if is_full_id(id, "edge")}
         if starts:
             rows = [row for row in self._edges_from(starts, keys) if row[0] in keys]
-        elif len(keys) <= _FEW:
+        elif len(keys) <= _SEARCHED_IDS_MAX:
             rows = list(select_in(self._conn, f"{_EVERY} WHERE id IN (?*)", tuple(keys)))
         else:
             rows = [row for row in each(self._conn, _EVERY) if row[0] in keys]
@@ -316,7 +311,7 @@ class GraphWriter:
         for table, edges in by_table.items():
             sql = f'SELECT "row" FROM {table} WHERE +namespace = ? AND "row" IN (?*)'
             numbers = tuple({edge[_X["from_row"]] for edge in edges})
-            mine = {row for (row,) in select_in(self._conn, sql, numbers, (self._namespace,))}
+            mine = {row for (row,) in select_in(self._conn, sql, numbers, (self._nodes.namespace,))}
             found |= {id_text("edge", e[0]): e for e in edges if e[_X["from_row"]] in mine}
         return found
 
@@ -327,7 +322,7 @@ class GraphWriter:
         sql = f"{_EVERY} WHERE edge_type = ? AND id BETWEEN ? AND ? AND from_row IN (?*)"
         for code, (prefix, _end) in enumerate(EDGE_ENDS):
             named = (id for id in starts if id.startswith(f"{prefix}_"))
-            rows = [self._rows[id] for id in named if id in self._rows]
+            rows = [self._nodes.by_id[id] for id in named if id in self._nodes.by_id]
             yield from select_in(self._conn, sql, rows, (code, *ids))
 
     def _touch_start(self, edge: Sequence[Any]) -> None:
@@ -336,26 +331,27 @@ class GraphWriter:
             self._link.touched.add(node)
 
     def edges(self, edges: Sequence[NewEdge]) -> None:
-        """Edges at a memory of this transaction cannot exist yet and go in one statement."""
-        sure: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        """New edges; an unexpired one between the same ends stays. Edges at a memory of this
+        transaction cannot exist yet and are inserted by one statement."""
+        unchecked: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         for new in edges:
             values = self._edge(new)
             key = values[2:6]
             start, end = EDGE_ENDS[values[3]]
             # Two names may turn out to be one entity: then there is nothing to link.
-            if key in sure or (start == end and values[2] == values[4]):
+            if key in unchecked or (start == end and values[2] == values[4]):
                 continue
-            if (start == "mem" and values[2] in self._fresh) or (
-                end == "mem" and values[4] in self._fresh
+            if (start == "mem" and values[2] in self._nodes.new_memories) or (
+                end == "mem" and values[4] in self._nodes.new_memories
             ):
-                sure[key] = values
+                unchecked[key] = values
                 continue
             self._conn.execute(_EDGE_INSERT, values)
             if self._conn.changes():
                 self._link.wrote("edges", values)
                 self._touch_start(values)
-        if sure:
-            rows = list(sure.values())
+        if unchecked:
+            rows = list(unchecked.values())
             self._conn.executemany(INSERT["edges"], rows)
             self._link.wrote_all("edges", rows)
             for values in rows:
@@ -376,7 +372,7 @@ class GraphWriter:
         created = self._recorded_us if new.t_created_us is None else new.t_created_us
         return (
             id_bytes(new.id), None if new.evidence is None else self._salts.take(),
-            self._row_of(new.from_id), code, self._row_of(new.to_id),
+            self._nodes.row(new.from_id), code, self._nodes.row(new.to_id),
             "" if new.relation is None else new.relation, 0, self._seq,
             # + 0.0 makes -0.0, which SQLite does not keep, a plain zero.
             new.weight + 0.0, None if new.confidence is None else new.confidence + 0.0,
@@ -385,7 +381,12 @@ class GraphWriter:
 
 
 def _check_edge(new: NewEdge, code: int) -> None:
-    """D-03: the right kinds of ends, two of them, and a usable weight."""
+    """Refuses an edge with ends of other kinds than its type has, with one end only, or with an
+    unusable number or label.
+
+    Raises:
+        ValidationError: names the field.
+    """
     ends = (new.from_id.partition("_")[0], new.to_id.partition("_")[0])
     if ends != EDGE_ENDS[code]:
         wanted = f"{EDGE_TYPES[code]} from {EDGE_ENDS[code][0]}_… to {EDGE_ENDS[code][1]}_…"

@@ -1,4 +1,4 @@
-"""Edges, supersessions, and what was known at an earlier moment."""
+"""Reads of the graph and of time: edges at a node, supersession chains, earlier known ends."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import apsw
 
 from vestig.arguments import parse_time
 from vestig.ids import id_text
-from vestig.store.ledger.graph_reads import edge_sql, stored_codes
-from vestig.store.ledger.graph_rows import edge_of
+from vestig.store.ledger.graph_rows import edge_of, edge_sql, stored_codes
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import EDGE_ENDS
 from vestig.store.sqlite.lookups import each, fetch, select_in
@@ -70,8 +69,8 @@ def supersession_chain(conn: apsw.Connection, row: int) -> list[SupersessionReco
 def ends_before(
     conn: apsw.Connection, namespace: str, known_at_us: int
 ) -> dict[tuple[int, bytes], int | None]:
-    """(row, id) → `t_invalid` as known at K, from the first event after K that wrote an end."""
-    # Newest first: the entry of the earliest event after K is the one that stays.
+    """(row, id) → `t_invalid` as known then, from the first later event that wrote an end."""
+    # Newest first: the entry of the earliest later event is the one that stays.
     found: dict[tuple[int, bytes], int | None] = {}
     for event_type, payload, row, id in each(
         conn,
@@ -82,22 +81,17 @@ def ends_before(
         ' ORDER BY e.seq DESC, e."row" DESC',
         (known_at_us, namespace),
     ):
-        end = _previous_end(event_type, from_json(payload))
-        if end is not _UNKNOWN:
-            found[row, id] = end
+        fields = from_json(payload)
+        if _wrote_end(event_type, fields):
+            found[row, id] = _microseconds(fields["previous_t_invalid"])
     return found
 
 
-_UNKNOWN: Any = object()
-
-
-def _previous_end(event_type: str, payload: dict[str, Any]) -> Any:
-    """The end before the event, in µs or None; `_UNKNOWN` when the event wrote none."""
-    if "previous_t_invalid" in payload:
-        if event_type != "UPDATE" and payload.get("t_invalid") is None:
-            return _UNKNOWN
-        return _microseconds(payload["previous_t_invalid"])
-    return _UNKNOWN
+def _wrote_end(event_type: str, payload: dict[str, Any]) -> bool:
+    """Whether the event set the end of a memory; its payload then has the previous one."""
+    if "previous_t_invalid" not in payload:
+        return False
+    return event_type == "UPDATE" or payload.get("t_invalid") is not None
 
 
 def _microseconds(value: object) -> int | None:

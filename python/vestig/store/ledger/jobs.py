@@ -1,4 +1,4 @@
-"""The queue of enrichment jobs: bookkeeping beside the chain."""
+"""The queue of enrichment jobs and the access counters: bookkeeping outside the chain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError
 from vestig.ids import id_text
 from vestig.ports import Job
-from vestig.store.ledger.patches import write_processing
+from vestig.store.ledger.memory_versions import write_processing
 from vestig.store.ledger.schema import NODE_TABLES
 from vestig.store.sqlite.lookups import each, fetch, known_ids, rows_of, select_in
 
@@ -44,13 +44,13 @@ def take_due(
     rules: JobRules,
 ) -> list[Job]:
     """Due jobs, oldest first, now running under a lease; expired leases are due again."""
-    marks = ",".join("?" * len(kinds))
+    placeholders = ",".join("?" * len(kinds))
     rows = fetch(
         conn,
         f'SELECT j."row", {_COLUMNS} FROM jobs j JOIN memories m ON m."row" = j.memory'
         " WHERE ((j.state = 'pending' AND IFNULL(j.next_attempt_us, ?1) <= ?1)"
         " OR (j.state = 'running' AND IFNULL(j.lease_until_us, ?1) <= ?1))"
-        f' AND m.namespace = ?2 AND j.kind IN ({marks}) ORDER BY j."row" LIMIT ?',
+        f' AND m.namespace = ?2 AND j.kind IN ({placeholders}) ORDER BY j."row" LIMIT ?',
         (now_us, namespace, *kinds, limit),
     )
     lease = now_us + round(rules.lease_s * _SECOND_US)
@@ -97,16 +97,16 @@ def finish(
             row,
         ),
     )
-    _sum_up(conn, memory)
+    _update_processing(conn, memory)
 
 
 def retry_failed(conn: apsw.Connection, namespace: str, kinds: Sequence[str], now_us: int) -> int:
     """Makes failed jobs pending with fresh attempts; how many."""
-    marks = ",".join("?" * len(kinds))
+    placeholders = ",".join("?" * len(kinds))
     rows = fetch(
         conn,
         'SELECT j."row", j.memory FROM jobs j JOIN memories m ON m."row" = j.memory'
-        f" WHERE j.state = 'failed' AND m.namespace = ? AND j.kind IN ({marks})",
+        f" WHERE j.state = 'failed' AND m.namespace = ? AND j.kind IN ({placeholders})",
         (namespace, *kinds),
     )
     for row, memory in rows:
@@ -115,7 +115,7 @@ def retry_failed(conn: apsw.Connection, namespace: str, kinds: Sequence[str], no
             ' updated_us = ? WHERE "row" = ?',
             (now_us, row),
         )
-        _sum_up(conn, memory)
+        _update_processing(conn, memory)
     return len(rows)
 
 
@@ -146,8 +146,8 @@ def _rows(conn: apsw.Connection, namespace: str, prefix: str, ids: Sequence[str]
     return list(rows.values())
 
 
-def _sum_up(conn: apsw.Connection, memory: int) -> None:
-    states: set[Any] = {
+def _update_processing(conn: apsw.Connection, memory: int) -> None:
+    states: set[str] = {
         state for (state,) in each(conn, "SELECT state FROM jobs WHERE memory = ?", (memory,))
     }
     open_ = states & {"pending", "running", "submitted"}

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import apsw
 import msgspec
@@ -44,7 +44,7 @@ class LedgerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SqliteLedger:
-    """The truth. Made by `open_ledger`. Thread-safe; survives a fork."""
+    """The ledger of one store, made by `open_ledger`. Thread-safe; survives a fork."""
 
     def __init__(
         self,
@@ -59,19 +59,19 @@ class SqliteLedger:
         self._options = options
         self._where = ":memory:" if path is None else str(path)
         self._closed = False
-        self._start()
+        self._begin_process()
         forks.watch(self)
         if path is None:
             assert self._writer is not None
             migrations.create_tables(self._writer, migrations.MIGRATIONS)
         with self._connection() as conn, store_faults(self._where):
-            store_uuid = settings.setting(conn, settings.UUID)
+            store_uuid = settings.read_setting(conn, settings.UUID)
         if store_uuid is None:
             raise damaged(self._where, "no store identity")
         self._uuid = store_uuid
 
-    def _start(self) -> None:
-        """State that belongs to one process."""
+    def _begin_process(self) -> None:
+        """Makes the state that belongs to one process."""
         self._pid = os.getpid()  # of the process that `_writer` of a memory store belongs to
         self._retired = chain.RetiredDigests()
         self._write_lock = threading.RLock()
@@ -83,10 +83,14 @@ class SqliteLedger:
             self._writer = open_writer(None, self._options.durability)
 
     def _check_process(self) -> None:
-        """Whether this store can be used here and now."""
+        """Refuses a closed store, and one of another process.
+
+        Raises:
+            ConflictError: says which.
+        """
         if self._closed:
             raise ConflictError(f"{self._where}: expected an open store, it was closed")
-        forks.require_unspoilt(self._where)
+        forks.require_usable(self._where)
         if self._path is None and self._pid != os.getpid():
             raise ConflictError(
                 ":memory:: expected the process that made this store, found a child of it;"
@@ -102,7 +106,7 @@ class SqliteLedger:
             inherited.append(self._writer)
         for conn in inherited:
             forks.close_inherited(conn)
-        self._start()
+        self._begin_process()
 
     # --- reading -----------------------------------------------------------------------------
 
@@ -118,17 +122,27 @@ class SqliteLedger:
 
     @property
     def where(self) -> str:
-        """What messages call this store."""
+        """How error messages name this store: the path of the ledger, or `:memory:`."""
         return self._where
 
     @property
     def read_only(self) -> bool:
-        """Whether writes are refused: asked for, or the folder cannot be written."""
+        """Whether writes are refused: by option, or because the folder cannot be written."""
         return self._options.read_only
 
     @property
+    def durability(self) -> str:
+        """`full` or `normal`: whether commits survive the loss of power."""
+        return self._options.durability
+
+    @property
+    def witness_paths(self) -> tuple[Path, ...]:
+        """Copies of the witness; none in memory or read-only."""
+        return () if self._witness is None else self._witness.paths
+
+    @property
     def unwritten_witnesses(self) -> tuple[Path, ...]:
-        """Copies of the witness that cannot be written; a line of `doctor`."""
+        """Copies of the witness that could not be written."""
         return () if self._witness is None else tuple(self._witness.missing)
 
     @contextmanager
@@ -171,7 +185,7 @@ class SqliteLedger:
     def embedding_identity(self) -> EmbeddingIdentity | None:
         """Which model made the vectors; None until the first vector."""
         with self._connection() as conn, store_faults(self._where):
-            raw = settings.setting(conn, settings.IDENTITY)
+            raw = settings.read_setting(conn, settings.IDENTITY)
         if raw is None:
             return None
         try:
@@ -206,7 +220,7 @@ class SqliteLedger:
 
     @contextmanager
     def _write(self, now_us: int) -> Iterator[SqliteTransaction]:
-        with self._writing() as conn:
+        with self.writer() as conn:
             with store_faults(self._where):
                 txn = SqliteTransaction(conn, self._where, self._retired, now_us)
             yield txn
@@ -219,8 +233,13 @@ class SqliteLedger:
                 self._witness.write(Witness(seq + 1, head))
 
     @contextmanager
-    def _writing(self) -> Iterator[apsw.Connection]:
-        """The writer inside BEGIN IMMEDIATE; whatever is still open on leaving is undone."""
+    def writer(self) -> Iterator[apsw.Connection]:
+        """The writing connection inside BEGIN IMMEDIATE, for bookkeeping that takes no seq; what is
+        not committed on leaving is undone.
+
+        Raises:
+            StoreLockedError: no lock in time, or a read-only store.
+        """
         self._check_process()
         if self._options.read_only:
             raise StoreLockedError(
@@ -288,7 +307,7 @@ class SqliteLedger:
         """
         if not touch.memory_ids and not touch.entity_ids:
             return
-        with self._writing() as conn, store_faults(self._where):
+        with self.writer() as conn, store_faults(self._where):
             jobs.touch(conn, namespace, touch)
             conn.execute("COMMIT")
 
@@ -296,7 +315,7 @@ class SqliteLedger:
         """Takes due jobs: state running, lease set. Expired leases are due again."""
         if not kinds:
             return []
-        with self._writing() as conn, store_faults(self._where):
+        with self.writer() as conn, store_faults(self._where):
             taken = jobs.take_due(
                 conn, namespace, kinds, now_us=now_us, limit=limit, rules=self._options.jobs
             )
@@ -324,7 +343,7 @@ class SqliteLedger:
 
     def retry_failed(self, namespace: str, kinds: Sequence[str], now_us: int) -> int:
         """Makes failed jobs of these kinds pending again; how many."""
-        with self._writing() as conn, store_faults(self._where):
+        with self.writer() as conn, store_faults(self._where):
             count = jobs.retry_failed(conn, namespace, kinds, now_us)
             conn.execute("COMMIT")
         return count
@@ -332,21 +351,21 @@ class SqliteLedger:
     def set_embedding_identity(self, identity: EmbeddingIdentity) -> None:
         """Remembered without a seq; the next write transaction takes it into the chain."""
         raw = msgspec.msgpack.encode(identity)
-        with self._writing() as conn, store_faults(self._where):
-            settings.keep(conn, settings.IDENTITY, raw)
+        with self.writer() as conn, store_faults(self._where):
+            settings.write_setting(conn, settings.IDENTITY, raw)
             conn.execute("COMMIT")
 
     @contextmanager
-    def _between(self) -> Iterator[apsw.Connection]:
+    def _idle_writer(self) -> Iterator[apsw.Connection]:
         """The writer with no transaction open."""
-        with self._writing() as conn, store_faults(self._where):
+        with self.writer() as conn, store_faults(self._where):
             conn.execute("ROLLBACK")
             yield conn
 
     def checkpoint(self) -> bool:
-        """Moves the WAL into the file and empties it; False when somebody reads or writes."""
-        with self._between() as conn:
-            self._busy.deadline = 0.0  # whoever waits for a long reader must not hold up writers
+        """Moves the WAL into the file and empties it; False when others are reading or writing."""
+        with self._idle_writer() as conn:
+            self._busy.deadline = 0.0  # waiting for a long reader would block writers
             try:
                 ((busy, _frames, _moved),) = fetch(conn, "PRAGMA wal_checkpoint(TRUNCATE)")
             except apsw.BusyError:
@@ -359,7 +378,7 @@ class SqliteLedger:
         Raises:
             StoreLockedError: others write.
         """
-        with self._between() as conn:
+        with self._idle_writer() as conn:
             # In memory a large ledger might not fit twice.
             conn.execute("PRAGMA temp_store = FILE")
             try:
@@ -368,8 +387,8 @@ class SqliteLedger:
                 conn.execute("PRAGMA temp_store = MEMORY")
 
     def drop_erasures(self, seqs: Sequence[int]) -> None:
-        """These forgettings are proved: what was searched for goes too."""
-        with self._writing() as conn, store_faults(self._where):
+        """Deletes the patterns of erasures that are proved."""
+        with self.writer() as conn, store_faults(self._where):
             conn.executemany("DELETE FROM erasures WHERE seq = ?", [(seq,) for seq in seqs])
             conn.execute("COMMIT")
         self.checkpoint()
@@ -395,5 +414,5 @@ class SqliteLedger:
     def __enter__(self) -> SqliteLedger:
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

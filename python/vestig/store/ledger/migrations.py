@@ -1,4 +1,4 @@
-"""Creating a ledger, and bringing an older one up to date."""
+"""Creates a ledger, and migrates an older one to the newest schema."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ import apsw
 
 from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store.ledger import chain
-from vestig.store.ledger.schema import APPLICATION_ID, CHAINED, CREATE, GRAPH, INSERT, TOKENS
+from vestig.store.ledger.schema import (
+    ADD_GRAPH,
+    ADD_TOKEN_VECTORS,
+    APPLICATION_ID,
+    CHAINED,
+    CREATE_TABLES,
+    INSERT,
+)
 from vestig.store.ledger.settings import UUID
 from vestig.store.sqlite import files
 from vestig.store.sqlite.lookups import fetch
@@ -19,7 +26,7 @@ from vestig.store.sqlite.lookups import fetch
 __all__ = ["MIGRATIONS", "Migration", "create_file", "create_tables", "migrate", "newest_version"]
 
 FIRST_VERSION: Final = 1
-# Year 1: the first link must not hold back the clock of whoever opens the store.
+# Year 1: the recorded time never decreases, so that of the first link must be before every clock.
 EARLIEST_US: Final = -62_135_596_800_000_000
 
 
@@ -31,11 +38,11 @@ class Migration(NamedTuple):
 
 
 def _add_graph(conn: apsw.Connection) -> None:
-    conn.execute(GRAPH)
+    conn.execute(ADD_GRAPH)
 
 
 def _add_tokens(conn: apsw.Connection) -> None:
-    conn.execute(TOKENS)
+    conn.execute(ADD_TOKEN_VECTORS)
 
 
 # Ascending, without gaps, starting above FIRST_VERSION.
@@ -55,7 +62,7 @@ def create_tables(conn: apsw.Connection, migrations: Sequence[Migration]) -> Non
     store_uuid = os.urandom(16)
     salts = chain.Salts()
     conn.execute("BEGIN IMMEDIATE")
-    conn.execute(CREATE)
+    conn.execute(CREATE_TABLES)
     conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     conn.execute(f"PRAGMA user_version = {FIRST_VERSION}")
     link = chain.Link(chain.genesis(store_uuid), 0, EARLIEST_US, [0] * len(CHAINED))

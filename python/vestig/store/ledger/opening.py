@@ -1,4 +1,5 @@
-"""Opening a store: what is there, whether it is whole, and nothing else in its place."""
+"""Opens a ledger: creates, migrates and checks it, and never puts a new one in the place of a lost
+one."""
 
 from __future__ import annotations
 
@@ -42,8 +43,8 @@ def open_ledger(
     """The ledger of the store in folder `path`, made when there is none; None = in memory.
 
     A store that cannot be written is opened read-only: it reads, and writes raise
-    `StoreLockedError`. `state_dir` takes a second copy of the witness. `accept` takes a ledger
-    that is older than its witness as it stands (`vestig rebuild --accept-ledger`). `schema`
+    `StoreLockedError`. `state_dir` takes a second copy of the witness. `accept` accepts a ledger
+    that is older than its witness (`vestig rebuild --accept-ledger`). `schema`
     replaces the list of migrations.
 
     Raises:
@@ -72,13 +73,13 @@ def open_ledger(
     if path is None:
         return SqliteLedger(None, None, None, options)
     ledger = files.ledger_path(path)
-    forks.require_unspoilt(str(ledger))
+    forks.require_usable(str(ledger))
     with forks.inside():
         return _open_file(ledger, options, steps, state_dir, accept=accept)
 
 
 def accept_ledger(path: Path, *, state_dir: Path | None = None) -> None:
-    """Takes the ledger as it stands: lowers the witness to it.
+    """Accepts the ledger as it is: lowers the witness to it.
 
     Raises:
         StoreDamagedError: there is no ledger, or its newest link does not close.
@@ -94,7 +95,7 @@ def _open_file(
     *,
     accept: bool,
 ) -> SqliteLedger:
-    """Finds or makes the file and judges it before anything is changed."""
+    """Finds or makes the file and checks it before anything is changed."""
     if ledger.exists():
         files.check_disk(ledger.parent)
         if ledger.stat().st_size == 0:
@@ -184,7 +185,7 @@ def _examine(
 ) -> WitnessFiles:
     """Checks the head of the chain and compares it with the witness."""
     where = str(ledger)
-    store_uuid = settings.setting(conn, settings.UUID)
+    store_uuid = settings.read_setting(conn, settings.UUID)
     if store_uuid is None:
         raise damaged(where, "no store identity")
     files_ = WitnessFiles(witness_files(ledger.parent, store_uuid, state_dir))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 import apsw
 
 from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.ports import Listing, ProjectionRow
-from vestig.store.ledger import chain, feed, history, listing, statistics
-from vestig.store.ledger.graph_reads import GraphReads, starting
+from vestig.ports import EntityListing, Listing, Mentioned, NamedEntity, ProjectionRow
+from vestig.store.ledger import chain, history, list_sql, projection_rows, statistics
+from vestig.store.ledger.graph_rows import (
+    ENTITY_SELECT,
+    edge_of,
+    edge_sql,
+    entity_of,
+    stored_codes,
+)
 from vestig.store.ledger.rows import (
     MEMORY_SELECT,
     RECALL_SELECT,
@@ -19,15 +25,25 @@ from vestig.store.ledger.rows import (
     memory_of,
     source_of,
 )
-from vestig.store.ledger.schema import EDGE_CODES, NODE_TABLES
+from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NO_QUESTION, NODE_TABLES
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import each, fetch, id_range, known_ids, select_in
-from vestig.types import Edge, Event, Memory, Source, SupersessionRecord
+from vestig.types import Edge, Entity, Event, Memory, Source, SupersessionRecord
 
 __all__ = ["SqliteView"]
 
 
-class SqliteView(GraphReads):
+_MENTIONS: Final = EDGE_CODES["MENTIONS"]
+_SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
+# An unexpired memory: active or archived.
+_LIVE: Final = "m.t_expired_us IS NULL"
+_COUNT: Final = (
+    'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
+    f' WHERE c.to_row = e."row" AND c.edge_type = {_MENTIONS} AND c.expired_seq = 0 AND {_LIVE}'
+)
+
+
+class SqliteView:
     """Reads on one connection inside one transaction. Valid until its `with` block ends."""
 
     def __init__(self, conn: apsw.Connection, where: str, retired: chain.RetiredDigests) -> None:
@@ -41,8 +57,18 @@ class SqliteView(GraphReads):
 
     @property
     def connection(self) -> apsw.Connection:
-        """For the other files of this room."""
+        """The connection, for the modules of `store` that read through this view."""
         return self._conn
+
+    @property
+    def where(self) -> str:
+        """How error messages name this store."""
+        return self._where
+
+    @property
+    def retired(self) -> chain.RetiredDigests:
+        """Digests of row versions that are no longer current; shared by all views of a ledger."""
+        return self._retired
 
     @property
     def seq(self) -> int:
@@ -222,24 +248,24 @@ class SqliteView(GraphReads):
             rows = fetch(self._conn, "SELECT h FROM chain WHERE seq = ?", (seq,))
         return rows[0][0] if rows else None
 
-    def list_memories(self, namespace: str, listing_: Listing) -> list[Memory]:
+    def list_memories(self, namespace: str, listing: Listing) -> list[Memory]:
         """One page. Ties by id ascending."""
         with store_faults(self._where):
-            sql, values = listing.page_sql(namespace, listing_, self._ends(namespace, listing_))
+            sql, values = list_sql.page_sql(namespace, listing, self._ends(namespace, listing))
             rows = fetch(self._conn, sql, values)
         return [memory_of(row, self._where) for row in rows]
 
-    def count_memories(self, namespace: str, listing_: Listing) -> int:
+    def count_memories(self, namespace: str, listing: Listing) -> int:
         """How many a full listing would give; offset and limit are ignored."""
         with store_faults(self._where):
-            sql, values = listing.count_sql(namespace, listing_, self._ends(namespace, listing_))
+            sql, values = list_sql.count_sql(namespace, listing, self._ends(namespace, listing))
             ((count,),) = fetch(self._conn, sql, values)
         return int(count)
 
-    def listed_ids(self, namespace: str, listing_: Listing) -> list[str]:
+    def listed_ids(self, namespace: str, listing: Listing) -> list[str]:
         """Ids of a full listing, ascending; offset, limit and order are ignored."""
         with store_faults(self._where):
-            sql, values = listing.ids_sql(namespace, listing_, self._ends(namespace, listing_))
+            sql, values = list_sql.ids_sql(namespace, listing, self._ends(namespace, listing))
             return [id_text("mem", id) for (id,) in fetch(self._conn, sql, values)]
 
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
@@ -253,7 +279,7 @@ class SqliteView(GraphReads):
             return [id_text("mem", id) for id, text in rows if _holds(from_json(text), wanted)]
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
-        """id → `t_invalid_us` as known at K, where the end was written after K."""
+        """id → `t_invalid_us` as known at that moment, where the end was written after it."""
         with store_faults(self._where):
             found = history.ends_before(self._conn, namespace, known_at_us)
         return {id_text("mem", id): end for (_row, id), end in found.items()}
@@ -261,7 +287,7 @@ class SqliteView(GraphReads):
     def reinforcements_at(
         self, namespace: str, ids: Sequence[str], known_at_us: int
     ) -> dict[str, tuple[int, int | None]]:
-        """id → (reinforce_count, last_seen_us) counting events recorded at or before K."""
+        """id → (reinforce_count, last_seen_us) counting events recorded until then."""
         keys = known_ids(ids, "mem")
         with store_faults(self._where):
             rows = select_in(
@@ -294,7 +320,8 @@ class SqliteView(GraphReads):
             return found
 
     def removed_after(self, after_seq: int) -> list[tuple[bytes, int]]:
-        """(id, seq that forgot it) of memories and entities that went after that transaction."""
+        """(id, seq that removed it) of memories and entities of all namespaces that were removed
+        after `after_seq`."""
         with store_faults(self._where):
             return fetch(
                 self._conn,
@@ -302,8 +329,17 @@ class SqliteView(GraphReads):
                 (after_seq,),
             )
 
+    def touched_after(self, after_seq: int) -> set[str]:
+        """Ids of the memories of all namespaces that a transaction after `after_seq` wrote or
+        touched."""
+        sql = 'SELECT id FROM memories WHERE "row" IN (?*)'
+        with store_faults(self._where):
+            touched = chain.touched_after(self._conn, after_seq)
+            rows = sorted(row for row in touched if row > 0)
+            return {id_text("mem", id) for (id,) in select_in(self._conn, sql, rows)}
+
     def forgotten_at(self, namespace: str, id: str) -> int | None:
-        """When the memory of this id, or of one that starts so, was forgotten, in µs; or None."""
+        """When the memory with this id, or this prefix of one, was forgotten, in µs; or None."""
         low, high = id_range(id, "mem")
         with store_faults(self._where):
             rows = each(
@@ -338,15 +374,274 @@ class SqliteView(GraphReads):
             rows = {row[0] for row in select_in(self._conn, sql, keys, (namespace,))}
         return [id_text("mem", id) for id in sorted(rows)]
 
+    # --- entities ----------------------------------------------------------------------------
+
+    def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:
+        """The known ones of these full ids, expired ones too, in the order given."""
+        keys = known_ids(ids, "ent")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                f"{ENTITY_SELECT} WHERE +e.namespace = ? AND e.id IN (?*)",
+                tuple(keys),
+                (namespace,),
+            )
+            found = {row[1]: entity_of(row, self._where) for row in rows}
+        wanted = [id_bytes(id) for id in ids if is_full_id(id, "ent")]
+        return [found[key] for key in wanted if key in found]
+
+    def entity_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+        """Full entity ids that start with `prefix`, ascending."""
+        sql = "SELECT id FROM entities WHERE id BETWEEN ? AND ? AND +namespace = ? ORDER BY id"
+        with store_faults(self._where):
+            rows = each(self._conn, sql, (*id_range(prefix, "ent"), namespace))
+            return starting(rows, "ent", prefix, limit)
+
+    def entities_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, Entity]:
+        """norm_key → the unexpired entity that has it."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                f"{ENTITY_SELECT} WHERE e.expired_us IS NULL AND e.namespace = ?"
+                " AND e.norm_key IN (?*)",
+                tuple(dict.fromkeys(norm_keys)),
+                (namespace,),
+            )
+            found = [entity_of(row, self._where) for row in rows]
+        return {entity.norm_key: entity for entity in found}
+
+    def entity_ids_by_key(self, namespace: str, norm_keys: Sequence[str]) -> dict[str, str]:
+        """norm_key → id of the unexpired entity that has it."""
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT norm_key, id FROM entities"
+                " WHERE expired_us IS NULL AND namespace = ? AND norm_key IN (?*)",
+                tuple(dict.fromkeys(norm_keys)),
+                (namespace,),
+            )
+            return {key: id_text("ent", id) for key, id in rows}
+
+    def named_entities(self, namespace: str, ids: Sequence[str]) -> list[NamedEntity]:
+        """The known ones of these full ids, expired ones too, in no order."""
+        keys = known_ids(ids, "ent")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT e.id, e.entity_type, e.canonical_name, e.seq, e.expired_us,"
+                ' (SELECT id FROM entities WHERE "row" = e.merged_into)'
+                " FROM entities e WHERE +e.namespace = ? AND e.id IN (?*)",
+                tuple(keys),
+                (namespace,),
+            )
+            return [
+                (keys[id], type, name, seq, expired, None if into is None else id_text("ent", into))
+                for id, type, name, seq, expired, into in rows
+            ]
+
+    def list_entities(self, namespace: str, listing: EntityListing) -> list[tuple[Entity, int]]:
+        """One page with the number of memories that mention each; most mentions first, then
+        id."""
+        condition, values = _listingcondition(namespace, listing)
+        columns = ENTITY_SELECT.replace(" FROM entities e", f", ({_COUNT}) FROM entities e")
+        sql = f"{columns} WHERE {condition} ORDER BY 17 DESC, e.id LIMIT ? OFFSET ?"
+        limit = -1 if listing.limit is None else listing.limit
+        with store_faults(self._where):
+            rows = fetch(self._conn, sql, (*values, limit, listing.offset))
+        return [(entity_of(row[:-1], self._where), row[-1]) for row in rows]
+
+    def count_entities(self, namespace: str, listing: EntityListing) -> int:
+        """How many a full listing would give."""
+        condition, values = _listingcondition(namespace, listing)
+        with store_faults(self._where):
+            sql = f"SELECT COUNT(*) FROM entities e WHERE {condition}"
+            ((count,),) = fetch(self._conn, sql, values)
+        return int(count)
+
+    # --- who mentions, who sums up -----------------------------------------------------------
+
+    def mentions(self, namespace: str, memory_ids: Sequence[str]) -> list[Mentioned]:
+        """Unexpired MENTIONS of these memories to unexpired entities, by memory in the order
+        given, then by confidence descending (null first), then entity id."""
+        found: dict[str, list[Mentioned]] = {}
+        with store_faults(self._where):
+            for memory, entity, confidence in self._by_memory(
+                memory_ids,
+                "SELECT m.id, n.id, e.confidence FROM memories m"
+                f' JOIN edges e ON e.from_row = m."row" AND e.edge_type = {_MENTIONS}'
+                ' AND e.expired_seq = 0 JOIN entities n ON n."row" = e.to_row'
+                " WHERE +m.namespace = ? AND n.expired_us IS NULL AND m.id IN (?*)"
+                " ORDER BY e.confidence IS NOT NULL, e.confidence DESC, n.id",
+                namespace,
+            ):
+                found.setdefault(memory, []).append(
+                    Mentioned(
+                        memory_id=memory, entity_id=id_text("ent", entity), confidence=confidence
+                    )
+                )
+        return [one for id in dict.fromkeys(memory_ids) for one in found.get(id, ())]
+
+    def mentioning(self, namespace: str, entity_ids: Sequence[str]) -> dict[str, list[str]]:
+        """entity id → ids of unexpired (active or archived) memories that mention it, newest
+        first (seq, then id descending); one batched read."""
+        keys = known_ids(entity_ids, "ent")
+        sql = (
+            "SELECT n.id, m.id FROM entities n"
+            f' JOIN edges e ON e.to_row = n."row" AND e.edge_type = {_MENTIONS}'
+            f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {_LIVE}'
+            " WHERE +n.namespace = ? AND n.id IN (?*) ORDER BY m.seq DESC, m.id DESC"
+        )
+        found: dict[str, list[str]] = {id: [] for id in keys.values()}
+        with store_faults(self._where):
+            for entity, memory in select_in(self._conn, sql, tuple(keys), (namespace,)):
+                found[keys[entity]].append(id_text("mem", memory))
+        return {id: memories for id, memories in found.items() if memories}
+
+    def summaries_of(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
+        """memory id → unexpired summaries with an unexpired SUMMARIZES edge to it, newest
+        first."""
+        found: dict[str, list[str]] = {}
+        with store_faults(self._where):
+            for memory, summary in self._by_memory(
+                memory_ids,
+                "SELECT o.id, m.id FROM memories o"
+                f' JOIN edges e ON e.to_row = o."row" AND e.edge_type = {_SUMMARIZES}'
+                f' AND e.expired_seq = 0 JOIN memories m ON m."row" = e.from_row AND {_LIVE}'
+                " WHERE +o.namespace = ? AND o.id IN (?*) ORDER BY m.seq DESC, m.id DESC",
+                namespace,
+            ):
+                found.setdefault(memory, []).append(id_text("mem", summary))
+        return found
+
+    def questions(self, namespace: str, memory_ids: Sequence[str]) -> dict[str, list[str]]:
+        """memory id → its hypothetical questions in order; absent = not generated (null)."""
+        found: dict[str, list[str]] = {}
+        with store_faults(self._where):
+            for memory, position, text in self._by_memory(
+                memory_ids,
+                "SELECT m.id, q.position, q.text FROM memories m JOIN questions q ON q.memory ="
+                ' m."row" WHERE +m.namespace = ? AND m.id IN (?*) ORDER BY q.memory, q.position',
+                namespace,
+            ):
+                texts = found.setdefault(memory, [])
+                if position != NO_QUESTION:
+                    texts.append(text)
+        return found
+
+    def _by_memory(self, ids: Sequence[str], sql: str, namespace: str) -> list[tuple[Any, ...]]:
+        """Rows whose first column, the id of one of these memories, becomes its text."""
+        keys = known_ids(ids, "mem")
+        rows = select_in(self._conn, sql, tuple(keys), (namespace,))
+        return [(keys[row[0]], *row[1:]) for row in rows]
+
+    # --- edges -------------------------------------------------------------------------------
+
+    def edge(self, namespace: str, edge_id: str, from_id: str | None = None) -> Edge | None:
+        """One edge, expired or not; both ends lie in the namespace. May read all edges, unless it
+        is known where the edge starts."""
+        if not is_full_id(edge_id, "edge"):
+            return None
+        key = id_bytes(edge_id)
+        with store_faults(self._where):
+            if from_id is None:
+                rows = self._between(namespace, key, key)
+            else:
+                rows = self._starting(namespace, from_id, key)
+            for row in rows:
+                return edge_of(row)
+        return None
+
+    def _starting(self, namespace: str, from_id: str, key: bytes) -> Iterator[tuple[Any, ...]]:
+        """The edge with these id bytes, if it starts at this node."""
+        prefix = from_id.partition("_")[0]
+        for code in stored_codes():
+            if EDGE_ENDS[code][0] == prefix:
+                sql = edge_sql(
+                    code,
+                    f'e.from_row = (SELECT "row" FROM {NODE_TABLES[prefix]} WHERE id = ?1)'
+                    " AND e.id = ?2 AND +f.namespace = ?3",
+                )
+                yield from each(self._conn, sql, (id_bytes(from_id), key, namespace))
+
+    def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
+        """Full edge ids that start with `prefix`, ascending. May read all edges."""
+        with store_faults(self._where):
+            found = {row[0] for row in self._between(namespace, *id_range(prefix, "edge"))}
+        return starting(((id,) for id in sorted(found)), "edge", prefix, limit)
+
+    def _between(self, namespace: str, low: bytes, high: bytes) -> Iterator[tuple[Any, ...]]:
+        """Edges with ids from `low` to `high`. There is no index by id: one reading of all edges
+        finds where they start, the table's key the rest."""
+        starts = fetch(
+            self._conn,
+            "SELECT DISTINCT from_row, edge_type FROM edges WHERE id BETWEEN ? AND ?",
+            (low, high),
+        )
+        stored = set(stored_codes())
+        for start, code in starts:
+            if code in stored:
+                sql = edge_sql(code, "e.from_row = ? AND e.id BETWEEN ? AND ? AND +f.namespace = ?")
+                yield from each(self._conn, sql, (start, low, high, namespace))
+
+    def list_edges(
+        self,
+        namespace: str,
+        *,
+        edge_type: str | None = None,
+        limit: int | None = 20,
+        include_expired: bool = False,
+    ) -> list[Edge]:
+        """Newest first (t_created descending, then id).
+
+        Raises:
+            ValidationError: an unknown edge type.
+        """
+        condition = "f.namespace = ?1" + ("" if include_expired else " AND e.expired_seq = 0")
+        every = " UNION ALL ".join(edge_sql(code, condition) for code in stored_codes(edge_type))
+        if not every:
+            return []
+        sql = f"SELECT * FROM ({every}) ORDER BY t_created_us DESC, 1 LIMIT ?2"
+        with store_faults(self._where):
+            rows = fetch(self._conn, sql, (namespace, -1 if limit is None else limit))
+        return [edge_of(row) for row in rows]
+
+    def outgoing(self, namespace: str, edge_type: str, memory_ids: Sequence[str]) -> list[Edge]:
+        """Unexpired edges of a type that start at these memories, by start in the order given,
+        then end id.
+
+        Raises:
+            ValidationError: an unknown edge type.
+        """
+        keys = known_ids(memory_ids, "mem")
+        found: dict[str, list[Edge]] = {}
+        with store_faults(self._where):
+            for code in stored_codes(edge_type):
+                if EDGE_ENDS[code][0] != "mem":
+                    continue
+                sql = edge_sql(code, "e.expired_seq = 0 AND +f.namespace = ? AND f.id IN (?*)")
+                rows = select_in(self._conn, f"{sql} ORDER BY t.id", tuple(keys), (namespace,))
+                for row in rows:
+                    found.setdefault(keys[row[1]], []).append(edge_of(row))
+        return [edge for id in dict.fromkeys(memory_ids) for edge in found.get(id, ())]
+
+    # --- the whole store ---------------------------------------------------------------------
+
+    def namespaces(self) -> list[str]:
+        """Namespaces that hold memories, ascending."""
+        with store_faults(self._where):
+            rows = each(self._conn, "SELECT DISTINCT namespace FROM memories ORDER BY 1")
+            return [name for (name,) in rows]
+
     def projection_rows(self, after_seq: int) -> Iterator[ProjectionRow]:
         """Whole rows of every memory that a transaction after `after_seq` touched, by seq."""
         with store_faults(self._where):
-            yield from feed.projection_rows(
+            yield from projection_rows.projection_rows(
                 self._conn, self._where, self._seq, after_seq, self._retired
             )
 
     def stats(self, namespace: str) -> dict[str, Any]:
-        """Counts for S-01 `stats()`."""
+        """Counts of the namespace by name; `bytes` is the size of the whole ledger, `seq` that of
+        the store."""
         with store_faults(self._where):
             return statistics.stats(self._conn, namespace, self._seq)
 
@@ -367,10 +662,10 @@ class SqliteView(GraphReads):
             )
         return int(rows[0][0]) if rows else None
 
-    def _ends(self, namespace: str, listing_: Listing) -> dict[int, int | None]:
-        if listing_.known_at_us is None or listing_.valid_at_us is None:
+    def _ends(self, namespace: str, listing: Listing) -> dict[int, int | None]:
+        if listing.known_at_us is None or listing.valid_at_us is None:
             return {}
-        found = history.ends_before(self._conn, namespace, listing_.known_at_us)
+        found = history.ends_before(self._conn, namespace, listing.known_at_us)
         return {row: end for (row, _id), end in found.items()}
 
 
@@ -395,3 +690,26 @@ def _same(left: Any, right: Any) -> bool:
 
 def _same_number(left: Any, right: Any) -> bool:
     return isinstance(left, (int, float)) and isinstance(right, (int, float)) and left == right
+
+
+def _listingcondition(namespace: str, listing: EntityListing) -> tuple[str, tuple[Any, ...]]:
+    condition = "e.namespace = ?"
+    values: tuple[Any, ...] = (namespace,)
+    if not listing.include_expired:
+        condition += " AND e.expired_us IS NULL"
+    if listing.entity_type is not None:
+        condition += " AND e.entity_type = ?"
+        values = (*values, listing.entity_type)
+    return condition, values
+
+
+def starting(rows: Iterable[tuple[bytes]], kind: str, prefix: str, limit: int) -> list[str]:
+    """Full ids that start with `prefix`, at most `limit`, of the rows in their order."""
+    found: list[str] = []
+    for (raw,) in rows:
+        if len(found) == limit:
+            break
+        id = id_text(kind, raw)
+        if id.startswith(prefix):
+            found.append(id)
+    return found

@@ -1,4 +1,4 @@
-"""Rows of the ledger as values, and values as rows."""
+"""Converts rows of memories, events and sources to values, and values to rows."""
 
 from __future__ import annotations
 

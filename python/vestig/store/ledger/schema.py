@@ -1,4 +1,4 @@
-"""The tables of the ledger, and which of their columns the chain covers.
+"""The schema of the ledger: its tables, and which of their columns the chain covers.
 
 A row of a chained table is digested as the MessagePack array of its columns in the order of
 `COLUMNS`, under the table's name (see `chain`). Text tables start with a salt, so that nothing
@@ -11,22 +11,22 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "ADD_GRAPH",
+    "ADD_TOKEN_VECTORS",
     "APPLICATION_ID",
     "CHAINED",
     "COLUMNS",
-    "CREATE",
+    "CREATE_TABLES",
     "EDGE_CODES",
     "EDGE_ENDS",
     "EDGE_TYPES",
     "ENTITY_NODE",
-    "GRAPH",
     "INDEX",
     "INSERT",
     "NODE_PREFIXES",
     "NODE_TABLES",
     "NO_QUESTION",
     "TABLE_CODES",
-    "TOKENS",
     "columns_sql",
 ]
 
@@ -107,7 +107,7 @@ EDGE_ENDS: Final[tuple[tuple[str, str], ...]] = (
     ("chunk", "ent"), ("source", "mem"), ("source", "chunk"), ("ent", "ent"),
 )  # fmt: skip
 
-# Tables of the ends of edges, by id prefix.
+# Tables of the nodes of the graph, by id prefix.
 NODE_TABLES: Final = {"mem": "memories", "source": "sources", "ent": "entities"}
 NO_QUESTION: Final = -1
 # Kinds of the nodes of a projection by their codes: memory, summary, entity.
@@ -119,7 +119,7 @@ ENTITY_NODE: Final = 2
 _TEXT_KEY = """content_hash, namespace, (scope IS NULL), IFNULL(scope, ''),
     (author IS NULL), IFNULL(author, ''), (CASE WHEN t_expired_us IS NULL THEN 0 ELSE "row" END)"""
 
-CREATE: Final = f"""
+CREATE_TABLES: Final = f"""
 CREATE TABLE memories (
     "row" INTEGER PRIMARY KEY,
     salt BLOB NOT NULL, id BLOB NOT NULL, namespace TEXT NOT NULL, scope TEXT,
@@ -239,7 +239,7 @@ CREATE INDEX chain_retired ON chain (seq) WHERE retired IS NOT NULL;
 """
 
 # Version 2: entities and hypothetical questions.
-GRAPH: Final = """
+ADD_GRAPH: Final = """
 CREATE TABLE entities (
     "row" INTEGER PRIMARY KEY,
     salt BLOB NOT NULL, id BLOB NOT NULL, namespace TEXT NOT NULL,
@@ -271,7 +271,7 @@ CREATE UNIQUE INDEX questions_of ON questions (memory, position);
 """
 
 # Version 3: vectors of word pieces.
-TOKENS: Final = """
+ADD_TOKEN_VECTORS: Final = """
 CREATE TABLE token_vectors (
     memory INTEGER PRIMARY KEY REFERENCES memories,
     salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL,

@@ -1,4 +1,4 @@
-"""Values of the store as a whole, by name: its identity, its model, where it came from.
+"""Settings of the store as a whole, by name: its identity, its model, its origin.
 
 A setting is written without a seq; the next write transaction takes it into the chain.
 """
@@ -13,7 +13,7 @@ from vestig.store.ledger import chain
 from vestig.store.ledger.schema import columns_sql
 from vestig.store.sqlite.lookups import fetch
 
-__all__ = ["IDENTITY", "ORIGIN", "UUID", "keep", "setting", "take_into_chain"]
+__all__ = ["IDENTITY", "ORIGIN", "UUID", "read_setting", "take_into_chain", "write_setting"]
 
 UUID: Final = "uuid"
 # The model that made the vectors.
@@ -23,14 +23,14 @@ ORIGIN: Final = "origin"
 _LOOSE: Final = f"SELECT {columns_sql('meta')} FROM meta WHERE seq IS NULL"
 
 
-def setting(conn: apsw.Connection, name: str) -> bytes | None:
+def read_setting(conn: apsw.Connection, name: str) -> bytes | None:
     """The value of a setting; None where there is none."""
     rows = fetch(conn, "SELECT value FROM meta WHERE name = ?", (name,))
     value: bytes | None = rows[0][0] if rows else None
     return value
 
 
-def keep(conn: apsw.Connection, name: str, value: bytes) -> None:
+def write_setting(conn: apsw.Connection, name: str, value: bytes) -> None:
     """Writes a setting that is not there yet."""
     conn.execute(
         "INSERT INTO meta VALUES (?, ?, ?, NULL) ON CONFLICT (name) DO NOTHING",

@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from vestig.store.ledger.graph_reads import stored_codes
+from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.schema import EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.sqlite.lookups import each, fetch
 from vestig.times import from_us
@@ -15,7 +15,7 @@ __all__ = ["stats"]
 
 
 def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
-    """Counts by plain words; `bytes` is the size of the whole ledger, `seq` that of the store."""
+    """Counts by name; `bytes` is the size of the whole ledger, `seq` that of the store."""
     kinds = _counts(conn, "SELECT kind, COUNT(*) FROM memories WHERE namespace = ?", namespace)
     statuses = _counts(conn, "SELECT status, COUNT(*) FROM memories WHERE namespace = ?", namespace)
     jobs = _counts(

@@ -33,7 +33,7 @@ def write_tokens(
     conn: apsw.Connection, link: chain.Link, values: Sequence[Any], *, fresh: bool
 ) -> bool:
     """Writes a row of the table in the place of an older one; whether there was none. `fresh`: the
-    memory is of this transaction, so there is none."""
+    same transaction wrote the memory, so there is none."""
     memory = values[1]
     old = [] if fresh else fetch(conn, _SELECT, (memory,))
     if old:

@@ -1,4 +1,4 @@
-"""Everything that can be checked about a ledger, for `doctor`."""
+"""Checks a whole ledger against its chain, for `doctor` and export."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     row: str | None = None
 
 
-class _Chain:
-    """What all links say together."""
+class _ChainTotals:
+    """What all links add up to: current digests and row counts by table, and findings."""
 
     def __init__(self) -> None:
         self.live: dict[str, set[bytes]] = {table: set() for table in CHAINED}
@@ -89,9 +89,9 @@ def _pages(conn: apsw.Connection) -> list[Finding]:
     return findings
 
 
-def _links(conn: apsw.Connection, store_uuid: bytes) -> _Chain:
+def _links(conn: apsw.Connection, store_uuid: bytes) -> _ChainTotals:
     """Recomputes every h and collects which digests are current."""
-    result = _Chain()
+    result = _ChainTotals()
     previous = chain.genesis(store_uuid)
     expected = 0
     for seq, recorded, written, retired, touched, counts, head in each(
@@ -120,7 +120,7 @@ def _links(conn: apsw.Connection, store_uuid: bytes) -> _Chain:
     return result
 
 
-def _rows(conn: apsw.Connection, table: str, links: _Chain) -> list[Finding]:
+def _rows(conn: apsw.Connection, table: str, links: _ChainTotals) -> list[Finding]:
     """Recomputes every digest of a table, finds it in the chain and compares counts."""
     findings: list[Finding] = []
     live = links.live[table]

@@ -1,8 +1,8 @@
-"""The witness: how long the chain was when somebody last saw it.
+"""The witness: a file that says how long the chain was after the last commit seen here.
 
 52 bytes written in one piece after each commit and not synced: an older state after a power
-cut is fine, a torn one counts as absent. A ledger that is shorter, or whose chain says
-something else at that place, has lost something.
+cut is fine, a torn one counts as absent. A ledger that is shorter, or whose chain differs at
+that place, has lost transactions.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ class WitnessFiles:
     the witness helps to find a loss and must never cause one."""
 
     def __init__(self, paths: list[Path]) -> None:
-        self._paths = paths
+        self.paths = tuple(paths)
         self._fds: dict[Path, int] = {}
         self.missing: list[Path] = []
 
     def read(self) -> list[tuple[Path, Witness]]:
         """All whole copies."""
         found = []
-        for path in self._paths:
+        for path in self.paths:
             try:
                 witness = decode(path.read_bytes())
             except OSError:
@@ -81,7 +81,7 @@ class WitnessFiles:
     def write(self, witness: Witness, *, lower: bool = False) -> None:
         """All copies, each with one write; never lowers a copy unless asked."""
         raw = encode(witness)
-        for path in self._paths:
+        for path in self.paths:
             if path in self.missing:
                 continue
             try:

@@ -21,22 +21,22 @@ from vestig.changes import (
 from vestig.errors import NotFoundError
 from vestig.ids import id_bytes
 from vestig.ports import Pieces, ProjectionRow
-from vestig.store.ledger import chain, patches, removing, settings
-from vestig.store.ledger.fresh_feed import fresh_rows
+from vestig.store.ledger import chain, memory_versions, removal, settings
 from vestig.store.ledger.graph_writes import GraphWriter
+from vestig.store.ledger.node_rows import NodeRows
+from vestig.store.ledger.projection_rows_new import new_rows
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
-from vestig.store.ledger.schema import COLUMNS, INSERT, NODE_TABLES, columns_sql
+from vestig.store.ledger.schema import COLUMNS, INSERT, columns_sql
 from vestig.store.ledger.token_rows import write_tokens
 from vestig.store.sqlite import lookups
 from vestig.store.sqlite.faults import store_faults
-from vestig.store.sqlite.lookups import fetch, rows_of
+from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["NO_CLOCK", "SqliteTransaction"]
 
 # A time before all others: the transaction keeps the last one that the ledger recorded.
 NO_CLOCK: Final = -(2**62)
-_KINDS: Final = {"mem": "Memory", "source": "Source", "ent": "Entity", "chunk": "Chunk"}
 
 
 class SqliteTransaction(SqliteView):
@@ -56,10 +56,9 @@ class SqliteTransaction(SqliteView):
         self._counts = counts
         self._salts = chain.Salts()
         self._new_seq = self._seq + 1
-        self._namespace = ""
-        self._rows: dict[str, int] = {}
-        self._fresh: set[int] = set()
-        self._link: chain.Link | None = None
+        self._nodes = NodeRows(conn, "")
+        # What `apply` wrote, until `new_rows` gives it out.
+        self._applied_link: chain.Link | None = None
 
     def apply(self, changes: ChangeSet) -> int:
         """Writes one change set and returns the new seq. May be called once.
@@ -70,14 +69,21 @@ class SqliteTransaction(SqliteView):
             ValidationError: an edge that cannot be.
         """
         assert self.applied is None, "apply may be called once"
-        self._namespace = changes.namespace
+        nodes = self._nodes = NodeRows(self._conn, changes.namespace)
         link = self.new_link()
-        link.fresh = {}
+        link.new_rows = {}
+        graph = GraphWriter(
+            self._conn,
+            link,
+            nodes,
+            seq=self._new_seq,
+            recorded_us=self.recorded_us,
+            salts=self._salts,
+        )
         with store_faults(self._where):
             self._sources(link, changes.sources)
-            self._find_rows(changes)
+            self._load_nodes(changes)
             self._memories(link, changes.memories)
-            graph = self._graph(link)
             graph.entities(changes.entities)
             self._vectors(link, changes.vectors)
             self._token_vectors(link, changes.token_vectors)
@@ -91,44 +97,46 @@ class SqliteTransaction(SqliteView):
             self._supersessions(link, changes.supersessions)
             self._jobs(changes.jobs)
             self.close_link(link)
-        self._link = link
+        self._applied_link = link
         return self._new_seq
 
-    def fresh_rows(self) -> list[ProjectionRow] | None:
-        """What `apply` wrote, as the projection holds it; None when it did more than write new
-        memories and entities, so that they must be read."""
-        link, self._link = self._link, None
-        if link is None or link.fresh is None:
+    def new_rows(self) -> list[ProjectionRow] | None:
+        """The rows of the projection for what `apply` wrote; None when it did more than write new
+        memories and entities, so that the rows must be read. Answers once."""
+        link, self._applied_link = self._applied_link, None
+        if link is None or link.new_rows is None:
             return None
-        return fresh_rows(link.fresh, link.touched, self._rows, self._new_seq)
+        return new_rows(link.new_rows, link.touched, self._nodes.by_id, self._new_seq)
 
-    def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removing.Removed:
-        """Removes these memories and all that hangs on them. Instead of `apply`, once.
+    def forget(self, namespace: str, ids: Sequence[str], *, actor: str | None) -> removal.Removed:
+        """Removes these memories and all that belongs to them. Instead of `apply`, once.
 
         Raises:
             NotFoundError: an id that the namespace does not hold; nothing is removed.
         """
         assert self.applied is None, "apply may be called once"
-        self._namespace = namespace
         with store_faults(self._where):
-            rows = self._look_up(*ids)
+            keys = lookups.node_keys(ids, "mem_")
+            rows = lookups.rows_of(self._conn, "memories", namespace, keys)
             for id in ids:
                 if id not in rows:
                     raise NotFoundError("Memory", id)
             link = self.new_link()
-            removed = removing.remove(self._conn, link, rows, self._act(namespace, actor))
+            removed = removal.remove(
+                self._conn, link, rows, self._tombstone_fields(namespace, actor)
+            )
             self.close_link(link)
         self.rows_written = sum(removed.rows.values())
         return removed
 
     def collect(self, namespace: str) -> dict[str, int]:
-        """Removes sources, entities and edges that support nothing; how many. Instead of
-        `apply`."""
+        """Removes sources and entities that nothing supports, and edges that lost an end; rows per
+        table. Instead of `apply`."""
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
             link = self.new_link()
-            counts = removing.collect(self._conn, link, self._act(namespace, None))
-            self._close(link, counts)
+            counts = removal.collect(self._conn, link, self._tombstone_fields(namespace, None))
+            self._close_removal(link, counts)
         return counts
 
     def purge_entities(
@@ -143,17 +151,17 @@ class SqliteTransaction(SqliteView):
         """
         assert self.applied is None, "apply may be called once"
         with store_faults(self._where):
-            rows = removing.expired_entities(self._conn, namespace, ids)
+            rows = removal.expired_entities(self._conn, namespace, ids)
             link = self.new_link()
-            counts = removing.purge(self._conn, link, rows, self._act(namespace, actor))
-            self._close(link, counts)
+            counts = removal.purge(self._conn, link, rows, self._tombstone_fields(namespace, actor))
+            self._close_removal(link, counts)
         return counts
 
-    def _act(self, namespace: str, actor: str | None) -> removing.Act:
-        return removing.Act(namespace, actor, self._new_seq, self.recorded_us)
+    def _tombstone_fields(self, namespace: str, actor: str | None) -> removal.TombstoneFields:
+        return removal.TombstoneFields(namespace, actor, self._new_seq, self.recorded_us)
 
-    def _close(self, link: chain.Link, counts: dict[str, int]) -> None:
-        """The link, when anything went."""
+    def _close_removal(self, link: chain.Link, counts: dict[str, int]) -> None:
+        """Closes the link if a row was removed."""
         if any(counts.values()):
             self.close_link(link)
         self.rows_written = sum(counts.values())
@@ -164,30 +172,17 @@ class SqliteTransaction(SqliteView):
         return chain.unpack_counts(self._counts)
 
     def new_link(self) -> chain.Link:
-        """The link that this transaction fills, for the other files of this room."""
+        """A link for this transaction, for modules of `store` that write rows by themselves."""
         return chain.Link(self._head, self._new_seq, self.recorded_us, self.counts)
 
     def close_link(self, link: chain.Link) -> None:
-        """Nothing is written after it."""
+        """Appends the link to the chain; nothing is written after it."""
         settings.take_into_chain(self._conn, link, self._new_seq)
         self.applied = self._new_seq, link.append(self._conn)
 
-    def _graph(self, link: chain.Link) -> GraphWriter:
-        return GraphWriter(
-            self._conn,
-            link,
-            namespace=self._namespace,
-            seq=self._new_seq,
-            recorded_us=self.recorded_us,
-            salts=self._salts,
-            rows=self._rows,
-            fresh=self._fresh,
-            row_of=self._row_of,
-        )
-
     # --- ids ---------------------------------------------------------------------------------
 
-    def _find_rows(self, changes: ChangeSet) -> None:
+    def _load_nodes(self, changes: ChangeSet) -> None:
         """Rows of all nodes that the change set names and that exist."""
         wanted = {new.revives for new in changes.memories if new.revives is not None}
         for named in (
@@ -205,17 +200,8 @@ class SqliteTransaction(SqliteView):
             wanted.update([edge.to_id for edge in linked])
         wanted.update([pair.superseding_id for pair in changes.supersessions])
         wanted.update([pair.superseded_id for pair in changes.supersessions])
-        wanted.difference_update([new.id for new in changes.memories], self._rows)
-        for prefix, table in NODE_TABLES.items():
-            keys = lookups.node_keys(wanted, f"{prefix}_")
-            if keys:
-                self._rows.update(rows_of(self._conn, table, self._namespace, keys))
-
-    def _row_of(self, id: str) -> int:
-        row = self._rows.get(id)
-        if row is None:
-            raise NotFoundError(_KINDS.get(id.partition("_")[0], "Record"), id)
-        return row
+        wanted.difference_update([new.id for new in changes.memories], self._nodes.by_id)
+        self._nodes.load(wanted)
 
     def _next_row(self, table: str) -> int:
         return lookups.next_row(self._conn, table)
@@ -242,7 +228,7 @@ class SqliteTransaction(SqliteView):
                     ),
                 )
                 if found:
-                    self._rows[new.id] = found[0][0]
+                    self._nodes.by_id[new.id] = found[0][0]
                     continue
             row = self._next_row("sources") if row is None else row + 1
             values = (
@@ -252,7 +238,7 @@ class SqliteTransaction(SqliteView):
             )  # fmt: skip
             self._conn.execute(INSERT["sources"], values)
             link.wrote("sources", values)
-            self._rows[new.id] = row
+            self._nodes.by_id[new.id] = row
 
     def _memories(self, link: chain.Link, memories: Sequence[NewMemory]) -> None:
         if not memories:
@@ -260,7 +246,7 @@ class SqliteTransaction(SqliteView):
         row = self._next_row("memories")
         rows: list[tuple[Any, ...]] = []
         for new in memories:
-            revives = None if new.revives is None else self._row_of(new.revives)
+            revives = None if new.revives is None else self._nodes.row(new.revives)
             values = memory_row(
                 new,
                 row=row,
@@ -270,28 +256,28 @@ class SqliteTransaction(SqliteView):
                 revives=revives,
             )
             rows.append(values)
-            self._rows[new.id] = row
-            self._fresh.add(row)
+            self._nodes.by_id[new.id] = row
+            self._nodes.new_memories.add(row)
             row += 1
-        with patches.unique_texts():
+        with memory_versions.unique_texts():
             self._conn.executemany(INSERT["memories"], rows)
         link.wrote_all("memories", rows)
         for new in memories:
-            row = self._rows[new.id]
+            row = self._nodes.by_id[new.id]
             link.touched.add(row)
             if "tags" in new.metadata:
-                patches.write_tags(self._conn, row, (), new.metadata["tags"])
+                memory_versions.write_tags(self._conn, row, (), new.metadata["tags"])
             if new.processing != "ready":
-                patches.write_processing(self._conn, row, new.processing)
+                memory_versions.write_processing(self._conn, row, new.processing)
         self.rows_written += len(memories)
 
     def _vectors(self, link: chain.Link, vectors: Sequence[NewVector]) -> None:
         fresh: list[tuple[Any, ...]] = []
         for new in vectors:
-            row = self._row_of(new.memory_id)
+            row = self._nodes.row(new.memory_id)
             values = (self._salts.take(), row, self._new_seq, new.model, new.embedding)
             link.touched.add(row)
-            if row in self._fresh:
+            if row in self._nodes.new_memories:
                 fresh.append(values)
                 continue
             found = fetch(
@@ -316,42 +302,41 @@ class SqliteTransaction(SqliteView):
 
     def _token_vectors(self, link: chain.Link, tokens: Sequence[NewTokenVectors]) -> None:
         for new in tokens:
-            row = self._row_of(new.memory_id)
+            row = self._nodes.row(new.memory_id)
             pieces = Pieces(new.ids, new.codes, new.scales)
             values = (self._salts.take(), row, self._new_seq, new.model, *pieces)
-            write_tokens(self._conn, link, values, fresh=row in self._fresh)
+            write_tokens(self._conn, link, values, fresh=row in self._nodes.new_memories)
 
     def _patches(self, link: chain.Link, changes: Sequence[MemoryPatch]) -> None:
         for patch in changes:
-            row = self._row_of(patch.memory_id)
+            row = self._nodes.row(patch.memory_id)
             old = fetch(
                 self._conn,
                 f'SELECT {columns_sql("memories")} FROM memories WHERE "row" = ?',
                 (row,),
             )[0]
             superseded_by = patch.columns.get("superseded_by")
-            if superseded_by is not None and superseded_by not in self._rows:
-                self._rows.update(self._look_up(superseded_by))
-            new = patches.patched(
-                old, patch, seq=self._new_seq, recorded_us=self.recorded_us, row_of=self._row_of
+            if superseded_by is not None and superseded_by not in self._nodes.by_id:
+                self._nodes.load((superseded_by,))
+            new = memory_versions.patched_row(
+                old, patch, seq=self._new_seq, recorded_us=self.recorded_us, row_of=self._nodes.row
             )
             changed = [at for at in range(len(old)) if old[at] != new[at]]
             if changed:
                 sets = ", ".join(f'"{COLUMNS["memories"][at]}" = ?' for at in changed)
                 values = (*(new[at] for at in changed), row)
-                with patches.unique_texts():
+                with memory_versions.unique_texts():
                     self._conn.execute(f'UPDATE memories SET {sets} WHERE "row" = ?', values)
                 link.replaced("memories", old, new)
             link.touched.add(row)
             if "metadata" in patch.columns:
                 tags_at = COLUMNS["memories"].index("metadata")
                 before = from_json(old[tags_at]).get("tags", ())
-                patches.write_tags(self._conn, row, before, from_json(new[tags_at]).get("tags", ()))
+                memory_versions.write_tags(
+                    self._conn, row, before, from_json(new[tags_at]).get("tags", ())
+                )
             if "processing" in patch.columns:
-                patches.write_processing(self._conn, row, patch.columns["processing"])
-
-    def _look_up(self, *ids: str) -> dict[str, int]:
-        return rows_of(self._conn, "memories", self._namespace, lookups.node_keys(ids, "mem_"))
+                memory_versions.write_processing(self._conn, row, patch.columns["processing"])
 
     def _events(self, link: chain.Link, events: Sequence[NewEvent]) -> None:
         if not events:
@@ -359,7 +344,7 @@ class SqliteTransaction(SqliteView):
         row = self._next_row("events")
         rows: list[tuple[Any, ...]] = []
         for new in events:
-            memory = self._row_of(new.memory_id)
+            memory = self._nodes.row(new.memory_id)
             values = (
                 self._salts.take(), row, id_bytes(new.id), memory, self._new_seq,
                 self.recorded_us, new.event_type.value, new.occurred_us, new.source, new.actor,
@@ -375,7 +360,7 @@ class SqliteTransaction(SqliteView):
         for new in pairs:
             values = (
                 self._salts.take(), self._next_row("supersessions"),
-                self._row_of(new.superseding_id), self._row_of(new.superseded_id), new.reason,
+                self._nodes.row(new.superseding_id), self._nodes.row(new.superseded_id), new.reason,
                 self.recorded_us, self._new_seq,
             )  # fmt: skip
             self._conn.execute(f"{INSERT['supersessions']} ON CONFLICT DO NOTHING", values)
@@ -384,10 +369,10 @@ class SqliteTransaction(SqliteView):
 
     def _jobs(self, jobs: Iterable[NewJob]) -> None:
         for new in jobs:
-            row = self._row_of(new.memory_id)
+            row = self._nodes.row(new.memory_id)
             self._conn.execute(
                 "INSERT INTO jobs (id, memory, kind, state, attempts, created_us, updated_us)"
                 " VALUES (?, ?, ?, 'pending', 0, ?, ?)",
                 (id_bytes(new.id), row, new.kind, self.recorded_us, self.recorded_us),
             )
-            patches.write_processing(self._conn, row, "pending")
+            memory_versions.write_processing(self._conn, row, "pending")

@@ -1,4 +1,4 @@
-"""Export and restore: the whole truth of a store as lines of JSON."""
+"""Export and restore: every record of a store as a line of JSON."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import heapq
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final, TextIO
+from typing import IO, Any, Final, cast
 
 import apsw
 
 from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
 from vestig.ports import EmbeddingIdentity, Progress
-from vestig.store.ledger.graph_reads import stored_codes
+from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
-from vestig.store.ledger.settings import ORIGIN, setting
+from vestig.store.ledger.settings import ORIGIN, read_setting
 from vestig.store.ledger.verify import verify
 from vestig.store.ledger.writes import NO_CLOCK
 from vestig.store.portable.lines import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
@@ -33,8 +33,8 @@ __all__ = ["RestoreReport", "export", "restore"]
 _VECTORS_AT_ONCE: Final = 256
 _PROGRESS_LINES: Final = 1_000
 
-# (seq, place of the table, number within the table) puts lines in order.
-_Keyed = tuple[tuple[int, int, int], str, dict[str, Any]]
+# ((seq, order of the table, number within it), kind, fields); the first part orders the lines.
+_Ordered = tuple[tuple[int, int, int], str, dict[str, Any]]
 
 
 # --- export ----------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ def export(
         True
     """
     if not isinstance(target, (str, Path)):
-        return _write_lines(ledger, _binary(target), namespace)
+        return _write_lines(ledger, _writer_of(target), namespace)
     path = Path(target)
     if path.is_dir():
         raise ValidationError("target", str(path), "the path of a file", "add a file name")
@@ -74,7 +74,7 @@ def export(
         files.make_private(fresh)
         try:
             with fresh.open("wb") as out:
-                counts = _write_lines(ledger, out, namespace)
+                counts = _write_lines(ledger, out.write, namespace)
                 out.flush()
                 os.fsync(out.fileno())
             os.replace(fresh, path)
@@ -89,25 +89,17 @@ def export(
     return counts
 
 
-class _TextTarget(io.RawIOBase):
-    """A text stream as a place for the bytes of lines."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, data: Any) -> int:
-        """Whole lines only, so the bytes are whole characters."""
-        self._stream.write(bytes(data).decode())
-        return len(data)
-
-
-def _binary(stream: Any) -> Any:
+def _writer_of(stream: IO[str] | IO[bytes]) -> Callable[[bytes], object]:
+    """Writes lines to a stream, as text unless the stream takes bytes."""
     if isinstance(stream, (io.BufferedIOBase, io.RawIOBase)):
-        return stream
-    return _TextTarget(stream)
+        return stream.write
+    text = cast("IO[str]", stream)
+    return lambda line: text.write(line.decode())
 
 
-def _write_lines(ledger: SqliteLedger, out: BinaryIO, namespace: str | None) -> dict[str, int]:
+def _write_lines(
+    ledger: SqliteLedger, write: Callable[[bytes], object], namespace: str | None
+) -> dict[str, int]:
     counts: Counter[str] = Counter()
     where = ledger.where
     identity = ledger.embedding_identity()
@@ -119,7 +111,7 @@ def _write_lines(ledger: SqliteLedger, out: BinaryIO, namespace: str | None) -> 
                 f"{where}: expected an intact ledger to export, found {len(findings)} damaged"
                 " places; run `vestig doctor`"
             )
-        origin = setting(conn, ORIGIN)
+        origin = read_setting(conn, ORIGIN)
         header = Header(
             schema=EXPORT_SCHEMA,
             format_version=EXPORT_VERSION,
@@ -128,10 +120,10 @@ def _write_lines(ledger: SqliteLedger, out: BinaryIO, namespace: str | None) -> 
             namespace=namespace,
             embedding=identity,
         )
-        out.write(encode_line(header) + b"\n")
+        write(encode_line(header) + b"\n")
         for kind, fields in _records(conn, namespace):
             counts[kind] += 1
-            out.write(encode_line((kind, fields)) + b"\n")
+            write(encode_line((kind, fields)) + b"\n")
     return {"lines": counts.total() + 1, **counts}
 
 
@@ -233,25 +225,27 @@ _JOBS: Final = _Select(
 )
 
 
-def _space(select: _Select) -> str:
+def _in_namespace(select: _Select) -> str:
     return f"(?1 IS NULL OR {'m' if ' m ' in select.sql else 't'}.namespace = ?1)"
 
 
 def _rows(
-    conn: apsw.Connection, kind: str, select: _Select, namespace: str | None, place: int
-) -> Iterator[_Keyed]:
+    conn: apsw.Connection, kind: str, select: _Select, namespace: str | None, order: int
+) -> Iterator[_Ordered]:
     """Rows are numbered as transactions write them, so the order of rows is that of seq."""
-    rows = conn.execute(f'{select.sql} WHERE {_space(select)} ORDER BY t."row"', (namespace,))
+    rows = conn.execute(
+        f'{select.sql} WHERE {_in_namespace(select)} ORDER BY t."row"', (namespace,)
+    )
     access, untouched = _access(conn, kind)
     for number, row in enumerate(rows):
         fields = select.fields(row)
         if untouched:
             fields.update(access.get(fields["id"], untouched))
-        yield (fields["seq"], place, number), kind, fields
+        yield (fields["seq"], order, number), kind, fields
 
 
-# What is counted of a node outside the chain: kind → (prefix of its ids,
-# table, columns, values where nobody came by).
+# Counters of a node outside the chain: kind → (prefix of its ids, tables, columns, fields of a node
+# that was never accessed).
 _ACCESS: Final[dict[str, tuple[str, str, tuple[str, ...], dict[str, Any]]]] = {
     "memory": (
         "mem",
@@ -282,13 +276,15 @@ def _access(conn: apsw.Connection, kind: str) -> tuple[dict[str, dict[str, Any]]
 
 
 def _vectors(
-    conn: apsw.Connection, kind: str, select: _Select, namespace: str | None, place: int
-) -> Iterator[_Keyed]:
+    conn: apsw.Connection, kind: str, select: _Select, namespace: str | None, order: int
+) -> Iterator[_Ordered]:
     """By seq and node; fetched in pieces, since sorting them whole would take their size."""
     ((node, _prefix, _sql),) = select.ids
     source = select.sql.partition(" FROM ")[2]
     keys = sorted(
-        conn.execute(f"SELECT t.seq, t.{node} FROM {source} WHERE {_space(select)}", (namespace,))
+        conn.execute(
+            f"SELECT t.seq, t.{node} FROM {source} WHERE {_in_namespace(select)}", (namespace,)
+        )
     )
     number = 0
     for start in range(0, len(keys), _VECTORS_AT_ONCE):
@@ -297,7 +293,7 @@ def _vectors(
         sql = f"{select.sql.replace(' FROM', f', t.{node} FROM', 1)} WHERE t.{node} IN (?*)"
         found = {row[-1]: row[:-1] for row in select_in(conn, sql, numbers)}
         for seq, row in piece:
-            yield (seq, place, number), kind, select.fields(found[row])
+            yield (seq, order, number), kind, select.fields(found[row])
             number += 1
 
 
@@ -305,7 +301,7 @@ _EDGE: Final = _plain("edges", "from_row", "edge_type", "to_row")
 _EDGE_SEQ: Final = 3 + _EDGE.index("seq")
 
 
-def _edges(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator[_Keyed]:
+def _edges(conn: apsw.Connection, namespace: str | None, order: int) -> Iterator[_Ordered]:
     """Edges whose ends have tables; both lie in one namespace. By seq and id."""
     types = [_edges_of(conn, namespace, code) for code in stored_codes()]
     merged = heapq.merge(*types, key=lambda item: (item[1][_EDGE_SEQ], item[1][0]))
@@ -315,7 +311,7 @@ def _edges(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator
         fields["id"] = id_text("edge", row[0])
         fields["from_id"] = id_text(EDGE_ENDS[code][0], row[1])
         fields["to_id"] = id_text(EDGE_ENDS[code][1], row[2])
-        yield (row[_EDGE_SEQ], place, number), "edge", fields
+        yield (row[_EDGE_SEQ], order, number), "edge", fields
 
 
 def _edges_of(
@@ -332,17 +328,19 @@ def _edges_of(
         yield code, row
 
 
-def _tombstones(conn: apsw.Connection, namespace: str | None, place: int) -> Iterator[_Keyed]:
+def _tombstones(conn: apsw.Connection, namespace: str | None, order: int) -> Iterator[_Ordered]:
     """Those of memories, by seq and id: their rows are those of what was forgotten."""
-    where = f'{_space(_TOMBSTONES)} AND t."row" > 0'
+    where = f'{_in_namespace(_TOMBSTONES)} AND t."row" > 0'
     rows = conn.execute(f"{_TOMBSTONES.sql} WHERE {where} ORDER BY t.seq, t.id", (namespace,))
     for number, row in enumerate(rows):
         fields = _TOMBSTONES.fields(row)
-        yield (fields["seq"], place, number), "tombstone", fields
+        yield (fields["seq"], order, number), "tombstone", fields
 
 
 def _jobs(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    for row in conn.execute(f'{_JOBS.sql} WHERE {_space(_JOBS)} ORDER BY t."row"', (namespace,)):
+    for row in conn.execute(
+        f'{_JOBS.sql} WHERE {_in_namespace(_JOBS)} ORDER BY t."row"', (namespace,)
+    ):
         fields = _JOBS.fields(row)
         if fields["state"] == "running":
             fields["state"] = "pending"
@@ -361,13 +359,13 @@ def restore(
     identity: EmbeddingIdentity | None = None,
     progress: Progress | None = None,
 ) -> RestoreReport:
-    """Takes an export in, verbatim and with its original times, in one transaction.
+    """Restores an export, verbatim and with its original times, in one transaction.
 
     Without `merge` the namespaces of the file must be empty; into an empty store the seqs are
     kept too. With `merge` records are added by id: a memory that the store holds already stays
-    as it is, with all that belongs to it. What was forgotten here stays so, and what the file
-    says was forgotten elsewhere is not taken in later; the report names what of it is held here.
-    The clock of the store does not move.
+    as it is, with all that belongs to it. What was forgotten here stays so. Memories that the file
+    says were forgotten are not restored by later imports either; those that this store has stay,
+    and the report names them. The clock of the store does not move.
 
     Args:
         namespace: puts the records of an export of one namespace there; None: where they were.
@@ -376,7 +374,8 @@ def restore(
 
     Raises:
         ValidationError: a bad line; names its number. Nothing is written.
-        ConflictError: a namespace that is not empty, or an id that stands for something else.
+        ConflictError: a namespace that is not empty, or an id that the store has for another
+            record.
         EmbeddingMismatchError: the vectors are of another model than the store's.
     """
     with ledger.write(NO_CLOCK) as txn:

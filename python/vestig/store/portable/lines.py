@@ -49,9 +49,7 @@ EXPORT_SCHEMA: Final = "vestig/export/1"
 EXPORT_VERSION: Final = 4
 _VERSIONS: Final = (1, 2, 3, 4)
 
-_AnyLine: Any = Header | Record
-
-_decoder: Final = msgspec.json.Decoder(_AnyLine)
+_decoder: Final = msgspec.json.Decoder[Header | Record](Header | Record)
 _encode: Final = msgspec.json.Encoder().encode
 
 # --- columns and fields ----------------------------------------------------------------------
@@ -70,7 +68,7 @@ _AT_NAMES: Final = {
     "forgotten_us": "forgotten_at",
 }
 _FLAGS: Final = frozenset(("pinned", "origin_derived", "type_certain"))
-_RAW: Final[dict[str, Callable[[bytes], Any]]] = {
+_RAW: Final[dict[str, Callable[[bytes], object]]] = {
     "metadata": msgspec.json.Decoder(dict[str, Any]).decode,
     "payload": msgspec.json.Decoder(dict[str, Any]).decode,
     "keywords": msgspec.json.Decoder(tuple[str, ...]).decode,
@@ -209,7 +207,7 @@ def _check_wseq(record: MemoryRecord | EntityRecord) -> None:
         raise ValidationError("wseq", record.wseq, f"at least seq ({record.seq})")
 
 
-_ID_FIELDS: Final[dict[type[Any], tuple[tuple[str, str], ...]]] = {
+_ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
     SourceRecord: (("id", "source"),),
     MemoryRecord: (("id", "mem"), ("superseded_by", "mem"), ("revives", "mem")),
     VectorRecord: (("memory", "mem"),),

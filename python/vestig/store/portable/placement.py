@@ -1,4 +1,4 @@
-"""Where restored records go: namespaces, rows and the links of the chain that cover them."""
+"""Where restored records go: their namespaces and rows, and the links of the chain over them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,19 @@ from vestig.store.ledger.schema import CHAINED, INSERT, NODE_TABLES
 from vestig.store.ledger.writes import SqliteTransaction
 from vestig.store.sqlite.lookups import fetch, next_row
 
-__all__ = ["Placement"]
+__all__ = ["Placement", "id_conflict"]
 
-# Links without rows are cheap but not free: a file cannot ask for endless ones.
+# Links without rows are cheap but not free: the seqs of a file are limited by its lines.
 _LINKS_FREE: Final = 1_000_000
 _LINKS_PER_LINE: Final = 1_000
+
+
+def id_conflict(id: str) -> ConflictError:
+    """The id belongs to another namespace of the store."""
+    return ConflictError(
+        f"{id}: expected an id that is free in this store, another namespace holds it;"
+        " nothing was written"
+    )
 
 
 class _Link(chain.Link):
@@ -37,24 +45,43 @@ class _Link(chain.Link):
 
 
 class Placement:
-    """Rows and links of one restore, inside its write transaction."""
+    """Rows and links of one restore, inside its write transaction.
+
+    `merge`: whether records are added by id to namespaces that hold some already. `keeps_seqs`:
+    whether records keep the seqs of the file, which they do in an empty store. `rows`: id → row
+    of the nodes of the file. `existing`: those of them that the store held before; they and what
+    belongs to them stay as they are. `namespaces`: those that records of the file went to.
+    """
 
     def __init__(self, txn: SqliteTransaction, *, merge: bool, namespace: str | None) -> None:
         self._txn = txn
         self._conn = txn.connection
-        self._merge = merge
         self._namespace = namespace
-        self._keep_seq = txn.seq == 0
-        self._rows: dict[str, int] = {}
-        # Memories the store holds already, and what hangs on them, stay as they are.
-        self._settled: set[str] = set()
-        self._spaces: set[str] = set()
         self._links: dict[int, _Link] = {}
         self._next: dict[str, int] = {}
         self._salts = chain.Salts()
+        self.merge = merge
+        self.keeps_seqs = txn.seq == 0
+        self.rows: dict[str, int] = {}
+        self.existing: set[str] = set()
+        self.namespaces: set[str] = set()
 
-    def _seq(self, seq: int) -> int:
-        return seq if self._keep_seq else self._txn.seq + 1
+    @property
+    def next_seq(self) -> int:
+        """The seq of the transaction of the restore, where records keep no seqs of the file."""
+        return self._txn.seq + 1
+
+    def salt(self) -> bytes:
+        """A new salt of 16 random bytes."""
+        return self._salts.take()
+
+    def seq(self, seq: int) -> int:
+        """The transaction that a record of this seq belongs to."""
+        return seq if self.keeps_seqs else self.next_seq
+
+    def link(self, seq: int) -> chain.Link:
+        """The link of a transaction, begun at the first call."""
+        return self._link(seq)
 
     def _link(self, seq: int) -> _Link:
         found = self._links.get(seq)
@@ -62,50 +89,60 @@ class Placement:
             found = self._links[seq] = _Link(seq, self._txn.recorded_us)
         return found
 
-    def _space(self, namespace: str) -> str:
-        """Where the record goes; without `merge` nothing may be there yet."""
+    def namespace(self, namespace: str) -> str:
+        """Where a record of this namespace goes.
+
+        Raises:
+            ConflictError: something is there already, and `merge` is off.
+        """
         space = namespace if self._namespace is None else self._namespace
-        if space not in self._spaces:
+        if space not in self.namespaces:
             for table in NODE_TABLES.values():
                 sql = f"SELECT 1 FROM {table} WHERE namespace = ? LIMIT 1"
-                if not self._merge and fetch(self._conn, sql, (space,)):
+                if not self.merge and fetch(self._conn, sql, (space,)):
                     raise ConflictError(
                         f"namespace {space}: expected an empty one to restore into, it holds"
                         " records; import into another store or namespace, or add by id with"
                         " --merge"
                     )
-            self._spaces.add(space)
+            self.namespaces.add(space)
         return space
 
-    def _new_row(self, table: str) -> int:
+    def new_row(self, table: str) -> int:
+        """The next free row number of a table."""
         if table not in self._next:
             self._next[table] = next_row(self._conn, table)
         row = self._next[table]
         self._next[table] += 1
         return row
 
-    def _row(self, id: str) -> int:
-        """The row of a node of the file, or, when merging, of the store."""
-        row = self._rows.get(id)
-        if row is None and self._merge:
+    def row(self, id: str) -> int:
+        """The row of a node of the file, or, when merging, of the store.
+
+        Raises:
+            ValidationError: no earlier line holds the node.
+        """
+        row = self.rows.get(id)
+        if row is None and self.merge:
             table = NODE_TABLES[id.partition("_")[0]]
             found = fetch(
                 self._conn, f'SELECT "row", namespace FROM {table} WHERE id = ?', (id_bytes(id),)
             )
-            if found and self._space(found[0][1]) == found[0][1]:
-                row = self._rows[id] = found[0][0]
-                self._settled.add(id)
+            if found and self.namespace(found[0][1]) == found[0][1]:
+                row = self.rows[id] = found[0][0]
+                self.existing.add(id)
         if row is None:
             raise ValidationError("id", id, "a record that an earlier line holds")
         return row
 
-    def _write(self, table: str, values: Sequence[Any], seq: int) -> _Link:
+    def write(self, table: str, values: Sequence[Any], seq: int) -> chain.Link:
+        """Inserts a row under the link of this transaction, which is returned."""
         self._conn.execute(INSERT[table], values)
         link = self._link(seq)
         link.wrote(table, values)
         return link
 
-    def _close_links(self, seq_of_file: int, lines: int, rows: int) -> int:
+    def close_links(self, seq_of_file: int, lines: int, rows: int) -> int:
         """Appends all links, through `seq_of_file` where seqs are kept, and gives the last seq.
 
         Raises:
@@ -113,7 +150,7 @@ class Placement:
         """
         txn = self._txn
         first = txn.seq + 1
-        last = max(seq_of_file if self._keep_seq else first, *self._links, first)
+        last = max(seq_of_file if self.keeps_seqs else first, *self._links, first)
         if last > _LINKS_FREE + _LINKS_PER_LINE * lines + first:
             raise ValidationError("seq", last, "a seq in keeping with the number of lines")
         settings.take_into_chain(self._conn, self._link(last), last)

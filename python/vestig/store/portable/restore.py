@@ -1,12 +1,15 @@
-"""Taking the records of an export into a ledger, inside one write transaction.
+"""Restore: the records of an export go into a ledger, inside one write transaction.
 
-Every restored row goes under the chain like any other. Into an empty store the original seqs
-are kept: one link for each of them. Into any other store everything belongs to the one
-transaction that brings it in.
+Every restored row goes under the chain like any other. In an empty store records keep their
+seqs, and there is one link for each seq. In any other store all records belong to the one
+transaction that restores them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import apsw
@@ -15,14 +18,23 @@ import msgspec
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_bytes
 from vestig.ports import EmbeddingIdentity
-from vestig.store.ledger import patches
-from vestig.store.ledger.identity import same_model
+from vestig.store.ledger import memory_versions
+from vestig.store.ledger.graph_writes import touched_node
 from vestig.store.ledger.rows import from_json
-from vestig.store.ledger.schema import COLUMNS, INDEX, columns_sql
-from vestig.store.ledger.settings import IDENTITY, ORIGIN, keep, setting
+from vestig.store.ledger.same_model import same_model
+from vestig.store.ledger.schema import (
+    COLUMNS,
+    EDGE_CODES,
+    EDGE_ENDS,
+    INDEX,
+    NO_QUESTION,
+    columns_sql,
+)
+from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
 from vestig.store.ledger.writes import SqliteTransaction
-from vestig.store.portable.forgotten import ForgottenRestoration
+from vestig.store.portable.forgotten_records import ForgottenRecords
 from vestig.store.portable.lines import columns_of, decode_line
+from vestig.store.portable.placement import Placement, id_conflict
 from vestig.store.portable.records import (
     EdgeRecord,
     EntityRecord,
@@ -39,38 +51,62 @@ from vestig.store.portable.records import (
     TombstoneRecord,
     VectorRecord,
 )
-from vestig.store.portable.restore_graph import taken, waiting_line
 from vestig.store.sqlite.lookups import fetch
 
 __all__ = ["Restoration", "RestoreReport"]
 
 
 class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Exact counts: `lines` = 1 header + `restored` + `present` + `duplicates` + `forgotten`.
+    """Exact counts of one restore: `lines` = 1 header + `restored` + `present` + `duplicates` +
+    `forgotten`.
 
-    `present` are records that the store held already, or that belong to such a memory;
-    `kept` of them are memories whose state in the store differs from the file and was kept;
-    `duplicates` are memories whose text the store holds under another id; `forgotten` are
-    memories that were forgotten here, and stay so; what belongs to one, or is supported by
-    none but such, counts as `present`. `held`: by namespace, memories of this store that the file
-    says were forgotten elsewhere. `erasing`: bytes of what was left out may be in the files until
-    an erase is done.
+    Attributes:
+        lines: lines of the file.
+        restored: records that were written; `records` counts them by kind, `memories` is the
+            number of memories among them.
+        present: records that the store had already, or that belong to such a memory.
+        different: memories among those whose state in the store differs from the file; the state
+            in the store stays.
+        duplicates: memories whose text the store has under another id.
+        forgotten: memories that were forgotten in this store, and stay so; what belongs to one,
+            or is supported by none but such, counts as `present`.
+        forgotten_elsewhere: namespace → memories of this store that the file says were forgotten;
+            they stay until somebody forgets them here.
+        erase_pending: whether bytes of records that were taken out again may be in the files of
+            the store until an erase is done.
+        seq: of the store after the restore.
     """
 
     lines: int
     restored: int
     present: int
     memories: int
-    kept: int
+    different: int
     duplicates: int
     forgotten: int
-    held: dict[str, tuple[str, ...]]
-    erasing: bool
+    forgotten_elsewhere: dict[str, tuple[str, ...]]
+    erase_pending: bool
     records: dict[str, int]
     seq: int
 
 
-class Restoration(ForgottenRestoration):
+@contextmanager
+def _deferred_line(number: int, reference: str, unique: str) -> Iterator[None]:
+    """Writes a line that refers to a later one.
+
+    Raises:
+        ValidationError: it refers to something else than `reference`.
+        ConflictError: what it brings is not `unique`.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        raise ValidationError(f"line {number}, {error.field}", error.value, reference) from None
+    except apsw.ConstraintError as error:
+        raise ConflictError(f"line {number}: expected {unique}; nothing was written") from error
+
+
+class Restoration:
     """One restore, line by line. The caller rolls back when a line is refused."""
 
     def __init__(
@@ -81,10 +117,21 @@ class Restoration(ForgottenRestoration):
         namespace: str | None,
         identity: EmbeddingIdentity | None,
     ) -> None:
-        super().__init__(txn, merge=merge, namespace=namespace)
+        self._txn = txn
+        self._conn = txn.connection
+        self._namespace = namespace
         self._identity = identity
-        self._waiting: list[tuple[int, MemoryRecord, int]] = []
-        self._kept = self._duplicates = self._lines = 0
+        self._placement = Placement(txn, merge=merge, namespace=namespace)
+        self._forgotten = ForgottenRecords(self._conn, self._placement)
+        self._header: Header | None = None
+        # (line number, record, row) of nodes that refer to one of a later line.
+        self._deferred_memories: list[tuple[int, MemoryRecord, int]] = []
+        self._deferred_entities: list[tuple[int, EntityRecord, int]] = []
+        # Expired edges so far by (from_row, type code, to_row, relation).
+        self._expired_edges: Counter[tuple[int, int, int, str]] = Counter()
+        # Written records by kind.
+        self._counts: Counter[str] = Counter()
+        self._lines = self._present = self._different = self._duplicates = 0
         # Memories may name successors that come later in the file.
         self._conn.execute("PRAGMA defer_foreign_keys = ON")
 
@@ -92,7 +139,7 @@ class Restoration(ForgottenRestoration):
         """One line.
 
         Raises:
-            ValidationError, ConflictError, EmbeddingMismatchError: see `portability.restore`.
+            ValidationError, ConflictError, EmbeddingMismatchError: see `export.restore`.
         """
         record = decode_line(line, number)
         self._lines += 1
@@ -120,7 +167,7 @@ class Restoration(ForgottenRestoration):
             raise ValidationError("record", "header", "one header, on the first line")
         if header.namespace is None and self._namespace is not None:
             raise ValidationError("namespace", self._namespace, "none for an export of them all")
-        stored = setting(self._conn, IDENTITY)
+        stored = read_setting(self._conn, IDENTITY)
         mine = self._identity
         if mine is None and stored is not None:
             mine = msgspec.msgpack.decode(stored, type=EmbeddingIdentity)
@@ -133,9 +180,9 @@ class Restoration(ForgottenRestoration):
                     " configure that model and import into a store of its own, then run"
                     " `vestig rebuild --embeddings`"
                 )
-            keep(self._conn, IDENTITY, msgspec.msgpack.encode(theirs))
-        if self._keep_seq:
-            keep(self._conn, ORIGIN, bytes.fromhex(header.origin))
+            write_setting(self._conn, IDENTITY, msgspec.msgpack.encode(theirs))
+        if self._placement.keeps_seqs:
+            write_setting(self._conn, ORIGIN, bytes.fromhex(header.origin))
         self._header = header
 
     def _check_seq(self, record: Record) -> None:
@@ -145,13 +192,29 @@ class Restoration(ForgottenRestoration):
             if seq > self._header.seq:
                 raise ValidationError(name, seq, f"at most the header's seq {self._header.seq}")
 
+    def _check_model(self, record: VectorRecord | EntityVectorRecord | QuestionRecord) -> None:
+        assert self._header is not None
+        known = self._header.embedding
+        if known is None or (record.model, len(record.embedding)) != (
+            known.model,
+            4 * known.dimensions,
+        ):
+            shown = f"{record.model}, {len(record.embedding) // 4} dimensions"
+            raise ValidationError("model", shown, "the model and dimensions of the header")
+
+    def _check_name(self, model: str) -> None:
+        assert self._header is not None
+        known = self._header.embedding
+        if known is None or model != known.model:
+            raise ValidationError("model", model, "the model of the header")
+
     def _take_record(self, record: Record, number: int) -> None:
         if self._forgotten.of_memory(record):
-            self._note(record, False)
+            self._present += 1
             return
         match record:
             case MemoryRecord():
-                written = self._memory(self._forgotten.pointing_nowhere(record), number)
+                written = self._memory(self._forgotten.without_references(record), number)
             case SourceRecord():
                 written = self._source(record)
             case VectorRecord():
@@ -173,27 +236,24 @@ class Restoration(ForgottenRestoration):
             case JobRecord():
                 written = self._job(record)
             case TombstoneRecord():
-                written = self._tombstone(record)
-        self._note(record, written)
-
-    def _note(self, record: Record, written: bool) -> None:
+                written = self._forgotten.tombstone(record)
         if written:
             self._counts[str(record.__struct_config__.tag)] += 1
         else:
             self._present += 1
 
-    # --- records -----------------------------------------------------------------------------
+    # --- memories -----------------------------------------------------------------------------
 
     def _source(self, record: SourceRecord) -> bool:
-        space = self._space(record.namespace)
-        if self._merge:
+        space = self._placement.namespace(record.namespace)
+        if self._placement.merge:
             found = fetch(
                 self._conn,
                 'SELECT "row", namespace FROM sources WHERE id = ?',
                 (id_bytes(record.id),),
             )
             if found and found[0][1] != space:
-                raise taken(record.id)
+                raise id_conflict(record.id)
             found = found or fetch(
                 self._conn,
                 'SELECT "row", namespace FROM sources WHERE source_type = ? AND'
@@ -201,53 +261,53 @@ class Restoration(ForgottenRestoration):
                 (record.source_type,) * 2 + (space, record.agent, record.session_id),
             )
             if found:
-                self._rows[record.id] = found[0][0]
-                self._settled.add(record.id)
+                self._placement.rows[record.id] = found[0][0]
+                self._placement.existing.add(record.id)
                 return False
-        row, seq = self._new_row("sources"), self._seq(record.seq)
+        row, seq = self._placement.new_row("sources"), self._placement.seq(record.seq)
         plain = columns_of(record, COLUMNS["sources"][5:])
-        values = (self._salts.take(), row, id_bytes(record.id), space, seq, *plain)
-        self._write("sources", values, seq)
-        self._rows[record.id] = row
+        values = (self._placement.salt(), row, id_bytes(record.id), space, seq, *plain)
+        self._placement.write("sources", values, seq)
+        self._placement.rows[record.id] = row
         return True
 
     def _memory(self, record: MemoryRecord, number: int) -> bool:
-        space = self._space(record.namespace)
-        if self._merge and self._holds(record, space):
+        space = self._placement.namespace(record.namespace)
+        if self._placement.merge and self._has_memory(record, space):
             return False
-        if record.id in self._rows:
+        if record.id in self._placement.rows:
             raise ValidationError("id", record.id, "one line for each memory")
-        row = self._rows[record.id] = self._new_row("memories")
+        row = self._placement.rows[record.id] = self._placement.new_row("memories")
         named = (record.superseded_by, record.revives)
-        if all(id is None or id in self._rows for id in named):
+        if all(id is None or id in self._placement.rows for id in named):
             self._insert_memory(record, row)
         else:
-            self._waiting.append((number, record, row))
+            self._deferred_memories.append((number, record, row))
         return True
 
     def _insert_memory(self, record: MemoryRecord, row: int) -> None:
-        seq, wseq = self._seq(record.seq), self._seq(record.wseq)
-        values: list[Any] = [self._salts.take(), row, id_bytes(record.id)]
-        values += [self._space(record.namespace), record.scope, seq, wseq]
+        seq, wseq = self._placement.seq(record.seq), self._placement.seq(record.wseq)
+        values: list[Any] = [self._placement.salt(), row, id_bytes(record.id)]
+        values += [self._placement.namespace(record.namespace), record.scope, seq, wseq]
         for column in COLUMNS["memories"][7:]:
             if column in ("superseded_by", "revives"):
                 id = getattr(record, column)
-                values.append(None if id is None else self._row(id))
+                values.append(None if id is None else self._placement.row(id))
             else:
                 values += columns_of(record, (column,))
-        link = self._write("memories", values, wseq)
+        link = self._placement.write("memories", values, wseq)
         link.touched.add(row)
         tags = from_json(values[INDEX["memories"]["metadata"]]).get("tags", ())
-        patches.write_tags(self._conn, row, (), tags)
+        memory_versions.write_tags(self._conn, row, (), tags)
         touched = columns_of(record, ("access_count", "last_accessed_us", "processing"))
         if touched != [0, None, "ready"]:
             self._conn.execute("INSERT INTO access VALUES (?, ?, ?, ?)", (row, *touched))
 
-    def _holds(self, record: MemoryRecord, space: str) -> bool:
-        """Whether the store has this memory, by id or by its text.
+    def _has_memory(self, record: MemoryRecord, space: str) -> bool:
+        """Whether the store has this memory already, by id or by its text.
 
         Raises:
-            ConflictError: the id stands for another text.
+            ConflictError: the store has another text under this id.
         """
         found = fetch(
             self._conn,
@@ -258,7 +318,7 @@ class Restoration(ForgottenRestoration):
         if found:
             mine = found[0]
             if mine[at["namespace"]] != space:
-                raise taken(record.id)
+                raise id_conflict(record.id)
             if mine[at["content_hash"]].hex() != record.content_hash:
                 raise ConflictError(
                     f"{record.id}: expected the text that the store holds under this id, the"
@@ -266,7 +326,7 @@ class Restoration(ForgottenRestoration):
                 )
             compared = [c for c in COLUMNS["memories"][7:] if c not in _STORE_ONLY]
             theirs = columns_of(record, tuple(compared))
-            self._kept += [mine[at[column]] for column in compared] != theirs
+            self._different += [mine[at[column]] for column in compared] != theirs
         elif record.t_expired is None:
             found = fetch(
                 self._conn,
@@ -276,55 +336,55 @@ class Restoration(ForgottenRestoration):
             )
             self._duplicates += len(found)
         if found:
-            self._rows[record.id] = found[0][1]
-            self._settled.add(record.id)
+            self._placement.rows[record.id] = found[0][1]
+            self._placement.existing.add(record.id)
         return bool(found)
 
     def _vector(self, record: VectorRecord) -> bool:
         self._check_model(record)
-        row = self._row(record.memory)
-        if record.memory in self._settled:
+        row = self._placement.row(record.memory)
+        if record.memory in self._placement.existing:
             return False
-        seq = self._seq(record.seq)
-        values = (self._salts.take(), row, seq, record.model, record.embedding)
-        self._write("vectors", values, seq).touched.add(row)
+        seq = self._placement.seq(record.seq)
+        values = (self._placement.salt(), row, seq, record.model, record.embedding)
+        self._placement.write("vectors", values, seq).touched.add(row)
         return True
 
     def _token_vectors(self, record: TokenVectorsRecord) -> bool:
         self._check_name(record.model)
-        row = self._row(record.memory)
-        if record.memory in self._settled:
+        row = self._placement.row(record.memory)
+        if record.memory in self._placement.existing:
             return False
-        seq = self._seq(record.seq)
+        seq = self._placement.seq(record.seq)
         pieces = (record.ids, record.codes, record.scales)
-        values = (self._salts.take(), row, seq, record.model, *pieces)
-        self._write("token_vectors", values, seq).touched.add(row)
+        values = (self._placement.salt(), row, seq, record.model, *pieces)
+        self._placement.write("token_vectors", values, seq).touched.add(row)
         return True
 
     def _event(self, record: EventRecord) -> bool:
-        memory = self._row(record.memory)
-        if record.memory in self._settled:
+        memory = self._placement.row(record.memory)
+        if record.memory in self._placement.existing:
             return False
-        row, seq = self._new_row("events"), self._seq(record.seq)
+        row, seq = self._placement.new_row("events"), self._placement.seq(record.seq)
         plain = columns_of(record, COLUMNS["events"][5:])
-        values = (self._salts.take(), row, id_bytes(record.id), memory, seq, *plain)
-        self._write("events", values, seq).touched.add(memory)
+        values = (self._placement.salt(), row, id_bytes(record.id), memory, seq, *plain)
+        self._placement.write("events", values, seq).touched.add(memory)
         return True
 
     def _supersession(self, record: SupersessionRecord) -> bool:
-        new, old = self._row(record.superseding), self._row(record.superseded)
-        if record.superseded in self._settled:
+        new, old = self._placement.row(record.superseding), self._placement.row(record.superseded)
+        if record.superseded in self._placement.existing:
             return False
-        seq = self._seq(record.seq)
+        seq = self._placement.seq(record.seq)
         (created,) = columns_of(record, ("created_us",))
-        row = self._new_row("supersessions")
-        values = (self._salts.take(), row, new, old, record.reason, created, seq)
-        self._write("supersessions", values, seq)
+        row = self._placement.new_row("supersessions")
+        values = (self._placement.salt(), row, new, old, record.reason, created, seq)
+        self._placement.write("supersessions", values, seq)
         return True
 
     def _job(self, record: JobRecord) -> bool:
-        memory = self._row(record.memory)
-        if record.memory in self._settled:
+        memory = self._placement.row(record.memory)
+        if record.memory in self._placement.existing:
             return False
         columns = ("kind", "state", "attempts", "next_attempt_us", "last_error")
         times = ("created_us", "updated_us")
@@ -333,40 +393,168 @@ class Restoration(ForgottenRestoration):
         self._conn.execute(f"INSERT INTO jobs ({names}) VALUES (?,?,?,?,?,?,?,?,?)", values)
         return True
 
+    # --- entities ----------------------------------------------------------------------------
+
+    def _entity(self, record: EntityRecord, number: int) -> bool:
+        space = self._placement.namespace(record.namespace)
+        if self._placement.merge and self._has_entity(record, space):
+            return False
+        if record.id in self._placement.rows:
+            raise ValidationError("id", record.id, "one line for each entity")
+        row = self._placement.rows[record.id] = self._placement.new_row("entities")
+        if record.merged_into is None or record.merged_into in self._placement.rows:
+            self._insert_entity(record, row)
+        else:
+            self._deferred_entities.append((number, record, row))
+        return True
+
+    def _has_entity(self, record: EntityRecord, space: str) -> bool:
+        """Whether the store has this entity already, by id or by its key.
+
+        Raises:
+            ConflictError: the store has another name under this id.
+        """
+        found = fetch(
+            self._conn,
+            'SELECT "row", namespace, norm_key FROM entities WHERE id = ?',
+            (id_bytes(record.id),),
+        )
+        if found and found[0][1] != space:
+            raise id_conflict(record.id)
+        if found and found[0][2] != record.norm_key:
+            raise ConflictError(
+                f"{record.id}: expected the name that the store holds under this id, the export"
+                " has another; nothing was written"
+            )
+        if not found and record.expired_at is None:
+            sql = (
+                'SELECT "row" FROM entities WHERE namespace = ? AND norm_key = ?'
+                " AND expired_us IS NULL"
+            )
+            found = fetch(self._conn, sql, (space, record.norm_key))
+        if found:
+            self._placement.rows[record.id] = found[0][0]
+            self._placement.existing.add(record.id)
+        return bool(found)
+
+    def _insert_entity(self, record: EntityRecord, row: int) -> None:
+        seq, wseq = self._placement.seq(record.seq), self._placement.seq(record.wseq)
+        into = None if record.merged_into is None else self._placement.row(record.merged_into)
+        plain = columns_of(record, COLUMNS["entities"][6:-1])
+        space = self._placement.namespace(record.namespace)
+        values = (
+            self._placement.salt(), row, id_bytes(record.id), space, seq, wseq, *plain, into,
+        )  # fmt: skip
+        self._placement.write("entities", values, wseq).touched.add(-row)
+        counted = columns_of(record, ("access_count", "last_accessed_us"))
+        if counted != [0, None]:
+            self._conn.execute("INSERT INTO entity_access VALUES (?, ?, ?)", (row, *counted))
+
+    def _entity_vector(self, record: EntityVectorRecord) -> bool:
+        self._check_model(record)
+        row = self._placement.row(record.entity)
+        if record.entity in self._placement.existing:
+            return False
+        seq = self._placement.seq(record.seq)
+        values = (self._placement.salt(), row, seq, record.model, record.embedding)
+        self._placement.write("entity_vectors", values, seq).touched.add(-row)
+        return True
+
+    # --- questions and edges -----------------------------------------------------------------
+
+    def _question(self, record: QuestionRecord) -> bool:
+        if record.position != NO_QUESTION:
+            self._check_model(record)
+        memory = self._placement.row(record.memory)
+        if record.memory in self._placement.existing:
+            return False
+        row, seq = self._placement.new_row("questions"), self._placement.seq(record.seq)
+        content = (record.text, record.model, record.embedding)
+        values = (self._placement.salt(), row, memory, record.position, seq, *content)
+        self._placement.write("questions", values, seq).touched.add(memory)
+        return True
+
+    def _edge(self, record: EdgeRecord) -> bool:
+        code = EDGE_CODES[record.edge_type.value]
+        ends = (record.from_id, record.to_id)
+        if tuple(end.partition("_")[0] for end in ends) != EDGE_ENDS[code]:
+            raise ValidationError("from_id, to_id", " → ".join(EDGE_ENDS[code]), "other ends")
+        start, end = (self._placement.row(id) for id in ends)
+        # An edge between nodes that the store had before stays as it is there; its memories
+        # decide where it has one. Two names of the file may be one entity here: no edge.
+        decisive = [id for id in ends if id.startswith("mem_")] or list(ends)
+        same_node = start == end and EDGE_ENDS[code][0] == EDGE_ENDS[code][1]
+        if same_node or all(id in self._placement.existing for id in decisive):
+            return False
+        seq, expired = self._placement.seq(record.seq), record.expired_seq
+        key = (start, code, end, record.relation)
+        if expired and not self._placement.keeps_seqs:
+            # Expired edges of one place stay apart by the seq that ended them.
+            expired = self._placement.seq(expired) + self._expired_edges[key]
+            self._expired_edges[key] += 1
+        plain = columns_of(record, COLUMNS["edges"][8:])
+        values = (
+            id_bytes(record.id), None if record.evidence is None else self._placement.salt(), *key,
+            expired, seq, *plain,
+        )  # fmt: skip
+        if self._placement.merge and not expired:
+            present = fetch(
+                self._conn,
+                "SELECT 1 FROM edges WHERE from_row = ? AND edge_type = ? AND to_row = ?"
+                " AND relation = ? AND expired_seq = 0",
+                key,
+            )
+            if present:
+                return False
+        link = self._placement.write("edges", values, max(seq, expired))
+        node = touched_node(code, start)
+        if node is not None:
+            link.touched.add(node)
+        return True
+
     # --- the end -----------------------------------------------------------------------------
 
     def finish(self) -> RestoreReport:
-        """Writes what waited and the links, and gives the counts.
+        """Writes the nodes that refer to later lines, and the links of the chain; the counts.
 
         Raises:
             ValidationError: no header, or a record that refers to none.
         """
         if self._header is None:
             raise ValidationError("line 1", "nothing", "the header of an export")
-        self._insert_merged()
-        for number, record, row in self._waiting:
-            unique = (
-                "a text that no other unexpired memory of its namespace, scope and author holds"
-            )
-            with waiting_line(number, "a memory of this export", unique):
-                self._insert_memory(record, row)
-        erasing = self._leave_out_unsupported()
+        self._insert_deferred()
+        removed = self._forgotten.remove_unsupported()
+        self._counts -= removed
+        self._present += removed.total()
         last = self._txn.seq
-        if self._counts or erasing:
-            last = self._close_links(self._header.seq, self._lines, self._counts.total())
+        if self._counts or removed:
+            last = self._placement.close_links(self._header.seq, self._lines, self._counts.total())
         return RestoreReport(
             lines=self._lines,
             restored=self._counts.total(),
-            present=self._present - self._duplicates - len(self._forgotten.left_out),
+            present=self._present - self._duplicates - len(self._forgotten.skipped),
             memories=self._counts["memory"],
-            kept=self._kept,
+            different=self._different,
             duplicates=self._duplicates,
-            forgotten=len(self._forgotten.left_out),
-            held={space: tuple(ids) for space, ids in self._held.items()},
-            erasing=erasing,
+            forgotten=len(self._forgotten.skipped),
+            forgotten_elsewhere={
+                space: tuple(ids) for space, ids in self._forgotten.elsewhere.items()
+            },
+            erase_pending=bool(removed),
             records=dict(self._counts),
             seq=last,
         )
+
+    def _insert_deferred(self) -> None:
+        """Writes the nodes that refer to one of a later line."""
+        unique = "a name that no other unexpired entity of its namespace has"
+        for number, entity, row in self._deferred_entities:
+            with _deferred_line(number, "an entity of this export", unique):
+                self._insert_entity(entity, row)
+        unique = "a text that no other unexpired memory of its namespace, scope and author holds"
+        for number, memory, row in self._deferred_memories:
+            with _deferred_line(number, "a memory of this export", unique):
+                self._insert_memory(memory, row)
 
 
 _STORE_ONLY: Final = frozenset(("superseded_by", "revives"))

@@ -1,4 +1,4 @@
-"""The file of an index of candidates, under a checksum of ours.
+"""The file of an index of candidates, under a checksum.
 
 It says which memories the index's numbers stand for and which state of the ledger it was made
 from. It is made by rebuild and compaction, never changed, and dropped when it is damaged, when it
@@ -13,24 +13,24 @@ from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from vestig.ids import id_text
-from vestig.store.ledger import chain
+from vestig.ports import LedgerView
+from vestig.store.ledger.reads import SqliteView
 from vestig.store.sqlite import files
-from vestig.store.sqlite.lookups import each, fetch, select_in
+from vestig.store.sqlite.lookups import each, fetch
 
 __all__ = [
     "FILE",
     "CandidateFile",
     "Header",
-    "belongs",
+    "all_vectors",
+    "count_memories",
     "drop",
-    "embedded",
-    "memories",
-    "newer",
+    "is_of_ledger",
     "read",
     "stamp",
     "write",
@@ -56,11 +56,11 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CandidateFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked file. `ids`: 16 bytes per number; `packed` is a view of the mapped index."""
+    """A file whose checksum is right. `ids`: 16 bytes per number; `packed`: the mapped index."""
 
     header: Header
-    ids: Any
-    packed: Any
+    ids: memoryview
+    packed: memoryview
 
     def id(self, number: int) -> str:
         """The memory that a number of the index stands for."""
@@ -68,7 +68,7 @@ class CandidateFile(msgspec.Struct, frozen=True, kw_only=True):
         return id_text("mem", bytes(self.ids[at : at + _ID_BYTES]))
 
 
-def embedded(view: Any) -> Iterator[tuple[list[bytes], list[bytes]]]:
+def all_vectors(view: SqliteView) -> Iterator[tuple[list[bytes], list[bytes]]]:
     """(ids, vectors) of all memories that have one, in batches, in the order of the ledger."""
     ids: list[bytes] = []
     vectors: list[bytes] = []
@@ -84,13 +84,6 @@ def embedded(view: Any) -> Iterator[tuple[list[bytes], list[bytes]]]:
             ids, vectors = [], []
     if ids:
         yield ids, vectors
-
-
-def newer(view: Any, after_seq: int) -> set[str]:
-    """Memories that a transaction after `after_seq` wrote or touched."""
-    rows = sorted(row for row in chain.touched_after(view.connection, after_seq) if row > 0)
-    sql = 'SELECT id FROM memories WHERE "row" IN (?*)'
-    return {id_text("mem", id) for (id,) in select_in(view.connection, sql, rows)}
 
 
 def write(folder: Path, header: Header, ids: bytes, packed: bytes) -> int:
@@ -153,7 +146,7 @@ def read(folder: Path) -> CandidateFile:
 
 
 def stamp(folder: Path) -> tuple[int, int, int] | None:
-    """What tells one file from the next, None when there is none; one system call."""
+    """Changes whenever the file does; None when there is none. One system call."""
     try:
         found = os.stat(folder / FILE)
     except FileNotFoundError:
@@ -162,16 +155,16 @@ def stamp(folder: Path) -> tuple[int, int, int] | None:
 
 
 def drop(folder: Path) -> None:
-    """Removes the file; what is mapped stays readable until it is let go."""
+    """Removes the file. Who has it mapped can still read it."""
     with suppress(FileNotFoundError):
         (folder / FILE).unlink()
 
 
-def belongs(view: Any, store_uuid: bytes, header: Header) -> bool:
-    """Whether the index was made from this ledger's own past."""
+def is_of_ledger(view: LedgerView, store_uuid: bytes, header: Header) -> bool:
+    """Whether the index was made from an earlier state of this ledger."""
     return header.store_uuid == store_uuid and view.head_at(header.seq) == header.head
 
 
-def memories(view: Any) -> int:
+def count_memories(view: SqliteView) -> int:
     """How many memories of all namespaces the ledger holds."""
     return int(fetch(view.connection, "SELECT COUNT(*) FROM memories")[0][0])

@@ -1,4 +1,4 @@
-"""Throwing the projection away: it is derived, so nothing is lost."""
+"""Removes the files of a projection; it is made again from the ledger."""
 
 from __future__ import annotations
 

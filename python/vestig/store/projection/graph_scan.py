@@ -1,4 +1,4 @@
-"""Nodes of the projection by meaning and by links, of one seq."""
+"""Scans of the graph at one seq: nearest nodes by vector, and nodes around others by edges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class NodeScan:
     """Scans under one filter, for a callback of `ProjectionKeeper.run`.
 
     `chosen`: keyword arguments of `_core.Filter`. Every method raises `_core.SnapshotMoved` when
-    the projection has left `seq`, which `run` answers by reading again.
+    the projection has left `seq`; `run` then reads again.
     """
 
     def __init__(self, core: _core.Projection, seq: int, chosen: dict[str, Any]) -> None:

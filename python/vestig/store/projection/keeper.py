@@ -1,4 +1,4 @@
-"""Keeps the projection at the ledger's state: catch-up, rebuild, publishing.
+"""Keeps the projection at the seq of the ledger: catch-up, rebuild, publishing.
 
 Invariant: a callback given to `run` sees a ledger view and a projection of one and the same
 `seq`. The projection only ever moves forward inside one process, under `_lock`.
@@ -19,7 +19,7 @@ from vestig import _core
 from vestig._core import similar_within
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest, WriteTransaction
-from vestig.store.projection.merge import SEGMENTS_MAX, Merger, why
+from vestig.store.projection.merge import SEGMENTS_MAX, Merger, error_text
 from vestig.types import Degradation
 
 __all__ = ["ProjectionKeeper", "chunks_of", "scan_of", "similar_within"]
@@ -30,7 +30,7 @@ T = TypeVar("T")
 TAIL_ROWS_MAX: Final = 2_048
 # A process that ends leaves at most this many rows for the next one to read from the ledger.
 CLOSING_ROWS_MIN: Final = 256
-# A process that ends merges no more than this: nobody waits long for it.
+# A process that ends merges no more than this, so that it ends soon.
 CLOSING_BYTES_MAX: Final = 64 << 20
 # A process that publishes for the second time lives long enough to merge in the background.
 _PUBLICATIONS_MIN: Final = 2
@@ -42,7 +42,7 @@ _TRACES_MAX: Final = 64
 
 
 class ProjectionKeeper:
-    """The projection of one store, kept at the ledger's seq."""
+    """The projection of one store, kept at the seq of its ledger."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class ProjectionKeeper:
         self._read_only = read_only
         self._model = model
         self._lock = threading.RLock()
-        # Also filled by the thread that merges.
+        # The merging thread appends too.
         self._degraded: deque[Degradation] = deque()
         self._wrote = False
         self.core = _core.Projection.open(
@@ -95,20 +95,20 @@ class ProjectionKeeper:
                     return read(view, self.core)
                 except _core.SnapshotMoved:
                     continue
-        # Others keep moving the projection: hold them off for one read.
-        with self._newest() as view:
-            return self.held(view, lambda: read(view, self.core))
+        # Other threads keep moving the projection: lock them out for one read.
+        with self._newest_view() as view:
+            return self.run_locked(view, lambda: read(view, self.core))
 
-    def held(self, view: LedgerView, read: Callable[[], T]) -> T:
-        """`read()` while the projection stands at the seq of this newest view and no other
-        thread can move it: for a writer, who cannot read again."""
+    def run_locked(self, view: LedgerView, read: Callable[[], T]) -> T:
+        """`read()` while the projection is at the seq of this newest view and no other thread can
+        move it: for a writer, whose view cannot be read again."""
         with self._lock:
             if not self.align(view):
-                raise self._ahead(view)
+                raise self._ledger_too_short(view)
             return read()
 
     @contextmanager
-    def _newest(self) -> Iterator[LedgerView]:
+    def _newest_view(self) -> Iterator[LedgerView]:
         """`_lock` and the newest state. In memory a view holds the only connection, and threads
         that hold it take `_lock`: so a view comes before the lock here as well."""
         with self._ledger.read(), self._lock, self._ledger.read() as view:
@@ -157,22 +157,22 @@ class ProjectionKeeper:
 
     def check_history(self) -> None:
         """At open: the projection must not be ahead of, or beside, the ledger."""
-        with self._newest() as view:
+        with self._newest_view() as view:
             if self.core.applied_seq > view.seq:
-                raise self._ahead(view)
+                raise self._ledger_too_short(view)
             applied = self.core.applied_seq
             if applied and view.head_at(applied) != self.core.chain_head:
                 raise _other_history(applied)
 
     def accept_history(self) -> None:
-        """Takes the ledger as it stands: a projection that does not fit it is discarded."""
-        with self._newest() as view:
+        """Accepts the ledger as it is: a projection of another history is discarded and rebuilt."""
+        with self._newest_view() as view:
             core = self.core
             applied = core.applied_seq
             if applied > view.seq or (applied and view.head_at(applied) != core.chain_head):
                 self._rebuild(view, "the ledger was taken as it stands")
 
-    def _ahead(self, view: LedgerView) -> StoreDamagedError:
+    def _ledger_too_short(self, view: LedgerView) -> StoreDamagedError:
         missing = self.core.applied_seq - view.seq
         return StoreDamagedError(
             f"the ledger ends at transaction {view.seq}, but the projection has seen"
@@ -185,7 +185,7 @@ class ProjectionKeeper:
     def rebuild(self, progress: Progress | None = None) -> int:
         """Discards the projection and makes it again from the ledger alone; returns its rows."""
         for _ in range(_ATTEMPTS):
-            with self._newest() as view:
+            with self._newest_view() as view:
                 self.core.reset()
                 self._fill(view, progress)
                 self._wrote = True
@@ -231,7 +231,7 @@ class ProjectionKeeper:
         """
         self._wrote = True
         try:
-            if txn is None or not self._take(txn):
+            if txn is None or not self._apply_new_rows(txn):
                 with self._ledger.read() as view:
                     self.align(view)
         except VestigError as error:
@@ -243,16 +243,16 @@ class ProjectionKeeper:
                 self.merger.wake()
         return self.take_degraded()
 
-    def _take(self, txn: WriteTransaction) -> bool:
+    def _apply_new_rows(self, txn: WriteTransaction) -> bool:
         """Adds what a transaction wrote to a projection that stands just before it; False when
-        it must be read."""
+        the rows must be read."""
         with self._lock:
             core = self.core
             # The projection of a ledger without transactions knows no head.
             first = txn.seq == 0 and core.discarded is None
             if core.applied_seq != txn.seq or not (first or core.chain_head == txn.head):
                 return False
-            rows = txn.fresh_rows()
+            rows = txn.new_rows()
             if rows is None or txn.applied is None:
                 return False
             core.apply(rows, *txn.applied, [])
@@ -276,7 +276,7 @@ class ProjectionKeeper:
         written = 0
         try:
             for _ in range(_ATTEMPTS):
-                with self._newest() as view:
+                with self._newest_view() as view:
                     self.align(view)
                     try:
                         written += self.core.publish(False)
@@ -288,22 +288,22 @@ class ProjectionKeeper:
                     break
         except OSError as error:
             raise VestigError(
-                f"the segments could not be merged ({why(error)}); nothing is lost, free some"
-                " space and run `vestig housekeeping compact` again"
+                f"the segments could not be merged ({error_text(error)}); nothing is lost, free"
+                " some space and run `vestig housekeeping compact` again"
             ) from error
         return written
 
-    def leave_out_forgotten(self, deadline: float) -> int:
-        """Replaces every segment that holds a forgotten memory; how many of the old ones
-        somebody still reads at the deadline (`time.monotonic`).
+    def drop_forgotten(self, deadline: float) -> int:
+        """Replaces every segment that holds a forgotten memory; how many of the old ones are still
+        being read at the deadline (`time.monotonic`).
 
         Raises:
             OSError: the disk refused.
         """
         # What a merge writes now may hold what was forgotten.
-        self.merger.rest()
+        self.merger.pause()
         for _ in range(_ATTEMPTS):
-            with self._newest() as view:
+            with self._newest_view() as view:
                 self.align(view)
                 try:
                     self.core.publish(True)
@@ -322,8 +322,8 @@ class ProjectionKeeper:
 
     def close(self) -> None:
         """Publishes what this process wrote, unless it is little; reading processes change
-        nothing. Many small segments are merged. Lets go of all files, so that nobody waits for
-        this process."""
+        nothing. Many small segments are merged. Closes all files, so that nobody waits for this
+        process."""
         self.merger.stop()
         if self._wrote and not self._read_only:
             if self.core.tail_rows >= CLOSING_ROWS_MIN:
@@ -331,24 +331,26 @@ class ProjectionKeeper:
             try:
                 self.core.merge(SEGMENTS_MAX, CLOSING_BYTES_MAX)
             except (OSError, _core.ProjectionDamaged) as error:
-                # Nobody is left to tell but who closes; the next process finds what there was.
-                self.report("projection_stale", f"segments could not be merged: {why(error)}")
+                # Nothing is lost: the next process finds the segments as they were.
+                self.report(
+                    "projection_stale", f"segments could not be merged: {error_text(error)}"
+                )
         self.core.close()
 
     # --- scans -----------------------------------------------------------------------------
 
     def scan(self, seq: int, request: ScanRequest) -> _core.Scan:
-        """One crossing. Raises `_core.SnapshotMoved`, which `run` answers by reading again."""
+        """One scan. Raises `_core.SnapshotMoved`, after which `run` reads again."""
         return scan_of(self.core, seq, request)
 
     # --- degradations ----------------------------------------------------------------------
 
     def report(self, code: str, detail: str) -> None:
-        """Notes a degradation for whoever calls next."""
+        """Adds a degradation to those that the next call returns."""
         self._degraded.append(Degradation(code=code, detail=detail))
 
     def take_degraded(self) -> list[Degradation]:
-        """What happened since the last call, once."""
+        """Degradations since the last call, each once."""
         taken = []
         while self._degraded:
             taken.append(self._degraded.popleft())
@@ -356,7 +358,7 @@ class ProjectionKeeper:
 
 
 def chunks_of(rows: Iterator[ProjectionRow]) -> Iterator[list[ProjectionRow]]:
-    """The rows in lists of a size that memory can hold."""
+    """The rows in lists of limited length, so that memory use does not grow."""
     while chunk := list(itertools.islice(rows, _CHUNK)):
         yield chunk
 
@@ -376,7 +378,7 @@ _traces: Final[dict[tuple[Any, ...], _core.TraceParams]] = {}
 
 
 def _trace(values: dict[str, Any]) -> _core.TraceParams:
-    """Made once for equal values."""
+    """One object for equal values."""
     key = tuple(tuple(v) if isinstance(v, list) else v for v in values.values())
     found = _traces.get(key)
     if found is None:

@@ -1,7 +1,7 @@
-"""A thread that merges segments in processes that live long.
+"""A background thread that merges segments in long-lived processes.
 
-Invariant: the thread takes no lock of the store while it works, is over before its interpreter
-ends, and what fails in it is told by the next call.
+Invariant: the thread takes no lock of the store while it works and ends before its interpreter
+does; the next call of the store reports what failed in it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from typing import Final
 
 from vestig import _core
 
-__all__ = ["SEGMENTS_MAX", "Merger", "come_last", "why"]
+__all__ = ["SEGMENTS_MAX", "Merger", "error_text", "lower_priority"]
 
-# A scan asks each segment; more than this are merged.
+# A scan reads every segment; more than this are merged.
 SEGMENTS_MAX: Final = 6
-# Nobody waits for a merge: threads that answer come first.
+# Nobody waits for a merge: threads that answer queries have precedence.
 NICENESS: Final = 10
 
 
 class Merger:
     """At most one thread of this process that merges the segments of one projection."""
 
-    def __init__(self, core: _core.Projection, tell: Callable[[str], None]) -> None:
+    def __init__(self, core: _core.Projection, report: Callable[[str], None]) -> None:
         self._core = core
-        self._tell = tell
+        self._report = report
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
@@ -48,42 +48,42 @@ class Merger:
             self._thread.start()
 
     def _work(self) -> None:
-        come_last()
+        lower_priority()
         try:
             while not self._closed and self._core.merge(SEGMENTS_MAX):
                 continue
         except (OSError, RuntimeError, _core.ProjectionDamaged) as error:
-            self._tell(f"segments could not be merged: {why(error)}")
+            self._report(f"segments could not be merged: {error_text(error)}")
 
-    def rest(self) -> None:
-        """Ends the thread, without the result of a merge that runs; `wake` starts another."""
+    def pause(self) -> None:
+        """Ends the thread and drops the result of a running merge; `wake` starts another."""
         if os.getpid() != self._pid:
             return
         self._core.stop_merging()
         self.wait()
 
     def stop(self) -> None:
-        """As `rest`, for good."""
+        """As `pause`, for good."""
         self._closed = True
-        self.rest()
+        self.pause()
 
     def wait(self) -> None:
-        """Waits until the thread has nothing left to do."""
+        """Waits until the thread has ended."""
         with self._lock:
             thread = self._thread
         if thread is not None:
             thread.join()
 
 
-def come_last() -> None:
-    """Gives this thread the niceness of background work, where threads have one of their own."""
+def lower_priority() -> None:
+    """Gives this thread the niceness of background work, where threads have a niceness."""
     if sys.platform == "linux":
         me = threading.get_native_id()
         nice = os.getpriority(os.PRIO_PROCESS, me)
         os.setpriority(os.PRIO_PROCESS, me, max(nice, NICENESS))
 
 
-def why(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """What an error of the core says, without paths."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
@@ -94,7 +94,7 @@ _mergers: weakref.WeakSet[Merger] = weakref.WeakSet()
 
 
 def _at_exit() -> None:
-    """A daemon thread that comes back from the core while the interpreter goes would crash it."""
+    """A daemon thread that returns from the core while the interpreter ends would crash it."""
     for merger in list(_mergers):
         merger.stop()
 
@@ -102,7 +102,7 @@ def _at_exit() -> None:
 def _before_fork() -> None:
     """A child would inherit the core's locks as they stand, without the thread that holds them."""
     for merger in list(_mergers):
-        merger.rest()
+        merger.pause()
 
 
 atexit.register(_at_exit)

@@ -1,4 +1,4 @@
-"""Opening SQLite, and keeping connections apart by process and thread."""
+"""Opens SQLite connections, and keeps those of processes and threads apart."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ class ReadPlan:
 
 
 def has_wal(ledger: Path) -> bool:
-    """Whether something is written beside the ledger. Asked of the system once: whoever closes the
-    store last takes the file away, at any moment."""
+    """Whether something is written beside the ledger. One system call: whoever closes the store
+    last removes the file, at any moment."""
     try:
         return os.stat(f"{ledger}-wal").st_size > 0
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def has_wal(ledger: Path) -> bool:
 
 
 def plan_reading(ledger: Path, *, read_only: bool) -> ReadPlan:
-    """A writable store is read through connections that may tidy up when they are the last.
+    """How to read the ledger. In a writable folder readers may remove the WAL when they close last.
 
     A WAL beside a ledger in a folder that cannot be written would be ignored silently by
     `immutable`, so both are copied to a private place then."""
@@ -138,7 +138,7 @@ class Busy:
 
 
 class _Reader:
-    """Takes a connection and gives it back."""
+    """Takes a connection from the pool and gives it back."""
 
     __slots__ = ("_conn", "_pool")
 
@@ -201,6 +201,6 @@ class Connections:
             conn.close()
 
     def take_idle(self) -> list[apsw.Connection]:
-        """Hands over the idle connections, for a child of a fork to let go of."""
+        """Hands over the idle connections, for a child of a fork to close."""
         idle, self._idle = self._idle, []
         return idle

@@ -1,4 +1,4 @@
-"""What SQLite reports, in the words of Vestig."""
+"""Errors of SQLite as errors of Vestig."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class _Faults:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None:
-            told = _in_words(self._where, error)
-            if told is not None:
-                raise told from error
+            translated = _translated(self._where, error)
+            if translated is not None:
+                raise translated from error
 
 
 def store_faults(where: str) -> AbstractContextManager[None]:
@@ -46,8 +46,8 @@ def store_faults(where: str) -> AbstractContextManager[None]:
     return _Faults(where)
 
 
-def _in_words(where: str, error: BaseException) -> VestigError | None:
-    """None for what passes."""
+def _translated(where: str, error: BaseException) -> VestigError | None:
+    """The error of Vestig; None for one that is not translated."""
     if isinstance(error, (apsw.CorruptError, apsw.NotADBError, apsw.SQLError)):
         # SQLError: the statements are fixed, so it is the schema in the file that changed.
         return damaged(where, f"a damaged file ({type(error).__name__})")

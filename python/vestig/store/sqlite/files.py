@@ -1,4 +1,4 @@
-"""The folder of a store: who may read it, where it may lie, what its files say."""
+"""The folder of a store: its names, permissions and disk, and who holds its lock."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def leftovers(folder: Path) -> str | None:
 
 
 def network_kind(folder: Path) -> str | None:
-    """Type of the network file system the folder lies on, where the system tells."""
+    """Type of the network file system the folder lies on, where the system says so."""
     try:
         mounts = Path("/proc/mounts").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -139,7 +139,7 @@ def network_kind(folder: Path) -> str | None:
 
 
 def lock_holder(ledger: Path) -> str:
-    """Who holds the write lock, as far as the system tells: "process 12", "this process" or "".
+    """Who holds the write lock, as far as the system says: "process 12", "this process" or "".
 
     Read from the kernel's list: opening and closing the -shm file here would drop the locks
     that this process itself holds on it.

@@ -1,11 +1,11 @@
-"""Forking with open stores.
+"""Forks of a process with open stores.
 
 SQLite keeps the locks of a process per file, not per connection. A child that opened the file
 while connections of its parent are still known to it would believe to hold locks that only the
-parent holds, and the parent would then remove a WAL that is in use. So before a fork every
-store comes to rest, and the child closes what it inherited before it opens anything.
-A fork that cannot wait for rest (it lies inside a transaction, or one takes too long) leaves a
-child in which stores refuse to work.
+parent holds, and the parent would then remove a WAL that is in use. So a fork waits
+until no thread uses a store, and the child closes what it inherited before it opens anything.
+A fork that cannot wait (it is made inside a transaction, or one takes too long) leaves a child in
+which stores refuse to work.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import apsw
 
 from vestig.errors import ConflictError
 
-__all__ = ["close_inherited", "inside", "require_unspoilt", "watch"]
+__all__ = ["close_inherited", "inside", "require_usable", "watch"]
 
 
 # How long a fork waits for transactions of other threads.
@@ -29,14 +29,14 @@ _REST_S = 5.0
 
 
 class Forkable(Protocol):
-    """What a ledger does in a child."""
+    """A ledger, as far as forks concern it."""
 
     def after_fork_in_child(self) -> None:
-        """Lets go of everything inherited."""
+        """Closes every inherited connection."""
 
 
 class Gate:
-    """Counts who is inside, and can be shut until everybody has left."""
+    """Counts the threads that use SQLite, and can be shut until all have left."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -65,7 +65,7 @@ class Gate:
                 self._changed.notify_all()
 
     def shut(self, timeout_s: float) -> bool:
-        """Lets nobody in; whether nobody is inside any more."""
+        """Makes `enter` wait, and waits until every thread has left; whether all have."""
         deadline = time.monotonic() + timeout_s
         with self._changed:
             self._shut = True
@@ -75,31 +75,31 @@ class Gate:
             return not self._inside
 
     def open(self) -> None:
-        """Lets everybody in again."""
+        """Lets threads enter again."""
         with self._changed:
             self._shut = False
             self._changed.notify_all()
 
 
 class _State:
-    """What this process knows about forks. SQLite's own state is per process, so this is too."""
+    """State of this process about forks. SQLite's own state is per process, so this is too."""
 
     def __init__(self) -> None:
         self.gate = Gate()
         self.ledgers: weakref.WeakSet[Forkable] = weakref.WeakSet()
-        self.resting = True
-        self.spoilt = False
+        self.at_rest = True
+        self.unusable = False
 
     def before(self) -> None:
-        self.resting = not self.ledgers or self.gate.shut(_REST_S)
+        self.at_rest = not self.ledgers or self.gate.shut(_REST_S)
 
     def in_parent(self) -> None:
         self.gate.open()
 
     def in_child(self) -> None:
         self.gate = Gate()
-        self.spoilt = self.spoilt or not self.resting
-        if not self.spoilt:
+        self.unusable = self.unusable or not self.at_rest
+        if not self.unusable:
             for ledger in list(self.ledgers):
                 ledger.after_fork_in_child()
 
@@ -114,12 +114,12 @@ if hasattr(os, "register_at_fork"):
 
 
 def watch(ledger: Forkable) -> None:
-    """Has a ledger take part in forks from now on."""
+    """Registers a ledger, whose inherited connections a child of a fork closes."""
     _state.ledgers.add(ledger)
 
 
 class _Inside:
-    """The gate of the process that came in: a child has another."""
+    """Leaves the gate that was entered: a child of a fork has another one."""
 
     __slots__ = ("_gate",)
 
@@ -136,13 +136,13 @@ def inside() -> AbstractContextManager[None]:
     return _Inside()
 
 
-def require_unspoilt(where: str) -> None:
+def require_usable(where: str) -> None:
     """Refuses to open files in a child of a fork that did not wait.
 
     Raises:
         ConflictError: the fork happened inside a transaction.
     """
-    if _state.spoilt:
+    if _state.unusable:
         raise ConflictError(
             f"{where}: expected a fork outside transactions, this process was forked while one"
             " was open; fork before, or start a new process instead (spawn)"

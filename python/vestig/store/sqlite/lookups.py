@@ -1,4 +1,4 @@
-"""Statements and their rows; finding rows by many ids in one statement."""
+"""Runs statements, and finds rows by many ids in one statement."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ __all__ = [
 ]  # fmt: skip
 
 _CHUNK_MAX: Final = 512
-# The greatest number of what was forgotten, behind that of what is there.
+# The greatest row number of removed nodes, as a second column.
 _FORGOTTEN: Final = {
     "memories": ', (SELECT IFNULL(MAX("row"), 0) FROM tombstones)',
     "entities": ', (SELECT -IFNULL(MIN("row"), 0) FROM tombstones)',
 }
 
 
-def fetch(conn: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+def fetch(conn: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """All rows of a statement, as tuples."""
     return conn.execute(sql, values).fetchall()
 
 
-def each(conn: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+def each(conn: apsw.Connection, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
     """The rows of a statement one by one, as tuples."""
     return iter(conn.execute(sql, values))
 
 
 def select_in(
     conn: apsw.Connection, sql: str, keys: Sequence[Any], first: tuple[Any, ...] = ()
-) -> Iterator[Any]:
+) -> Iterator[tuple[Any, ...]]:
     """Rows of `sql`, whose last `IN (?*)` takes the keys, in chunks.
 
     Chunks are padded to powers of two by repeating a key, so that few statements are prepared.
@@ -44,17 +44,17 @@ def select_in(
         chunk = tuple(keys[start : start + _CHUNK_MAX])
         size = 1 << (len(chunk) - 1).bit_length()
         filled = (*first, *chunk, *(chunk[-1:] * (size - len(chunk))))
-        yield from conn.execute(_spelt(sql, size), filled)
+        yield from conn.execute(_with_placeholders(sql, size), filled)
 
 
 @lru_cache(512)
-def _spelt(sql: str, size: int) -> str:
+def _with_placeholders(sql: str, size: int) -> str:
     return sql.replace("?*", "?" + ",?" * (size - 1))
 
 
 def next_row(conn: apsw.Connection, table: str) -> int:
-    """The number of a new row. That of a forgotten memory or entity is never given again: who
-    read it before would take the next one for it."""
+    """The number of a new row. That of a forgotten memory or removed entity is never used again:
+    whoever read it before would mistake the new node for it."""
     forgotten = _FORGOTTEN.get(table, "")
     last = fetch(conn, f'SELECT (SELECT IFNULL(MAX("row"), 0) FROM {table}){forgotten}')[0]
     return int(max(last)) + 1
@@ -82,7 +82,7 @@ def id_range(prefix: str, kind: str) -> tuple[bytes, bytes]:
 
 
 def node_keys(ids: Iterable[str], prefix: str) -> dict[bytes, str]:
-    """16 bytes → id. A malformed id finds no row, and whoever needs it refuses it."""
+    """16 bytes → id. A malformed id has no row; the caller refuses it if it is needed."""
     keys = {}
     for id in ids:
         if id.startswith(prefix):

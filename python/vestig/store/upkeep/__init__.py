@@ -1,1 +1,1 @@
-"""Backup, embedding a whole store again, token vectors for older memories."""
+"""Backup, re-embedding of a whole store, and token vectors for older memories."""

@@ -24,8 +24,8 @@ _ATTEMPTS = 3
 def backup(ledger: SqliteLedger, projection_dir: Path | None, dest: Path) -> dict[str, int | str]:
     """Copies ledger and projection to `dest`, which appears whole or not at all.
 
-    The copy is a store of its own: it can be opened, passes `doctor` and is written to without
-    a thought of the original. Files are synced and for the owner alone.
+    The copy is a store of its own: it can be opened, passes `doctor`, and writes to it do not
+    concern the original. Files are synced and for the owner alone.
 
     Returns:
         `path`, `ledger_bytes`, `projection_bytes`, `files`, `seq` (the state that was copied).
@@ -86,8 +86,8 @@ def _write_witness(folder: Path) -> int:
 
 
 def _copy_projection(source: Path, target: Path) -> int:
-    """The published files of one generation; 0 when none holds still, for a copy without a
-    projection only has to make its own."""
+    """Copies the published files of one generation; bytes. 0 when every attempt met a newer one: a
+    copy without a projection makes its own when it is opened."""
     for _ in range(_ATTEMPTS):
         target.mkdir(mode=0o700)
         try:

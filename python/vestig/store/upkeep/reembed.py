@@ -1,4 +1,4 @@
-"""Another model for a whole store: every text embedded again, then one switch.
+"""Re-embedding: every text of a store is embedded by another model, then one switch.
 
 New vectors collect in a table of their own, batch by batch, each batch durable. Until the
 switch nothing else is touched: the old vectors answer, and a run that was killed goes on where
@@ -20,7 +20,7 @@ from vestig.errors import ProviderError
 from vestig.ports import Embedder, EmbeddingIdentity, Progress
 from vestig.store.ledger import chain
 from vestig.store.ledger.ledger import SqliteLedger
-from vestig.store.ledger.pending import IDENTITY_KEY, PENDING_TABLE, is_pending
+from vestig.store.ledger.new_vectors import IDENTITY_KEY, NEW_VECTORS, has_new_vectors
 from vestig.store.ledger.schema import INDEX, INSERT, NO_QUESTION, columns_sql
 from vestig.store.ledger.settings import IDENTITY
 from vestig.store.ledger.writes import NO_CLOCK
@@ -28,14 +28,14 @@ from vestig.store.sqlite.faults import damaged, store_faults
 from vestig.store.sqlite.lookups import fetch
 from vestig.store.upkeep.token_vectors import check_text, drop_tokens
 
-__all__ = ["ReembedCounts", "pending_rows", "reembed"]
+__all__ = ["ReembedCounts", "reembed", "unfinished_vectors"]
 
-_CREATE: Final = f"""CREATE TABLE IF NOT EXISTS {PENDING_TABLE} (
+_CREATE: Final = f"""CREATE TABLE IF NOT EXISTS {NEW_VECTORS} (
     memory INTEGER PRIMARY KEY, digest BLOB NOT NULL, embedding BLOB NOT NULL
 ) STRICT"""
 
 
-class _Kind(NamedTuple):
+class _TextKind(NamedTuple):
     """Texts of one kind: where they are, the key of a row `t`, where their vectors go."""
 
     source: str
@@ -47,21 +47,24 @@ class _Kind(NamedTuple):
         """The rows that have no new vector yet."""
         return (
             f"{self.source} {'AND' if 'WHERE' in self.source else 'WHERE'} NOT EXISTS"
-            f" (SELECT 1 FROM {PENDING_TABLE} p WHERE p.memory = {self.key})"
+            f" (SELECT 1 FROM {NEW_VECTORS} p WHERE p.memory = {self.key})"
         )
 
 
-# The keys of `pending` in SQL.
+# The keys of `new_vectors` in SQL.
 _KINDS: Final = (
-    _Kind("memories t", 't."row"', "vectors", "memory"),
-    _Kind("entities t", '-2 * t."row"', "entity_vectors", "entity"),
-    _Kind(f"questions t WHERE t.position <> {NO_QUESTION}", '-2 * t."row" - 1', "questions", "row"),
+    _TextKind("memories t", 't."row"', "vectors", "memory"),
+    _TextKind("entities t", '-2 * t."row"', "entity_vectors", "entity"),
+    _TextKind(
+        f"questions t WHERE t.position <> {NO_QUESTION}", '-2 * t."row" - 1', "questions", "row"
+    ),
 )
 # Whether the row of a key is there: divisions cut towards zero.
 _THERE: Final = """CASE WHEN ?1 > 0 THEN EXISTS (SELECT 1 FROM memories WHERE "row" = ?1)
     WHEN ?1 % 2 = 0 THEN EXISTS (SELECT 1 FROM entities WHERE "row" = -?1 / 2)
     ELSE EXISTS (SELECT 1 FROM questions WHERE "row" = -?1 / 2) END"""
-# What is embedded of a row, and what proves it.
+# Row, id and content hash where the text is checked against its hash; text before it (author) or
+# behind it (description); the text.
 _TEXTS: Final = (
     't."row", t.id, t.content_hash, t.author, t.content',
     "NULL, NULL, NULL, t.description, t.canonical_name",
@@ -91,8 +94,8 @@ def reembed(
     """Embeds every stored text with `embedder` and switches the store to `identity`.
 
     Ids stay the same. Killed half-way, the store answers as before; run again with the same
-    identity it goes on, with another one it starts over. Token vectors go with the old vectors.
-    The caller makes them anew (`tokenizing`) and rebuilds the projection.
+    identity it goes on, with another one it starts over. Token vectors are removed with the old
+    vectors. The caller makes them anew (`token_vectors.fill_tokens`) and rebuilds the projection.
 
     Args:
         batch: texts given to the embedder at once; each batch is durable on its own.
@@ -106,7 +109,7 @@ def reembed(
     resumed = _begin(ledger, identity)
     embedded = 0
     while True:
-        todo, total = _missing(ledger, batch)
+        todo, total = _next_texts(ledger, batch)
         if not todo:
             counts = _switch(ledger, identity)
             if counts is not None:
@@ -123,11 +126,11 @@ def reembed(
             progress(resumed + embedded, total)
 
 
-def pending_rows(conn: apsw.Connection) -> int | None:
+def unfinished_vectors(conn: apsw.Connection) -> int | None:
     """Vectors of an unfinished run, or None when there is none."""
-    if not is_pending(conn):
+    if not has_new_vectors(conn):
         return None
-    rows = fetch(conn, f"SELECT COUNT(*) FROM {PENDING_TABLE} WHERE memory <> {IDENTITY_KEY}")
+    rows = fetch(conn, f"SELECT COUNT(*) FROM {NEW_VECTORS} WHERE memory <> {IDENTITY_KEY}")
     return int(rows[0][0])
 
 
@@ -139,19 +142,19 @@ def _digest(row: int, embedding: bytes) -> bytes:
 def _begin(ledger: SqliteLedger, identity: EmbeddingIdentity) -> int:
     """The table, emptied when it holds vectors of another model; how many it holds."""
     raw = msgspec.msgpack.encode(identity)
-    mark = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
-    with ledger._writing() as conn, store_faults(ledger.where):
+    identity_row = (IDENTITY_KEY, _digest(IDENTITY_KEY, raw), raw)
+    with ledger.writer() as conn, store_faults(ledger.where):
         conn.execute(_CREATE)
-        found = fetch(conn, f"SELECT * FROM {PENDING_TABLE} WHERE memory = {IDENTITY_KEY}")
-        if found != [mark]:
-            conn.execute(f"DELETE FROM {PENDING_TABLE}")
-            conn.execute(f"INSERT INTO {PENDING_TABLE} VALUES (?, ?, ?)", mark)
-        held = pending_rows(conn)
+        found = fetch(conn, f"SELECT * FROM {NEW_VECTORS} WHERE memory = {IDENTITY_KEY}")
+        if found != [identity_row]:
+            conn.execute(f"DELETE FROM {NEW_VECTORS}")
+            conn.execute(f"INSERT INTO {NEW_VECTORS} VALUES (?, ?, ?)", identity_row)
+        count = unfinished_vectors(conn)
         conn.execute("COMMIT")
-    return 0 if held is None else held
+    return count or 0
 
 
-def _missing(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], int]:
+def _next_texts(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], int]:
     """The next texts without a new vector: (key, text as it is embedded), and how many there are
     in all."""
     where = ledger.where
@@ -169,8 +172,8 @@ def _missing(ledger: SqliteLedger, batch: int) -> tuple[list[tuple[int, str]], i
     return todo, total
 
 
-def _text(kind: _Kind, row: Sequence[Any], where: str) -> str:
-    """As commit embeds it."""
+def _text(kind: _TextKind, row: Sequence[Any], where: str) -> str:
+    """The text as commit embeds it."""
     number, id, content_hash, beside, text = row
     if number is not None:
         check_text(where, id, content_hash, text)
@@ -182,7 +185,7 @@ def _text(kind: _Kind, row: Sequence[Any], where: str) -> str:
 def _check(
     embedder: Embedder, identity: EmbeddingIdentity, vectors: Sequence[bytes], wanted: int
 ) -> None:
-    """Only whole, finite vectors are stored."""
+    """Refuses vectors that are not whole and finite."""
     good = len(vectors) == wanted and all(
         len(vector) == 4 * identity.dimensions and math.isfinite(sum(array("f", vector)))
         for vector in vectors
@@ -196,42 +199,42 @@ def _check(
 
 
 def _keep(ledger: SqliteLedger, rows: Sequence[int], vectors: Sequence[bytes]) -> None:
-    with ledger._writing() as conn, store_faults(ledger.where):
-        # What was forgotten meanwhile leaves no vector here.
+    with ledger.writer() as conn, store_faults(ledger.where):
+        # No vector is kept of what was forgotten meanwhile.
         conn.executemany(
-            f"INSERT OR REPLACE INTO {PENDING_TABLE} SELECT ?1, ?2, ?3 WHERE {_THERE}",
+            f"INSERT OR REPLACE INTO {NEW_VECTORS} SELECT ?1, ?2, ?3 WHERE {_THERE}",
             [(row, _digest(row, raw), raw) for row, raw in zip(rows, vectors, strict=True)],
         )
         conn.execute("COMMIT")
 
 
 def _switch(ledger: SqliteLedger, identity: EmbeddingIdentity) -> tuple[int, int, int] | None:
-    """(replaced, added, seq); None when a text came in meanwhile, or another run began."""
+    """(replaced, added, seq); None when a text without a new vector was committed meanwhile."""
     where = ledger.where
     with ledger.write(NO_CLOCK) as txn, store_faults(where):
         conn = txn.connection
         raw = msgspec.msgpack.encode(identity)
-        sql = f"SELECT embedding FROM {PENDING_TABLE} WHERE memory = {IDENTITY_KEY}"
-        if not is_pending(conn) or fetch(conn, sql) != [(raw,)]:
-            raise damaged(where, "no vectors to switch to: another run took them away")
+        sql = f"SELECT embedding FROM {NEW_VECTORS} WHERE memory = {IDENTITY_KEY}"
+        if not has_new_vectors(conn) or fetch(conn, sql) != [(raw,)]:
+            raise damaged(where, "no new vectors to switch to: another re-embedding replaced them")
         if any(fetch(conn, f"SELECT 1 FROM {kind.without()} LIMIT 1") for kind in _KINDS):
             return None
         seq = txn.seq + 1
         link = txn.new_link()
         replaced = added = 0
         for kind in _KINDS:
-            work = _Switching(conn, link, identity.model, seq, where)
+            work = _VectorSwitch(conn, link, identity.model, seq, where)
             work.run(kind)
             replaced, added = replaced + work.replaced, added + work.added
         drop_tokens(conn, link)
         _set_identity(conn, link, raw, seq)
-        conn.execute(f"DROP TABLE {PENDING_TABLE}")
+        conn.execute(f"DROP TABLE {NEW_VECTORS}")
         txn.rows_written = replaced + added
         txn.close_link(link)
     return replaced, added, seq
 
 
-class _Switching:
+class _VectorSwitch:
     """Puts the new vectors of one kind in the place of the old ones."""
 
     def __init__(
@@ -245,7 +248,7 @@ class _Switching:
         self._salts = chain.Salts()
         self.replaced = self.added = 0
 
-    def run(self, kind: _Kind) -> None:
+    def run(self, kind: _TextKind) -> None:
         """Row by row: two whole generations at once might not fit into memory."""
         rows = list(
             self._conn.execute(f'SELECT t."row", {kind.key} FROM {kind.source} ORDER BY t."row"')
@@ -254,13 +257,13 @@ class _Switching:
             self._one(kind, row, self._new(key))
 
     def _new(self, key: int) -> bytes:
-        sql = f"SELECT digest, embedding FROM {PENDING_TABLE} WHERE memory = ?"
+        sql = f"SELECT digest, embedding FROM {NEW_VECTORS} WHERE memory = ?"
         ((digest, embedding),) = fetch(self._conn, sql, (key,))
         if _digest(key, embedding) != digest:
             raise damaged(self._where, "a new vector that differs from what was written")
         return bytes(embedding)
 
-    def _one(self, kind: _Kind, row: int, embedding: bytes) -> None:
+    def _one(self, kind: _TextKind, row: int, embedding: bytes) -> None:
         table = kind.vectors
         at = INDEX[table]
         sql = f'SELECT {columns_sql(table)} FROM {table} WHERE "{kind.owner}" = ?'

@@ -1,6 +1,6 @@
-"""Token vectors for memories that have none: of an older store, or of another configuration.
+"""Makes token vectors for memories that have none: of an older store, or of another configuration.
 
-Page by page, each page one transaction, so a run that was killed goes on where it stopped.
+Each batch is one transaction, so a run that was killed goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -98,14 +98,14 @@ def _in(sql: str, values: Sequence[str]) -> str:
 
 
 def _text(row: Sequence[Any], where: str) -> str:
-    """As commit embeds it."""
+    """The text as commit embeds it."""
     _row, id, content_hash, author, text, _model = row
     check_text(where, id, content_hash, text)
     return text if author is None else f"{author}: {text}"
 
 
 def check_text(where: str, id: bytes, content_hash: bytes, text: str) -> None:
-    """Only what was stored is embedded.
+    """Refuses a text that is not the one that was stored.
 
     Raises:
         StoreDamagedError: it is another text.
@@ -130,7 +130,8 @@ def _keep(ledger: SqliteLedger, found: dict[int, Pieces], model: str, where: str
 
 
 def drop_tokens(conn: apsw.Connection, link: chain.Link) -> None:
-    """Removes all of them, row by row: those of another model are of no use."""
+    """Removes all token vectors: those of another model cannot be compared. Row by row, since all
+    at once might not fit into memory."""
     rows = fetch(conn, "SELECT memory FROM token_vectors ORDER BY memory")
     sql = f"SELECT {columns_sql('token_vectors')} FROM token_vectors WHERE memory = ?"
     for (memory,) in rows:

@@ -1,9 +1,9 @@
-"""Taking nodes out of the graph: edges that lose an end, entities that nothing supports."""
+"""Removes nodes from the graph: entities that nothing supports, and edges that lose an end."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -21,19 +21,27 @@ from vestig.store.ledger.schema import (
 )
 from vestig.store.sqlite.lookups import each, fetch, select_in
 
-__all__ = ["Act", "Removal", "edges_at", "loose_edges", "orphans", "remove_entities"]
+__all__ = [
+    "Removal",
+    "TombstoneFields",
+    "remove_dangling_edges",
+    "remove_edges_at",
+    "remove_entities",
+    "unsupported_entities",
+]
 
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
-_KEY: Final = {
+_KEY_COLUMN: Final = {
     "memories": "row", "vectors": "memory", "events": "row", "supersessions": "row",
     "sources": "row", "edges": "id", "entities": "row", "entity_vectors": "entity",
     "questions": "row", "token_vectors": "memory",
 }  # fmt: skip
 _MENTIONS: Final = f"({EDGE_CODES['MENTIONS']}, {EDGE_CODES['LINKED']})"
 _RELATION: Final = EDGE_CODES["RELATION"]
-# What a memory, or an entity that somebody made by hand, needs is no orphan.
-_ORPHAN: Final = (
+# Supported is an entity that was made by hand, that a memory or chunk mentions, or that an entity
+# made by hand has a relation with or was merged into.
+_UNSUPPORTED: Final = (
     "e.origin <> 'manual'"
     f' AND NOT EXISTS (SELECT 1 FROM edges WHERE to_row = e."row" AND edge_type IN {_MENTIONS})'
     " AND NOT EXISTS (SELECT 1 FROM entities o WHERE o.origin = 'manual'"
@@ -45,8 +53,9 @@ _ORPHAN: Final = (
 )
 
 
-class Act(NamedTuple):
-    """Who removes, where, and in which transaction at what time."""
+class TombstoneFields(NamedTuple):
+    """What all tombstones of one removal have in common; `seq` and `recorded_us` are those of its
+    transaction."""
 
     namespace: str
     actor: str | None
@@ -55,29 +64,32 @@ class Act(NamedTuple):
 
 
 class Removal:
-    """Removes rows under one link and counts them."""
+    """Removes rows under one link.
+
+    `counts`: rows per table. `removed_rows`: (table, columns) of each. `lost_edge`: nodes of which
+    an edge that started there was removed, as the chain names touched nodes (entities negative).
+    """
 
     def __init__(self, conn: apsw.Connection, link: chain.Link) -> None:
         self.conn = conn
         self.link = link
         self.counts: Counter[str] = Counter()
-        self.gone: list[tuple[str, tuple[Any, ...]]] = []
-        # Nodes that lost an edge which started at them, as the chain names touched ones.
-        self.starts: set[int] = set()
+        self.removed_rows: list[tuple[str, tuple[Any, ...]]] = []
+        self.lost_edge: set[int] = set()
 
-    def chained(self, table: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Rows of a table under the chain, once each; the rows that went."""
-        key = _KEY[table]
+    def remove_rows(self, table: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Removes these rows of a table under the chain, each once, and returns them."""
+        key = _KEY_COLUMN[table]
         found = list({row[INDEX[table][key]]: row for row in rows}.values())
         for row in found:
             self.link.removed(table, row)
-            self.gone.append((table, row))
+            self.removed_rows.append((table, row))
         if table == "edges":
             delete_edges(self.conn, found)
             for row in found:
                 node = touched_node(row[_X["edge_type"]], row[_X["from_row"]])
                 if node is not None:
-                    self.starts.add(node)
+                    self.lost_edge.add(node)
         else:
             place = INDEX[table][key]
             self.conn.executemany(
@@ -91,8 +103,8 @@ class Removal:
         sql = f'SELECT {columns_sql(table)} FROM {table} WHERE "{column}" IN (?*)'
         return select_in(self.conn, sql, keys)
 
-    def changed(self, table: str, old: Sequence[Any], seq: int, nulled: dict[str, Any]) -> None:
-        """A node that stays: these columns become null, and it is written anew."""
+    def rewrite(self, table: str, old: Sequence[Any], seq: int, nulled: Collection[str]) -> None:
+        """Writes a new version of a node that stays, with these columns null."""
         at = INDEX[table]
         new = list(old)
         for column in nulled:
@@ -106,18 +118,20 @@ class Removal:
         row = old[at["row"]]
         self.link.touched.add(-row if table == "entities" else row)
 
-    def bury(self, row: int, id: bytes, act: Act, counts: dict[str, int]) -> None:
-        """A tombstone; the row of an entity stands there negative."""
+    def write_tombstone(
+        self, row: int, id: bytes, fields: TombstoneFields, counts: dict[str, int]
+    ) -> None:
+        """Writes a tombstone. `row` is negative for an entity."""
         values = (
-            chain.Salts().take(), row, id, act.namespace, act.seq, act.recorded_us, act.actor,
-            to_json(counts),
+            chain.Salts().take(), row, id, fields.namespace, fields.seq,
+            fields.recorded_us, fields.actor, to_json(counts),
         )  # fmt: skip
         self.conn.execute(INSERT["tombstones"], values)
         self.link.wrote("tombstones", values)
 
 
-def edges_at(removal: Removal, prefix: str, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Removes all edges at these nodes of one kind; the edges that went."""
+def remove_edges_at(removal: Removal, prefix: str, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Removes all edges at these nodes of one kind and returns them."""
     found: list[tuple[Any, ...]] = []
     for code, ends in enumerate(EDGE_ENDS):
         for end, column in zip(ends, ("from_row", "to_row"), strict=True):
@@ -127,10 +141,10 @@ def edges_at(removal: Removal, prefix: str, numbers: Sequence[int]) -> list[tupl
                 )
                 for number in numbers:
                     found += fetch(removal.conn, sql, (number, code))
-    return removal.chained("edges", found)
+    return removal.remove_rows("edges", found)
 
 
-def loose_edges(removal: Removal) -> None:
+def remove_dangling_edges(removal: Removal) -> None:
     """Removes edges that lost an end."""
     found: list[tuple[Any, ...]] = []
     for code, ends in enumerate(EDGE_ENDS):
@@ -143,12 +157,14 @@ def loose_edges(removal: Removal) -> None:
                     f' (SELECT 1 FROM {table} WHERE "row" = {column})',
                     (code,),
                 )
-    removal.chained("edges", found)
+    removal.remove_rows("edges", found)
 
 
-def orphans(conn: apsw.Connection, namespace: str, rows: Sequence[int] | None = None) -> list[int]:
+def unsupported_entities(
+    conn: apsw.Connection, namespace: str, rows: Sequence[int] | None = None
+) -> list[int]:
     """Rows of the entities, of these or of all, that nothing supports any more."""
-    sql = f'SELECT e."row" FROM entities e WHERE +e.namespace = ? AND {_ORPHAN}'
+    sql = f'SELECT e."row" FROM entities e WHERE +e.namespace = ? AND {_UNSUPPORTED}'
     found = (
         each(conn, sql, (namespace,))
         if rows is None
@@ -157,20 +173,20 @@ def orphans(conn: apsw.Connection, namespace: str, rows: Sequence[int] | None = 
     return sorted({row for (row,) in found})
 
 
-def remove_entities(removal: Removal, numbers: Sequence[int], act: Act) -> None:
-    """Removes these entities with their vectors and edges; what was merged into them stands
-    alone."""
+def remove_entities(removal: Removal, numbers: Sequence[int], fields: TombstoneFields) -> None:
+    """Removes these entities with their vectors and edges; entities that were merged into
+    them stay, merged into none."""
     if not numbers:
         return
-    removal.chained("entity_vectors", removal.select("entity_vectors", "entity", numbers))
-    edges_at(removal, "ent", numbers)
-    going = set(numbers)
+    removal.remove_rows("entity_vectors", removal.select("entity_vectors", "entity", numbers))
+    remove_edges_at(removal, "ent", numbers)
+    removed = set(numbers)
     for old in list(removal.select("entities", "merged_into", numbers)):
-        if old[_N["row"]] not in going:
-            removal.changed("entities", old, act.seq, {"merged_into": None})
-            removal.starts.discard(-old[_N["row"]])
+        if old[_N["row"]] not in removed:
+            removal.rewrite("entities", old, fields.seq, ("merged_into",))
+            removal.lost_edge.discard(-old[_N["row"]])
     for number in numbers:
         removal.conn.execute("DELETE FROM entity_access WHERE entity = ?", (number,))
-    for row in removal.chained("entities", removal.select("entities", "row", numbers)):
-        removal.bury(-row[_N["row"]], row[_N["id"]], act, {})
-        removal.starts.discard(-row[_N["row"]])
+    for row in removal.remove_rows("entities", removal.select("entities", "row", numbers)):
+        removal.write_tombstone(-row[_N["row"]], row[_N["id"]], fields, {})
+        removal.lost_edge.discard(-row[_N["row"]])

@@ -158,7 +158,7 @@ def test_a_name_that_a_live_text_holds_is_no_residue(ledger: SqliteLedger) -> No
     assert erase.finish(ledger, keeper, timeout_s=1.0).files_scanned > 0
 
 
-def test_what_was_merged_into_a_removed_entity_stands_alone(ledger: SqliteLedger) -> None:
+def test_an_entity_merged_into_a_removed_one_stays_merged_into_none(ledger: SqliteLedger) -> None:
     into, byhand = made.entity("Into"), made.entity("By hand", origin="manual")
     put(ledger, entities=(byhand,))
     gone = remember(ledger, "one", into)
@@ -182,7 +182,7 @@ def test_what_was_merged_into_a_removed_entity_stands_alone(ledger: SqliteLedger
     assert ledger.verify_all() == []
 
 
-def test_gc_takes_what_nothing_supports_and_then_finds_nothing(
+def test_gc_removes_what_nothing_supports_and_then_finds_nothing(
     ledger: SqliteLedger,
 ) -> None:
     mentioned, byhand = made.entity("Mentioned"), made.entity("By hand", origin="manual")
@@ -203,7 +203,7 @@ def test_gc_takes_what_nothing_supports_and_then_finds_nothing(
     assert ledger.verify_all() == []
 
 
-def test_purge_takes_expired_entities_only(ledger: SqliteLedger) -> None:
+def test_purge_removes_expired_entities_only(ledger: SqliteLedger) -> None:
     kept, old, older = made.entity("Kept"), made.entity("Old"), made.entity("Older")
     memory = remember(ledger, "one", kept, old, older)
     put(
@@ -230,7 +230,7 @@ def test_purge_takes_expired_entities_only(ledger: SqliteLedger) -> None:
     assert ledger.verify_all() == []
 
 
-def test_the_number_of_a_removed_entity_is_given_to_no_other(ledger: SqliteLedger) -> None:
+def test_the_row_number_of_a_removed_entity_is_never_used_again(ledger: SqliteLedger) -> None:
     gone = remember(ledger, "one", made.entity("Gone"))
     forget(ledger, gone)
     new = made.entity("New")
@@ -241,7 +241,7 @@ def test_the_number_of_a_removed_entity_is_given_to_no_other(ledger: SqliteLedge
     assert ledger.verify_all() == []
 
 
-def test_forgetting_takes_new_vectors_of_a_stopped_re_embedding(ledger: SqliteLedger) -> None:
+def test_forgetting_removes_new_vectors_of_a_stopped_re_embedding(ledger: SqliteLedger) -> None:
     from test_reembedding import Killed, Recorder, identity_of
 
     from vestig.store.upkeep.reembed import reembed

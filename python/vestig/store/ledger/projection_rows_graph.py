@@ -1,6 +1,7 @@
-"""The graph on its way to the projection: what starts at a node, and entities as nodes.
+"""The graph's part of the rows of the projection: entities as nodes, and the edges that start at a
+node.
 
-Every row is checked against the chain, as in `feed`.
+Every row is checked against the chain, as in `projection_rows`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any, Final, NamedTuple
 import apsw
 
 from vestig.ports import ProjectionRow
+from vestig.store.ledger.digest_check import DigestCheck
 from vestig.store.ledger.graph_rows import aliases_of
-from vestig.store.ledger.proof import Proof
 from vestig.store.ledger.schema import (
     EDGE_CODES,
     EDGE_ENDS,
@@ -27,10 +28,10 @@ from vestig.store.ledger.schema import (
 from vestig.store.sqlite.lookups import each, select_in
 
 __all__ = [
-    "FED",
-    "FedEdge",
+    "WALKED_EDGES",
     "NodeEdges",
     "Selection",
+    "WalkedEdge",
     "by_node",
     "entity_row",
     "entity_rows",
@@ -39,22 +40,23 @@ __all__ = [
     "stored_questions",
 ]
 
-FedEdge = tuple[bytes, bytes, int, float, float | None, int, int | None]
+WalkedEdge = tuple[bytes, bytes, int, float, float | None, int, int | None]
 # A half-open range of rows, or a list of them.
 Selection = tuple[int, int] | list[int]
 
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
 _EDGE_WIDTH: Final = len(_X)
-# Behind the columns of an edge: the id of its other end, and the seq that wrote it as it is.
-_OTHER: Final = _EDGE_WIDTH
-_WRITTEN: Final = _EDGE_WIDTH + 1
-_EDGE_OUT: Final = itemgetter(
+# Behind the columns of an edge: the id of its other end, and the seq of the transaction that wrote
+# this version.
+_OTHER_END: Final = _EDGE_WIDTH
+_WRITING_SEQ: Final = _EDGE_WIDTH + 1
+_EDGE_COLUMNS: Final = itemgetter(
     _X["id"],
-    _OTHER,
+    _OTHER_END,
     *(_X[n] for n in ("edge_type", "weight", "confidence", "t_created_us", "t_expired_us")),
 )
-_OUT: Final = itemgetter(
+_ENTITY_COLUMNS: Final = itemgetter(
     *(
         _N[name]
         for name in (
@@ -64,21 +66,22 @@ _OUT: Final = itemgetter(
     )
 )  # fmt: skip
 # Codes of edges that the projection walks, by the kind of their start.
-FED: Final = {
+WALKED_EDGES: Final = {
     "mem": tuple(EDGE_CODES[name] for name in ("MENTIONS", "RELATED", "SUMMARIZES")),
     "ent": (EDGE_CODES["RELATION"],),
 }
-_NOTE: Final = 3
-_UNKNOWN: Final = 3
+# Positions of `note` and `unknown` in the enums OriginType and Stability.
+_NOTE_CODE: Final = 3
+_UNKNOWN_CODE: Final = 3
 
 
 def _edges_sql(prefix: str) -> str:
-    """Edges of the types that the projection walks, as `_EDGE_OUT` takes them."""
+    """Edges of the types that the projection walks, as `_EDGE_COLUMNS` takes them."""
     ends = " ".join(
         f'WHEN {code} THEN (SELECT id FROM {NODE_TABLES[EDGE_ENDS[code][1]]} WHERE "row" = to_row)'
-        for code in FED[prefix]
+        for code in WALKED_EDGES[prefix]
     )
-    codes = ", ".join(map(str, FED[prefix]))
+    codes = ", ".join(map(str, WALKED_EDGES[prefix]))
     return (
         f"SELECT {columns_sql('edges')}, CASE edge_type {ends} END, MAX(seq, expired_seq)"
         " FROM edges"
@@ -86,7 +89,7 @@ def _edges_sql(prefix: str) -> str:
     )
 
 
-_EDGES: Final = {prefix: _edges_sql(prefix) for prefix in FED}
+_EDGES: Final = {prefix: _edges_sql(prefix) for prefix in WALKED_EDGES}
 _ENTITIES: Final = f'SELECT {columns_sql("entities")} FROM entities WHERE "row"'
 _VECTORS: Final = f"SELECT {columns_sql('entity_vectors')} FROM entity_vectors WHERE entity"
 
@@ -102,7 +105,7 @@ def select(
 
 
 def by_node(rows: Iterable[tuple[Any, ...]], at: int) -> dict[int, list[tuple[Any, ...]]]:
-    """Node → its rows; they come in the order of nodes."""
+    """Node → its rows, which must come ordered by node."""
     return {node: list(group) for node, group in groupby(rows, itemgetter(at))}
 
 
@@ -113,19 +116,21 @@ class NodeEdges(NamedTuple):
     rows: Mapping[int, Sequence[Sequence[Any]]]
 
     def seqs(self) -> set[int]:
-        """The transactions that wrote them as they are."""
-        return {row[_WRITTEN] for rows in self.rows.values() for row in rows}
+        """The transactions that wrote these versions."""
+        return {row[_WRITING_SEQ] for rows in self.rows.values() for row in rows}
 
-    def fed(self, node: int, id: bytes, proof: Proof) -> tuple[list[FedEdge], int]:
+    def starting_at(
+        self, node: int, id: bytes, digests: DigestCheck
+    ) -> tuple[list[WalkedEdge], int]:
         """Edges that start at a node, by id, and the newest seq that wrote one (0: none)."""
         rows = self.rows.get(node)
         if rows is None:
             return [], 0
-        proof.check_all("edges", rows, _EDGE_WIDTH, id, self.prefix)
-        found: list[FedEdge] = sorted(map(_EDGE_OUT, rows))
-        if any(row[_OTHER] is None for row in rows):
-            raise proof.no_end("edges", id, self.prefix)
-        return found, max(row[_WRITTEN] for row in rows)
+        digests.check_all("edges", rows, _EDGE_WIDTH, id, self.prefix)
+        found: list[WalkedEdge] = sorted(map(_EDGE_COLUMNS, rows))
+        if any(row[_OTHER_END] is None for row in rows):
+            raise digests.missing_end("edges", id, self.prefix)
+        return found, max(row[_WRITING_SEQ] for row in rows)
 
 
 def read_edges(conn: apsw.Connection, prefix: str, selection: Selection) -> NodeEdges:
@@ -135,7 +140,7 @@ def read_edges(conn: apsw.Connection, prefix: str, selection: Selection) -> Node
 
 
 def entity_rows(
-    conn: apsw.Connection, selection: Selection, proof: Proof
+    conn: apsw.Connection, selection: Selection, digests: DigestCheck
 ) -> Iterator[ProjectionRow]:
     """Entities as nodes of the projection, by row."""
     entities = list(select(conn, _ENTITIES, selection, ' ORDER BY "row"'))
@@ -143,31 +148,31 @@ def entity_rows(
     edges = read_edges(conn, "ent", selection)
     seqs = {row[_N["wseq"]] for row in entities}
     seqs.update(row[2] for row in vectors.values())
-    proof.load(seqs | edges.seqs())
+    digests.load(seqs | edges.seqs())
     for entity in entities:
-        yield entity_row(entity, vectors.get(entity[1]), edges, proof)
+        yield entity_row(entity, vectors.get(entity[1]), edges, digests)
 
 
 def entity_row(
-    entity: Sequence[Any], vector: Sequence[Any] | None, edges: NodeEdges, proof: Proof
+    entity: Sequence[Any], vector: Sequence[Any] | None, edges: NodeEdges, digests: DigestCheck
 ) -> ProjectionRow:
-    """An entity as the projection holds it."""
+    """The row of an entity in the projection."""
     (
         number, id, namespace, seq, wseq, entity_type, name, norm_key, aliases, created, expired,
-    ) = _OUT(entity)  # fmt: skip
-    proof.check("entities", entity, wseq, id, "ent")
+    ) = _ENTITY_COLUMNS(entity)  # fmt: skip
+    digests.check("entities", entity, wseq, id, "ent")
     touched = wseq
     embedding: bytes | None = None
     if vector is not None:
-        proof.check("entity_vectors", vector, vector[2], id, "ent")
+        digests.check("entity_vectors", vector, vector[2], id, "ent")
         touched = max(touched, vector[2])
         embedding = vector[4]
-    starting, newest = edges.fed(number, id, proof)
+    starting, newest = edges.starting_at(number, id, digests)
     names = _names(norm_key.removeprefix(f"{entity_type}:"), name, aliases)
     return (
         id, seq, max(touched, newest), "", None, namespace, None, ENTITY_NODE,
-        0 if expired is None else 1, entity_type, None, None, _NOTE, _UNKNOWN, False, created,
-        None, created, expired, embedding, [], [], [], [], [], [], starting, [], names, 0,
+        0 if expired is None else 1, entity_type, None, None, _NOTE_CODE, _UNKNOWN_CODE, False,
+        created, None, created, expired, embedding, [], [], [], [], [], [], starting, [], names, 0,
         None, None,
     )  # fmt: skip
 
@@ -184,14 +189,14 @@ def _names(norm: str, name: str, aliases: str) -> list[tuple[str, str]]:
 
 
 def stored_questions(
-    rows: Iterable[Sequence[Any]], id: bytes, proof: Proof
+    rows: Iterable[Sequence[Any]], id: bytes, digests: DigestCheck
 ) -> tuple[list[bytes], int]:
     """Vectors of a memory's questions in order, and the newest seq that wrote one (0: none)."""
     vectors: list[tuple[int, bytes]] = []
     newest = 0
     for row in rows:
         _salt, _row, _memory, position, seq, _text, _model, embedding = row
-        proof.check("questions", row, seq, id)
+        digests.check("questions", row, seq, id)
         newest = max(newest, seq)
         if position != NO_QUESTION:
             vectors.append((position, embedding))

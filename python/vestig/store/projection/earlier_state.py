@@ -1,8 +1,7 @@
-"""The projection as it stood at an earlier seq, in memory, from what the ledger holds now.
+"""The store as it was at an earlier seq: a projection in memory, made from the ledger.
 
-Every row tells by its seq, or by the events behind it, what it was then: a memory's end, status
-and reinforcements, edges, questions, entities. What no event undoes stays as it is now and is
-named by `changed_since`.
+Seqs and events say what a row was then: a memory's end, status and reinforcements, edges,
+questions, entities. What no event gives back is as it is now; `irreversible_changes` names it.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ import msgspec
 from vestig import _core
 from vestig.arguments import parse_time
 from vestig.ids import id_text
-from vestig.ports import EmbeddingIdentity, ProjectionRow, ScanRequest
-from vestig.store.ledger.feed import STORING
-from vestig.store.ledger.graph_feed import FED
+from vestig.ports import EmbeddingIdentity, LedgerView, ProjectionRow, ScanRequest
 from vestig.store.ledger.graph_rows import aliases_of
+from vestig.store.ledger.projection_rows import STORING_EVENTS
+from vestig.store.ledger.projection_rows_graph import WALKED_EDGES
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import ENTITY_NODE, NO_QUESTION
@@ -26,7 +25,7 @@ from vestig.store.projection.keeper import chunks_of, scan_of
 from vestig.store.sqlite.lookups import fetch
 from vestig.types import Entity, Status
 
-__all__ = ["PastState", "changed_since"]
+__all__ = ["EarlierState", "irreversible_changes"]
 
 _STATUS: Final = {member.value: code for code, member in enumerate(Status)}
 # Places in a `ProjectionRow`.
@@ -44,29 +43,29 @@ _EVENTS: Final = 23
 _EDGES: Final = 26
 _QUESTIONS: Final = 27
 _NAMES: Final = 28
-# Fields that a ranking may read and that no event gives back.
-_UNDONE: Final = frozenset(("t_invalid",))
+# Fields of an update whose earlier values `_undo` restores.
+_RESTORED_FIELDS: Final = frozenset(("t_invalid",))
 
 
-class PastState:
-    """View and projection at an earlier seq of the same store.
+class EarlierState(SqliteView):
+    """An earlier seq of a store: a view, and a projection with the scans of `ProjectionKeeper`.
+
+    Reads that have no earlier answer here give that of now.
 
     Args:
         view: the newest state; must outlive this.
-
-    It stands in for a view and for a keeper: what it does not know itself, the view of now
-    answers.
     """
 
     def __init__(
         self, view: SqliteView, seq: int, store_uuid: bytes, identity: EmbeddingIdentity | None
     ) -> None:
+        super().__init__(view.connection, view.where, view.retired)
         self._view = view
-        self.seq = seq
+        self._earlier_seq = seq
         dimensions = 1 if identity is None else identity.dimensions
         model = "" if identity is None else identity.model
         self.core = _core.Projection.open(None, store_uuid, dimensions, model, False)
-        # entities that were current then and are not now
+        # Entities that were unexpired then and are not now.
         self._revived: set[str] = set()
         for chunk in chunks_of(self._rows()):
             self.core.apply(chunk, 0, bytes(32))
@@ -74,11 +73,13 @@ class PastState:
         assert head is not None, "the seq of a receipt of this store is in its chain"
         self.core.apply([], seq, head)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._view, name)
+    @property
+    def seq(self) -> int:
+        """The earlier seq."""
+        return self._earlier_seq
 
     def entities(self, namespace: str, ids: Sequence[str]) -> list[Entity]:
-        """As `LedgerView.entities`, ends as they were then."""
+        """As `LedgerView.entities`, with `expired_at` and `merged_into` as they were then."""
         return [
             msgspec.structs.replace(entity, expired_at=None, merged_into=None)
             if entity.id in self._revived
@@ -87,10 +88,10 @@ class PastState:
         ]
 
     def scan(self, seq: int, request: ScanRequest) -> _core.Scan:
-        """One crossing, at the earlier seq."""
+        """One scan of the projection at the earlier seq. `seq` must be that one."""
         return scan_of(self.core, seq, request)
 
-    def eligible(self, _: Any, chosen: dict[str, Any]) -> bytes:
+    def eligible(self, _: LedgerView, chosen: dict[str, Any]) -> bytes:
         """Ids that a filter lets through, 16 bytes each."""
         return self.core.eligible(self.seq, _core.Filter(**chosen))
 
@@ -120,7 +121,7 @@ class PastState:
         stored = [event for event in reversed(events) if event[0] <= self.seq]
         for _, kind, _, _, payload in later:
             _undo(row, kind, from_json(payload))
-        storing = [event for event in stored if event[1] in STORING]
+        storing = [event for event in stored if event[1] in STORING_EVENTS]
         row[_SOURCES] = list(dict.fromkeys(event[2] for event in storing))
         row[_ACTORS] = list(dict.fromkeys(e[3] for e in storing if e[3] is not None))
         row[_EVENTS] = [event for event in row[_EVENTS] if event[3] <= self.seq]
@@ -138,7 +139,7 @@ class PastState:
         return cast("ProjectionRow", tuple(row))
 
     def _edges(self, row: list[Any], table: str) -> list[Any]:
-        """Those of its edges that were there, unended where they ended later."""
+        """Those of its edges that were there, unexpired where they expired later."""
         if not row[_EDGES]:
             return []
         written = {
@@ -159,7 +160,7 @@ class PastState:
         ((own, aliases),) = self._fetch("SELECT wseq, aliases FROM entities WHERE id = ?", row[0])
         row[_EDGES] = self._edges(row, "entities")
         if own > self.seq:
-            # the first moment after the state; what has it or a later one is newer
+            # What has the time of the next transaction, or a later one, is newer than the state.
             ((after,),) = fetch(
                 self._view.connection,
                 "SELECT recorded_us FROM chain WHERE seq = ?",
@@ -176,7 +177,7 @@ class PastState:
 
 
 def _undo(row: list[Any], kind: str, payload: dict[str, Any]) -> None:
-    """Takes one event back from a row of now; the newest comes first."""
+    """Undoes one event in a row of now; events come newest first."""
     if kind in ("SUPERSEDE", "DEPRECATE"):
         row[_STATUS_AT] = _STATUS["active"]
         row[_T_EXPIRED] = None
@@ -185,16 +186,16 @@ def _undo(row: list[Any], kind: str, payload: dict[str, Any]) -> None:
     elif kind in ("PIN", "UNPIN"):
         row[_PINNED] = kind == "UNPIN"
     added = payload.get("added_tags")
-    if kind in STORING and added:
+    if kind in STORING_EVENTS and added:
         row[_TAGS] = [tag for tag in row[_TAGS] if tag not in added]
     if "previous_t_invalid" in payload:
         previous = payload["previous_t_invalid"]
         row[_T_INVALID] = None if previous is None else parse_time(previous, "t_invalid")
 
 
-def changed_since(view: SqliteView, namespace: str, seq: int) -> list[str]:
-    """What changed after a seq that the ledger cannot undo, in words; it may not matter to a
-    given ranking."""
+def irreversible_changes(view: SqliteView, namespace: str, seq: int) -> list[str]:
+    """Sentences about what changed after a seq and cannot be undone. A given ranking may not depend
+    on it."""
     conn, found = view.connection, list[str]()
 
     def count(sql: str) -> int:
@@ -220,7 +221,7 @@ def changed_since(view: SqliteView, namespace: str, seq: int) -> list[str]:
         fields.update(dict.fromkeys(_fields(kind, from_json(payload))))
     if fields:
         found.append(f"fields of memories were changed: {', '.join(fields)}")
-    walked = ", ".join(map(str, FED["mem"]))
+    walked = ", ".join(map(str, WALKED_EDGES["mem"]))
     recomputed = count(
         'SELECT COUNT(*) FROM edges e JOIN memories m ON e.from_row = m."row"'
         f" WHERE e.edge_type IN ({walked}) AND m.namespace = ?1 AND e.seq > ?2"
@@ -237,7 +238,7 @@ def changed_since(view: SqliteView, namespace: str, seq: int) -> list[str]:
 def _fields(kind: str, payload: dict[str, Any]) -> list[str]:
     if kind == "UPDATE":
         old, new = payload.get("old", {}), payload.get("new", {})
-        names = [name for name in new if name not in _UNDONE]
+        names = [name for name in new if name not in _RESTORED_FIELDS]
         if "metadata" in names:
             before, after = old.get("metadata") or {}, new.get("metadata") or {}
             if before.get("tags") != after.get("tags"):

@@ -1,7 +1,8 @@
-"""New nodes on their way to the projection, as the transaction that wrote them still holds them.
+"""Rows of the projection for new nodes, made from the values that a transaction wrote.
 
-They are the values that were digested for the chain, so that nothing is read or proved again.
-Only for transactions that did nothing but write new rows; all others are read (see `feed`).
+These values were digested for the chain, so nothing is read or checked again. Only for
+transactions that did nothing but write new rows; after all others the rows are read
+(`projection_rows`).
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ from typing import Any, Final
 
 from vestig.ids import id_bytes
 from vestig.ports import ProjectionRow
-from vestig.store.ledger.feed import Parts, memory_row
-from vestig.store.ledger.graph_feed import FED, NodeEdges, entity_row
-from vestig.store.ledger.proof import Proof
+from vestig.store.ledger.digest_check import DigestCheck
+from vestig.store.ledger.projection_rows import MemoryParts, memory_row
+from vestig.store.ledger.projection_rows_graph import WALKED_EDGES, NodeEdges, entity_row
 from vestig.store.ledger.schema import EDGE_ENDS, INDEX
 
-__all__ = ["fresh_rows"]
+__all__ = ["new_rows"]
 
 _Rows = Sequence[Sequence[Any]]
-# What a row of the projection is made of; it knows nothing of sources and settings.
+# Tables that a row of the projection is made of, and those it does not depend on (sources, meta).
 _TABLES: Final = frozenset(
     (
         "edges", "entities", "entity_vectors", "events", "memories", "meta", "questions",
@@ -36,27 +37,28 @@ _FROM: Final = INDEX["edges"]["from_row"]
 _TO: Final = INDEX["edges"]["to_row"]
 
 
-class _Written(Proof):
-    """Rows that nobody else has touched yet."""
+class _NoCheck(DigestCheck):
+    """For rows that the transaction itself wrote: they need no check."""
 
     def __init__(self) -> None:
-        """Needs no links."""
+        """No links."""
 
     def check(
         self, table: str, row: Sequence[Any], seq: int, id: bytes, prefix: str = "mem"
     ) -> None:
-        """It is as it was written."""
+        """No check."""
 
     def check_all(
         self, table: str, rows: Sequence[Any], width: int, id: bytes, prefix: str
     ) -> None:
-        """They are as they were written."""
+        """No check."""
 
 
-def fresh_rows(
+def new_rows(
     written: Mapping[str, _Rows], touched: set[int], known: Mapping[str, int], seq: int
 ) -> list[ProjectionRow] | None:
-    """Rows of the projection in the order of `feed`; None when these rows do not tell all.
+    """Rows of the projection, memories before entities; None when the transaction touched nodes or
+    tables beyond these rows.
 
     Args:
         written: table → its new rows, in the order of writing.
@@ -75,19 +77,19 @@ def fresh_rows(
         node = -row if id.startswith("ent_") else row
         if node not in ends and not id.startswith("source_"):
             ends[node] = id_bytes(id)
-    parts = Parts(
+    parts = MemoryParts(
         vectors={row[_NODE]: row for row in written.get("vectors", ())},
         tokens={row[_NODE]: row for row in written.get("token_vectors", ())},
         events=_by(_EVENT_OF, written.get("events", ())),
         questions=_by(_QUESTION_OF, written.get("questions", ())),
         edges=_edges("mem", written, ends, seq),
     )
-    proof = _Written()
-    found = [memory_row(row, parts, proof) for row in memories]
+    digests = _NoCheck()
+    found = [memory_row(row, parts, digests) for row in memories]
     if entities:
         vectors = {row[_NODE]: row for row in written.get("entity_vectors", ())}
         edges = _edges("ent", written, ends, seq)
-        found += [entity_row(row, vectors.get(row[_ROW]), edges, proof) for row in entities]
+        found += [entity_row(row, vectors.get(row[_ROW]), edges, digests) for row in entities]
     return found
 
 
@@ -101,8 +103,8 @@ def _by(at: int, rows: _Rows) -> dict[int, list[Sequence[Any]]]:
 def _edges(
     prefix: str, written: Mapping[str, _Rows], ends: Mapping[int, bytes], seq: int
 ) -> NodeEdges:
-    """With the columns that `NodeEdges` wants behind those of the table."""
-    wanted = FED[prefix]
+    """Edges with the two columns that `NodeEdges` has behind those of the table."""
+    wanted = WALKED_EDGES[prefix]
     found: dict[int, list[Sequence[Any]]] = {}
     for edge in written.get("edges", ()):
         code = edge[_TYPE]

@@ -1,4 +1,4 @@
-"""The functions that rank, in their one implementation, for rooms that compute with them."""
+"""Logarithm and power as the core computes them: scores made in Python have the same bits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transaction hands over of its own rows is what reading them would give."""
+"""Projection rows made from what a transaction wrote equal those that are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vestig.store.ledger.opening import open_ledger
 from vestig.types import EdgeType
 
 
-def test_entities_and_what_starts_at_them(tmp_path: Path) -> None:
+def test_new_entities_and_edges_give_the_rows_that_reading_gives(tmp_path: Path) -> None:
     one, other = made.entity("Ada Lovelace"), made.entity("Grace Hopper", embedding=None)
     new = made.memory("Ada Lovelace wrote to Grace Hopper", title="The letter")
     changes = made.added(
@@ -28,7 +28,7 @@ def test_entities_and_what_starts_at_them(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "s") as ledger:
         with ledger.write(made.NOW) as txn:
             txn.apply(changes)
-            rows = txn.fresh_rows()
+            rows = txn.new_rows()
         with ledger.read() as view:
             assert rows == list(view.projection_rows(0))
     assert rows is not None
@@ -37,7 +37,7 @@ def test_entities_and_what_starts_at_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["events", "vectors", "token_vectors", "questions", "edges"])
-def test_new_rows_of_older_nodes_are_read(tmp_path: Path, what: str) -> None:
+def test_changes_of_older_nodes_give_no_new_rows(tmp_path: Path, what: str) -> None:
     """Nothing old was replaced, but these nodes are more than what is new of them."""
     old, new = made.memory("The office is in Oslo"), made.memory("Deploys run on Fridays")
     more = {
@@ -52,4 +52,4 @@ def test_new_rows_of_older_nodes_are_read(tmp_path: Path, what: str) -> None:
             txn.apply(ChangeSet(namespace="default", memories=(old,)))
         with ledger.write(made.NOW) as txn:
             txn.apply(ChangeSet(namespace="default", memories=(new,), **{what: (more[what],)}))
-            assert txn.fresh_rows() is None
+            assert txn.new_rows() is None

@@ -1,4 +1,4 @@
-"""What the chain says was written, held against the rows on their way to the projection."""
+"""Checks that rows read for the projection are the versions that the chain has as current."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vestig.store.ledger.schema import CHAINED
 from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import each, select_in
 
-__all__ = ["Proof"]
+__all__ = ["DigestCheck"]
 
 # Tables whose rows go to the projection.
-_PROVED: Final = frozenset(CHAINED) - {"sources", "supersessions", "meta", "tombstones"}
+_CHECKED: Final = frozenset(CHAINED) - {"sources", "supersessions", "meta", "tombstones"}
 
 
-class Proof:
-    """The links of the seqs that a batch of rows needs."""
+class DigestCheck:
+    """Rows of a view against the links that wrote them, which `load` reads for a batch of rows."""
 
     def __init__(
         self, conn: apsw.Connection, where: str, seq: int, retired: chain.RetiredDigests
@@ -33,13 +33,13 @@ class Proof:
         self._written: dict[int, frozenset[bytes]] = {}
 
     def load(self, seqs: set[int]) -> None:
-        """Keeps the links of these seqs and forgets the others."""
+        """Reads the links of these seqs and drops the others."""
         missing = seqs - self._written.keys()
         for old in self._written.keys() - seqs:
             del self._written[old]
         wanted = sorted(missing)
         if wanted and wanted[-1] - wanted[0] < 2 * len(wanted):
-            rows: Iterator[Any] = iter(
+            rows: Iterator[tuple[Any, ...]] = iter(
                 each(
                     self._conn,
                     "SELECT seq, written FROM chain WHERE seq BETWEEN ? AND ?",
@@ -55,22 +55,22 @@ class Proof:
                 except (msgspec.MsgspecError, ValueError, TypeError, IndexError) as error:
                     raise damaged(self._where, f"an unreadable chain row {seq}") from error
                 self._written[seq] = frozenset().union(
-                    *(run for table, run in runs.items() if table in _PROVED)
+                    *(run for table, run in runs.items() if table in _CHECKED)
                 )
 
     def check(
         self, table: str, row: Sequence[Any], seq: int, id: bytes, prefix: str = "mem"
     ) -> None:
-        """The row, of this node, is the version that the chain holds as current at the view's
+        """Checks that a row of this node is the version that the chain has as current at the view's
         seq.
 
         Raises:
-            StoreDamagedError: it is not.
+            StoreDamagedError: it was never written so, or is an older version.
         """
         digest = chain.digest(table, row)
         written = self._written.get(seq)
         if written is None or digest not in written:
-            raise self._not_so(table, id, prefix)
+            raise self._unwritten(table, id, prefix)
         if self._retired.get(digest, self._seq + 1) <= self._seq:
             raise self._older(table, id, prefix)
 
@@ -81,18 +81,18 @@ class Proof:
         behind the `width` columns of the table.
 
         Raises:
-            StoreDamagedError: one is not as it was written.
+            StoreDamagedError: one was never written so, or is an older version.
         """
         digests = [chain.digest(table, row[:width]) for row in rows]
         for digest, row in zip(digests, rows, strict=True):
             if digest not in self._written.get(row[-1], ()):
-                raise self._not_so(table, id, prefix)
+                raise self._unwritten(table, id, prefix)
         if not self._retired.keys().isdisjoint(digests):
             newest = self._seq
             if any(self._retired.get(digest, newest + 1) <= newest for digest in digests):
                 raise self._older(table, id, prefix)
 
-    def _not_so(self, table: str, id: bytes, prefix: str) -> Exception:
+    def _unwritten(self, table: str, id: bytes, prefix: str) -> Exception:
         node = id_text(prefix, id)
         return damaged(self._where, f"a row of table {table} of {node} that was never written so")
 
@@ -100,6 +100,6 @@ class Proof:
         node = id_text(prefix, id)
         return damaged(self._where, f"an older version of a row of table {table} of {node}")
 
-    def no_end(self, table: str, id: bytes, prefix: str) -> Exception:
-        """An edge of this node whose other end is gone."""
+    def missing_end(self, table: str, id: bytes, prefix: str) -> Exception:
+        """The error for an edge of this node whose other end is gone."""
         return damaged(self._where, f"a row of table {table} of {id_text(prefix, id)} without end")

@@ -1,7 +1,7 @@
-"""Taking memories out of the ledger, and what nothing supports any more.
+"""Removes memories from the ledger, and what nothing supports any more.
 
-Each removed row is retired in the chain, whose counts go on; salt and columns are gone, so no
-guess of a text can be tested against a digest.
+The chain retires each removed row. Salt and columns are deleted, so no guess of a text can be
+tested against a digest.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ import apsw
 
 from vestig.errors import ConflictError, NotFoundError
 from vestig.ids import id_bytes, id_text
-from vestig.store.ledger import chain, marks
-from vestig.store.ledger.pending import PENDING_TABLE, entity_key, is_pending, question_key
-from vestig.store.ledger.removing_graph import (
-    Act,
+from vestig.store.ledger import chain, erase_patterns
+from vestig.store.ledger.graph_removal import (
     Removal,
-    edges_at,
-    loose_edges,
-    orphans,
+    TombstoneFields,
+    remove_dangling_edges,
+    remove_edges_at,
     remove_entities,
+    unsupported_entities,
 )
+from vestig.store.ledger.new_vectors import NEW_VECTORS, entity_key, has_new_vectors, question_key
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
 from vestig.store.sqlite.lookups import fetch, known_ids, select_in
 
 __all__ = [
-    "Act",
     "Removed",
+    "TombstoneFields",
     "collect",
     "expired_entities",
     "purge",
@@ -39,7 +39,7 @@ __all__ = [
 
 _M: Final = INDEX["memories"]
 _X: Final = INDEX["edges"]
-# Tables that hang on a memory, by the columns that name it; those under the chain first.
+# Tables under the chain with rows that belong to a memory, and the columns that name it.
 _CHAINED: Final = (
     ("vectors", ("memory",)),
     ("token_vectors", ("memory",)),
@@ -52,17 +52,18 @@ _FROM_SOURCE: Final = tuple(
 )
 _SUMMARIZES: Final = EDGE_CODES["SUMMARIZES"]
 _TO_ENTITY: Final = tuple(code for code, ends in enumerate(EDGE_ENDS) if ends[1] == "ent")
+# Such tables outside the chain.
 _PLAIN: Final = ("tags", "jobs", "access")
 
 
 class Removed(NamedTuple):
-    """Rows that went, per table, and ids of the summaries among the memories."""
+    """Removed rows per table, and ids of the summaries among the memories."""
 
     rows: dict[str, int]
     summaries: tuple[str, ...] = ()
 
 
-def covering(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[str, int]:
+def covering_summaries(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[str, int]:
     """Summaries (id → row) that cover these memories, or such a summary; expired ones too, since
     they quote the text as well."""
     sql = (
@@ -80,33 +81,37 @@ def covering(conn: apsw.Connection, rows: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def remove(conn: apsw.Connection, link: chain.Link, rows: Mapping[str, int], act: Act) -> Removed:
+def remove(
+    conn: apsw.Connection, link: chain.Link, rows: Mapping[str, int], fields: TombstoneFields
+) -> Removed:
     """Removes these memories (id → row), the summaries that cover them, and everything that is
     about them alone.
 
-    What to search the files for is kept in `erasures` until it is proved to be gone.
+    The patterns to search the files for are stored in `erasures` until the erase is proved.
     """
     conn.execute("PRAGMA defer_foreign_keys = ON")  # until COMMIT: parents may go first
     removal = Removal(conn, link)
-    summaries = covering(conn, rows)
+    summaries = covering_summaries(conn, rows)
     rows = {**rows, **summaries}
     numbers = sorted(rows.values())
     for table, columns in _CHAINED:
         found = [row for column in columns for row in removal.select(table, column, numbers)]
-        removal.chained(table, found)
-    edges = edges_at(removal, "mem", numbers)
-    _sources(removal, _ends(edges, _FROM_SOURCE, "from_row"))
-    alone = orphans(conn, act.namespace, sorted(_ends(edges, _TO_ENTITY, "to_row")))
-    remove_entities(removal, alone, act)
+        removal.remove_rows(table, found)
+    edges = remove_edges_at(removal, "mem", numbers)
+    _remove_unsupported_sources(removal, _ends(edges, _FROM_SOURCE, "from_row"))
+    unsupported = unsupported_entities(
+        conn, fields.namespace, sorted(_ends(edges, _TO_ENTITY, "to_row"))
+    )
+    remove_entities(removal, unsupported, fields)
     for table in _PLAIN:
         for number in numbers:
             conn.execute(f"DELETE FROM {table} WHERE memory = ?", (number,))
             removal.counts[table] += conn.changes()
-    _write_anew(removal, set(numbers), act.seq)
-    removal.chained("memories", removal.select("memories", "row", numbers))
-    pending = _pending_vectors(removal)
-    _bury(removal, rows, act)
-    marks.remember(conn, act.seq, removal.gone, pending)
+    _rewrite_affected(removal, set(numbers), fields.seq)
+    removal.remove_rows("memories", removal.select("memories", "row", numbers))
+    vectors = _remove_new_vectors(removal)
+    _write_tombstones(removal, rows, fields)
+    erase_patterns.store_patterns(conn, fields.seq, removal.removed_rows, vectors)
     return Removed(rows=dict(removal.counts), summaries=tuple(sorted(summaries)))
 
 
@@ -115,85 +120,91 @@ def _ends(edges: Iterable[Sequence[Any]], codes: Sequence[int], column: str) -> 
     return {edge[_X[column]] for edge in edges if edge[_X["edge_type"]] in codes}
 
 
-def _sources(removal: Removal, sources: Iterable[int]) -> None:
-    """Those of these sources that have no other product."""
-    alone = unsupported_sources(removal.conn, sorted(sources))
-    removal.chained("sources", removal.select("sources", "row", alone))
+def _remove_unsupported_sources(removal: Removal, sources: Iterable[int]) -> None:
+    """Removes those of these sources that have no product."""
+    unsupported = unsupported_sources(removal.conn, sorted(sources))
+    removal.remove_rows("sources", removal.select("sources", "row", unsupported))
 
 
 def unsupported_sources(conn: apsw.Connection, sources: Iterable[int]) -> list[int]:
     """Those of these sources that have no product."""
-    return [row for row in sources if not _supports(conn, row)]
+    return [row for row in sources if not _has_product(conn, row)]
 
 
-def _supports(conn: apsw.Connection, source: int) -> bool:
+def _has_product(conn: apsw.Connection, source: int) -> bool:
     sql = "SELECT 1 FROM edges WHERE from_row = ? AND edge_type = ? LIMIT 1"
     return any(fetch(conn, sql, (source, code)) for code in _FROM_SOURCE)
 
 
-def _write_anew(removal: Removal, going: set[int], seq: int) -> None:
-    """Nodes that stay and had to do with those that go: `superseded_by` and `revives` become
-    null, and whoever lost an edge is given to the projection again."""
-    held: dict[int, tuple[Any, ...]] = {}
+def _rewrite_affected(removal: Removal, removed: set[int], seq: int) -> None:
+    """Writes new versions of nodes that stay: references to removed memories become null, and a
+    node that lost an edge is touched, so that the projection reads it again."""
+    changed: dict[int, tuple[Any, ...]] = {}
     for column in ("superseded_by", "revives"):
-        for row in removal.select("memories", column, sorted(going)):
-            held[row[_M["row"]]] = row
-    lost = sorted(node for node in removal.starts if node > 0)
+        for row in removal.select("memories", column, sorted(removed)):
+            changed[row[_M["row"]]] = row
+    lost = sorted(node for node in removal.lost_edge if node > 0)
     for row in removal.select("memories", "row", lost):
-        held[row[_M["row"]]] = row
-    for number, old in sorted(held.items()):
-        if number not in going:
-            nulled = {c: None for c in ("superseded_by", "revives") if old[_M[c]] in going}
-            removal.changed("memories", old, seq, nulled)
-    lost = sorted(-node for node in removal.starts if node < 0)
+        changed[row[_M["row"]]] = row
+    for number, old in sorted(changed.items()):
+        if number not in removed:
+            nulled = [c for c in ("superseded_by", "revives") if old[_M[c]] in removed]
+            removal.rewrite("memories", old, seq, nulled)
+    lost = sorted(-node for node in removal.lost_edge if node < 0)
     for old in list(removal.select("entities", "row", lost)):
-        removal.changed("entities", old, seq, {})
+        removal.rewrite("entities", old, seq, ())
 
 
-def _pending_vectors(removal: Removal) -> list[bytes]:
-    """Vectors that an unfinished re-embedding made for what goes."""
-    if not is_pending(removal.conn):
+def _remove_new_vectors(removal: Removal) -> list[bytes]:
+    """Removes and returns the vectors that an unfinished re-embedding made for the removed rows."""
+    if not has_new_vectors(removal.conn):
         return []
-    of: dict[str, Callable[[int], int]] = {
+    key_of: dict[str, Callable[[int], int]] = {
         "memories": int, "entities": entity_key, "questions": question_key,
     }  # fmt: skip
-    keys = [of[table](row[INDEX[table]["row"]]) for table, row in removal.gone if table in of]
-    sql = f"SELECT embedding FROM {PENDING_TABLE} WHERE memory IN (?*)"
+    keys = [
+        key_of[table](row[INDEX[table]["row"]])
+        for table, row in removal.removed_rows
+        if table in key_of
+    ]
+    sql = f"SELECT embedding FROM {NEW_VECTORS} WHERE memory IN (?*)"
     found = [row[0] for row in select_in(removal.conn, sql, keys)]
     removal.conn.executemany(
-        f"DELETE FROM {PENDING_TABLE} WHERE memory = ?", [(key,) for key in keys]
+        f"DELETE FROM {NEW_VECTORS} WHERE memory = ?", [(key,) for key in keys]
     )
     return found
 
 
-def _bury(removal: Removal, rows: Mapping[str, int], act: Act) -> None:
+def _write_tombstones(removal: Removal, rows: Mapping[str, int], fields: TombstoneFields) -> None:
     events: Counter[int] = Counter()
-    for table, row in removal.gone:
+    for table, row in removal.removed_rows:
         if table == "events":
             events[row[INDEX["events"]["memory"]]] += 1
     for id, number in rows.items():
-        removal.bury(number, id_bytes(id), act, {"events": events[number]})
+        removal.write_tombstone(number, id_bytes(id), fields, {"events": events[number]})
 
 
-def collect(conn: apsw.Connection, link: chain.Link, act: Act) -> dict[str, int]:
-    """Removes sources and entities of the namespace that support nothing, and edges that lost an
-    end."""
+def collect(conn: apsw.Connection, link: chain.Link, fields: TombstoneFields) -> dict[str, int]:
+    """Removes sources and entities of the namespace that nothing supports, and edges that lost an
+    end; rows per table."""
     conn.execute("PRAGMA defer_foreign_keys = ON")
     removal = Removal(conn, link)
-    loose_edges(removal)
-    rows = fetch(conn, 'SELECT "row" FROM sources WHERE namespace = ?', (act.namespace,))
-    _sources(removal, (row for (row,) in rows))
-    remove_entities(removal, orphans(conn, act.namespace), act)
-    _write_anew(removal, set(), act.seq)
+    remove_dangling_edges(removal)
+    rows = fetch(conn, 'SELECT "row" FROM sources WHERE namespace = ?', (fields.namespace,))
+    _remove_unsupported_sources(removal, (row for (row,) in rows))
+    remove_entities(removal, unsupported_entities(conn, fields.namespace), fields)
+    _rewrite_affected(removal, set(), fields.seq)
     return {name: removal.counts[name] for name in ("sources", "entities", "edges")}
 
 
-def purge(conn: apsw.Connection, link: chain.Link, rows: Sequence[int], act: Act) -> dict[str, int]:
-    """Removes these entities for good, with all edges at them."""
+def purge(
+    conn: apsw.Connection, link: chain.Link, rows: Sequence[int], fields: TombstoneFields
+) -> dict[str, int]:
+    """Removes these entities for good, with all edges at them; rows per table."""
     conn.execute("PRAGMA defer_foreign_keys = ON")
     removal = Removal(conn, link)
-    remove_entities(removal, sorted(rows), act)
-    _write_anew(removal, set(), act.seq)
+    remove_entities(removal, sorted(rows), fields)
+    _rewrite_affected(removal, set(), fields.seq)
     return {name: removal.counts[name] for name in ("entities", "edges")}
 
 

@@ -1,4 +1,4 @@
-"""`list` and `count` as SQL."""
+"""SQL of a `Listing`: one page of memories, or their number."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _ORDER: Final = {
     "t_valid": "m.t_valid_us",
 }
 _ACCESS: Final = ("access_count", "last_accessed_at")
-# `known_ends` gives the end as known at K where it was written later (T-13, rule 3).
+# `known_ends` has the end as known at the earlier moment, for memories whose end was written after
+# it.
 _ENDS: Final = "(SELECT CAST(key AS INTEGER) AS memory, value AS t FROM json_each(?)) AS known_ends"
 
 
@@ -92,10 +93,10 @@ def _conditions(
     where.add("m.namespace = ?", namespace)
     if listing.kinds is not None:
         kinds = [kind.value for kind in listing.kinds]
-        where.add(f"m.kind IN ({_marks(len(kinds))})", *kinds)
+        where.add(f"m.kind IN ({_placeholders(len(kinds))})", *kinds)
     if listing.retention_policies is not None:
         policies = [policy.value for policy in listing.retention_policies]
-        where.add(f"m.retention_policy IN ({_marks(len(policies))})", *policies)
+        where.add(f"m.retention_policy IN ({_placeholders(len(policies))})", *policies)
     if listing.ids is not None:
         hexes = to_json([id_bytes(id).hex() for id in listing.ids])
         where.add("m.id IN (SELECT unhex(value) FROM json_each(?))", hexes)
@@ -105,13 +106,13 @@ def _conditions(
         wanted = tuple(dict.fromkeys(listing.tags))
         every = f" GROUP BY memory HAVING COUNT(*) = {len(wanted)}" if listing.tags_all else ""
         where.add(
-            f'm."row" IN (SELECT memory FROM tags WHERE tag IN ({_marks(len(wanted))}){every})',
+            f'm."row" IN (SELECT memory FROM tags WHERE tag IN ({_placeholders(len(wanted))}){every})',
             *wanted,
         )
     if listing.scopes is not None:
         named = [scope for scope in listing.scopes if scope is not None]
         bare = " OR m.scope IS NULL" if None in listing.scopes else ""
-        where.add(f"(m.scope IN ({_marks(len(named))}){bare})", *named)
+        where.add(f"(m.scope IN ({_placeholders(len(named))}){bare})", *named)
     _add_time(where, listing, t_invalid)
     return joins, where
 
@@ -125,11 +126,11 @@ def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
     if listing.statuses is None:
         return
     words = [status.value for status in listing.statuses]
-    wanted = f"IN ({_marks(len(words))})"
+    wanted = f"IN ({_placeholders(len(words))})"
     if known is None:
         status, values = f"m.status {wanted}", list[Any](words)
     else:
-        # The state as of K: whatever expired later was still active or archived.
+        # The status at the earlier moment: whatever expired later was still active or archived.
         status = (
             "(CASE WHEN m.t_expired_us IS NULL OR m.t_expired_us <= ? THEN m.status"
             f" ELSE 'active' END) {wanted}"
@@ -141,5 +142,5 @@ def _add_time(where: _Where, listing: Listing, t_invalid: str) -> None:
     where.add(f"({status})", *values)
 
 
-def _marks(count: int) -> str:
+def _placeholders(count: int) -> str:
     return ",".join("?" * count)

@@ -1,4 +1,4 @@
-"""New versions of a memory's row, and what else stands in its tables."""
+"""New versions of a memory's row, and the rows beside it that follow from it (tags, processing)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from vestig.ports import UniquenessCollision
 from vestig.store.ledger.rows import to_json
 from vestig.store.ledger.schema import INDEX
 
-__all__ = ["patched", "unique_texts", "write_processing", "write_tags"]
+__all__ = ["patched_row", "unique_texts", "write_processing", "write_tags"]
 
 _AT: Final = INDEX["memories"]
 _JSON: Final = ("keywords", "times", "metadata")
 _FLAGS: Final = ("pinned", "origin_derived")
 _REFERENCES: Final = ("superseded_by", "revives")
-# What makes a row the row it is, and what only the transaction may set.
+# Columns that never change, and those that only the transaction sets.
 _FIXED: Final = frozenset(
     ("salt", "row", "id", "namespace", "seq", "wseq", "content", "content_hash", "t_created_us")
 )
 
 
-def patched(
+def patched_row(
     old: Sequence[Any],
     patch: MemoryPatch,
     *,
@@ -81,7 +81,7 @@ def write_tags(
 
 
 def write_processing(conn: apsw.Connection, row: int, state: str) -> None:
-    """State of enrichment: bookkeeping, outside the chain like the jobs it sums up."""
+    """The state of enrichment: bookkeeping outside the chain, derived from the memory's jobs."""
     conn.execute(
         "INSERT INTO access VALUES (?, 0, NULL, ?)"
         " ON CONFLICT (memory) DO UPDATE SET processing = excluded.processing",
@@ -91,7 +91,7 @@ def write_processing(conn: apsw.Connection, row: int, state: str) -> None:
 
 @contextmanager
 def unique_texts() -> Iterator[None]:
-    """Writes of memories.
+    """Around statements that write memories.
 
     Raises:
         UniquenessCollision: another unexpired memory holds the same text.

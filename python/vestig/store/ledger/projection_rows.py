@@ -1,4 +1,4 @@
-"""Nodes on their way to the projection, every row checked against the chain."""
+"""Rows of the projection, read from the ledger; every ledger row is checked against the chain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from vestig.changes import StoredWindow
 from vestig.language.text_flags import features, title_key
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store.ledger import chain
-from vestig.store.ledger.graph_feed import (
+from vestig.store.ledger.digest_check import DigestCheck
+from vestig.store.ledger.projection_rows_graph import (
     NodeEdges,
     Selection,
     by_node,
@@ -22,7 +23,6 @@ from vestig.store.ledger.graph_feed import (
     select,
     stored_questions,
 )
-from vestig.store.ledger.proof import Proof
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import INDEX, columns_sql
 from vestig.store.ledger.token_rows import stored_pieces
@@ -30,9 +30,9 @@ from vestig.store.sqlite.faults import damaged
 from vestig.store.sqlite.lookups import fetch
 from vestig.types import EventType, Kind, OriginType, Stability, Status
 
-__all__ = ["STORING", "Parts", "memory_row", "projection_rows"]
+__all__ = ["STORING_EVENTS", "MemoryParts", "memory_row", "projection_rows"]
 
-_BATCH: Final = 2_048
+_BATCH_ROWS: Final = 2_048
 _KIND: Final = {member.value: code for code, member in enumerate(Kind)}
 _STATUS: Final = {member.value: code for code, member in enumerate(Status)}
 _ORIGIN: Final = {member.value: code for code, member in enumerate(OriginType)}
@@ -40,7 +40,7 @@ _STABILITY: Final = {member.value: code for code, member in enumerate(Stability)
 _EVENT: Final = {member.value: code for code, member in enumerate(EventType)}
 
 _M: Final = INDEX["memories"]
-_OUT: Final = itemgetter(
+_MEMORY_COLUMNS: Final = itemgetter(
     *(
         _M[name]
         for name in (
@@ -53,7 +53,7 @@ _OUT: Final = itemgetter(
 )  # fmt: skip
 _E: Final = INDEX["events"]
 _Q: Final = INDEX["questions"]
-_EVENT_OUT: Final = itemgetter(
+_EVENT_COLUMNS: Final = itemgetter(
     *(_E[n] for n in ("event_type", "occurred_us", "recorded_us", "seq", "row", "source", "actor"))
 )
 _MEMORIES: Final = f'SELECT {columns_sql("memories")} FROM memories WHERE "row"'
@@ -65,20 +65,21 @@ _QUESTIONS: Final = f"SELECT {columns_sql('questions')} FROM questions WHERE mem
 _keywords: Final = msgspec.json.Decoder(list[str]).decode
 _windows: Final = msgspec.json.Decoder(list[StoredWindow]).decode
 
-# Events by which a text came in; the filters `sources` and `actors` ask for these.
-STORING: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
+# Events that store a text. The filters `sources` and `actors` compare the source and the actor of
+# these: who withdrew or pinned a memory did not store it.
+STORING_EVENTS: Final = frozenset(("ADD", "IMPORT", "REINFORCE_EXACT", "REINFORCE_NEAR"))
 
 
 def projection_rows(
     conn: apsw.Connection, where: str, seq: int, after_seq: int, retired: chain.RetiredDigests
 ) -> Iterator[ProjectionRow]:
-    """`LedgerView.projection_rows`; reads in batches, so memory use does not grow."""
-    proof = Proof(conn, where, seq, retired)
+    """As `LedgerView.projection_rows`; reads in batches, so memory use does not grow."""
+    digests = DigestCheck(conn, where, seq, retired)
     memories, entities = _touched(conn, after_seq)
-    for batch, selections in ((_batch, memories), (entity_rows, entities)):
+    for batch, selections in ((_memory_rows, memories), (entity_rows, entities)):
         for selection in selections:
             try:
-                rows = list(batch(conn, selection, proof))
+                rows = list(batch(conn, selection, digests))
             except (KeyError, TypeError, ValueError, msgspec.MsgspecError) as error:
                 raise damaged(where, "a row with values that were never written") from error
             yield from rows
@@ -99,19 +100,19 @@ def _touched(
 
 def _all(conn: apsw.Connection, table: str) -> Iterator[Selection]:
     (last,) = fetch(conn, f'SELECT IFNULL(MAX("row"), 0) FROM {table}')[0]
-    for start in range(1, last + 1, _BATCH):
-        yield start, start + _BATCH
+    for start in range(1, last + 1, _BATCH_ROWS):
+        yield start, start + _BATCH_ROWS
 
 
 def _selections(rows: list[int]) -> Iterator[Selection]:
-    for start in range(0, len(rows), _BATCH):
-        part = rows[start : start + _BATCH]
+    for start in range(0, len(rows), _BATCH_ROWS):
+        part = rows[start : start + _BATCH_ROWS]
         dense = part[-1] - part[0] + 1 == len(part)
         yield (part[0], part[-1] + 1) if dense else part
 
 
-class Parts(NamedTuple):
-    """What hangs on the memories of a batch, by their rows."""
+class MemoryParts(NamedTuple):
+    """Rows of other tables that belong to the memories of a batch, by the memory's row number."""
 
     vectors: Mapping[int, Sequence[Any]]
     tokens: Mapping[int, Sequence[Any]]
@@ -120,10 +121,12 @@ class Parts(NamedTuple):
     edges: NodeEdges
 
 
-def _batch(conn: apsw.Connection, selection: Selection, proof: Proof) -> Iterator[ProjectionRow]:
+def _memory_rows(
+    conn: apsw.Connection, selection: Selection, digests: DigestCheck
+) -> Iterator[ProjectionRow]:
     memories = list(select(conn, _MEMORIES, selection, ' ORDER BY "row"'))
     order = ' ORDER BY memory, "row"'
-    parts = Parts(
+    parts = MemoryParts(
         {row[1]: row for row in select(conn, _VECTORS, selection)},
         {row[1]: row for row in select(conn, _TOKENS, selection)},
         by_node(select(conn, _EVENTS, selection, order), _E["memory"]),
@@ -131,65 +134,64 @@ def _batch(conn: apsw.Connection, selection: Selection, proof: Proof) -> Iterato
         read_edges(conn, "mem", selection),
     )
     seqs = {row[_M["wseq"]] for row in memories}
-    for held in (parts.vectors, parts.tokens):
-        seqs.update(row[2] for row in held.values())
+    for one_each in (parts.vectors, parts.tokens):
+        seqs.update(row[2] for row in one_each.values())
     for seq_at, groups in ((_E["seq"], parts.events), (_Q["seq"], parts.questions)):
         seqs.update(row[seq_at] for rows in groups.values() for row in rows)
-    proof.load(seqs | parts.edges.seqs())
+    digests.load(seqs | parts.edges.seqs())
     for memory in memories:
-        yield memory_row(memory, parts, proof)
+        yield memory_row(memory, parts, digests)
 
 
-def memory_row(memory: Sequence[Any], parts: Parts, proof: Proof) -> ProjectionRow:
-    """A memory as the projection holds it."""
+def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) -> ProjectionRow:
+    """The row of a memory in the projection."""
     (
         number, id, seq, wseq, content, author, namespace, scope, kind, status, role,
         session_id, sequence, origin, stability, pinned, t_valid, t_invalid, t_created,
         t_expired, metadata, keywords, times, title,
-    ) = _OUT(memory)  # fmt: skip
-    proof.check("memories", memory, wseq, id)
+    ) = _MEMORY_COLUMNS(memory)  # fmt: skip
+    digests.check("memories", memory, wseq, id)
     touched = wseq
     embedding: bytes | None = None
     vector = parts.vectors.get(number)
     if vector is not None:
-        proof.check("vectors", vector, vector[2], id)
+        digests.check("vectors", vector, vector[2], id)
         touched = max(touched, vector[2])
         embedding = vector[4]
     pieces: Pieces | None = None
     tokens = parts.tokens.get(number)
     if tokens is not None:
-        proof.check("token_vectors", tokens, tokens[2], id)
+        digests.check("token_vectors", tokens, tokens[2], id)
         touched = max(touched, tokens[2])
         pieces = stored_pieces(tokens)
     sources: dict[str, None] = {}
     actors: dict[str, None] = {}
-    out = []
+    events = []
     for event in parts.events.get(number, ()):
-        event_type, occurred, recorded, event_seq, place, source, actor = _EVENT_OUT(event)
-        proof.check("events", event, event_seq, id)
+        event_type, occurred, recorded, event_seq, place, source, actor = _EVENT_COLUMNS(event)
+        digests.check("events", event, event_seq, id)
         touched = max(touched, event_seq)
-        out.append((_EVENT[event_type], occurred, recorded, event_seq, place))
-        # Who withdrew or pinned a memory did not store it.
-        if event_type in STORING:
+        events.append((_EVENT[event_type], occurred, recorded, event_seq, place))
+        if event_type in STORING_EVENTS:
             sources[source] = None
             if actor is not None:
                 actors[actor] = None
-    edges, newest_edge = parts.edges.fed(number, id, proof)
-    questions, newest_question = stored_questions(parts.questions.get(number, ()), id, proof)
+    edges, newest_edge = parts.edges.starting_at(number, id, digests)
+    questions, newest_question = stored_questions(parts.questions.get(number, ()), id, digests)
     touched = max(touched, newest_edge, newest_question)
     return (
         id, seq, touched, content, author, namespace, scope, _KIND[kind], _STATUS[status], role,
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,
         t_invalid, t_created, t_expired, embedding, _tags(metadata), list(sources), list(actors),
-        out, [] if keywords == "[]" else _keywords(keywords), _spans(times), edges, questions, [],
-        features(content), title_key(title), pieces,
+        events, [] if keywords == "[]" else _keywords(keywords), _time_windows(times), edges,
+        questions, [], features(content), title_key(title), pieces,
     )  # fmt: skip
 
 
 def _tags(metadata: str) -> list[str]:
-    # Most memories have no tags, and decoding the rest of their metadata would be in vain.
+    # Decoding is dear, and most memories have no tags.
     return from_json(metadata).get("tags", []) if '"tags"' in metadata else []
 
 
-def _spans(times: str) -> list[tuple[int | None, int | None]]:
+def _time_windows(times: str) -> list[tuple[int | None, int | None]]:
     return [] if times == "[]" else [(w.start_us, w.end_us) for w in _windows(times)]

@@ -1,0 +1,196 @@
+"""Byte patterns for which an erase searches the files, kept without the forgotten text.
+
+A pattern is a set of fragments, byte strings of one length that together cover a stored value.
+The transaction that removes the rows stores only a keyed hash of each fragment, its mark
+(`_core.mark`), under a random key, so that an erase that was interrupted can be finished and
+proved later. With the proof the marks are deleted. Until then their reader could
+test a guess of the text, but until then the text itself may be in the files too.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import apsw
+import msgspec
+
+from vestig._core import mark, unit
+from vestig.ports import SPECIAL_PIECE, Pieces
+from vestig.store.ledger.graph_rows import aliases_of
+from vestig.store.ledger.rows import from_json, to_json
+from vestig.store.ledger.schema import INDEX
+from vestig.store.ledger.token_rows import stored_pieces
+from vestig.store.sqlite.lookups import fetch
+
+__all__ = ["FRAGMENT_BYTES", "Erasure", "MarkedPattern", "store_patterns", "unproved"]
+
+# Fragments of a text begin every _STRIDE_BYTES, so any part of it of at least
+# FRAGMENT_BYTES + _STRIDE_BYTES - 1 bytes holds a whole one.
+FRAGMENT_BYTES: Final = 24
+_STRIDE_BYTES: Final = 8
+# Shorter texts and names stand in other values by chance.
+_TEXT_BYTES_MIN: Final = 6
+_NAME_BYTES_MIN: Final = 12
+# Fragments of a vector that are nearly all zeros stand in many places.
+_DISTINCT_BYTES_MIN: Final = 8
+_DISTINCT_PIECES_MIN: Final = 4
+_SPECIAL: Final = SPECIAL_PIECE.to_bytes(4, "little")
+_encode: Final = msgspec.msgpack.Encoder().encode
+_decode: Final = msgspec.msgpack.Decoder(list[tuple[int, bool, bytes]]).decode
+
+
+class _Pattern(NamedTuple):
+    """Fragments of `length` bytes. `counted`: whether they cover a text or a vector, which another
+    record may hold as well."""
+
+    length: int
+    counted: bool
+    fragments: tuple[bytes, ...]
+
+
+class MarkedPattern(NamedTuple):
+    """A pattern whose fragments are known by their marks only."""
+
+    length: int
+    counted: bool
+    marks: tuple[int, ...]
+
+
+class Erasure(NamedTuple):
+    """What one forgetting left to prove: patterns with marks under the key."""
+
+    seq: int
+    key: int
+    patterns: tuple[MarkedPattern, ...]
+
+
+def store_patterns(
+    conn: apsw.Connection,
+    seq: int,
+    removed: Iterable[tuple[str, Sequence[Any]]],
+    new_vectors: Iterable[bytes],
+) -> None:
+    """Stores the marks of these removed rows (table, columns) and vectors in `erasures`."""
+    raw = os.urandom(8)
+    key = int.from_bytes(raw, "little")
+    packed = [
+        (one.length, one.counted, array("Q", [mark(key, part) for part in one.fragments]).tobytes())
+        for one in dict.fromkeys(_patterns(removed, new_vectors))
+    ]
+    conn.execute("INSERT INTO erasures VALUES (?, ?, ?)", (seq, raw, _encode(packed)))
+
+
+def unproved(conn: apsw.Connection) -> list[Erasure]:
+    """Erasures that are not proved yet, oldest first."""
+    return [
+        Erasure(
+            seq,
+            int.from_bytes(raw, "little"),
+            tuple(
+                MarkedPattern(length, counted, _numbers(marks))
+                for length, counted, marks in _decode(packed)
+            ),
+        )
+        for seq, raw, packed in fetch(conn, "SELECT seq, key, marks FROM erasures ORDER BY seq")
+    ]
+
+
+def _numbers(raw: bytes) -> tuple[int, ...]:
+    numbers = array("Q")
+    numbers.frombytes(raw)
+    return tuple(numbers)
+
+
+def _patterns(
+    removed: Iterable[tuple[str, Sequence[Any]]], new_vectors: Iterable[bytes]
+) -> Iterator[_Pattern]:
+    for table, row in removed:
+        salt = row[INDEX[table]["salt"]]
+        if salt is not None:
+            yield _Pattern(len(salt), False, (salt,))
+        if table == "memories":
+            yield from _text_patterns(row[INDEX[table]["content"]])
+            digest = row[INDEX[table]["content_hash"]]
+            yield _Pattern(FRAGMENT_BYTES, False, (digest[:FRAGMENT_BYTES],))
+            yield _Pattern(FRAGMENT_BYTES, False, (digest.hex()[:FRAGMENT_BYTES].encode(),))
+        elif table == "events":
+            variant = from_json(row[INDEX[table]["payload"]]).get("variant")
+            if isinstance(variant, str):
+                yield from _text_patterns(variant)
+        elif table == "edges":
+            evidence = row[INDEX[table]["evidence"]]
+            if evidence is not None:
+                yield from (pattern._replace(counted=False) for pattern in _text_patterns(evidence))
+        elif table == "questions":
+            yield from _text_patterns(row[INDEX[table]["text"]])
+        elif table == "entities":
+            yield from _entity_names(row)
+        elif table == "token_vectors":
+            yield from _token_patterns(stored_pieces(row))
+        if "embedding" in INDEX[table]:
+            yield from _vector_patterns(row[INDEX[table]["embedding"]])
+    for raw in new_vectors:
+        yield from _vector_patterns(raw)
+
+
+def _entity_names(entity: Sequence[Any]) -> Iterator[_Pattern]:
+    """Long names only: a short one is a word, which may stand anywhere."""
+    at = INDEX["entities"]
+    names = [alias.name for alias in aliases_of(entity[at["aliases"]])]
+    for text in (entity[at["canonical_name"]], entity[at["description"]], *names):
+        if len(text.encode()) >= _NAME_BYTES_MIN:
+            yield from (pattern._replace(counted=False) for pattern in _text_patterns(text))
+
+
+def _text_patterns(text: str) -> Iterator[_Pattern]:
+    """Of a text as it is in a column, and of its form in JSON."""
+    plain = text.encode()
+    yield from _fragmented(plain)
+    quoted = to_json(text)[1:-1].encode()
+    if quoted != plain:
+        yield from _fragmented(quoted)
+
+
+def _fragmented(data: bytes) -> Iterator[_Pattern]:
+    if len(data) >= _TEXT_BYTES_MIN:
+        last = max(0, len(data) - FRAGMENT_BYTES)
+        starts = (*range(0, last, _STRIDE_BYTES), last)
+        fragments = tuple(data[at : at + FRAGMENT_BYTES] for at in starts)
+        yield _Pattern(min(FRAGMENT_BYTES, len(data)), True, fragments)
+
+
+def _token_patterns(pieces: Pieces) -> Iterator[_Pattern]:
+    """Of a memory's token vectors. The numbers of word pieces give the text away. Numbers of
+    special pieces, and fragments of few different numbers, stand in other columns by chance and
+    are left out. None is counted: the text is."""
+    numbers = pieces.ids.removeprefix(_SPECIAL).removesuffix(_SPECIAL)
+    last = max(0, len(numbers) - FRAGMENT_BYTES)
+    starts = (*range(0, last, _STRIDE_BYTES), last)
+    fragments = (numbers[at : at + FRAGMENT_BYTES] for at in starts)
+    distinctive = tuple(
+        part for part in fragments if len(set(array("I", part))) >= _DISTINCT_PIECES_MIN
+    )
+    if distinctive:
+        yield _Pattern(len(distinctive[0]), False, distinctive)
+    for data in (pieces.codes, pieces.scales):
+        yield from _distinctive_fragments(data)
+
+
+def _distinctive_fragments(data: bytes) -> Iterator[_Pattern]:
+    """Fragments side by side, without those of few different bytes."""
+    starts = range(0, len(data) - FRAGMENT_BYTES + 1, FRAGMENT_BYTES)
+    fragments = (data[at : at + FRAGMENT_BYTES] for at in starts)
+    distinctive = tuple(part for part in fragments if len(set(part)) >= _DISTINCT_BYTES_MIN)
+    if distinctive:
+        yield _Pattern(FRAGMENT_BYTES, False, distinctive)
+
+
+def _vector_patterns(raw: bytes) -> Iterator[_Pattern]:
+    """A vector as the ledger holds it, and at length one, as segments do."""
+    for data in dict.fromkeys((raw, unit(raw))):
+        for distinctive in _distinctive_fragments(data):
+            yield _Pattern(len(data), True, (data,))
+            yield distinctive
