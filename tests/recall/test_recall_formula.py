@@ -119,7 +119,7 @@ def test_config_explain_echoes_the_profile() -> None:
         "ranking.association": 0.0,
     }
     for key, value in expected.items():
-        shown = explain(config, key)
+        [shown] = explain(config, key)
         assert (shown.value, shown.layer, shown.file) == (value, "profile", "reference"), key
 
 

@@ -61,6 +61,7 @@ SURFACE_ONLY = {
         "format",
         "output",
     },
+    "config show": {"all"},
     "config explain": {"key"},
 }
 METHODS = {
