@@ -127,7 +127,7 @@ fn logistic(x: f64) -> f64 {
     math::logistic(x)
 }
 
-/// Settings of `m3.tracerank`.
+/// Settings of `usage`.
 #[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct TraceParams(pub(crate) trace::TraceParams);
 

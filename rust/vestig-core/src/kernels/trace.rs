@@ -55,7 +55,7 @@ pub struct TraceEvent {
     pub row: i64,
 }
 
-/// Settings of `m3.tracerank` (K-07), with its defaults.
+/// Settings of `usage`, with its defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceParams {
     /// `false`: the multiplier is exactly 1.0 and nothing is computed (T-11).

@@ -78,7 +78,7 @@ pub trait Links {
     }
 }
 
-/// Settings of `m5.traversal`.
+/// Settings of `walk`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WalkParams {
     /// None: probabilistic. Else chosen when p ≥ this and p > 0.
