@@ -9,6 +9,7 @@ import pytest
 
 from vestig.config import KEYS, Config, explain, show
 from vestig.config.schema import MAPPINGS, KeySpec, entry_specs, key_specs
+from vestig.errors import ConfigError
 
 Loader = Callable[..., Config]
 
@@ -48,3 +49,14 @@ def test_a_section_is_explained_key_by_key(loaded: Loader) -> None:
     assert [found.key for found in explain(loaded(), "m4.edge_creation.related")] == [
         key for key in KEYS if key.startswith("links.related.")
     ]
+    for name in ("ranking.weights.note.late", "m5.signals.weights.note.late"):
+        assert [found.key for found in explain(loaded(), name)] == [
+            key for key in entry_specs() if key.startswith("ranking.weights.note.late.")
+        ]
+
+
+def test_an_unknown_entry_is_answered_with_the_nearest(loaded: Loader) -> None:
+    with pytest.raises(ConfigError, match="unknown term 'cosin'; the nearest is cosine"):
+        explain(loaded(), "ranking.weights.note.cosin")
+    with pytest.raises(ConfigError, match="unknown type of event 'ADDED'; the nearest is ADD"):
+        explain(loaded(), "usage.event_weights.ADDED")

@@ -66,6 +66,9 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 def unknown_key_text(key: str) -> str:
     """What is said about a key that does not exist."""
+    mapping = mapping_of(current_name(key))
+    if mapping is not None:
+        return f"{key}: {_unknown_entry_text(mapping, current_name(key))}"
     return f"unknown key {key!r}; the nearest valid key is {_nearest_key(key)}"
 
 
