@@ -6,11 +6,11 @@
 
 FOLDER holds `corpus.jsonl` and `queries.jsonl` (`.gz` too), as for `vestig eval`; `--shipped` adds
 the benchmark that comes with the package. Each set is imported as a user would do it, alone and,
-with `--mixed`, together with all others in one store without scopes; the core tells every term.
+with `--mixed`, together with all others in one store without scopes; the core computes every term.
 One softmax goes over all candidates of a question, whatever their origin: weights and biases of
 `chat_peer`, `chat_agent` and `note` (documents weigh what notes do) come out together.
 
-The questions are asked twice: ranked by cosine and words with equal weights, then by what was
+Each question is run twice: ranked by cosine and words with equal weights, then by what was
 fitted to that, since a ranking chooses where walks begin and what late interaction compares. Sets
 count alike, or `--count` times as much (`mixed/NAME` for their questions in the common store).
 Terms are those that weigh something by default, with `--on`, without `--off`.
@@ -56,7 +56,7 @@ from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_cate
 from vestig.evaluation.resampling import differences
 from vestig.evaluation.vectors import RememberingEmbedder, remembering
 
-# Questions of a set of which the first of both rounds asks every so many-th.
+# Questions of a set of which the first of both rounds takes every so many-th.
 FIRST_ROUND = 3
 # Candidates of a question among which a signal's gain is looked for.
 GAIN_CANDIDATES = 120
@@ -130,7 +130,7 @@ def shown(gain: Any) -> str:
 
 
 def counted(given: Sequence[str], names: set[str], *, mixed: bool) -> dict[str, float]:
-    """`NAME=TIMES` of the sets that are asked.
+    """`NAME=TIMES` of the sets of questions.
 
     Raises:
         SystemExit: another name, or no number of at least 0.
@@ -162,22 +162,22 @@ def reports(
         batch = Batch(form, lists, counts)
         fitted = batch.fit()
         weights = form.weights(fitted)
-        sys.stderr.write(f"{len(lists)} lists asked and fitted\n")
+        sys.stderr.write(f"{len(lists)} lists read and fitted\n")
     folds = cross_fitted(batch, starts=[fitted] * FOLDS)
-    told: dict[str, Any] = {
+    report: dict[str, Any] = {
         "data": question_count(benchmarks, given.every),
         "counts": counts,
         "cross_fitted": means(columns(lists, folds)),
         "weights": weights,
     }
-    yield told
+    yield report
     if given.gains:
-        told["gains"] = []
+        report["gains"] = []
         sys.stderr.write(f"| signal | set | {' | '.join(METRICS)} |\n|---|---|{'---|' * 4}\n")
         for gain in gains(form, lists, counts, folds):
-            told["gains"].append(gain)
+            report["gains"].append(gain)
             sys.stderr.write(shown(gain) + "\n")
-        yield told
+        yield report
 
 
 def _arguments() -> argparse.Namespace:
@@ -207,7 +207,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Asks, fits and prints."""
+    """Runs the questions, fits, writes the file and prints the report."""
     given = _arguments()
     try:
         benchmarks = [read_benchmark(folder) for folder in given.folders]
@@ -219,9 +219,9 @@ def main() -> None:
     benchmarks = [without_categories(one, given.leave_out) for one in benchmarks]
     if given.mixed:
         check_named_once(benchmarks)
-    for told in reports(benchmarks, remembering(BuiltinEmbedder(), given.cache), given):
-        text = json.dumps(told, indent=1) + "\n"
-        given.out.write_text(weights_file(told["weights"]).text(), encoding="utf-8")
+    for report in reports(benchmarks, remembering(BuiltinEmbedder(), given.cache), given):
+        text = json.dumps(report, indent=1) + "\n"
+        given.out.write_text(weights_file(report["weights"]).text(), encoding="utf-8")
     sys.stdout.write(text)
 
 

@@ -3,7 +3,7 @@
     python benches/learn_confidence.py FOLDER… [--cache DIR] [--weights FILE]
         [--leave-out CATEGORY …] [--out FILE]
 
-Each question is asked of its own conversation as it is, without its evidence and whatever says
+Each question is run against its own conversation as it is, without its evidence and whatever says
 nearly the same (`removed`), and of the conversation before its own (`foreign`; of other folders of
 one conversation, where a folder is one). The fit is on ½ answerable, ¼ foreign and ¼ removed
 questions of each origin, cross-fitted by conversation; prints AUROC and calibration error by
@@ -59,7 +59,7 @@ LIKE = {"chat_peer": ("chat_peer",), "chat_agent": ("chat_agent",), "note": ("no
 
 @dataclass(frozen=True)
 class Example:
-    """One question asked: the numbers that its scan had."""
+    """One question: the numbers of its scan."""
 
     set: str
     origin: str
@@ -168,7 +168,7 @@ class Data:
         ).x
         return np.asarray(found).reshape(2, -1)
 
-    def told(self, rows: NDArray[np.bool_], weights: tuple[Values, Values]) -> Values:
+    def confidence(self, rows: NDArray[np.bool_], weights: tuple[Values, Values]) -> Values:
         """Confidence of these rows."""
         first, second = (1 / (1 + np.exp(-(self.x[rows] @ w))) for w in weights)
         return np.asarray(first * second)
@@ -190,7 +190,7 @@ def of_origin(found: Sequence[Example], origin: str) -> list[Example]:
 
 def figures(found: Sequence[Example]) -> dict[str, dict[str, dict[str, float]]]:
     """By folder and population, of questions that the fit has not seen."""
-    told = np.zeros(len(found))
+    confidence = np.zeros(len(found))
     population = np.array([one.population for one in found])
     for origin, names in LIKE.items():
         chosen = [at for at, one in enumerate(found) if one.origin in names]
@@ -199,12 +199,12 @@ def figures(found: Sequence[Example]) -> dict[str, dict[str, dict[str, float]]]:
         data = Data([found[at] for at in chosen], MENUS[origin][0])
         fold = np.array([found[at].fold for at in chosen])
         for judged in sorted(set(fold)):
-            values = data.told(fold == judged, data.fit(fold != judged))
-            told[np.array(chosen)[fold == judged]] = values
+            values = data.confidence(fold == judged, data.fit(fold != judged))
+            confidence[np.array(chosen)[fold == judged]] = values
     report: dict[str, dict[str, dict[str, float]]] = {}
     for name in dict.fromkeys(one.set for one in found):
         own = np.array([one.set == name for one in found])
-        values = {name: list(told[own & (population == name)]) for name in SHARES}
+        values = {name: list(confidence[own & (population == name)]) for name in SHARES}
         made = calibrations(values[ANSWERABLE], {one: values[one] for one in POPULATIONS})
         report[name] = {
             kind: {

@@ -2,9 +2,9 @@
 
     python benches/mixing.py FOLDER… [--cache DIR] [--leave-out CATEGORY …]
 
-All folders are imported into one store. Every question is asked of all of it, and of the same
-store filtered to the origin that answers: R@10 with intervals, and p of the difference, under the
-built-in weights.
+All folders are imported into one store. Every question is run against all of it, and against the
+same store filtered to the origin that answers: R@10 with intervals, and p of the difference, under
+the learned weights.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vestig.evaluation.vectors import remembering
 from vestig.ids import id_text
 
 CUT = 10
-# Memories asked for: several may be parts of one unit.
+# Memories fetched: several may be parts of one unit.
 ROWS = 4 * CUT
 # Questions of a set that take part, evenly spread.
 QUESTIONS_MAX = 300
@@ -78,7 +78,7 @@ def recalls(asked: AskedStore, benchmark: Benchmark, query: Query) -> tuple[floa
 
 
 def main() -> None:
-    """Imports, asks and prints."""
+    """Imports, runs the questions and prints."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path, help="keeps vectors between runs")

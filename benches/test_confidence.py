@@ -48,7 +48,7 @@ def test_written_tables_tell_what_was_fitted() -> None:
     own = [one for one in found if one.origin == "chat_peer"]
     data = Data(own, MENUS["chat_peer"][0])
     every = np.ones(len(own), bool)
-    fitted = data.told(every, data.fit(every))
+    fitted = data.confidence(every, data.fit(every))
     values = [told(Seen(origin=one.origin, numbers=one.numbers), made) for one in own]
     assert values == pytest.approx(list(fitted), abs=2e-3)
 

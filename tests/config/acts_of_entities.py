@@ -33,9 +33,9 @@ def evidence(world: World) -> Any:
 def questions(world: World) -> Any:
     """Those of the caller, and those made by rules."""
     store = world.open()
-    asked = ["How was the login loop fixed?", "What ends a login loop?", "Why clear cookies?"]
+    stored = ["How was the login loop fixed?", "What ends a login loop?", "Why clear cookies?"]
     trigger = "problem-solution"
-    given = store.commit(SOLVED, trigger=trigger, hypothetical_queries=asked).memory_id
+    given = store.commit(SOLVED, trigger=trigger, hypothetical_queries=stored).memory_id
     made = store.commit(f"{SOLVED} Always.", trigger=trigger, on_near_dup="insert").memory_id
     with store._session.ledger.read() as view:
         found = view.questions("default", [given, made])

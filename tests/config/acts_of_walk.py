@@ -19,8 +19,8 @@ START: Final = "walk.start"
 REFERENCE: Final = "reference"
 WALKING: Final = "walk"
 QUESTIONS: Final = "questions"
-ASKED: Final = "what lies nearest?"
-# cosine of each memory to ASKED
+QUERY_OF_GRAPH: Final = "what lies nearest?"
+# cosine of each memory to QUERY_OF_GRAPH
 COSINES: Final = {"S": 1.0, "B": 0.5, "C": 0.4, "D": 0.3, "E": 0.2}
 EDGES: Final = (
     ("S", "B", 0.9), ("S", "D", 0.8), ("B", "C", 0.3), ("S", "E", 0.5), ("B", "E", 0.9),
@@ -44,7 +44,7 @@ def named(name: str) -> str:
 def graph(world: World) -> tuple[Any, dict[str, str]]:
     """S, B, C, D and E as golden cases have them."""
     texts = {named(name): cosine for name, cosine in COSINES.items()}
-    store = world.open({ASKED: 1.0, **texts})
+    store = world.open({QUERY_OF_GRAPH: 1.0, **texts})
     ids = {name: store.commit(named(name)).memory_id for name in COSINES}
     for first, second, weight in EDGES:
         store.graph.link(ids[first], ids[second], "RELATED", weight=weight)
@@ -52,10 +52,10 @@ def graph(world: World) -> tuple[Any, dict[str, str]]:
 
 
 def walk(world: World, **fields: Any) -> Any:
-    """What came, how, and by which numbers."""
+    """Which memories are found, along which paths, and with which numbers."""
     store, ids = graph(world)
     by_id = {id: name for name, id in ids.items()}
-    found = store.recall(ASKED, **selecting({"limit": 5, "seed": 7, **fields}))
+    found = store.recall(QUERY_OF_GRAPH, **selecting({"limit": 5, "seed": 7, **fields}))
     return [
         (
             by_id[hit.id],
@@ -69,14 +69,14 @@ def walk(world: World, **fields: Any) -> Any:
 
 
 def admitted(world: World) -> Any:
-    """How many memories the walk came by."""
+    """How many memories the walk visited."""
     store, _ = graph(world)
-    return store.recall(ASKED, limit=1).counts.walked
+    return store.recall(QUERY_OF_GRAPH, limit=1).counts.walked
 
 
 def boosts(world: World) -> Any:
     store, _ = graph(world)
-    return [hit.reason.tracerank_boost.connectivity for hit in store.recall(ASKED)]
+    return [hit.reason.tracerank_boost.connectivity for hit in store.recall(QUERY_OF_GRAPH)]
 
 
 def switched(world: World) -> Any:
@@ -91,10 +91,12 @@ def seed(world: World) -> Any:
 
 def over_names(world: World) -> Any:
     """Two memories that share a name and nothing else."""
-    store = world.open({ASKED: 1.0, "Ada Lovelace wrote this": 1.0, "Grace met Ada Lovelace": 0.0})
+    store = world.open(
+        {QUERY_OF_GRAPH: 1.0, "Ada Lovelace wrote this": 1.0, "Grace met Ada Lovelace": 0.0}
+    )
     store.commit("Ada Lovelace wrote this")
     store.commit("Grace met Ada Lovelace")
-    return [hit.reason.path[1:] != () for hit in store.recall(ASKED, limit=2)]
+    return [hit.reason.path[1:] != () for hit in store.recall(QUERY_OF_GRAPH, limit=2)]
 
 
 def metadata(world: World, query: str = "Ada Lovelace in Oslo last week") -> Any:
@@ -114,18 +116,18 @@ def metadata(world: World, query: str = "Ada Lovelace in Oslo last week") -> Any
     ]
 
 
-def asked_for(world: World) -> Any:
+def found_by_question(world: World) -> Any:
     """A memory that is known by a stored question."""
     text, question = "The centre of all these", "Which one is in the middle?"
-    store = world.open({ASKED: 1.0, text: 0.5, question: 0.9})
+    store = world.open({QUERY_OF_GRAPH: 1.0, text: 0.5, question: 0.9})
     store.commit(text, hypothetical_queries=[question], trigger="problem-solution")
-    (hit,) = store.recall(ASKED)
+    (hit,) = store.recall(QUERY_OF_GRAPH)
     return round(hit.reason.semantic_score, 9)
 
 
 def summary(world: World) -> Any:
     """A memory and its summary, from another program's export."""
-    vectors = {ASKED: 1.0, named("S"): 0.9, named("B"): 0.1}
+    vectors = {QUERY_OF_GRAPH: 1.0, named("S"): 0.9, named("B"): 0.1}
     store = world.open(vectors)
     ids = {name: store.commit(named(name)).memory_id for name in "SB"}
     file = world.folder / "export.jsonl"
@@ -143,8 +145,8 @@ def summary(world: World) -> Any:
     )
     world.opened.append(other)
     other.import_(str(file))
-    other.graph.link(ids["S"], ids["B"], "SUMMARIZES")
-    found = other.recall(ASKED, limit=2)
+    other.link(ids["S"], ids["B"], "SUMMARIZES")
+    found = other.recall(QUERY_OF_GRAPH, limit=2)
     return [
         (hit.memory.kind.value, round(hit.score, 9), str(hit.reason.explanation)[:6])
         for hit in found
@@ -166,8 +168,8 @@ SUMMED: Final = {**BASE, "ranking.pool": 1, f"{WALKING}.enabled": False}
 WALK: Final[dict[str, Act]] = {
     f"{RANK}.graph_connectivity_enabled": Act(True, boosts, BASE),
     f"{RANK}.graph_k": Act(0.5, boosts, {**BASE, f"{RANK}.graph_connectivity_enabled": True}),
-    f"{QUESTIONS}.content_weight": Act(0.1, asked_for),
-    f"{QUESTIONS}.question_weight": Act(0.1, asked_for),
+    f"{QUESTIONS}.content_weight": Act(0.1, found_by_question),
+    f"{QUESTIONS}.question_weight": Act(0.1, found_by_question),
     f"{START}.enabled": Act(False, switched, blended()),
     f"{START}.limit": Act(3, walk, EVERY),
     f"{REFERENCE}.alpha_meta": Act(0.1, switched, blended()),

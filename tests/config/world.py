@@ -69,7 +69,7 @@ class Act(NamedTuple):
 
 
 class RecordedEmbedder(HashingEmbedder):
-    """A hashing embedder named after `embedding.model`, whose batches are kept in `CALLS`."""
+    """A hashing embedder named after `embedding.model`, whose batches are recorded in `CALLS`."""
 
     def __init__(self, settings: Any) -> None:
         super().__init__(32)
@@ -97,7 +97,7 @@ def failing(_: Any) -> Any:
 
 
 class HttpCall:
-    """In place of the request that the OpenAI embedder sends: says what it was told."""
+    """In place of the request that the OpenAI embedder sends: records what it carries."""
 
     def __init__(self, url: Any, body: bytes, headers: Mapping[str, str]) -> None:
         self.said = {"path": url.path, "key": headers.get("Authorization")}

@@ -57,7 +57,7 @@ def test_everything_that_figures_stand_on_is_echoed(bench: Bench) -> None:
     assert report.store.seq >= 1
     assert report.store.model == HashingEmbedder().model
     with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
-        keys = list(store._session.config.effective())
+        keys = list(store._session.config.every_value())
     for name in PROFILES:
         assert list(report.row(name).settings) == keys
         assert report.row(name).settings["recall.profile"] == name

@@ -14,6 +14,7 @@ from calls import committing, selecting
 from fixed_graph import fixed_graph, text
 from scripted import Opener
 from vestig.answers import Receipt
+from vestig.config.weights import learned
 from vestig.testing import FrozenClock, HashingEmbedder
 
 QUERY = "what did Ada Lovelace say about the deploy last week?"
@@ -119,6 +120,21 @@ def test_what_a_receipt_holds(opener: Opener) -> None:
     assert receipt.arguments["query_time"] == "2026-03-18T12:00:00.000000Z"
     assert receipt.arguments["where"] == {"include_expired": False}
     assert not {"mode", "order"} & receipt.arguments.keys(), "keys of the configuration"
+
+
+def test_a_receipt_with_old_spellings_is_derived_again(opener: Opener) -> None:
+    store, _ = filled(opener)
+    config = {"walk.start.limit": 4, "ranking.weights": {"note": {"cosine": 2.0}}}
+    receipt = store.recall(QUERY, config=config, receipt=True).receipt
+    assert receipt.config["ranking.weights"] == {"note": {"cosine": 2.0}}, "what differs"
+    old = {"m5.start_node.top_k": 4, "m5.signals.weights.note.cosine": 2.0}
+    store.replay_receipt(msgspec.structs.replace(receipt, config=old))
+
+
+def test_a_receipt_leaves_out_weights_that_are_the_learned_ones(opener: Opener) -> None:
+    store, _ = filled(opener)
+    same = {"ranking.weights.note.cosine": learned()["note"]["cosine"]}
+    assert "ranking.weights" not in store.recall(QUERY, config=same, receipt=True).receipt.config
 
 
 def test_what_cannot_be_taken_back_is_named(opener: Opener, clock: FrozenClock) -> None:

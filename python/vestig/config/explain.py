@@ -12,7 +12,7 @@ import msgspec
 from vestig.config.aliases import OLD_NAMES, current_name, old_name, old_sections
 from vestig.config.load import Config
 from vestig.config.merge import unknown_key_text
-from vestig.config.schema import key_specs, sections, spec_of
+from vestig.config.schema import entry_sections, entry_specs, key_specs, sections, spec_of
 from vestig.errors import ConfigError
 
 __all__ = ["Explanation", "ShownEntry", "explain", "explanations", "show"]
@@ -84,8 +84,8 @@ def _safe(value: Any) -> Any:
 
 
 def explain(config: Config, name: str) -> list[Explanation]:
-    """A key, an entry of a mapping, or each key of a section explained, with its value here; old
-    spellings are understood.
+    """A key, an entry of a mapping, or all of a section or of a group of entries explained, with
+    its value here; old spellings are understood.
 
     Raises:
         ConfigError: unknown key; names the nearest.
@@ -101,6 +101,8 @@ def explain(config: Config, name: str) -> list[Explanation]:
     elif name in old_sections():
         below = (new for old, new in OLD_NAMES.items() if old.startswith(f"{name}."))
         keys = [key for key in below if key in key_specs()]
+    elif current_name(name) in entry_sections().difference(key_specs()):
+        keys = [key for key in entry_specs() if key.startswith(f"{current_name(name)}.")]
     else:
         keys = [current_name(name)]
     return [_explained(config, key, given=name) for key in keys]

@@ -12,7 +12,7 @@ import msgspec
 from vestig.config.aliases import OLD_NAMES, current_name, old_sections
 from vestig.config.expand import expand, read_dotenv, read_scalar
 from vestig.config.problems import Problems
-from vestig.config.schema import key_specs, sections
+from vestig.config.schema import entry_sections, key_specs, sections
 from vestig.errors import ConfigError, ConfigNotFoundError
 
 __all__ = [
@@ -338,11 +338,15 @@ def _leaves(value: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple
     for name, inner in value.items():
         key = f"{prefix}{name}"
         section = key in sections() or key in old_sections()
-        group = section or key == _PROFILES
         if isinstance(inner, Mapping) and inner and depth < _DEPTH_MAX:
             yield from _leaves(inner, f"{key}.", depth + 1)
         elif inner is None and section:
             names = (*key_specs(), *OLD_NAMES)
             yield from ((known, None) for known in names if known.startswith(f"{key}."))
-        elif not (group and isinstance(inner, Mapping)):
+        elif not (isinstance(inner, Mapping) and (section or _is_group(key))):
             yield key, inner
+
+
+def _is_group(key: str) -> bool:
+    """Whether an empty mapping says nothing here."""
+    return key == _PROFILES or current_name(profile_key(key) or key) in entry_sections()

@@ -66,6 +66,9 @@ class Layer(msgspec.Struct, frozen=True, kw_only=True):
 
 def unknown_key_text(key: str) -> str:
     """What is said about a key that does not exist."""
+    mapping = mapping_of(current_name(key))
+    if mapping is not None:
+        return f"{key}: {_unknown_entry_text(mapping, current_name(key))}"
     return f"unknown key {key!r}; the nearest valid key is {_nearest_key(key)}"
 
 
@@ -100,7 +103,7 @@ def _check_item(item: Item, key: str, place: str, problems: Problems) -> None:
     """One value for a key, for an entry of a mapping, or null for a group of entries."""
     spec, mapping = spec_of(key), mapping_of(key)
     if spec is not None:
-        if item.value is not None and not (key in MAPPINGS and item.value == {}):
+        if item.value is not None:
             _check_value(spec, item, place, problems)
     elif mapping is not None:
         if item.value is not None or not _below(key, entry_specs()):
@@ -273,7 +276,9 @@ def merge_layers(
             entries = _over(entries, over)
             entries["recall.profile"] = Entry(value=profile, layer=layer.name)
         for item in layer.items:
-            if item.key == PROFILE_KEYS or (item.key not in base and not mapping_of(item.key)):
+            if item.key == PROFILE_KEYS or not (
+                item.key in base or item.key in MAPPINGS or mapping_of(item.key)
+            ):
                 continue
             if item.key == "recall.profile" and at_call is not None and number >= at_call:
                 continue

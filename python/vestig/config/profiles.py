@@ -31,7 +31,7 @@ _SIGNALS: Final = SignalSettings()
 
 
 PROFILES: Final[Mapping[str, Mapping[str, Any]]] = {
-    # the given formula, kept for comparison
+    # the given formula, to compare with
     "reference": {
         **_QUESTIONS,
         "walk.start.enabled": True,

@@ -6,7 +6,7 @@ one table (`KEYS`) drives validation, `config show` and `config explain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, Final, Literal, get_type_hints
 
@@ -54,6 +54,7 @@ __all__ = [
     "MAPPINGS",
     "KeySpec",
     "Settings",
+    "entry_sections",
     "entry_specs",
     "key_specs",
     "mapping_of",
@@ -468,6 +469,17 @@ def mapping_of(key: str) -> str | None:
 
 
 @cache
+def entry_sections() -> frozenset[str]:
+    """Dotted names of the mappings, and of the groups of their entries.
+
+    Example:
+        >>> "ranking.weights.note.late" in entry_sections()
+        True
+    """
+    return _groups(entry_specs()).difference(sections())
+
+
+@cache
 def sections() -> frozenset[str]:
     """Dotted names of the groups of keys.
 
@@ -475,9 +487,13 @@ def sections() -> frozenset[str]:
         >>> "hygiene.near_duplicate" in sections()
         True
     """
+    return _groups(key_specs())
+
+
+def _groups(names: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
-    for key in key_specs():
-        parts = key.split(".")
+    for name in names:
+        parts = name.split(".")
         found.update(".".join(parts[:n]) for n in range(1, len(parts)))
     return frozenset(found)
 

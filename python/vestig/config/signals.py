@@ -81,7 +81,7 @@ class SignalSwitch(Section, frozen=True, kw_only=True):
 
 
 class ExtraSwitch(Section, frozen=True, kw_only=True):
-    """Of a signal that is off unless it is asked for."""
+    """Of a signal that is off by default."""
 
     enabled: bool = False
 

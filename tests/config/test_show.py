@@ -1,0 +1,62 @@
+"""What `config show` and `config explain` give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from vestig.config import KEYS, Config, explain, show
+from vestig.config.schema import MAPPINGS, KeySpec, entry_specs, key_specs
+from vestig.errors import ConfigError
+
+Loader = Callable[..., Config]
+
+
+def test_the_keys_that_most_people_set_are_shown(loaded: Loader) -> None:
+    keys = [entry.key for entry in show(loaded(), {})]
+    assert 60 <= len(keys) <= 80
+    assert {"store.path", "ranking.weights", "signals.late.enabled", "search.limit"} <= set(keys)
+    assert not {"walk.min_signal", "signals.late.pool", "reference.alpha_meta"} & set(keys)
+    assert keys == [key for key in KEYS if key in keys], "in the order of the schema"
+
+
+def test_all_shows_every_key_and_every_learned_weight(loaded: Loader) -> None:
+    shown = {
+        entry.key: entry
+        for entry in show(loaded("ranking.weights.note.title: 3\n"), {}, every=True)
+    }
+    assert set(shown) == set(KEYS) - set(MAPPINGS) | set(entry_specs())
+    assert shown["ranking.weights.note.title"].value == 3
+    assert shown["ranking.weights.note.title"].layer == "project"
+    assert shown["ranking.weights.note.cosine"].layer == "built-in"
+    assert shown["usage.event_weights.ADD"].value == 0.0
+
+
+@pytest.mark.parametrize(
+    "spec", [*key_specs().values(), *entry_specs().values()], ids=lambda s: s.key
+)
+def test_every_key_is_described_in_words_of_its_own(spec: KeySpec) -> None:
+    meaning = spec.meaning
+    assert re.fullmatch(r".{10,}\.", meaning)
+    assert not re.search(r"\b[A-Z]{1,2}-[A-Z]?\d+|\bm[345]\b", meaning)
+
+
+def test_a_section_is_explained_key_by_key(loaded: Loader) -> None:
+    keys = [found.key for found in explain(loaded(), "hygiene")]
+    assert keys == [key for key in KEYS if key.startswith("hygiene.")]
+    assert [found.key for found in explain(loaded(), "m4.edge_creation.related")] == [
+        key for key in KEYS if key.startswith("links.related.")
+    ]
+    for name in ("ranking.weights.note.late", "m5.signals.weights.note.late"):
+        assert [found.key for found in explain(loaded(), name)] == [
+            key for key in entry_specs() if key.startswith("ranking.weights.note.late.")
+        ]
+
+
+def test_an_unknown_entry_is_answered_with_the_nearest(loaded: Loader) -> None:
+    with pytest.raises(ConfigError, match="unknown term 'cosin'; the nearest is cosine"):
+        explain(loaded(), "ranking.weights.note.cosin")
+    with pytest.raises(ConfigError, match="unknown type of event 'ADDED'; the nearest is ADD"):
+        explain(loaded(), "usage.event_weights.ADDED")

@@ -1,0 +1,238 @@
+"""Learned weights as data, and how a configuration changes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vestig.config import Config
+from vestig.config.signals import ORIGINS, TERMS
+from vestig.config.weights import (
+    LEARNED,
+    OriginWeights,
+    WeightsFile,
+    all_weights,
+    changed_weights,
+    learned,
+    weights_of,
+)
+from vestig.errors import ConfigError
+
+Loader = Callable[..., Config]
+
+
+def weight(config: Config, origin: str, term: str) -> float:
+    return all_weights(config.settings, origin)[term]
+
+
+def test_the_file_of_the_package_comes_through_a_round_trip_unchanged() -> None:
+    text = LEARNED.read_text(encoding="utf-8")
+    assert WeightsFile.read(LEARNED).text() == text
+    assert list(json.loads(text)["origins"]) == list(ORIGINS)
+    assert learned()["note"] == learned()["document"]
+
+
+def test_only_terms_that_count_are_named(loaded: Loader) -> None:
+    settings = loaded().settings
+    for origin in ORIGINS:
+        assert tuple(all_weights(settings, origin)) == tuple(TERMS)
+        assert weights_of(settings, origin) == dict(learned()[origin])
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (lambda file: file.update(author="me"), "author"),
+        (lambda file: file.update(version=2), "version"),
+        (lambda file: file["origins"].update(mail={}), "mail"),
+        (lambda file: file["origins"].pop("document"), "document"),
+        (lambda file: file["origins"]["note"].update(cosin=1.0), "the nearest is cosine"),
+        (lambda file: file["origins"]["note"].update(cosine="much"), "float"),
+    ],
+    ids=["member", "version", "origin", "missing origin", "term", "text"],
+)
+def test_a_file_with_unknown_members_is_refused(
+    tmp_path: Path, change: Callable[[Any], Any], part: str
+) -> None:
+    document = json.loads(LEARNED.read_text(encoding="utf-8"))
+    change(document)
+    file = tmp_path / "weights.json"
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ConfigError, match=part):
+        WeightsFile.read(file)
+
+
+def test_terms_merge_over_the_learned_ones_layer_by_layer(loaded: Loader) -> None:
+    config = loaded(
+        "ranking.weights: {note: {lexical: 0, neighbours: {lexical: {-1: 2}}}}\n",
+        user="ranking: {weights: {note: {cosine: 9, lexical: 8}}}\n",
+        overrides={"ranking.weights.note.title": 5},
+    )
+    assert changed_weights(config.settings) == {
+        "note": {"cosine": 9.0, "lexical": 0.0, "neighbours.lexical.-1": 2.0, "title": 5.0}
+    }
+    assert weight(config, "note", "entity_walk") == learned()["note"]["entity_walk"]
+    assert "lexical" not in weights_of(config.settings, "note"), "0 switches a term off"
+    assert config.effective()["ranking.weights"].layer == "call"
+    assert config.entry("ranking.weights.note.cosine").layer == "user"
+    assert config.entry("ranking.weights.note.person").layer == "built-in"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ranking.weights: {note: {cosine: null}}\n",
+        "ranking.weights.note: null\n",
+        "ranking.weights: null\n",
+        "ranking: null\n",
+        "m5.signals.weights.note: null\n",
+    ],
+)
+def test_null_gives_learned_weights_back(loaded: Loader, text: str) -> None:
+    config = loaded(text, user="ranking.weights.note.cosine: 9\n")
+    assert weight(config, "note", "cosine") == learned()["note"]["cosine"]
+    assert changed_weights(config.settings) == {}
+    assert config.effective()["ranking.weights"].layer == "built-in"
+
+
+def test_null_in_a_call_leaves_other_terms_as_files_have_them(loaded: Loader) -> None:
+    config = loaded("ranking.weights.note: {cosine: 9, title: 3}\n")
+    config = config.with_overrides({"ranking.weights": {"note": {"cosine": None}}})
+    assert changed_weights(config.settings) == {"note": {"title": 3.0}}
+
+
+@pytest.mark.parametrize("shape", ["mapping", "yaml", "package", "written"])
+def test_weights_come_from_a_file_beside_the_one_that_names_it(
+    loaded: Loader, home: Path, shape: str
+) -> None:
+    own = {"note": {"cosine": 9.0, "neighbours": {"lexical": {"-1": 2.0}}}}
+    text = {
+        "mapping": json.dumps(own),
+        "yaml": "note: {cosine: 9, neighbours.lexical.-1: 2.0}\n",
+        "package": json.dumps({"version": 1, "origins": own}),
+        "written": WeightsFile(
+            origins=OriginWeights(
+                chat_peer={},
+                chat_agent={},
+                document={},
+                note={"cosine": 9.0, "neighbours.lexical.-1": 2.0},
+            )
+        ).text(),
+    }[shape]
+    (home / "project" / "deep").mkdir()
+    file = home / "project" / "deep" / "own.json"
+    file.write_text(text, encoding="utf-8")
+    expected = {"note": {"cosine": 9.0, "neighbours.lexical.-1": 2.0}}
+    config = loaded("ranking: {weights: deep/own.json}\n")
+    assert changed_weights(config.settings) == expected
+    assert config.origin("ranking.weights.note.cosine").endswith("own.json")
+    (home / "project" / "vestig.yaml").unlink()
+    for given in (
+        {"env": {"VESTIG_RANKING__WEIGHTS": "deep/own.json"}},
+        {"env": {"VESTIG_M5__SIGNALS__WEIGHTS": str(file)}},
+        {"overrides": {"ranking": {"weights": "deep/own.json"}}},
+        {"overrides": {"m5.signals.weights": str(file)}},
+    ):
+        assert changed_weights(loaded(**given).settings) == expected
+    later = loaded().with_overrides({"ranking.weights": str(file)})
+    assert changed_weights(later.settings) == expected
+
+
+def test_a_profile_sets_weights_too(loaded: Loader, home: Path) -> None:
+    (home / "project" / "own.json").write_text('{"note": {"cosine": 9}}', encoding="utf-8")
+    config = loaded(
+        "recall.profiles: {own: {ranking.weights: own.json},"
+        " other: {m5.signals.weights: {note: {title: 3}}}}\n"
+    )
+    assert changed_weights(config.settings) == {}
+    for name, expected in (("own", {"cosine": 9.0}), ("other", {"title": 3.0})):
+        chosen = config.with_overrides(profile=name)
+        assert changed_weights(chosen.settings) == {"note": expected}
+
+
+def test_the_default_profile_in_a_call_brings_the_learned_weights(loaded: Loader) -> None:
+    config = loaded("ranking.weights.note.cosine: 9\n")
+    assert weight(config, "note", "cosine") == 9
+    assert changed_weights(config.with_overrides(profile="default").settings) == {}
+    both = config.with_overrides({"ranking.weights.note.title": 3}, profile="default")
+    assert changed_weights(both.settings) == {"note": {"title": 3.0}}
+    assert changed_weights(config.with_overrides(profile="reference").settings) == {
+        "note": {"cosine": 9.0}
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("ranking.weights: {nota: {cosine: 1}}\n", "unknown origin 'nota'; the nearest is note"),
+        ("ranking.weights.note.cosin: 1\n", "unknown term 'cosin'; the nearest is cosine"),
+        (
+            "ranking.weights.note.late.windo: 1\n",
+            "unknown term 'late.windo'; the nearest is late.w",
+        ),
+        ("ranking.weights.note.cosin: null\n", "unknown term 'cosin'"),
+        ("ranking.weights.note: 1\n", "expected a mapping of terms to numbers"),
+        ("ranking.weights.note.late: 1\n", "its terms are mean, idf, window, window_idf"),
+        ("ranking.weights.note.cosine: much\n", "expected a finite number, got 'much'"),
+        ("ranking.weights.note.cosine: .inf\n", "expected a finite number, got inf"),
+        ("ranking.weights: [1]\n", "a mapping {origin: {term: a finite number}}, or the path of"),
+        ("ranking.weights: gone.json\n", "file of weights not found"),
+        ("ranking.weights: own.json\n", "own.json:1: ranking.weights.nota.cosine: unknown origin"),
+        ("ranking.weights: list.json\n", "list.json: expected a mapping"),
+        ("ranking.weights: more.json\n", "more.json: author: unknown member"),
+        ("ranking.weights: later.json\n", "later.json: version: expected 1, got 2"),
+        ("recall.profiles: {own: {ranking.weights.nota.cosine: 1}}\n", "unknown origin 'nota'"),
+        ("m5.signals.weights.nota.cosine: 1\n", "unknown origin 'nota'"),
+    ],
+)
+def test_unusable_weights(loaded: Loader, home: Path, text: str, part: str) -> None:
+    for name, document in {
+        "own": {"nota": {"cosine": 1}},
+        "list": [1],
+        "more": {"version": 1, "origins": {}, "author": "me"},
+        "later": {"version": 2, "origins": {}},
+    }.items():
+        file = home / "project" / f"{name}.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        loaded(text)
+    assert part in str(caught.value)
+
+
+# --- weights of events -------------------------------------------------------------------------
+
+
+def test_an_event_that_is_not_named_weighs_nothing_and_others_stay(loaded: Loader) -> None:
+    assert loaded().settings.usage.event_weights == {"REINFORCE_EXACT": 1.0, "REINFORCE_NEAR": 1.0}
+    config = loaded(
+        "usage: {event_weights: {ADD: 0.5, REINFORCE_NEAR: 0}}\n",
+        user="usage.event_weights.REINFORCE_NEAR: 0.7\n",
+    )
+    assert config.settings.usage.event_weights == {
+        "REINFORCE_EXACT": 1.0,
+        "REINFORCE_NEAR": 0.0,
+        "ADD": 0.5,
+    }
+    back = config.with_overrides({"usage.event_weights": None}).settings.usage.event_weights
+    assert back == {"REINFORCE_EXACT": 1.0, "REINFORCE_NEAR": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        (
+            "usage.event_weights: {REINFORCED: 1}\n",
+            "unknown type of event 'REINFORCED'; the nearest is REINFORCE_",
+        ),
+        ("m3.event_weights.ADD: 2\n", "expected a finite number ≥ 0 and ≤ 1, got 2"),
+        ("usage.event_weights: 3\n", "a mapping {type of event: a number ≥ 0 and ≤ 1}, got 3"),
+    ],
+)
+def test_unusable_weights_of_events(loaded: Loader, text: str, part: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loaded(text)
+    assert part in str(caught.value)
