@@ -11,8 +11,8 @@ from vestig.api import Vestig
 from vestig.config import Config
 from vestig.evaluation.benchmark_run import Holdings, holdings
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.unanswerable import Case
-from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.evaluation.cached_embedder import RememberingEmbedder
+from vestig.evaluation.unanswerable_questions import Case
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.recall.query import Asking, analysed, planned

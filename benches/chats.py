@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import vestig
 from conftest import NO_PASSES
 from generator import FIRST, batches, chance_fields, embedded_text, vectors
-from vestig.embedders.word_pieces import WordPieces
+from vestig.embedders.hashed_token_vectors import WordPieces
 from vestig.ports import Pieces
 from vestig.testing import FrozenClock, ScriptedEmbedder
 

@@ -51,8 +51,8 @@ from vestig.config.signals import SIGNALS, WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
-from vestig.evaluation.resampling import differences
-from vestig.evaluation.vectors import RememberingEmbedder, remembering
+from vestig.evaluation.bootstrap import differences
+from vestig.evaluation.cached_embedder import RememberingEmbedder, remembering
 
 # Questions of a set of which the first of both rounds asks every so many-th.
 FIRST_ROUND = 3

@@ -31,9 +31,9 @@ from learning import FOLDS
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
+from vestig.evaluation.cached_embedder import RememberingEmbedder, remembering
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
-from vestig.evaluation.unanswerable import ANSWERABLE, Case, cases
-from vestig.evaluation.vectors import RememberingEmbedder, remembering
+from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases
 from vestig.recall.confidence import BIAS, EVERYWHERE, FIT, LOOKED_AT, SIGNALLED, seen
 
 Values = NDArray[np.float64]

@@ -17,7 +17,7 @@ from vestig.config import Config
 from vestig.config.signals import ORIGINS
 from vestig.evaluation.benchmark_run import Holdings
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.evaluation.cached_embedder import RememberingEmbedder
 
 MIXED = "mixed/"
 # Candidates by each of cosine with words, cosine, and the entity walk; and of a mixed store.

@@ -19,8 +19,8 @@ from learning import Unit
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, Query, read_benchmark, without_categories
-from vestig.evaluation.resampling import differences, estimates
-from vestig.evaluation.vectors import remembering
+from vestig.evaluation.bootstrap import differences, estimates
+from vestig.evaluation.cached_embedder import remembering
 from vestig.ids import id_text
 
 CUT = 10

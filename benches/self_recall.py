@@ -21,7 +21,7 @@ from typing import Any
 import vestig
 from generator import batches, embedded_text, records
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.evaluation.cached_embedder import RememberingEmbedder
 from vestig.ports import Embedder
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome

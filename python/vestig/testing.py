@@ -18,7 +18,7 @@ from typing import Any, Final
 from vestig.arguments import parse_time
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.contract import EmbedderContract
-from vestig.embedders.word_pieces import WordPieces
+from vestig.embedders.hashed_token_vectors import WordPieces
 from vestig.errors import ProviderError, ProviderTimeout
 from vestig.ports import Pieces
 from vestig.rerankers.contract import RerankerContract

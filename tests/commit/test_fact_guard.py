@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vestig.arguments import parse_time
 from vestig.commit.fact_guard import GUARD_CLASSES, differs, prepare
-from vestig.language.listed import listed
+from vestig.language.word_list import listed
 from vestig.times import DAY_US
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")

@@ -20,7 +20,7 @@ from vestig.commit.names import (
 from vestig.commit.questions import clean, given_questions, is_allowed, made
 from vestig.commit.rows import Rows
 from vestig.errors import ValidationError
-from vestig.language.evidence import evidence_text
+from vestig.language.edge_evidence import evidence_text
 from vestig.language.names.gazetteer import Mentioned, best
 from vestig.language.names.ontology import read_ontology
 from vestig.types import EdgeType

@@ -29,7 +29,7 @@ from oracle_texts import (
 )
 
 from vestig._core import terms, tokens
-from vestig.language.questions import answered
+from vestig.language.answered_questions import answered
 
 K1, B = 0.9, 0.4
 AGENT_CHARS = 1_200

@@ -11,15 +11,15 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
-from vestig.evaluation import pages, tables
-from vestig.evaluation.against_hybrid import JUDGED_LEAST, against_hybrid, uneven
+from vestig.evaluation import html_report, tables
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.cells import Table
-from vestig.evaluation.comparing import compare
-from vestig.evaluation.losses import with_losses
+from vestig.evaluation.bootstrap import estimates
+from vestig.evaluation.comparison import compare
+from vestig.evaluation.hybrid_comparison import JUDGED_LEAST, against_hybrid, uneven
+from vestig.evaluation.losses_by_author import with_losses
 from vestig.evaluation.metrics import CUTS, METRICS, Tally
 from vestig.evaluation.report import BenchmarkReport, EvaluationReport, Row, SaidBy
-from vestig.evaluation.resampling import estimates
+from vestig.evaluation.report_table import Table
 from vestig.testing import HashingEmbedder
 
 # Category → questions.
@@ -181,7 +181,9 @@ def test_i6_every_form_of_a_report_tells_it(bench: Bench, form: str) -> None:
         gated=False,
         benchmarks=(_found(bench),),
     )
-    shown = {"text": tables.text, "markdown": tables.markdown, "html": pages.html}[form](report)
+    shown = {"text": tables.text, "markdown": tables.markdown, "html": html_report.html}[form](
+        report
+    )
     assert "default against hybrid" in shown
     assert "significantly worse in: dates" in shown
     assert "▼ worse, few questions" in shown

@@ -9,7 +9,7 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
-from vestig.evaluation import pages, tables
+from vestig.evaluation import html_report, tables
 from vestig.evaluation.calibration import calibration, calibrations
 from vestig.evaluation.report import EvaluationReport
 from vestig.testing import HashingEmbedder
@@ -102,7 +102,7 @@ def test_reports_show_confidence_by_population(bench: Bench) -> None:
     written = tables.markdown(report)
     assert "### Confidence" in written
     assert "default: removed, 0.6 to 0.7" in written
-    page = pages.html(report)
+    page = html_report.html(report)
     assert page.count("<polyline") == 6, "two plots of three populations"
     assert "default: reliability" in page
     assert "default: risk and coverage" in page
@@ -117,4 +117,4 @@ def test_reports_without_confidence_have_no_such_table(bench: Bench) -> None:
         bench(units(), queries()), profiles=["baseline"], embedder=HashingEmbedder()
     )
     assert "AUROC" not in tables.markdown(report)
-    assert "<polyline" not in pages.html(report)
+    assert "<polyline" not in html_report.html(report)

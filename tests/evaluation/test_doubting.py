@@ -12,7 +12,7 @@ from labelled_life import Bench, queries, units
 from vestig.api import Vestig
 from vestig.evaluation.benchmark_run import Holdings, holdings
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.unanswerable import ANSWERABLE, Case, cases
+from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
 

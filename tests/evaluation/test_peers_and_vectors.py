@@ -10,12 +10,12 @@ import pytest
 from labelled_life import Bench, queries, units
 
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
-from vestig.evaluation.vectors import (
+from vestig.evaluation.cached_embedder import (
     RememberingEmbedder,
     RememberingTokenEmbedder,
     remembering,
 )
+from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, TokenHashingEmbedder
 
 TEXTS = {

@@ -11,9 +11,9 @@ import pytest
 from labelled_life import Bench
 
 from vestig.evaluation.benchmarks import read_benchmark
+from vestig.evaluation.cached_embedder import RememberingEmbedder
 from vestig.evaluation.metrics import score
 from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
-from vestig.evaluation.vectors import RememberingEmbedder
 from vestig.testing import HashingEmbedder
 
 # Units of two conversations: ids repeat between them, authors are words like others.

@@ -11,8 +11,8 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
-from vestig.evaluation import pages, plots, tables
-from vestig.evaluation.comparing import COMPARED, chiefs, compare, gate_breaches
+from vestig.evaluation import html_report, plots, tables
+from vestig.evaluation.comparison import COMPARED, chiefs, compare, gate_breaches
 from vestig.evaluation.metrics import METRICS
 from vestig.evaluation.report import Estimate, EvaluationReport, Row
 from vestig.testing import HashingEmbedder
@@ -56,7 +56,7 @@ class _Page(HTMLParser):
 
 
 def test_the_page_is_whole_and_loads_nothing(bench: Bench) -> None:
-    page = pages.html(_report(bench, gate=True, ablate=True))
+    page = html_report.html(_report(bench, gate=True, ablate=True))
     parser = _Page()
     parser.feed(page)
     parser.close()
@@ -74,7 +74,7 @@ def test_the_page_is_whole_and_loads_nothing(bench: Bench) -> None:
 
 def test_every_plotted_number_is_that_of_the_report(bench: Bench) -> None:
     report = _report(bench)
-    page = pages.html(report)
+    page = html_report.html(report)
     for row in report.benchmarks[0].rows:
         mean = row.metrics["recall@5"].mean
         assert mean is not None
@@ -108,13 +108,13 @@ def test_markdown_tables_keep_their_columns(bench: Bench) -> None:
 
 def test_text_and_markdown_echo_seq_profile_values_and_seeds(bench: Bench) -> None:
     report = _report(bench)
-    for text in (tables.text(report), tables.markdown(report), pages.html(report)):
+    for text in (tables.text(report), tables.markdown(report), html_report.html(report)):
         assert f"seq {report.benchmarks[0].store.seq}" in text
         assert "baseline, default" in text
         assert "derived from query and seq" in text
         assert "0 (2,000 draws for intervals, 5,000 for differences)" in text
         assert report.benchmarks[0].digest in text
-    for text in (tables.markdown(report).replace("\\", ""), pages.html(report)):
+    for text in (tables.markdown(report).replace("\\", ""), html_report.html(report)):
         for key in report.benchmarks[0].row("default").settings:
             assert key in text
     assert "m5.final.base" in tables.text(report)

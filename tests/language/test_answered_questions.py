@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vestig.language.questions import answered, sentences
+from vestig.language.answered_questions import answered, sentences
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vestig.language.names.analysed_text import read
 from vestig.language.names.forms import aliases_of, cased_name, norm_name, trimmed
 from vestig.language.names.gazetteer import Known, Mentioned, best, resolve, single_words
-from vestig.language.names.readings import read
-from vestig.language.names.table import NameTable
+from vestig.language.names.name_table import NameTable
 
 ADA = ("ent_ada", "PERSON", "Ada Lovelace", "Ada")
 HARBOR = ("ent_harbor", "SYSTEM", "Grand Harbor")

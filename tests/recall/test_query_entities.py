@@ -9,8 +9,8 @@ import pytest
 import vestig
 from scripted import Opener
 from vestig.ids import id_bytes
+from vestig.language.names.analysed_text import read
 from vestig.language.names.gazetteer import Known
-from vestig.language.names.readings import read
 from vestig.recall.query_entities import best_matches, matched, name_vectors, query_entities
 from vestig.testing import FrozenClock
 from vestig.times import to_us

@@ -14,7 +14,7 @@ from chat_store import CHAT, PLAIN, QUESTION, told, weighed
 from scripted import Opener
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
-from vestig.language.questions import answered
+from vestig.language.answered_questions import answered
 from vestig.language.words import terms
 from vestig.recall import question_words, receipts
 from vestig.recall.question_words import QuestionWordsByNamespace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vestig.language.listed import listed
+from vestig.language.word_list import listed
 
 __all__ = [
     "CUES",

@@ -15,7 +15,7 @@ from vestig.commit.names import GivenEntity
 from vestig.commit.rows import Arrival
 from vestig.config.recall_sections import HydeSettings
 from vestig.language import words
-from vestig.language.names.readings import Reading
+from vestig.language.names.analysed_text import Reading
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, Pieces
 from vestig.session.session import Session

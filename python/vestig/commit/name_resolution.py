@@ -16,11 +16,11 @@ import msgspec
 from vestig.changes import NewEntity
 from vestig.commit.item import Item
 from vestig.commit.names import GivenEntity, Use, kept, new_entity, spoken_name
-from vestig.language.cache import Remembered
+from vestig.language.names.analysed_text import Reading, read
 from vestig.language.names.forms import aliases_of, cased_name, norm_key
 from vestig.language.names.gazetteer import Hit, Known, Mentioned, best, named, resolve, whole
-from vestig.language.names.readings import Reading, read
-from vestig.language.names.table import NameTable
+from vestig.language.names.name_table import NameTable
+from vestig.language.text_cache import Remembered
 from vestig.language.words import terms
 from vestig.ports import LedgerView, UniquenessCollision
 from vestig.session.known_names import ask, types_of_rules

@@ -13,7 +13,7 @@ from vestig.commit.rows import Rows
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import new_id
-from vestig.language.evidence import evidence_text
+from vestig.language.edge_evidence import evidence_text
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Mentioned
 from vestig.language.names.ontology import UNTYPED, Ontology

@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol
 
 from vestig.arguments import check_unicode
 from vestig.errors import ValidationError
-from vestig.language.listed import listed
-from vestig.language.questions import sentences
+from vestig.language.answered_questions import sentences
+from vestig.language.word_list import listed
 
 __all__ = ["CHARS_MAX", "clean", "given_questions", "is_allowed", "made"]
 

@@ -17,8 +17,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from vestig.config.vendors import forbid_telemetry
-from vestig.embedders.late import quantised
 from vestig.embedders.settings import EmbeddingSettings, missing_package, require_dimension
+from vestig.embedders.token_vectors import quantised
 from vestig.errors import ConfigError, ProviderError
 from vestig.ports import SPECIAL_PIECE, Pieces
 

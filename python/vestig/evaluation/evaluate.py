@@ -23,9 +23,11 @@ from vestig.evaluation import benchmarks as reading
 from vestig.evaluation import variants
 from vestig.evaluation.benchmark_run import Asker, Holdings, holdings
 from vestig.evaluation.benchmarks import Benchmark
+from vestig.evaluation.bootstrap import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
+from vestig.evaluation.cached_embedder import RememberingEmbedder, remembering
 from vestig.evaluation.calibration import POPULATIONS
-from vestig.evaluation.comparing import compare, gate_breaches
-from vestig.evaluation.losses import with_losses
+from vestig.evaluation.comparison import compare, gate_breaches
+from vestig.evaluation.losses_by_author import with_losses
 from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
 from vestig.evaluation.report import (
@@ -36,10 +38,8 @@ from vestig.evaluation.report import (
     MeasuredStore,
     Row,
 )
-from vestig.evaluation.resampling import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
-from vestig.evaluation.unanswerable import ANSWERABLE, Case, cases, confidences
+from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases, confidences
 from vestig.evaluation.variants import Variant
-from vestig.evaluation.vectors import RememberingEmbedder, remembering
 from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
 from vestig.registry import make_embedder

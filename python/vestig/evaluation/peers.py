@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from vestig.evaluation.vectors import RememberingEmbedder
+    from vestig.evaluation.cached_embedder import RememberingEmbedder
 
 __all__ = ["PEERS", "PeerParameters", "parameters_for", "peer_rankings"]
 

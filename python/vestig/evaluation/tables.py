@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.evaluation.against_hybrid import against_hybrid, uneven
-from vestig.evaluation.cells import NONE, Table, change, p_value, percent
-from vestig.evaluation.comparing import named_difference
+from vestig.evaluation.bootstrap import PAIRED_DRAWS
+from vestig.evaluation.comparison import named_difference
+from vestig.evaluation.hybrid_comparison import against_hybrid, uneven
 from vestig.evaluation.report import BenchmarkReport, Calibration, EvaluationReport, Row
-from vestig.evaluation.resampling import PAIRED_DRAWS
+from vestig.evaluation.report_table import NONE, Table, change, p_value, percent
 
 __all__ = ["RECALL_PREFIXES", "SHOWN", "facts", "markdown", "tables", "text", "verdict"]
 

@@ -15,10 +15,10 @@ from vestig.changes import ChangeSet, NewEdge
 from vestig.commit.names import Use, kept, mention, new_entity, spoken_name
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.filters import count_argument, flag_argument
+from vestig.language.names.analysed_text import read
 from vestig.language.names.forms import aliases_of, norm_key
 from vestig.language.names.gazetteer import Known, Mentioned, best, resolve
-from vestig.language.names.readings import read
-from vestig.language.names.table import NameTable
+from vestig.language.names.name_table import NameTable
 from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView, Listing, Progress
 from vestig.session.embedding import remember_identity

@@ -13,7 +13,7 @@ from vestig.changes import ChangeSet, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.filters import count_argument, flag_argument
 from vestig.ids import check_id_prefix, new_id
-from vestig.language.evidence import evidence_text
+from vestig.language.edge_evidence import evidence_text
 from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView
 from vestig.session import nodes

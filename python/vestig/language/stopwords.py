@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from vestig.language.listed import listed
 from vestig.language.time.patterns import MONTHS, WEEKDAYS
+from vestig.language.word_list import listed
 
 __all__ = ["NAME_STOPWORDS", "STOPWORDS"]
 

@@ -11,9 +11,9 @@ from vestig.answers import QueryEntity
 from vestig.commit.names import spoken_name
 from vestig.config import Config
 from vestig.ids import id_text
+from vestig.language.names.analysed_text import Reading, read
 from vestig.language.names.forms import norm_name
 from vestig.language.names.gazetteer import Hit, Known, Mentioned, resolve, single_words
-from vestig.language.names.readings import Reading, read
 from vestig.ports import LedgerView
 from vestig.session.embedding import check_identity
 from vestig.session.known_names import LATEST_US, common_words, known_names, types_of_rules
@@ -46,7 +46,7 @@ def matched(
     all of them: the query says no type, and that matches every type.
 
     Example:
-        >>> from vestig.language.names.readings import read
+        >>> from vestig.language.names.analysed_text import read
         >>> ada = Known(id="ent_1", type="PERSON", name="Ada Lovelace")
         >>> reading = read("what did ada lovelace tell Grace Hopper?")
         >>> found = matched(reading, [(2, 2, "ent_1", "Ada Lovelace")], {"ent_1": ada}, ())

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any, Final
 
 from vestig.ids import id_bytes, id_text, split_ids
-from vestig.language.questions import answered
+from vestig.language.answered_questions import answered
 from vestig.language.words import terms
 from vestig.ports import LedgerView
 from vestig.session.session import Session

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 
 from vestig.ids import id_text
+from vestig.language.names.analysed_text import NOTHING, Forms, Reading
 from vestig.language.names.gazetteer import Hit, Known
 from vestig.language.names.ontology import Ontology, read_ontology
-from vestig.language.names.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView
 from vestig.session.session import Session
 

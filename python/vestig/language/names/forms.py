@@ -6,8 +6,8 @@ import string
 from typing import Final
 
 from vestig.errors import ValidationError
-from vestig.language.cache import Remembered
-from vestig.language.listed import listed
+from vestig.language.text_cache import Remembered
+from vestig.language.word_list import listed
 
 __all__ = [
     "LEGAL_FORMS",

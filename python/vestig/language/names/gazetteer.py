@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from vestig.language.names.analysed_text import Reading, first_word, only_opens
 from vestig.language.names.forms import cased_name, norm_name
 from vestig.language.names.ontology import UNTYPED
-from vestig.language.names.readings import Reading, first_word, only_opens
 from vestig.language.names.rules import Name, chosen, is_specific, without_first
 
 __all__ = [
@@ -106,7 +106,7 @@ def single_words(
     when no text of the namespace holds the word in lower case.
 
     Example:
-        >>> from vestig.language.names.readings import read
+        >>> from vestig.language.names.analysed_text import read
         >>> single_words(read("who knows ada?"), [(2, 1, "ent_1", "Ada")],
         ...              {"ent_1": Known(id="ent_1", type="PERSON", name="Ada")})
         ('ada',)
@@ -172,7 +172,7 @@ def resolve(
         rules_only: known names only tell whom a name of the rules means.
 
     Example:
-        >>> from vestig.language.names.readings import read
+        >>> from vestig.language.names.analysed_text import read
         >>> hits = [(2, 2, "ent_1", "Ada Lovelace")]
         >>> known = {"ent_1": Known(id="ent_1", type="PERSON", name="Ada Lovelace")}
         >>> [found] = resolve(read("We met Ada Lovelace!"), hits, known)
@@ -274,7 +274,7 @@ def best(names: Iterable[Mentioned], most: int) -> list[Mentioned]:
     """One of each name, then the best by confidence, then by position.
 
     Example:
-        >>> from vestig.language.names.readings import read
+        >>> from vestig.language.names.analysed_text import read
         >>> names = resolve(read("NATO met NATO and Ada Lovelace"))
         >>> [name.name for name in best(names, 1)]
         ['Ada Lovelace']

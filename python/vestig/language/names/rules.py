@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from vestig.language.cache import Remembered
-from vestig.language.listed import listed
 from vestig.language.names.forms import LEGAL_FORMS, TITLES
 from vestig.language.names.patterns import UPPER, Name, addresses, identifiers, name_at
 from vestig.language.stopwords import NAME_STOPWORDS
+from vestig.language.text_cache import Remembered
+from vestig.language.word_list import listed
 
 __all__ = [
     "Name",

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final, NamedTuple
 
-from vestig.language.listed import listed
 from vestig.language.quantities.units import CURRENCY_SIGNS, STANDALONE_CODES, code_of, unit_of
+from vestig.language.word_list import listed
 
 __all__ = [
     "Amount",

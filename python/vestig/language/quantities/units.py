@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vestig.language.listed import listed
+from vestig.language.word_list import listed
 
 __all__ = ["CURRENCY_SIGNS", "STANDALONE_CODES", "code_of", "unit_of"]
 

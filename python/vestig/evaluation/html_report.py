@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from vestig.evaluation.against_hybrid import BETTER, WORSE
-from vestig.evaluation.cells import SIGNIFICANT, Table
-from vestig.evaluation.comparing import chiefs, named_difference
+from vestig.evaluation.comparison import chiefs, named_difference
+from vestig.evaluation.hybrid_comparison import BETTER, WORSE
 from vestig.evaluation.plots import Line, Mark, bars, forest, lines
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
+from vestig.evaluation.report_table import SIGNIFICANT, Table
 from vestig.evaluation.tables import facts, tables, verdict
 
 __all__ = ["html"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from vestig.evaluation.bootstrap import differences
 from vestig.evaluation.report import Comparison, Row
-from vestig.evaluation.resampling import differences
 from vestig.evaluation.variants import BASELINE, DEFAULT, SHIPPED
 
 __all__ = [

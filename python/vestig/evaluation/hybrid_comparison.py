@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from vestig.evaluation.cells import SIGNIFICANT, Table, change, p_value, percent
-from vestig.evaluation.comparing import chiefs, named_difference
+from vestig.evaluation.comparison import chiefs, named_difference
 from vestig.evaluation.peers import PEERS
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, Row
+from vestig.evaluation.report_table import SIGNIFICANT, Table, change, p_value, percent
 
 __all__ = ["BETTER", "JUDGED_LEAST", "WORSE", "against_hybrid", "uneven", "verdict_of"]
 

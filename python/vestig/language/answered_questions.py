@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vestig.language.listed import listed
+from vestig.language.word_list import listed
 
 __all__ = ["RULES_VERSION", "answered", "sentences"]
 

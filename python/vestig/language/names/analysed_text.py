@@ -9,11 +9,11 @@ from typing import Final
 
 import msgspec
 
-from vestig.language.cache import Remembered
 from vestig.language.names.forms import trimmed, without_possessive
 from vestig.language.names.ontology import UNTYPED
 from vestig.language.names.rules import Name, candidates, starts_sentence, title_name
 from vestig.language.stopwords import NAME_STOPWORDS
+from vestig.language.text_cache import Remembered
 
 __all__ = ["NOTHING", "Forms", "Reading", "first_word", "is_generic", "only_opens", "read"]
 

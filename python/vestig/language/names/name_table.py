@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from vestig.language.names.analysed_text import Forms
 from vestig.language.names.forms import norm_name
 from vestig.language.names.gazetteer import Hit
-from vestig.language.names.readings import Forms
 
 __all__ = ["RUN_WORDS_MAX", "NameTable"]
 
@@ -19,7 +19,7 @@ class NameTable:
     """Finds names among words in the way of `_core.Projection.find_names`.
 
     Example:
-        >>> from vestig.language.names.readings import read
+        >>> from vestig.language.names.analysed_text import read
         >>> table = NameTable()
         >>> table.add("ent_1", "Ada Lovelace")
         >>> table.find(read("We met Ada Lovelace's sister.").words)
