@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from vestig.arguments import parse_time
+from vestig.arguments import parse_time, required_choice
 from vestig.errors import ValidationError
-from vestig.types import Kind, OriginType, Role
+from vestig.types import Kind, OriginType, Role, Word
 
 __all__ = [
     "FilterParts",
@@ -149,13 +148,14 @@ def texts_argument(field: str, value: object) -> list[str]:
     raise ValidationError(field, type(value).__name__, "text or a list of texts")
 
 
-def _codes(field: str, value: object, words: Sequence[str]) -> list[int]:
-    codes = []
-    for word in texts_argument(field, value):
-        if word not in words:
-            raise ValidationError(field, word, "one of " + ", ".join(words))
-        codes.append(words.index(word))
-    return codes
+def _codes(field: str, value: object, choices: type[Word]) -> list[int]:
+    """Positions of the named members among `choices`."""
+    codes = [member.value for member in choices]
+    return [codes.index(choice.value) for choice in _choices(field, value, choices)]
+
+
+def _choices(field: str, value: object, choices: type[Word]) -> list[Word]:
+    return [required_choice(field, word, choices) for word in texts_argument(field, value)]
 
 
 def scopes_argument(value: object) -> list[str | None] | None:
@@ -241,16 +241,15 @@ def build_filter(request: RecallRequest, namespace: str, at: Moments) -> dict[st
     if scopes is not None:
         chosen["scopes"] = scopes
     if request.kinds is not None:
-        chosen["kinds"] = _codes("kinds", request.kinds, [kind.value for kind in Kind])
+        chosen["kinds"] = _codes("kinds", request.kinds, Kind)
     if request.origin_types is not None:
-        words = [origin.value for origin in OriginType]
-        chosen["origin_types"] = _codes("origin_types", request.origin_types, words)
+        chosen["origin_types"] = _codes("origin_types", request.origin_types, OriginType)
     for name, key in _MEMBERSHIP:
         value = getattr(request, name)
         if value is not None:
             chosen[key] = texts_argument(name, value)
     if request.roles is not None:
-        _codes("roles", request.roles, [role.value for role in Role])
+        chosen["roles"] = [role.value for role in _choices("roles", request.roles, Role)]
     if request.tags is not None:
         chosen["tags"] = texts_argument("tags", request.tags)
     if request.tags_mode not in _MODES:

@@ -72,11 +72,21 @@ def age_words(age_us: int | None) -> str:
 
 
 def to_plain(value: Any) -> Any:
-    """Plain JSON types of any public value: structs to objects, times written, enums as words."""
+    """Plain JSON types of any public value: structs become objects, times text, words of a list
+    what their `word` says.
+
+    Example:
+        >>> from vestig.types import Role, Status
+        >>> to_plain((Status.ACTIVE, Role.USER, from_us(0)))
+        ['ACTIVE', 'user', '1970-01-01T00:00:00.000000Z']
+
+    Raises:
+        TypeError: a value that has no JSON form.
+    """
     if isinstance(value, datetime):
         return format_us(to_us(value))
     if isinstance(value, Enum):
-        return value.value
+        return getattr(value, "word", value.value)
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, msgspec.Struct):

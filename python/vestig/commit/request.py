@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -29,7 +28,7 @@ from vestig.commit.names import GivenEntity, given_entities
 from vestig.commit.questions import given_questions
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
-from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger
+from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger, Word
 
 __all__ = [
     "METADATA_BYTES_MAX",
@@ -136,7 +135,7 @@ def _plain(value: object, path: str, depth: int) -> Any:
     )
 
 
-class OnNearDup(StrEnum):
+class OnNearDup(Word):
     """What happens when a text restates a known fact."""
 
     REINFORCE = "reinforce"

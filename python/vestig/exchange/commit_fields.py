@@ -9,6 +9,7 @@ from typing import IO, Any, Final
 
 import msgspec
 
+from vestig.arguments import required_choice
 from vestig.errors import ValidationError
 from vestig.exchange.chunks import chunk
 from vestig.exchange.file_records import Format, Record, RecordFile, Unreadable
@@ -85,12 +86,10 @@ class ImportFile:
 
     def __init__(self, source: str | Path | IO[Any], options: ImportOptions | None = None) -> None:
         self._options = ImportOptions() if options is None else options
-        asked = self._options.format
-        if asked not in tuple(Format):
-            raise ValidationError("format", asked, f"one of {', '.join(Format)}")
+        format = required_choice("format", self._options.format, Format)
         self._file = RecordFile(source)
         self._messages = MessageReader(self._options.scope)
-        self.format = self._file.detect() if asked == Format.AUTO else Format(asked)
+        self.format = self._file.detect() if format is Format.AUTO else format
 
     @property
     def bytes_total(self) -> int:

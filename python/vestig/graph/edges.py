@@ -81,18 +81,18 @@ class LinkRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def edge_type_argument(value: object) -> str:
-    """One of the ten types of edges.
+    """One of the ten types of edges, written in any case.
 
     Raises:
         ValidationError: any other; lists the ten.
 
     Example:
-        >>> edge_type_argument("RELATED")
+        >>> edge_type_argument("Related")
         'RELATED'
     """
-    if not isinstance(value, str) or value not in ALL_TYPES:
+    if not isinstance(value, str) or value.upper() not in ALL_TYPES:
         raise ValidationError("edge_type", value, "one of " + ", ".join(ALL_TYPES))
-    return str(value)
+    return value.upper()
 
 
 def _linkable(value: object) -> EdgeType:

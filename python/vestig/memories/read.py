@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from vestig.arguments import choice, required_choice
 from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import Moments, count_argument, flag_argument, scopes_argument
@@ -282,20 +283,11 @@ def chain(session: Session, id: object, *, namespace: object = None) -> list[Sup
         return view.supersessions(space, session.memory(view, space, id).id)
 
 
-def _word(field: str, value: object, kind: Any) -> Any:
-    if value is None:
-        return None
-    words = [member.value for member in kind]
-    if value not in words:
-        raise ValidationError(field, value, "one of " + ", ".join(words))
-    return kind(value)
-
-
 def _statuses(value: object, include_expired: bool) -> tuple[Status, ...] | None:
     if value is None:
         return None if include_expired else (Status.ACTIVE,)
     wanted = value if isinstance(value, (list, tuple)) else [value]
-    return tuple(_word("status", word, Status) for word in wanted)
+    return tuple(required_choice("status", word, Status) for word in wanted)
 
 
 def _tags(value: object) -> tuple[str, ...]:
@@ -328,8 +320,8 @@ def listing_of(at: Moments, **asked: Any) -> Listing:
         offset=count_argument("offset", offset, least=0),
         limit=limit,
         statuses=_statuses(asked.get("status"), bool(asked.get("include_expired"))),
-        kind=_word("kind", asked.get("kind"), Kind),
-        retention_policy=_word("retention_policy", asked.get("retention_policy"), RetentionPolicy),
+        kind=choice("kind", asked.get("kind"), Kind),
+        retention_policy=choice("retention_policy", asked.get("retention_policy"), RetentionPolicy),
         pinned=asked.get("pinned"),
         tags=_tags(tags),
         scopes=None if scopes is None else tuple(scopes),
