@@ -9,9 +9,9 @@ from typing import Any
 
 from vestig.api import Vestig
 from vestig.config import Config
-from vestig.evaluation.benchmark_run import Holdings, holdings
+from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.cached_embedder import RememberingEmbedder
+from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.unanswerable_questions import Case
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, repeatable_ids
@@ -55,7 +55,7 @@ class AskedStore:
     def __init__(
         self,
         benchmarks: Sequence[Benchmark],
-        vectors: RememberingEmbedder,
+        vectors: CachedEmbedder,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         config = load_config(None, None).with_overrides(dict(settings or {}))
@@ -63,7 +63,7 @@ class AskedStore:
             MEMORY_PATH, OpenRequest(config=config, embedder=vectors)
         )
         self.store = Vestig(self.session)
-        self.held: dict[str, Holdings] = {}
+        self.held: dict[str, StoredUnits] = {}
         self._vectors = vectors
         for benchmark in benchmarks:
             vectors.embed([query.text for query in benchmark.queries])
@@ -71,7 +71,7 @@ class AskedStore:
                 self.store.import_(benchmark.corpus, format="messages")
                 while self.store.enrich().done:
                     pass
-            self.held[benchmark.name] = holdings(self.store, benchmark)
+            self.held[benchmark.name] = stored_units(self.store, benchmark)
 
     def __enter__(self) -> AskedStore:
         return self

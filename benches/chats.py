@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import vestig
 from conftest import NO_PASSES
 from generator import FIRST, batches, chance_fields, embedded_text, vectors
-from vestig.embedders.hashed_token_vectors import WordPieces
+from vestig.embedders.hashed_token_vectors import HashedTokenVectors
 from vestig.ports import Pieces
 from vestig.testing import FrozenClock, ScriptedEmbedder
 
@@ -126,8 +126,8 @@ class ChatEmbedder(ScriptedEmbedder):
     def __init__(self, asked: Sequence[str], dimensions: int = 384) -> None:
         super().__init__({}, default=[1.0, *[0.0] * (dimensions - 1)])
         self._asked = frozenset(asked)
-        self._memory = WordPieces(0, PIECES_OF_MEMORY)
-        self._query = WordPieces(0, PIECES_OF_QUERY)
+        self._memory = HashedTokenVectors(0, PIECES_OF_MEMORY)
+        self._query = HashedTokenVectors(0, PIECES_OF_QUERY)
         self._tokens: dict[str, Pieces] = {}
 
     def script(self, items: Sequence[dict[str, Any]], matrix: NDArray[np.float32]) -> None:

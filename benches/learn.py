@@ -52,7 +52,7 @@ from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
 from vestig.evaluation.bootstrap import differences
-from vestig.evaluation.cached_embedder import RememberingEmbedder, remembering
+from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 
 # Questions of a set of which the first of both rounds asks every so many-th.
 FIRST_ROUND = 3
@@ -139,7 +139,7 @@ def counted(given: Sequence[str], names: set[str], *, mixed: bool) -> dict[str, 
 
 
 def learned(
-    benchmarks: Sequence[Benchmark], vectors: RememberingEmbedder, given: argparse.Namespace
+    benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, given: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """The report; once more with the gains."""
     counts = counted(given.count, {one.name for one in benchmarks}, mixed=given.mixed)
@@ -208,7 +208,7 @@ def main() -> None:
     benchmarks = [without_categories(one, given.leave_out) for one in benchmarks]
     if given.mixed:
         check_named_once(benchmarks)
-    for told in learned(benchmarks, remembering(BuiltinEmbedder(), given.cache), given):
+    for told in learned(benchmarks, cached_embedder(BuiltinEmbedder(), given.cache), given):
         text = json.dumps(told, indent=1) + "\n"
         if given.out is not None:
             given.out.write_text(text, encoding="utf-8")

@@ -31,7 +31,7 @@ from learning import FOLDS
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
-from vestig.evaluation.cached_embedder import RememberingEmbedder, remembering
+from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
 from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases
 from vestig.recall.confidence import BIAS, EVERYWHERE, FIT, LOOKED_AT, SIGNALLED, seen
@@ -70,7 +70,7 @@ class Example:
 def examples(
     benchmark: Benchmark,
     others: Sequence[Benchmark],
-    vectors: RememberingEmbedder,
+    vectors: CachedEmbedder,
     settings: Mapping[str, Any],
 ) -> Iterator[Example]:
     """The questions of a folder; `others`: where foreign ones come from if it is one
@@ -256,7 +256,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    vectors = remembering(BuiltinEmbedder(), options.cache)
+    vectors = cached_embedder(BuiltinEmbedder(), options.cache)
     settings = settings_of(options.weights)
     chosen = [without_categories(read_benchmark(one), options.leave_out) for one in options.folder]
     found: list[Example] = []

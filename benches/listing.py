@@ -15,9 +15,9 @@ from asked import AskedStore, by_id, unit_of
 from learning import FOLDS, GROUPS, PLACE, Form, Listed, Values, grouped
 from vestig.config import Config
 from vestig.config.signals import ORIGINS
-from vestig.evaluation.benchmark_run import Holdings
+from vestig.evaluation.benchmark_run import StoredUnits
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.cached_embedder import RememberingEmbedder
+from vestig.evaluation.cached_embedder import CachedEmbedder
 
 MIXED = "mixed/"
 # Candidates by each of cosine with words, cosine, and the entity walk; and of a mixed store.
@@ -69,7 +69,7 @@ class Listing:
     """
 
     def __init__(
-        self, benchmarks: Sequence[Benchmark], vectors: RememberingEmbedder, mixed: bool
+        self, benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, mixed: bool
     ) -> None:
         self._benchmarks = benchmarks
         self._alone = {one.name: AskedStore([one], vectors) for one in benchmarks}
@@ -101,7 +101,7 @@ class _Asked:
         }
 
     @property
-    def _held(self) -> Holdings:
+    def _held(self) -> StoredUnits:
         return self._store.held[self._benchmark.name]
 
     @staticmethod

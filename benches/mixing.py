@@ -20,7 +20,7 @@ from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, Query, read_benchmark, without_categories
 from vestig.evaluation.bootstrap import differences, estimates
-from vestig.evaluation.cached_embedder import remembering
+from vestig.evaluation.cached_embedder import cached_embedder
 from vestig.ids import id_text
 
 CUT = 10
@@ -88,7 +88,7 @@ def main() -> None:
         without_categories(read_benchmark(folder), given.leave_out) for folder in given.folders
     ]
     check_named_once(benchmarks)
-    with AskedStore(benchmarks, remembering(BuiltinEmbedder(), given.cache)) as asked:
+    with AskedStore(benchmarks, cached_embedder(BuiltinEmbedder(), given.cache)) as asked:
         for benchmark in benchmarks:
             both = [recalls(asked, benchmark, query) for query in chosen(benchmark)]
             whole, filtered = zip(*both, strict=True)

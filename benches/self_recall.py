@@ -21,7 +21,7 @@ from typing import Any
 import vestig
 from generator import batches, embedded_text, records
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.evaluation.cached_embedder import RememberingEmbedder
+from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.ports import Embedder
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome
@@ -35,7 +35,7 @@ FIRST_SHARE_MIN = 0.999
 def embedder_for(size: int) -> Embedder:
     """Remembers vectors within a process only: a batch of questions uses every processor, and
     its vectors are those of single questions to the bit."""
-    return RememberingEmbedder(HashingEmbedder() if size >= HASHING_FROM else BuiltinEmbedder())
+    return CachedEmbedder(HashingEmbedder() if size >= HASHING_FROM else BuiltinEmbedder())
 
 
 def fill(path: Path, items: list[dict[str, Any]]) -> dict[str, str]:

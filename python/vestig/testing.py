@@ -18,7 +18,7 @@ from typing import Any, Final
 from vestig.arguments import parse_time
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.contract import EmbedderContract
-from vestig.embedders.hashed_token_vectors import WordPieces
+from vestig.embedders.hashed_token_vectors import HashedTokenVectors
 from vestig.errors import ProviderError, ProviderTimeout
 from vestig.ports import Pieces
 from vestig.rerankers.contract import RerankerContract
@@ -223,7 +223,7 @@ class TokenHashingEmbedder(HashingEmbedder):
 
     def __init__(self, dimensions: int = 256, seed: int = 0, pieces: int | None = None) -> None:
         super().__init__(dimensions, seed)
-        self._words = WordPieces(seed, pieces)
+        self._words = HashedTokenVectors(seed, pieces)
 
     def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """One call of `embed`, with the token vectors beside it."""
@@ -250,7 +250,7 @@ class TokenScriptedEmbedder(ScriptedEmbedder):
         pieces: int | None = None,
     ) -> None:
         super().__init__(vectors, default=default, model=model)
-        self._words = WordPieces(seed, pieces)
+        self._words = HashedTokenVectors(seed, pieces)
 
     def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """One call of `embed`, with the token vectors beside it."""

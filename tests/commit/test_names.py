@@ -21,7 +21,7 @@ from vestig.commit.questions import clean, given_questions, is_allowed, made
 from vestig.commit.rows import Rows
 from vestig.errors import ValidationError
 from vestig.language.edge_evidence import evidence_text
-from vestig.language.names.gazetteer import Mentioned, best
+from vestig.language.names.gazetteer import Mention, best_mentions
 from vestig.language.names.ontology import read_ontology
 from vestig.types import EdgeType
 
@@ -69,8 +69,8 @@ def test_an_unknown_type_is_refused_and_the_nearest_named() -> None:
         typed((GivenEntity(name="Ada"), GivenEntity(name="Ada", type="Persom")), TYPES)
 
 
-def mentioned(name: str, confidence: float, start: int) -> Mentioned:
-    return Mentioned(
+def mentioned(name: str, confidence: float, start: int) -> Mention:
+    return Mention(
         name=name,
         type="UNTYPED",
         confidence=confidence,
@@ -90,9 +90,12 @@ def test_the_gate_is_inclusive_and_low_confidence_is_kept_on_request() -> None:
 
 def test_of_eleven_the_best_ten_by_confidence_then_position() -> None:
     names = [mentioned(f"Name{at}", 0.75, at * 10) for at in range(11)]
-    assert [name.name for name in best(names, 10)] == [f"Name{at}" for at in range(10)]
+    assert [name.name for name in best_mentions(names, 10)] == [f"Name{at}" for at in range(10)]
     names[10] = mentioned("Last", 0.8, 100)
-    assert [name.name for name in best(names, 10)] == [*(f"Name{at}" for at in range(9)), "Last"]
+    assert [name.name for name in best_mentions(names, 10)] == [
+        *(f"Name{at}" for at in range(9)),
+        "Last",
+    ]
 
 
 def test_evidence_of_five_hundred_characters_is_cut_to_two_hundred() -> None:

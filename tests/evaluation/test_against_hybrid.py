@@ -15,10 +15,10 @@ from vestig.evaluation import html_report, tables
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.bootstrap import estimates
 from vestig.evaluation.comparison import compare
-from vestig.evaluation.hybrid_comparison import JUDGED_LEAST, against_hybrid, uneven
+from vestig.evaluation.hybrid_comparison import JUDGED_LEAST, against_hybrid, category_differences
 from vestig.evaluation.losses_by_author import with_losses
 from vestig.evaluation.metrics import CUTS, METRICS, Tally
-from vestig.evaluation.report import BenchmarkReport, EvaluationReport, Row, SaidBy
+from vestig.evaluation.report import AuthorUnits, BenchmarkReport, EvaluationReport, Row
 from vestig.evaluation.report_table import Table
 from vestig.testing import HashingEmbedder
 
@@ -161,8 +161,12 @@ def test_i6_questions_gained_and_lost_are_counted(bench: Bench) -> None:
 def test_i6_the_hybrid_has_a_table_of_its_own(bench: Bench) -> None:
     report = _found(bench)
     assert report.comparisons
-    assert not [row for row in uneven(report).rows if "hybrid" in row[0]]
-    assert [row for row in uneven(report).rows if "default against bm25: dates (60)" in row[0]]
+    assert not [row for row in category_differences(report).rows if "hybrid" in row[0]]
+    assert [
+        row
+        for row in category_differences(report).rows
+        if "default against bm25: dates (60)" in row[0]
+    ]
     unmeasured = msgspec.structs.replace(
         report, rows=tuple(row for row in report.rows if row.name != "hybrid")
     )
@@ -217,13 +221,13 @@ def test_i6_lost_units_are_counted_by_who_said_them(bench: Bench) -> None:
         (one.metric, one.category): one.said_by for one in with_losses(compared, benchmark, tallies)
     }
     assert found["recall@10", None] == {
-        "": SaidBy(relevant=1, lost=0, gained=0),
-        "Ada": SaidBy(relevant=3, lost=2, gained=0),
-        "Ben": SaidBy(relevant=1, lost=0, gained=1),
+        "": AuthorUnits(relevant=1, lost=0, gained=0),
+        "Ada": AuthorUnits(relevant=3, lost=2, gained=0),
+        "Ben": AuthorUnits(relevant=1, lost=0, gained=1),
     }
     assert found["recall@10", "chores"] == {
-        "": SaidBy(relevant=1, lost=0, gained=0),
-        "Ada": SaidBy(relevant=2, lost=1, gained=0),
+        "": AuthorUnits(relevant=1, lost=0, gained=0),
+        "Ada": AuthorUnits(relevant=2, lost=1, gained=0),
     }
     assert found["mrr", None] == {}
 
@@ -233,7 +237,7 @@ def _made(name: str) -> Row:
     return _row(name, "profile" if name == "default" else "peer", scores)
 
 
-def _said(bench: Bench, ada: SaidBy, ben: SaidBy) -> str:
+def _said(bench: Bench, ada: AuthorUnits, ben: AuthorUnits) -> str:
     """The explanation of `dates` where these units were lost."""
     report = _found(bench)
     told = tuple(
@@ -247,8 +251,8 @@ def _said(bench: Bench, ada: SaidBy, ben: SaidBy) -> str:
 
 
 def test_i6_a_speaker_is_named_who_loses_more_than_their_share(bench: Bench) -> None:
-    ada = SaidBy(relevant=30, lost=9, gained=0)
-    ben = SaidBy(relevant=50, lost=1, gained=0)
+    ada = AuthorUnits(relevant=30, lost=9, gained=0)
+    ben = AuthorUnits(relevant=50, lost=1, gained=0)
     told = _said(bench, ada, ben)
     assert told.endswith("; said by Ada: 9 of 10 units lost, 30 of 80 relevant")
     assert "Ben" not in told
@@ -259,7 +263,8 @@ def test_i6_nobody_is_named_for_few_units_or_their_own_share(
     bench: Bench, lost: tuple[int, int], relevant: tuple[int, int]
 ) -> None:
     ada, ben = (
-        SaidBy(relevant=many, lost=few, gained=0) for many, few in zip(relevant, lost, strict=True)
+        AuthorUnits(relevant=many, lost=few, gained=0)
+        for many, few in zip(relevant, lost, strict=True)
     )
     assert "said by" not in _said(bench, ada, ben)
 

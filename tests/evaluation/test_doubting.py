@@ -10,7 +10,7 @@ import pytest
 from labelled_life import Bench, queries, units
 
 from vestig.api import Vestig
-from vestig.evaluation.benchmark_run import Holdings, holdings
+from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
@@ -25,14 +25,14 @@ def asked(bench: Bench) -> Iterator[Any]:
     """Imports units and gives the cases of questions about them."""
     opened: list[Vestig] = []
 
-    def found(embedder: Any, corpus: Any, questions: Any) -> tuple[list[Case], Holdings]:
+    def found(embedder: Any, corpus: Any, questions: Any) -> tuple[list[Case], StoredUnits]:
         benchmark = read_benchmark(bench(corpus, questions))
         request = OpenRequest(config=load_config(None, None), embedder=embedder)
         context = open_session(MEMORY_PATH, request)
         store = Vestig(context)
         opened.append(store)
         store.import_(Path(benchmark.corpus), format="messages")
-        held = holdings(store, benchmark)
+        held = stored_units(store, benchmark)
         return list(cases(context, benchmark, held)), held
 
     yield found

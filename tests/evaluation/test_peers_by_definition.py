@@ -11,7 +11,7 @@ import pytest
 from labelled_life import Bench
 
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.cached_embedder import RememberingEmbedder
+from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.metrics import score
 from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
 from vestig.testing import HashingEmbedder
@@ -79,7 +79,7 @@ def _bm25(name: str, parameters: PeerParameters, *, once: bool = True) -> list[f
 
 
 def _cosine(name: str) -> list[float]:
-    embedder = RememberingEmbedder(HashingEmbedder())
+    embedder = CachedEmbedder(HashingEmbedder())
     (asked,) = embedder.matrix([QUESTION])
     units = embedder.matrix([_spoken(author, text) for _, author, text in UNITS[name]])
     return [float(value) for value in units @ asked]
@@ -102,7 +102,7 @@ def _weighted(words: list[float], cosine: list[float], weight: float) -> list[fl
 
 def _measured(bench: Bench, parameters: PeerParameters) -> dict[str, dict[str, list[str]]]:
     benchmark = read_benchmark(bench(_corpus(), _asked()))
-    embedder = RememberingEmbedder(HashingEmbedder())
+    embedder = CachedEmbedder(HashingEmbedder())
     found = peer_rankings(benchmark, embedder, parameters)
     return {str(query.conversation): ranked for query, ranked in found}
 
@@ -160,7 +160,7 @@ def test_bm25_finds_what_it_should_on_development_data(
 ) -> None:
     """Words alone: vectors of a hash stand in, so that no model is needed."""
     benchmark = read_benchmark(labelled_data / folder)
-    embedder = RememberingEmbedder(HashingEmbedder(8))
+    embedder = CachedEmbedder(HashingEmbedder(8))
     found = [
         score(rankings["bm25"], query.relevant)["recall@10"]
         for query, rankings in peer_rankings(benchmark, embedder, parameters_for(origin))

@@ -12,7 +12,7 @@ from labelled_life import Bench, queries, units
 
 import vestig
 from vestig.evaluation import html_report, plots, tables
-from vestig.evaluation.comparison import COMPARED, chiefs, compare, gate_breaches
+from vestig.evaluation.comparison import COMPARED, compare, gate_breaches, main_profiles
 from vestig.evaluation.metrics import METRICS
 from vestig.evaluation.report import Estimate, EvaluationReport, Row
 from vestig.testing import HashingEmbedder
@@ -194,7 +194,7 @@ def test_comparisons_are_paired_by_question_and_category() -> None:
 def test_an_evaluation_is_about_default_and_profiles_of_ones_own(
     names: tuple[str, ...], wanted: list[str]
 ) -> None:
-    assert chiefs([_row("bm25", 0, "peer"), *(_row(name, 0) for name in names)]) == wanted
+    assert main_profiles([_row("bm25", 0, "peer"), *(_row(name, 0) for name in names)]) == wanted
 
 
 def test_a_metric_without_questions_is_shown_as_a_dash() -> None:

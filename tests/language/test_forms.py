@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vestig.language.names.forms import norm_name
 from vestig.language.names.rules import find_names
-from vestig.language.text_flags import features, title_key
+from vestig.language.text_flags import text_flags, title_key
 
 # The same names, asked for at every character.
 NAME = re.compile(r"(?<=[^\W_][,;:)'’\"”]\s)[A-Z]\w+|(?<=[^\W_]\s)[A-Z]\w+")
@@ -20,7 +20,7 @@ PARTS = ["Ada", "ada", "Å", "B1", "A", "_", ",", ".", ";", ")", "'", '"', "“"
 
 def bits(text: str) -> tuple[int, int, int, int, int]:
     """(length, question, number, first person, names)."""
-    found = features(text)
+    found = text_flags(text)
     assert 0 <= found < 1 << 16
     return found & 2047, found >> 11 & 1, found >> 12 & 1, found >> 13 & 1, found >> 14
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
 from vestig.language.time.expressions import find_expressions, find_windows, lowered
-from vestig.language.word_list import listed
+from vestig.language.word_list import word_list
 from vestig.times import format_us
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")  # a Wednesday
@@ -273,7 +273,7 @@ def test_impossible_clock_times(text: str) -> None:
 
 WORDS = st.lists(
     st.sampled_from(
-        listed(
+        word_list(
             "before after between and since in on last next this the 3 30 31 2026 29 12:30 Q1 May"
             " march February days weeks ago from now Monday year weekend 2026-03-05 will , ."
             " a few couple of 5th 99 1999 p.m. :"

@@ -15,7 +15,7 @@ from vestig.commit.names import GivenEntity
 from vestig.commit.rows import Arrival
 from vestig.config.recall_sections import HydeSettings
 from vestig.language import words
-from vestig.language.names.analysed_text import Reading
+from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, Pieces
 from vestig.session.session import Session
@@ -42,7 +42,7 @@ class Item(msgspec.Struct, kw_only=True):
     keywords: tuple[str, ...] = ()
     stability: Any = None
     guard: GuardText | None = None
-    reading: Reading | None = None
+    analysed: AnalysedText | None = None
     # the caller's names, with types of the ontology
     entities: tuple[GivenEntity, ...] = ()
     # hypothetical questions; None = not tried

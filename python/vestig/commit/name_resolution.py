@@ -16,11 +16,19 @@ import msgspec
 from vestig.changes import NewEntity
 from vestig.commit.item import Item
 from vestig.commit.names import GivenEntity, Use, kept, new_entity, spoken_name
-from vestig.language.names.analysed_text import Reading, read
+from vestig.language.names.analysed_text import AnalysedText, analyse
 from vestig.language.names.forms import aliases_of, cased_name, norm_key
-from vestig.language.names.gazetteer import Hit, Known, Mentioned, best, named, resolve, whole
+from vestig.language.names.gazetteer import (
+    KnownEntity,
+    Mention,
+    NameHit,
+    best_mentions,
+    entity_named,
+    named_by_whole_text,
+    resolve_names,
+)
 from vestig.language.names.name_table import NameTable
-from vestig.language.text_cache import Remembered
+from vestig.language.text_cache import TextCache
 from vestig.language.words import terms
 from vestig.ports import LedgerView, UniquenessCollision
 from vestig.session.known_names import ask, types_of_rules
@@ -35,7 +43,7 @@ _YOUNGEST: Final = 2**63
 
 
 # word → its index terms where it is written in lower case
-_LOWER_TERMS: Final = Remembered(lambda word: tuple(terms(word)) if word.islower() else ())
+_LOWER_TERMS: Final = TextCache(lambda word: tuple(terms(word)) if word.islower() else ())
 
 
 class NameVectors(msgspec.Struct, kw_only=True):
@@ -50,10 +58,10 @@ class _Surveyed(msgspec.Struct, kw_only=True):
     """What the store knows of one item's words. `given` pairs the caller's names with the
     entities that have them."""
 
-    reading: Reading
-    hits: list[Hit]
-    given: list[tuple[GivenEntity, Reading, list[Hit]]]
-    alone: list[Mentioned] | None = None
+    analysed: AnalysedText
+    hits: list[NameHit]
+    given: list[tuple[GivenEntity, AnalysedText, list[NameHit]]]
+    alone: list[Mention] | None = None
 
 
 class Naming:
@@ -68,10 +76,10 @@ class Naming:
         # place → its rank among those surveyed
         self._places: dict[int, int] = {}
         # what each comes to when all before it are inserted
-        self._expected: dict[int, tuple[list[Mentioned], int]] = {}
+        self._expected: dict[int, tuple[list[Mention], int]] = {}
         self._heard: dict[int, set[str]] = {}
         self._surveyed: dict[int, _Surveyed] = {}
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownEntity] = {}
         self._common: set[str] = set()
         # index term → openers that have it
         self._asked: dict[str, set[str]] = {}
@@ -99,7 +107,7 @@ class Naming:
             return
         self._seq, self._places = view.seq, {place: rank for rank, place in enumerate(places)}
         self._surveyed, self._keys, self._expected, self._heard = {}, {}, {}, {}
-        parts = [part for place in places for part in self._readings(self._items[place])]
+        parts = [part for place in places for part in self._analysed_texts(self._items[place])]
         if not parts:
             return
         asked = ask(self.session, view, self._items[places[0]].request.namespace, parts)
@@ -108,36 +116,38 @@ class Naming:
         self._all_known = self._known | own
         self._all_common = self._common | self._own_common
         self._asked, self._unasked = {}, set()
-        for word in {word for reading in parts for word in reading.openers}:
+        for word in {word for analysed in parts for word in analysed.openers}:
             for term in terms(word)[:1]:
                 self._asked.setdefault(term, set()).add(word)
         self._sort(places, zip(parts, asked.hits, strict=True))
 
-    def _sort(self, places: Sequence[int], parts: Iterable[tuple[Reading, list[Hit]]]) -> None:
+    def _sort(
+        self, places: Sequence[int], parts: Iterable[tuple[AnalysedText, list[NameHit]]]
+    ) -> None:
         waiting = iter(parts)
         for place in places:
             item = self._items[place]
             if not self._wanted(item):
                 continue
-            reading, hits = next(waiting)
+            analysed, hits = next(waiting)
             given = [(entity, *next(waiting)) for entity in item.entities]
-            self._surveyed[place] = _Surveyed(reading=reading, hits=hits, given=given)
+            self._surveyed[place] = _Surveyed(analysed=analysed, hits=hits, given=given)
 
     def _wanted(self, item: Item) -> bool:
         return self._settings.entity_extraction.enabled or bool(item.entities)
 
-    def _readings(self, item: Item) -> list[Reading]:
+    def _analysed_texts(self, item: Item) -> list[AnalysedText]:
         """The text with its title, then each of the caller's names."""
         if not self._wanted(item):
             return []
-        if item.reading is None:
+        if item.analysed is None:
             types = types_of_rules(self._settings.entity_types)
-            item.reading = (
-                read(item.text, item.request.title, types=types)
+            item.analysed = (
+                analyse(item.text, item.request.title, types=types)
                 if self._settings.entity_extraction.enabled
-                else read("", rules=False)
+                else analyse("", rules=False)
             )
-        return [item.reading, *(read(given.name, rules=False) for given in item.entities)]
+        return [item.analysed, *(analyse(given.name, rules=False) for given in item.entities)]
 
     def to_embed(self, view: LedgerView, places: Sequence[int]) -> list[str]:
         """What is to be embedded of names that the store does not know, as if each item were
@@ -207,12 +217,12 @@ class Naming:
             if item.vector is not None or item.deferred is not None
         ]
 
-    def _entity(self, name: Mentioned, key: str) -> str | None:
+    def _entity(self, name: Mention, key: str) -> str | None:
         if name.entity in self._all_known:
             return name.entity
         return self._own_keys.get(key)
 
-    def _new(self, item: Item, name: Mentioned) -> NewEntity:
+    def _new(self, item: Item, name: Mention) -> NewEntity:
         spoken = spoken_name(name.name)
         vector = self.vectors.known.get(spoken)
         if vector is None and item.deferred is None:
@@ -227,43 +237,47 @@ class Naming:
             embedding=vector,
         )
 
-    def _mentioned(self, place: int) -> tuple[list[Mentioned], int]:
+    def _mentioned(self, place: int) -> tuple[list[Mention], int]:
         """The best names of an item, and how many of the caller's are not among them."""
         surveyed = self._surveyed.get(place)
         if surveyed is None:
             return [], 0
         given, table, known = self._given(surveyed)
         if given or self._table or self._own_common:
-            hits = surveyed.hits + self._table.find(surveyed.reading.words)
-            hits += table.find(surveyed.reading.words)
+            hits = surveyed.hits + self._table.find(surveyed.analysed.words)
+            hits += table.find(surveyed.analysed.words)
             every = self._all_known | known if known else self._all_known
-            found = resolve(surveyed.reading, hits, every, common=self._all_common)
+            found = resolve_names(surveyed.analysed, hits, every, common=self._all_common)
         else:
             if surveyed.alone is None:
-                surveyed.alone = resolve(
-                    surveyed.reading, surveyed.hits, self._known, common=self._common
+                surveyed.alone = resolve_names(
+                    surveyed.analysed, surveyed.hits, self._known, common=self._common
                 )
             found = surveyed.alone
         gates = self._settings.entity_extraction
-        passed = best(kept([*given, *found], gates), gates.max_entities_per_memory)
+        passed = best_mentions(kept([*given, *found], gates), gates.max_entities_per_memory)
         chosen = {(name.entity, name.type, name.name) for name in passed}
         lost = [name for name in given if (name.entity, name.type, name.name) not in chosen]
         return passed, len(lost)
 
-    def _given(self, surveyed: _Surveyed) -> tuple[list[Mentioned], NameTable, dict[str, Known]]:
+    def _given(
+        self, surveyed: _Surveyed
+    ) -> tuple[list[Mention], NameTable, dict[str, KnownEntity]]:
         """The caller's names; those new to the store are known for this text."""
-        found, table, known = list[Mentioned](), NameTable(), dict[str, Known]()
-        for at, (given, reading, hits) in enumerate(surveyed.given):
-            near = hits + self._table.find(reading.words) + table.find(reading.words)
-            entities = whole(reading, near, ChainMap(known, self._all_known))
-            entity = named(entities, given.name, given.type)
+        found, table, known = list[Mention](), NameTable(), dict[str, KnownEntity]()
+        for at, (given, analysed, hits) in enumerate(surveyed.given):
+            near = hits + self._table.find(analysed.words) + table.find(analysed.words)
+            entities = named_by_whole_text(analysed, near, ChainMap(known, self._all_known))
+            entity = entity_named(entities, given.name, given.type)
             if entity is None:
                 name = cased_name(given.name)
-                entity = Known(id=f"given {at}", type=given.type, name=name, order=(_YOUNGEST, ""))
+                entity = KnownEntity(
+                    id=f"given {at}", type=given.type, name=name, order=(_YOUNGEST, "")
+                )
                 known[entity.id] = entity
                 table.add(entity.id, name)
             found.append(
-                Mentioned(
+                Mention(
                     name=entity.name,
                     type=entity.type,
                     confidence=given.confidence,
@@ -291,7 +305,7 @@ class Naming:
     def _know(self, place: int, id: str, type: str, name: str, aliases: Sequence[str]) -> None:
         self._own_keys[norm_key(name, type)] = id
         order = (_YOUNGEST + place, name)
-        self._all_known[id] = Known(id=id, type=type, name=name, order=order)
+        self._all_known[id] = KnownEntity(id=id, type=type, name=name, order=order)
         self._table.add(id, name, *aliases)
 
     def _hear(self, place: int) -> None:

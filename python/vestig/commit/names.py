@@ -15,7 +15,7 @@ from vestig.hints import did_you_mean
 from vestig.ids import new_id
 from vestig.language.edge_evidence import evidence_text
 from vestig.language.names.forms import aliases_of, norm_key
-from vestig.language.names.gazetteer import Mentioned
+from vestig.language.names.gazetteer import Mention
 from vestig.language.names.ontology import UNTYPED, Ontology
 from vestig.types import EdgeType
 
@@ -122,7 +122,7 @@ class Gates(Protocol):
     def store_low_confidence(self) -> bool: ...
 
 
-def kept(names: Sequence[Mentioned], gates: Gates) -> list[Mentioned]:
+def kept(names: Sequence[Mention], gates: Gates) -> list[Mention]:
     """Those that are certain enough; with `store_low_confidence` all of them."""
     if gates.store_low_confidence:
         return list(names)

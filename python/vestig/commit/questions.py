@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from vestig.arguments import check_unicode
 from vestig.errors import ValidationError
 from vestig.language.answered_questions import sentences
-from vestig.language.word_list import listed
+from vestig.language.word_list import word_list
 
 __all__ = ["CHARS_MAX", "clean", "given_questions", "is_allowed", "made"]
 
@@ -77,7 +77,7 @@ _PREFIX: Final = re.compile(
 )
 # Words whose capital goes when they no longer begin a sentence.
 _LOWERED: Final = frozenset(
-    listed(
+    word_list(
         "the a an this that these those our my your their its his her we it they he she you some"
         " any all every each no using"
     )

@@ -11,12 +11,12 @@ from typing import Final
 from vestig.embedders.checked import float32_bytes
 from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX, SPECIAL_PIECE, Pieces
 
-__all__ = ["WordPieces"]
+__all__ = ["HashedTokenVectors"]
 
 _WORD: Final = re.compile(r"\w+")
 
 
-class WordPieces:
+class HashedTokenVectors:
     """One word, one vector, wherever it stands.
 
     Args:

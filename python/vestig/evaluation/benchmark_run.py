@@ -20,14 +20,14 @@ from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.report import Latency
 from vestig.evaluation.variants import Variant
 
-__all__ = ["Asker", "Holdings", "holdings"]
+__all__ = ["BenchmarkRun", "StoredUnits", "stored_units"]
 
 _PAGE: Final = 1_000
 # Latency is that of recalls which ask for so many.
 _TIMED_CUT: Final = 10
 
 
-class Holdings(msgspec.Struct, kw_only=True):
+class StoredUnits(msgspec.Struct, kw_only=True):
     """Which memory holds which units, whose it is, and when each conversation ended."""
 
     units_of: dict[str, tuple[str, ...]] = {}
@@ -48,14 +48,14 @@ def _memories(store: Vestig) -> Iterator[Any]:
         offset += len(page)
 
 
-def holdings(store: Vestig, benchmark: Benchmark) -> Holdings:
+def stored_units(store: Vestig, benchmark: Benchmark) -> StoredUnits:
     """Reads the references of all memories back from the event log."""
     place = {
         (conversation, unit.id): number
         for conversation, units in benchmark.units.items()
         for number, unit in enumerate(units)
     }
-    held = Holdings()
+    held = StoredUnits()
     found: set[tuple[str | None, str]] = set()
     origins: dict[str, int] = {}
     for memory in _memories(store):
@@ -80,10 +80,10 @@ def _asking_matters(settings: Settings) -> bool:
     return m5.enabled and (m5.traversal.enabled or m5.start_node.direct_pool != "all")
 
 
-class Asker:
+class BenchmarkRun:
     """Recalls of one row."""
 
-    def __init__(self, store: Vestig, held: Holdings, variant: Variant) -> None:
+    def __init__(self, store: Vestig, held: StoredUnits, variant: Variant) -> None:
         assert variant.config is not None
         self._store = store
         self._held = held

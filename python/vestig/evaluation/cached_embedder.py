@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["RememberingEmbedder", "RememberingTokenEmbedder", "remembering"]
+__all__ = ["CachedEmbedder", "CachedTokenEmbedder", "cached_embedder"]
 
 _KEY_BYTES: Final = 16
 _FLOAT_BYTES: Final = 4
@@ -35,7 +35,7 @@ def _key(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
 
 
-class RememberingEmbedder:
+class CachedEmbedder:
     """Wraps an embedder; with a folder, vectors are kept there between runs.
 
     A file holds vectors of one model: records of the text's hash and its vector. Records are
@@ -49,7 +49,7 @@ class RememberingEmbedder:
     Example:
         >>> from vestig.testing import HashingEmbedder
         >>> inner = HashingEmbedder(8)
-        >>> embedder = RememberingEmbedder(inner)
+        >>> embedder = CachedEmbedder(inner)
         >>> embedder.embed(["a", "b"]) == embedder.embed(["a", "b"]), inner.call_count
         (True, 1)
     """
@@ -142,8 +142,8 @@ class RememberingEmbedder:
         return found.reshape(len(texts), self.dimensions)
 
 
-class RememberingTokenEmbedder(RememberingEmbedder):
-    """A `RememberingEmbedder` for a model that gives vectors of word pieces too. They are
+class CachedTokenEmbedder(CachedEmbedder):
+    """A `CachedEmbedder` for a model that gives vectors of word pieces too. They are
     kept in a file of their own, records of the text's hash, the number of pieces and these."""
 
     def __init__(self, inner: TokenEmbedder, folder: Path | None = None, variant: str = "") -> None:
@@ -201,10 +201,10 @@ def _record(key: bytes, pieces: Pieces) -> bytes:
     return b"".join((key, count.to_bytes(_COUNT_BYTES, "little"), *pieces))
 
 
-def remembering(
+def cached_embedder(
     inner: Embedder, folder: Path | None = None, variant: str = ""
-) -> RememberingEmbedder:
+) -> CachedEmbedder:
     """The embedder wrapped, with token vectors where it has them."""
     if gives_tokens(inner):
-        return RememberingTokenEmbedder(inner, folder, variant)
-    return RememberingEmbedder(inner, folder, variant)
+        return CachedTokenEmbedder(inner, folder, variant)
+    return CachedEmbedder(inner, folder, variant)

@@ -13,9 +13,9 @@ __all__ = [
     "COMPARED",
     "GATED",
     "IN_CATEGORIES",
-    "chiefs",
     "compare",
     "gate_breaches",
+    "main_profiles",
     "named_difference",
 ]
 
@@ -41,14 +41,14 @@ def _pairs(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
     against the unchanged one."""
     profiles = {row.profile: row.name for row in rows if row.kind == "profile"}
     others = [row.name for row in rows if row.kind in ("peer", "profile")]
-    for chief in chiefs(rows):
+    for chief in main_profiles(rows):
         yield from ((chief, other) for other in others if other != chief)
     for row in rows:
         if row.kind in ("switch", "ablation") and row.profile in profiles:
             yield row.name, profiles[row.profile]
 
 
-def chiefs(rows: Sequence[Row]) -> list[str]:
+def main_profiles(rows: Sequence[Row]) -> list[str]:
     """The profiles that an evaluation is about: `default` and those of one's own, else the last
     that is measured."""
     profiles = [row for row in rows if row.kind == "profile"]

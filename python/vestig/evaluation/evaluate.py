@@ -21,21 +21,21 @@ from vestig.embedders.checked import checked_embedder
 from vestig.errors import ValidationError
 from vestig.evaluation import benchmarks as reading
 from vestig.evaluation import variants
-from vestig.evaluation.benchmark_run import Asker, Holdings, holdings
+from vestig.evaluation.benchmark_run import BenchmarkRun, StoredUnits, stored_units
 from vestig.evaluation.benchmarks import Benchmark
 from vestig.evaluation.bootstrap import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
-from vestig.evaluation.cached_embedder import RememberingEmbedder, remembering
+from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 from vestig.evaluation.calibration import POPULATIONS
 from vestig.evaluation.comparison import compare, gate_breaches
 from vestig.evaluation.losses_by_author import with_losses
 from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
 from vestig.evaluation.report import (
-    AskedQuestion,
     BenchmarkReport,
     EvaluationReport,
     Latency,
     MeasuredStore,
+    QuestionRanks,
     Row,
 )
 from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases, confidences
@@ -195,20 +195,20 @@ def _read(folder: Any, leave_out: Sequence[str]) -> Benchmark:
 
 def _vectors(
     config: Config, embedder: Embedder | None, cache: str | os.PathLike[str] | None
-) -> RememberingEmbedder:
+) -> CachedEmbedder:
     """The embedder of all benchmarks; vectors of other settings are kept apart."""
     settings = config.settings.embedding
     inner = make_embedder(settings) if embedder is None else checked_embedder(embedder)
     cut = "" if settings.max_length is None else f"cut{settings.max_length}"
     plain = "" if settings.normalize else "plain"
-    return remembering(inner, None if cache is None else Path(cache).expanduser(), cut + plain)
+    return cached_embedder(inner, None if cache is None else Path(cache).expanduser(), cut + plain)
 
 
 def _benchmark(
     benchmark: Benchmark,
     config: Config,
     plan: Sequence[Variant],
-    vectors: RememberingEmbedder,
+    vectors: CachedEmbedder,
     steps: _Steps,
     wanted: _Wanted,
 ) -> BenchmarkReport:
@@ -224,7 +224,7 @@ def _benchmark(
             imported = store.import_(benchmark.corpus, format="messages")
             _finish_jobs(store)
         seconds = time.perf_counter() - started
-        held = holdings(store, benchmark)
+        held = stored_units(store, benchmark)
         vectors.embed([query.text for query in benchmark.queries])
         if wanted.peers:
             with steps.stage(benchmark.unit_count):
@@ -234,7 +234,7 @@ def _benchmark(
                 tallies[name] = tally
                 rows.append(_row(benchmark, Variant.peer(name), tally, parameters=parameters))
         for variant in plan:
-            asker = Asker(store, held, variant)
+            asker = BenchmarkRun(store, held, variant)
             with steps.stage(len(benchmark.queries)):
                 tally = tallies[variant.name] = asker.tally(benchmark, steps.add)
             rows.append(_row(benchmark, variant, tally, latency=asker.latency()))
@@ -265,7 +265,7 @@ def _benchmark(
 
 def _with_confidence(
     store: Vestig,
-    held: Holdings,
+    held: StoredUnits,
     asked: Sequence[Case],
     plan: Sequence[Variant],
     rows: Sequence[Row],
@@ -301,8 +301,8 @@ def _finish_jobs(store: Vestig) -> None:
 def _measured(
     store: Vestig,
     imported: ImportReport,
-    held: Holdings,
-    vectors: RememberingEmbedder,
+    held: StoredUnits,
+    vectors: CachedEmbedder,
     seconds: float,
 ) -> MeasuredStore:
     return MeasuredStore(
@@ -319,7 +319,7 @@ def _measured(
 
 
 def _peer_tallies(
-    benchmark: Benchmark, vectors: RememberingEmbedder, origin: str | None
+    benchmark: Benchmark, vectors: CachedEmbedder, origin: str | None
 ) -> dict[str, Tally]:
     tallies = {name: Tally() for name in PEERS}
     for query, rankings in peer_rankings(benchmark, vectors, parameters_for(origin)):
@@ -331,7 +331,7 @@ def _peer_tallies(
 def _with_questions(benchmark: Benchmark, row: Row, tally: Tally) -> Row:
     """The row with every question beside its figures."""
     asked = (
-        AskedQuestion(
+        QuestionRanks(
             id=query.id, conversation=query.conversation, category=query.category, ranks=ranks
         )
         for query, ranks in zip(benchmark.queries, tally.ranks, strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from vestig.evaluation.comparison import chiefs, named_difference
+from vestig.evaluation.comparison import main_profiles, named_difference
 from vestig.evaluation.hybrid_comparison import BETTER, WORSE
 from vestig.evaluation.plots import Line, Mark, bars, forest, lines
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
@@ -121,7 +121,7 @@ def _mark(row: Row, estimate: Estimate, chief: Sequence[str]) -> Mark | None:
 
 def _metric_plots(report: BenchmarkReport) -> Iterator[str]:
     """Bars of every row but ablations, which the plot of differences tells better."""
-    chief = chiefs(report.rows)
+    chief = main_profiles(report.rows)
     rows = [row for row in report.rows if row.kind != "ablation"]
     for metric, label in _PLOTTED:
         found = (_mark(row, row.metrics[metric], chief) for row in rows)
@@ -132,7 +132,7 @@ def _metric_plots(report: BenchmarkReport) -> Iterator[str]:
 
 def _category_plots(report: BenchmarkReport) -> Iterator[str]:
     """R@10 in each category; rows of switches stay in the table."""
-    chief = chiefs(report.rows)
+    chief = main_profiles(report.rows)
     rows = [row for row in report.rows if row.kind in ("peer", "profile")]
     for name, count in report.categories.items():
         found = (_mark(row, row.categories[name]["recall@10"], chief) for row in rows)
@@ -266,7 +266,7 @@ _DIFFERENT: Final = (
 
 def _looks(report: BenchmarkReport, kinds: Sequence[str]) -> list[tuple[str, str]]:
     """The colours of rows of these kinds, as far as they are there."""
-    chief = chiefs(report.rows)
+    chief = main_profiles(report.rows)
     there = {_look(row, chief) for row in report.rows if row.kind in kinds}
     words = {
         "chief": ", ".join(chief),

@@ -6,12 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from vestig.evaluation.comparison import chiefs, named_difference
+from vestig.evaluation.comparison import main_profiles, named_difference
 from vestig.evaluation.peers import PEERS
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, Row
 from vestig.evaluation.report_table import SIGNIFICANT, Table, change, p_value, percent
 
-__all__ = ["BETTER", "JUDGED_LEAST", "WORSE", "against_hybrid", "uneven", "verdict_of"]
+__all__ = [
+    "BETTER",
+    "JUDGED_LEAST",
+    "WORSE",
+    "against_hybrid",
+    "category_differences",
+    "verdict_of",
+]
 
 COSINE, BM25, HYBRID = PEERS
 METRIC: Final = "recall@10"
@@ -57,7 +64,7 @@ def against_hybrid(report: BenchmarkReport) -> Iterator[Table]:
     rows = {row.name: row for row in report.rows}
     if HYBRID not in rows or rows[HYBRID].kind != "peer":
         return
-    for chief in chiefs(report.rows):
+    for chief in main_profiles(report.rows):
         found = [
             one
             for one in report.comparisons
@@ -155,7 +162,7 @@ def _depth(at_10: float, at_50: float) -> str:
     return "the gap stays"
 
 
-def uneven(report: BenchmarkReport) -> Table:
+def category_differences(report: BenchmarkReport) -> Table:
     """Categories in which R@10 of a row is clearly another than that of any but the hybrid."""
     rows = []
     for one in report.comparisons:

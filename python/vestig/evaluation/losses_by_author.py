@@ -11,7 +11,7 @@ import msgspec
 
 from vestig.evaluation.benchmarks import Benchmark
 from vestig.evaluation.metrics import Tally
-from vestig.evaluation.report import Comparison, SaidBy
+from vestig.evaluation.report import AuthorUnits, Comparison
 
 __all__ = ["CUT", "METRIC", "with_losses"]
 
@@ -44,7 +44,7 @@ def _said_by(
     asked: Sequence[tuple[str, Mapping[str, str]]],
     ours: Sequence[Mapping[str, int | None]],
     theirs: Sequence[Mapping[str, int | None]],
-) -> dict[str, SaidBy]:
+) -> dict[str, AuthorUnits]:
     relevant: Counter[str] = Counter()
     lost: Counter[str] = Counter()
     gained: Counter[str] = Counter()
@@ -57,7 +57,7 @@ def _said_by(
             lost[author] += other and not found
             gained[author] += found and not other
     return {
-        author: SaidBy(relevant=count, lost=lost[author], gained=gained[author])
+        author: AuthorUnits(relevant=count, lost=lost[author], gained=gained[author])
         for author, count in sorted(relevant.items())
     }
 

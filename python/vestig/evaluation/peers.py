@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from vestig.evaluation.cached_embedder import RememberingEmbedder
+    from vestig.evaluation.cached_embedder import CachedEmbedder
 
 __all__ = ["PEERS", "PeerParameters", "parameters_for", "peer_rankings"]
 
@@ -123,7 +123,7 @@ def _beginning(unit: Unit, chars: int | None) -> str:
 
 
 def peer_rankings(
-    benchmark: Benchmark, embedder: RememberingEmbedder, parameters: PeerParameters
+    benchmark: Benchmark, embedder: CachedEmbedder, parameters: PeerParameters
 ) -> Iterator[tuple[Query, dict[str, list[str]]]]:
     """For each question, the ids that each of `PEERS` ranks, best first, at most `DEPTH`.
 

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from vestig.types import _Value
 
 __all__ = [
-    "AskedQuestion",
+    "AuthorUnits",
     "BenchmarkReport",
     "Bin",
     "Calibration",
@@ -21,8 +21,8 @@ __all__ = [
     "EvaluationReport",
     "Latency",
     "MeasuredStore",
+    "QuestionRanks",
     "Row",
-    "SaidBy",
 ]
 
 
@@ -52,7 +52,7 @@ class Latency(_Value, frozen=True, kw_only=True):
     limit: int
 
 
-class AskedQuestion(_Value, frozen=True, kw_only=True):
+class QuestionRanks(_Value, frozen=True, kw_only=True):
     """Where the relevant units of a question stood, from 1; null: not among those asked for."""
 
     id: str
@@ -111,11 +111,11 @@ class Row(_Value, frozen=True, kw_only=True):
     latency: Latency | None
     settings: dict[str, Any]
     seed: int | None = None
-    questions: tuple[AskedQuestion, ...] | UnsetType = UNSET
+    questions: tuple[QuestionRanks, ...] | UnsetType = UNSET
     confidence: dict[str, Calibration] | UnsetType = UNSET
 
 
-class SaidBy(_Value, frozen=True, kw_only=True):
+class AuthorUnits(_Value, frozen=True, kw_only=True):
     """Relevant units of one speaker: all of them, those that only the other row has among its
     best ten, and those that only this row has there."""
 
@@ -137,7 +137,7 @@ class Comparison(_Value, frozen=True, kw_only=True):
     gained: int
     lost: int
     difference: Difference
-    said_by: dict[str, SaidBy] = msgspec.field(default_factory=dict)
+    said_by: dict[str, AuthorUnits] = msgspec.field(default_factory=dict)
 
 
 class MeasuredStore(_Value, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ import msgspec
 
 from vestig.evaluation.bootstrap import PAIRED_DRAWS
 from vestig.evaluation.comparison import named_difference
-from vestig.evaluation.hybrid_comparison import against_hybrid, uneven
+from vestig.evaluation.hybrid_comparison import against_hybrid, category_differences
 from vestig.evaluation.report import BenchmarkReport, Calibration, EvaluationReport, Row
 from vestig.evaluation.report_table import NONE, Table, change, p_value, percent
 
@@ -207,7 +207,7 @@ def peers(report: BenchmarkReport) -> Table:
 def tables(report: BenchmarkReport, *, all_keys: bool) -> Iterator[Table]:
     """Every table of a benchmark that has rows."""
     made = [results(report), comparisons(report), by_category(report)]
-    made += [*against_hybrid(report), uneven(report), confidence(report)]
+    made += [*against_hybrid(report), category_differences(report), confidence(report)]
     if all_keys:
         made += [reliability(report), peers(report)]
     made.append(settings(report, all_keys=all_keys))

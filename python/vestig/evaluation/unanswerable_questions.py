@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from vestig.api import Vestig
-from vestig.evaluation.benchmark_run import Holdings
+from vestig.evaluation.benchmark_run import StoredUnits
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
 from vestig.evaluation.report import Calibration
@@ -39,7 +39,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     conversation: str | None
     without: tuple[str, ...] = ()
 
-    def fields(self, held: Holdings) -> dict[str, Any]:
+    def fields(self, held: StoredUnits) -> dict[str, Any]:
         """Arguments of `recall` beside the query."""
         return {
             "scope": self.conversation,
@@ -48,7 +48,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def cases(session: Session, benchmark: Benchmark, held: Holdings) -> Iterator[Case]:
+def cases(session: Session, benchmark: Benchmark, held: StoredUnits) -> Iterator[Case]:
     """Every question as it is, of the conversation before, and without its evidence; no foreign
     ones where there is one conversation only."""
     asked: dict[str | None, list[Query]] = {}
@@ -73,7 +73,7 @@ def cases(session: Session, benchmark: Benchmark, held: Holdings) -> Iterator[Ca
 class _Near:
     """Which memories of a conversation say nearly the same."""
 
-    def __init__(self, session: Session, held: Holdings, conversation: str | None) -> None:
+    def __init__(self, session: Session, held: StoredUnits, conversation: str | None) -> None:
         self._held = held
         self._ids = [id for id, scope in held.scope_of.items() if scope == conversation]
         self._place = {id: place for place, id in enumerate(self._ids)}
@@ -112,7 +112,7 @@ def _stored(session: Session, namespace: str, ids: list[str]) -> dict[str, tuple
 
 def confidences(
     store: Vestig,
-    held: Holdings,
+    held: StoredUnits,
     variant: Variant,
     asked: Sequence[Case],
     done: Callable[[int], None],

@@ -15,9 +15,9 @@ from vestig.changes import ChangeSet, NewEdge
 from vestig.commit.names import Use, kept, mention, new_entity, spoken_name
 from vestig.errors import NotFoundError, StoreLockedError
 from vestig.filters import count_argument, flag_argument
-from vestig.language.names.analysed_text import read
+from vestig.language.names.analysed_text import analyse
 from vestig.language.names.forms import aliases_of, norm_key
-from vestig.language.names.gazetteer import Known, Mentioned, best, resolve
+from vestig.language.names.gazetteer import KnownEntity, Mention, best_mentions, resolve_names
 from vestig.language.names.name_table import NameTable
 from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView, Listing, Progress
@@ -46,7 +46,7 @@ class _Page(msgspec.Struct, frozen=True, kw_only=True):
     """Some memories with the names in their texts."""
 
     memories: list[Memory]
-    names: list[list[Mentioned]]
+    names: list[list[Mention]]
 
 
 def backfill(
@@ -80,17 +80,17 @@ class _Planned:
 
     def __init__(self) -> None:
         self.table = NameTable()
-        self.known: dict[str, Known] = {}
-        self.names: dict[str, Mentioned] = {}
+        self.known: dict[str, KnownEntity] = {}
+        self.names: dict[str, Mention] = {}
 
-    def add(self, names: Iterable[Mentioned]) -> None:
+    def add(self, names: Iterable[Mention]) -> None:
         """These names exist for later texts."""
         for name in names:
             key = norm_key(name.name, name.type)
             if key not in self.names:
                 order = (2**63 + len(self.names), name.name)
                 self.names[key] = name
-                self.known[key] = Known(id=key, type=name.type, name=name.name, order=order)
+                self.known[key] = KnownEntity(id=key, type=name.type, name=name.name, order=order)
                 self.table.add(key, name.name, *aliases_of(name.name, name.type))
 
 
@@ -143,7 +143,7 @@ class _Backfill:
         """Stores the names that the rules find. Known names do not cover any here, so that what
         is found does not depend on what was found before."""
 
-        def look(view: LedgerView, _: object) -> dict[str, Mentioned]:
+        def look(view: LedgerView, _: object) -> dict[str, Mention]:
             planned = self._planned if self.dry else _Planned()
             self._page(view, ids, planned, rules_only=True)
             known = view.entities_by_key(self.space, list(planned.names))
@@ -156,7 +156,7 @@ class _Backfill:
             self._store(new)
         self._step(len(ids))
 
-    def _store(self, new: dict[str, Mentioned]) -> None:
+    def _store(self, new: dict[str, Mention]) -> None:
         remember_identity(self.session)
         vectors = self.session.embed([spoken_name(name.name) for name in new.values()])
         entities = tuple(
@@ -221,18 +221,18 @@ class _Backfill:
         self, view: LedgerView, ids: Sequence[str], planned: _Planned, *, rules_only: bool
     ) -> _Page:
         memories = [one for one in view.memories(self.space, ids) if one.status in _LIVE]
-        readings = [read(one.content, one.title, types=self.types) for one in memories]
-        asked = ask(self.session, view, self.space, readings)
-        gates, names = self.settings.entity_extraction, list[list[Mentioned]]()
-        for reading, hits in zip(readings, asked.hits, strict=True):
-            found = resolve(
-                reading,
-                hits + planned.table.find(reading.words),
+        analysed_texts = [analyse(one.content, one.title, types=self.types) for one in memories]
+        asked = ask(self.session, view, self.space, analysed_texts)
+        gates, names = self.settings.entity_extraction, list[list[Mention]]()
+        for analysed, hits in zip(analysed_texts, asked.hits, strict=True):
+            found = resolve_names(
+                analysed,
+                hits + planned.table.find(analysed.words),
                 ChainMap(planned.known, asked.known),
                 common=asked.common,
                 rules_only=rules_only,
             )
-            names.append(best(kept(found, gates), gates.max_entities_per_memory))
+            names.append(best_mentions(kept(found, gates), gates.max_entities_per_memory))
             if rules_only:
                 planned.add(name for name in names[-1] if name.entity is None)
         return _Page(memories=memories, names=names)

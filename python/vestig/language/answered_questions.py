@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from vestig.language.word_list import listed
+from vestig.language.word_list import word_list
 
-__all__ = ["RULES_VERSION", "answered", "sentences"]
+__all__ = ["RULES_VERSION", "answered_questions", "sentences"]
 
 # Another number wherever a text may come to answer other questions.
 RULES_VERSION: Final = "questions-1"
@@ -23,12 +23,12 @@ RULES_VERSION: Final = "questions-1"
 _CHARS_READ: Final = 1_200
 _END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=\S)")
 
-_BE: Final = listed("am is are was were")
-_MODALS: Final = listed("have has had will would can could should must may might")
+_BE: Final = word_list("am is are was were")
+_MODALS: Final = word_list("have has had will would can could should must may might")
 # "went": the question has "did … go"
 _PAST: Final = dict(
     pair.split("/")
-    for pair in listed(
+    for pair in word_list(
         "became/become began/begin broke/break brought/bring built/build bought/buy came/come"
         " chose/choose did/do drew/draw drank/drink drove/drive ate/eat fell/fall felt/feel"
         " fought/fight found/find flew/fly forgot/forget gave/give got/get went/go grew/grow"
@@ -40,7 +40,7 @@ _PAST: Final = dict(
     )
 )
 # Verbs of statements about now; their third person ends in s.
-_NOW: Final = listed(
+_NOW: Final = word_list(
     "believe buy come cost do eat enjoy feel find get give go hate have hear help hold hope keep"
     " know leave like live look lose love make mean meet miss move need own pay plan play prefer"
     " put read remember run say see sell start stay stop study take teach tell think travel try"
@@ -97,8 +97,8 @@ _ACTING: Final = re.compile(
     r"\b(?P<rest>.*)",
     re.S,
 )
-_PEOPLE: Final = frozenset(listed("i we he she they you"))
-_THINGS: Final = frozenset(listed("it the this that these those a an its some many every"))
+_PEOPLE: Final = frozenset(word_list("i we he she they you"))
+_THINGS: Final = frozenset(word_list("it the this that these those a an its some many every"))
 
 
 class _Clause(NamedTuple):
@@ -127,7 +127,7 @@ def sentences(text: str) -> Iterator[tuple[int, str]]:
         yield start, text[start:]
 
 
-def answered(text: str, author: str | None = None) -> list[str]:
+def answered_questions(text: str, author: str | None = None) -> list[str]:
     """Questions that the statements of a text answer, each once, in order; [] where no rule fits.
 
     Args:
@@ -135,13 +135,13 @@ def answered(text: str, author: str | None = None) -> list[str]:
         author: who stands in the questions for the first person.
 
     Example:
-        >>> answered("I met two friends in Oslo last week.", "Ada")
+        >>> answered_questions("I met two friends in Oslo last week.", "Ada")
         ['Who met two friends in Oslo last week?', 'What did Ada meet?', \
 'When did Ada meet two friends in Oslo?', 'Where did Ada meet two friends last week?', \
 'How many friends did Ada meet in Oslo last week?']
-        >>> answered("The key is under the mat.")
+        >>> answered_questions("The key is under the mat.")
         ['What is under the mat?', 'Is the key under the mat?']
-        >>> answered("Really?")
+        >>> answered_questions("Really?")
         []
     """
     found: dict[str, None] = {}

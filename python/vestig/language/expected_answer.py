@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vestig.language.word_list import listed
+from vestig.language.word_list import word_list
 
-__all__ = ["asks", "is_yearless"]
+__all__ = ["answer_types", "is_yearless"]
 
 # Bits of `asks`.
 WHEN: Final = 1
 HOW_MANY: Final = 2
 WHICH: Final = 4
 
-_VERBS: Final = listed("is are was were do does did has have had will would can could should")
+_VERBS: Final = word_list("is are was were do does did has have had will would can could should")
 # What follows "what" where it asks for no name: a verb, or whoever it is about.
 _NO_KIND: Final = (
     *_VERBS,
-    *listed("may might must if about else a an the i you he she it we they"),
+    *word_list("may might must if about else a an the i you he she it we they"),
 )
 _WHEN: Final = re.compile(
     rf"^\W*when\b|\bwhen (?:{'|'.join(_VERBS)})\b"
@@ -36,12 +36,12 @@ _MONTH: Final = re.compile(
 _YEAR: Final = re.compile(r"\b\d{4}\b")
 
 
-def asks(query: str) -> int:
+def answer_types(query: str) -> int:
     """Bit 0: it asks when; bit 1: how many, much, often, old or long; bit 2: who, where, which or
     what of a kind.
 
     Example:
-        >>> [asks(q) for q in ("When was it?", "How many came, and who?", "What is it?")]
+        >>> [answer_types(q) for q in ("When was it?", "How many came, and who?", "What is it?")]
         [1, 6, 0]
     """
     found = ((WHEN, _WHEN), (HOW_MANY, _HOW_MANY), (WHICH, _WHICH))

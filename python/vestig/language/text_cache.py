@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-__all__ = ["CHARS_MAX", "Remembered"]
+__all__ = ["CHARS_MAX", "TextCache"]
 
 T = TypeVar("T")
 
@@ -14,11 +14,11 @@ CHARS_MAX: Final = 64
 _ANSWERS_MAX: Final = 8_192
 
 
-class Remembered(dict[str, T]):
+class TextCache(dict[str, T]):
     """Text → answer of a function that depends on nothing else; filled as it is asked.
 
     Example:
-        >>> low = Remembered(str.lower)
+        >>> low = TextCache(str.lower)
         >>> low["Ada"], len(low)
         ('ada', 1)
     """

@@ -8,7 +8,7 @@ from typing import Final
 
 from vestig.language.names.forms import norm_name
 
-__all__ = ["features", "title_key"]
+__all__ = ["text_flags", "title_key"]
 
 _LENGTH_MOST: Final = 2000
 _QUESTION: Final = 1 << 11
@@ -36,7 +36,7 @@ _NAME: Final = re.compile(r"[A-Z](?:(?<=[^\W_]\s.)|(?<=[^\W_][,;:)'’\"”]\s.)
 _QUOTED: Final = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
 
 
-def features(content: str) -> int:
+def text_flags(content: str) -> int:
     """What signals ask of a text, below 2¹⁶.
 
     Returns:
@@ -45,7 +45,7 @@ def features(content: str) -> int:
         capitalised words inside of sentences and quoted terms.
 
     Example:
-        >>> bits = features('Did I see Ada Lovelace twice?')
+        >>> bits = text_flags('Did I see Ada Lovelace twice?')
         >>> bits & 2047, bits >> 11 & 1, bits >> 12 & 1, bits >> 13 & 1, bits >> 14
         (29, 1, 1, 1, 2)
     """

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["listed"]
+__all__ = ["word_list"]
 
 
-def listed(words: str) -> tuple[str, ...]:
+def word_list(words: str) -> tuple[str, ...]:
     """The words of a text, in order.
 
     Example:
-        >>> listed("one two")
+        >>> word_list("one two")
         ('one', 'two')
     """
     return tuple(words.split())

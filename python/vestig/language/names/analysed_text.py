@@ -13,15 +13,23 @@ from vestig.language.names.forms import trimmed, without_possessive
 from vestig.language.names.ontology import UNTYPED
 from vestig.language.names.rules import Name, candidates, starts_sentence, title_name
 from vestig.language.stopwords import NAME_STOPWORDS
-from vestig.language.text_cache import Remembered
+from vestig.language.text_cache import TextCache
 
-__all__ = ["NOTHING", "Forms", "Reading", "first_word", "is_generic", "only_opens", "read"]
+__all__ = [
+    "GAP",
+    "AnalysedText",
+    "WordForms",
+    "analyse",
+    "first_word",
+    "is_generic",
+    "may_be_opener",
+]
 
 # (lower-cased word, left-stripped, right-stripped, stripped on both sides): a name's first word
 # is compared left-stripped, its last right-stripped, one between as it stands.
-Forms = tuple[str, str, str, str]
+WordForms = tuple[str, str, str, str]
 # Stands between stretches of words, so that no name is found across them.
-NOTHING: Final[Forms] = ("", "", "", "")
+GAP: Final[WordForms] = ("", "", "", "")
 
 # Words end at whitespace and at marks that no name holds.
 _WORD: Final = re.compile(r"[^\s“”„«»‹›—–…|]+")  # noqa: RUF001
@@ -29,34 +37,34 @@ _PARTS: Final = re.compile(r"[^/\\,;=]+")
 _PARTED: Final = re.compile(r"[/\\,;=](?=.)")
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
+class AnalysedText(msgspec.Struct, frozen=True, kw_only=True):
     """A text taken apart.
 
     Attributes:
-        words: forms to look up; those of the title come last, behind `NOTHING`.
+        words: forms to look up; those of the title come last, behind `GAP`.
         starts, ends: where each of `words` stands in the text, half-open; -1 in the title and
             between.
-        title_from: the place of the title's first word in `words`; None without a title.
+        title_start: the place of the title's first word in `words`; None without a title.
         openers: lower-cased words that begin a sentence with a capital, to be asked for.
     """
 
     text: str
     title: Name | None
-    found: tuple[Name, ...]
-    words: tuple[Forms, ...]
+    rule_names: tuple[Name, ...]
+    words: tuple[WordForms, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    title_from: int | None
+    title_start: int | None
     openers: tuple[str, ...]
 
 
-def read(
+def analyse(
     text: str,
     title: str | None = None,
     *,
     rules: bool = True,
     types: Mapping[str, str] | None = None,
-) -> Reading:
+) -> AnalysedText:
     """Takes a text apart.
 
     Args:
@@ -65,12 +73,12 @@ def read(
         types: what the types of the patterns are called here; None = as they are.
 
     Example:
-        >>> read("Ask (Ada Lovelace)").words[1]
+        >>> analyse("Ask (Ada Lovelace)").words[1]
         ('(ada', 'ada', '(ada', 'ada')
     """
     found = tuple(_called(_named_in(text), types)) if rules else ()
     named = title_name(title) if rules else None
-    words, starts, ends = list[Forms](), list[int](), list[int]()
+    words, starts, ends = list[WordForms](), list[int](), list[int]()
     parts = list[tuple[str, int]]()
     openers = dict.fromkeys([first_word(name) for name in found if name.opens])
     for word, at in _placed(text):
@@ -84,33 +92,33 @@ def read(
             if special & _MAY_OPEN and starts_sentence(text, at + first):
                 openers[forms[3]] = None
     for word, at in parts:
-        words.append(NOTHING)
+        words.append(GAP)
         starts.append(-1)
         ends.append(-1)
         for part in _PARTS.finditer(word):
             forms, first, last, special = _seen(part[0])
             start = at + part.start()
-            words += (forms, NOTHING)
+            words += (forms, GAP)
             starts += (start + first, -1)
             ends += (start + last, -1)
             if special & _MAY_OPEN and starts_sentence(text, start + first):
                 openers[forms[3]] = None
-    title_from = None
+    title_start = None
     if named is not None:
-        words.append(NOTHING)
-        title_from = len(words)
+        words.append(GAP)
+        title_start = len(words)
         words += [_seen(match[0])[0] for match in _WORD.finditer(named.name)]
         missing = len(words) - len(starts)
         starts += [-1] * missing
         ends += [-1] * missing
-    return Reading(
+    return AnalysedText(
         text=text,
         title=named,
-        found=found,
+        rule_names=found,
         words=tuple(words),
         starts=tuple(starts),
         ends=tuple(ends),
-        title_from=title_from,
+        title_start=title_start,
         openers=tuple(openers),
     )
 
@@ -137,7 +145,7 @@ def _named_in(text: str) -> list[Name]:
     return [name for name in candidates(text) if name.type != UNTYPED or not is_generic(name.name)]
 
 
-def only_opens(text: str, start: int, end: int) -> bool:
+def may_be_opener(text: str, start: int, end: int) -> bool:
     """Whether a word may have its capital from the sentence that it begins."""
     capital = start < end and text[start].isupper() and text[start + 1 : end].islower()
     return capital and starts_sentence(text, start)
@@ -154,7 +162,7 @@ def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
 _PARTED_WORD: Final = 1
 _MAY_OPEN: Final = 2
 # forms, where the bare word begins and ends in the written one, and which of these it is
-_Seen = tuple[Forms, int, int, int]
+_Seen = tuple[WordForms, int, int, int]
 
 
 def _seen(word: str) -> _Seen:
@@ -175,7 +183,7 @@ def _seen(word: str) -> _Seen:
     return forms, start, end, parted | _may_open(bare, alone)
 
 
-_SEEN: Final = Remembered(_seen)
+_SEEN: Final = TextCache(_seen)
 
 
 def _may_open(bare: str, alone: str) -> int:
@@ -206,4 +214,4 @@ def _is_generic(name: str) -> bool:
     return all(word in NAME_STOPWORDS for word in name.lower().split())
 
 
-_GENERIC: Final = Remembered(_is_generic)
+_GENERIC: Final = TextCache(_is_generic)

@@ -6,8 +6,8 @@ import string
 from typing import Final
 
 from vestig.errors import ValidationError
-from vestig.language.text_cache import Remembered
-from vestig.language.word_list import listed
+from vestig.language.text_cache import TextCache
+from vestig.language.word_list import word_list
 
 __all__ = [
     "LEGAL_FORMS",
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 TITLES: Final = frozenset(("dr", "mr", "ms", "mrs", "prof", "professor"))
-LEGAL_FORMS: Final = frozenset(listed("ltd limited inc incorporated corp corporation llc gmbh"))
+LEGAL_FORMS: Final = frozenset(word_list("ltd limited inc incorporated corp corporation llc gmbh"))
 # A space between punctuation goes with it.
 _OUTER: Final = frozenset(string.punctuation + " ")
 
@@ -63,8 +63,8 @@ def _cased(name: str) -> str:
     return whole[start:end] if start < end else whole
 
 
-_CASED: Final = Remembered(_cased)
-_NORM: Final = Remembered(lambda name: _cased(name.lower()))
+_CASED: Final = TextCache(_cased)
+_NORM: Final = TextCache(lambda name: _cased(name.lower()))
 
 
 def trimmed(text: str) -> tuple[int, int]:

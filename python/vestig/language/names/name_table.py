@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from vestig.language.names.analysed_text import Forms
+from vestig.language.names.analysed_text import WordForms
 from vestig.language.names.forms import norm_name
-from vestig.language.names.gazetteer import Hit
+from vestig.language.names.gazetteer import NameHit
 
 __all__ = ["RUN_WORDS_MAX", "NameTable"]
 
@@ -19,10 +19,10 @@ class NameTable:
     """Finds names among words in the way of `_core.Projection.find_names`.
 
     Example:
-        >>> from vestig.language.names.analysed_text import read
+        >>> from vestig.language.names.analysed_text import analyse
         >>> table = NameTable()
         >>> table.add("ent_1", "Ada Lovelace")
-        >>> table.find(read("We met Ada Lovelace's sister.").words)
+        >>> table.find(analyse("We met Ada Lovelace's sister.").words)
         [(2, 2, 'ent_1', 'Ada Lovelace')]
     """
 
@@ -44,11 +44,11 @@ class NameTable:
                 self._names.setdefault(norm, []).append((id, name))
                 self._lengths.setdefault(words[0], set()).add(len(words))
 
-    def find(self, words: Sequence[Forms]) -> list[Hit]:
+    def find(self, words: Sequence[WordForms]) -> list[NameHit]:
         """Every run of words that is one of the names, any overlap."""
         if not self._names:
             return []
-        hits: list[Hit] = []
+        hits: list[NameHit] = []
         for first, (_, opening, _, alone) in enumerate(words):
             if opening in self._lengths:
                 for count in self._lengths[opening]:

@@ -9,18 +9,18 @@ from typing import Final
 from vestig.language.names.forms import LEGAL_FORMS, TITLES
 from vestig.language.names.patterns import UPPER, Name, addresses, identifiers, name_at
 from vestig.language.stopwords import NAME_STOPWORDS
-from vestig.language.text_cache import Remembered
-from vestig.language.word_list import listed
+from vestig.language.text_cache import TextCache
+from vestig.language.word_list import word_list
 
 __all__ = [
     "Name",
     "candidates",
-    "chosen",
     "find_names",
     "is_specific",
     "starts_sentence",
     "title_name",
     "without_first",
+    "without_overlaps",
 ]
 
 
@@ -48,7 +48,7 @@ _OPENERS: Final = " \t\n\"'“‘«([{*-–—>•"  # noqa: RUF001
 _INNER: Final = frozenset(("of", "the", "de", "van", "von"))
 _BODIES: Final = frozenset(("university", "institute", "ministry"))
 _PLACES: Final = frozenset(
-    listed(
+    word_list(
         "airport avenue bay beach boulevard bridge castle city coast county creek district"
         " falls forest garden gardens harbor harbour hill hills island islands lake lane"
         " mountain mountains park peninsula plaza province river road square station street"
@@ -128,8 +128,8 @@ def _parts(run: str, initial: bool) -> tuple[_Part, ...]:
     return tuple(found)
 
 
-_AT_START: Final = Remembered(lambda run: _parts(run, True))
-_INSIDE: Final = Remembered(lambda run: _parts(run, False))
+_AT_START: Final = TextCache(lambda run: _parts(run, True))
+_INSIDE: Final = TextCache(lambda run: _parts(run, False))
 
 
 def _bare(word: str) -> str:
@@ -231,7 +231,7 @@ def without_first(text: str, name: Name) -> list[Name]:
     return [_placed(text, name.start, part) for part in _part(name.name, words, False)]
 
 
-def chosen(found: list[Name]) -> list[Name]:
+def without_overlaps(found: list[Name]) -> list[Name]:
     """Overlaps: the longer span, then the higher confidence, then the earlier one."""
     if len(found) < 2:
         return found
@@ -283,7 +283,7 @@ def find_names(text: str, *, title: str | None = None) -> list[Name]:
         >>> [name.name for name in find_names("Ticket ABC-123 is with Ada Lovelace at NATO")]
         ['ABC-123', 'Ada Lovelace', 'NATO']
     """
-    names = [name for name in chosen(candidates(text)) if is_specific(name.name)]
+    names = [name for name in without_overlaps(candidates(text)) if is_specific(name.name)]
     given = title_name(title)
     return names if given is None else [*names, given]
 

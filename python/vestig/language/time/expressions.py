@@ -18,7 +18,7 @@ from vestig.language.time.patterns import (
     MONTH_TRIGGERS,
     WORD_TRIGGERS,
 )
-from vestig.language.time.windows import DAY, FAMILY_WINDOWS, Frame, Window, months_later
+from vestig.language.time.windows import DAY, FAMILY_WINDOWS, ReferenceTime, Window, months_later
 
 __all__ = ["TemporalExpression", "find_expressions", "find_windows", "lowered"]
 
@@ -144,7 +144,7 @@ def _spanned(first: Window, last: Window) -> Window:
 class _Scan:
     """One pass over a text."""
 
-    def __init__(self, text: str, lower: str, frame: Frame) -> None:
+    def __init__(self, text: str, lower: str, frame: ReferenceTime) -> None:
         self.text = text
         self.lower = lower
         self.frame = frame
@@ -262,11 +262,11 @@ def find_expressions(
         return []
     if "’" in lower:
         lower = lower.replace("’", "'")
-    frame = Frame(t_ref_us, zone, lower, is_memory)
+    frame = ReferenceTime(t_ref_us, zone, lower, is_memory)
     return [_expression(item, text, frame) for item in _Scan(text, lower, frame).run()]
 
 
-def _expression(found: _Found, text: str, frame: Frame) -> TemporalExpression:
+def _expression(found: _Found, text: str, frame: ReferenceTime) -> TemporalExpression:
     window = found.window
     start_us = end_us = instant_us = None
     resolved = window is not None and window.grain != "clock"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vestig.language.word_list import listed
+from vestig.language.word_list import word_list
 
 __all__ = [
     "AMBIGUOUS_MONTHS",
@@ -60,7 +60,7 @@ COUNTS: Final = {
     **{
         word: number
         for number, word in enumerate(
-            listed("one two three four five six seven eight nine ten eleven twelve"), 1
+            word_list("one two three four five six seven eight nine ten eleven twelve"), 1
         )
     },
     "a": 1,

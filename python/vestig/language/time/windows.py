@@ -17,7 +17,7 @@ from vestig.errors import ValidationError
 from vestig.language.time.patterns import CLOCK, COUNTS, FUTURE_CUE, ISO, MONTHS, PARTS, WEEKDAYS
 from vestig.times import from_us
 
-__all__ = ["DAY", "FAMILY_WINDOWS", "Frame", "Window", "months_later"]
+__all__ = ["DAY", "FAMILY_WINDOWS", "ReferenceTime", "Window", "months_later"]
 
 DAY: Final = timedelta(days=1)
 _EPOCH: Final = datetime(1970, 1, 1)
@@ -51,7 +51,7 @@ def _zone(name: str) -> tzinfo:
         ) from None
 
 
-class Frame:
+class ReferenceTime:
     """The reference moment in its zone, and the text that is read."""
 
     __slots__ = ("_future", "lower", "midnight", "now", "tz")
@@ -150,7 +150,7 @@ def _count(words: list[str]) -> int:
     return 3 if words[-1] == "few" else COUNTS[words[0]]
 
 
-def _offset(frame: Frame, unit: str, count: int) -> Window:
+def _offset(frame: ReferenceTime, unit: str, count: int) -> Window:
     moment = _shifted(frame.now, unit, count)
     if unit in _BELOW_DAY:
         half = _BELOW_DAY[unit] / 2
@@ -164,19 +164,19 @@ def _offset(frame: Frame, unit: str, count: int) -> Window:
 # they are no expression ----------------------------------------------------------------------
 
 
-def _ago(frame: Frame, found: str) -> Window:
+def _ago(frame: ReferenceTime, found: str) -> Window:
     words = found.split()
     if words[-1] == "ago":
         return _offset(frame, words[-2].removesuffix("s"), -_count(words[:-2]))
     return _offset(frame, words[-3].removesuffix("s"), _count(words[:-3]))
 
 
-def _within(frame: Frame, found: str) -> Window:
+def _within(frame: ReferenceTime, found: str) -> Window:
     words = found.split()
     return _offset(frame, words[-1].removesuffix("s"), _count(words[1:-1]))
 
 
-def _rolling(frame: Frame, found: str) -> Window:
+def _rolling(frame: ReferenceTime, found: str) -> Window:
     words = found.split()
     unit, count = words[-1].removesuffix("s"), _count(words[1:-1])
     if words[0] == "next":
@@ -187,7 +187,7 @@ def _rolling(frame: Frame, found: str) -> Window:
 _WHICH: Final = {"last": -1, "this": 0, "next": 1}
 
 
-def _calendar(frame: Frame, found: str) -> Window:
+def _calendar(frame: ReferenceTime, found: str) -> Window:
     which, unit = found.split()
     return _unit_around(_shifted(frame.midnight, unit, _WHICH[which]), unit)
 
@@ -206,14 +206,14 @@ _DAY_WORDS: Final = {
 }
 
 
-def _day_word(frame: Frame, found: str) -> Window:
+def _day_word(frame: ReferenceTime, found: str) -> Window:
     days, part = _DAY_WORDS[" ".join(found.split())]
     window = _day(frame.midnight + days * DAY)
     window.clock = part
     return window
 
 
-def _weekday(frame: Frame, found: str) -> Window:
+def _weekday(frame: ReferenceTime, found: str) -> Window:
     *which, name = found.split()
     wanted, today = WEEKDAYS[name], frame.midnight.weekday()
     back = (today - wanted) % 7
@@ -226,7 +226,7 @@ def _weekday(frame: Frame, found: str) -> Window:
     return _day(frame.midnight - back * DAY)
 
 
-def _yearless(frame: Frame, make: Callable[[int], Window]) -> Window | None:
+def _yearless(frame: ReferenceTime, make: Callable[[int], Window]) -> Window | None:
     """The newest one that starts at or before the reference, or the first one after it."""
     ahead = frame.next_is_meant()
     for shift in range(_YEARLESS_SPAN) if ahead else range(0, -_YEARLESS_SPAN, -1):
@@ -241,7 +241,7 @@ def _yearless(frame: Frame, make: Callable[[int], Window]) -> Window | None:
     return None
 
 
-def _date(frame: Frame, found: str) -> Window | None:
+def _date(frame: ReferenceTime, found: str) -> Window | None:
     """`5th of March, 2026`, `March 5`."""
     parts = PARTS.findall(found)
     day, *year = (int(part) for part in parts if part.isdigit())
@@ -255,12 +255,12 @@ def _date(frame: Frame, found: str) -> Window | None:
     return _day(midnight)
 
 
-def _month_year(_frame: Frame, found: str) -> Window:
+def _month_year(_frame: ReferenceTime, found: str) -> Window:
     parts = PARTS.findall(found)
     return _month(int(parts[-1]), MONTHS[parts[0]])
 
 
-def _month_word(frame: Frame, found: str) -> Window | None:
+def _month_word(frame: ReferenceTime, found: str) -> Window | None:
     *which, name = found.split()
     number = MONTHS[name]
     if name not in ("may", "march") and len(name) < 4:
@@ -275,18 +275,18 @@ def _month_word(frame: Frame, found: str) -> Window | None:
     return _yearless(frame, lambda y: _month(y, number))
 
 
-def _quarter_word(frame: Frame, found: str) -> Window | None:
+def _quarter_word(frame: ReferenceTime, found: str) -> Window | None:
     _, number, *year = PARTS.findall(found.replace("of", " "))
     if year:
         return _quarter(int(year[0]), int(number))
     return _yearless(frame, lambda y: _quarter(y, int(number)))
 
 
-def _year_word(_frame: Frame, found: str) -> Window:
+def _year_word(_frame: ReferenceTime, found: str) -> Window:
     return _year(int(found))
 
 
-def _iso(frame: Frame, start: int) -> Window | None:
+def _iso(frame: ReferenceTime, start: int) -> Window | None:
     match = ISO.match(frame.lower, start)
     if match is None:
         return None
@@ -312,7 +312,7 @@ def _iso(frame: Frame, start: int) -> Window | None:
     return window
 
 
-def _at_offset(frame: Frame, moment: datetime, zone: str) -> datetime:
+def _at_offset(frame: ReferenceTime, moment: datetime, zone: str) -> datetime:
     """A moment written with its own offset, as local time of the frame."""
     shift = timedelta(0)
     if zone != "z":
@@ -327,7 +327,7 @@ def _at_offset(frame: Frame, moment: datetime, zone: str) -> datetime:
     return utc.replace(tzinfo=UTC).astimezone(frame.tz).replace(tzinfo=None)
 
 
-def _clock(frame: Frame, start: int) -> Window | None:
+def _clock(frame: ReferenceTime, start: int) -> Window | None:
     match = CLOCK.match(frame.lower, start)
     if match is None:
         return None
@@ -344,18 +344,18 @@ def _clock(frame: Frame, start: int) -> Window | None:
 
 
 def _placed(
-    make: Callable[[Frame, int], Window | None],
-) -> Callable[[Frame, str, int], Window | None]:
+    make: Callable[[ReferenceTime, int], Window | None],
+) -> Callable[[ReferenceTime, str, int], Window | None]:
     return lambda frame, _found, start: make(frame, start)
 
 
 def _worded(
-    make: Callable[[Frame, str], Window | None],
-) -> Callable[[Frame, str, int], Window | None]:
+    make: Callable[[ReferenceTime, str], Window | None],
+) -> Callable[[ReferenceTime, str, int], Window | None]:
     return lambda frame, found, _start: make(frame, found)
 
 
-FAMILY_WINDOWS: Final[dict[str, Callable[[Frame, str, int], Window | None]]] = {
+FAMILY_WINDOWS: Final[dict[str, Callable[[ReferenceTime, str, int], Window | None]]] = {
     "iso": _placed(_iso),
     "clock": _placed(_clock),
     "ago": _worded(_ago),

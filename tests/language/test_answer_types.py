@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vestig.language.expected_answer import HOW_MANY, WHEN, WHICH, asks, is_yearless
+from vestig.language.expected_answer import HOW_MANY, WHEN, WHICH, answer_types, is_yearless
 from vestig.language.time.expressions import find_windows
 
 NOW_US = 1_773_835_200_000_000
@@ -32,7 +32,7 @@ NOW_US = 1_773_835_200_000_000
     ],
 )
 def test_q26_what_a_question_asks_for(question: str, expected: int) -> None:
-    assert asks(question) == expected
+    assert answer_types(question) == expected
 
 
 @pytest.mark.parametrize(
