@@ -83,7 +83,9 @@ def test_every_plotted_number_is_that_of_the_report(bench: Bench) -> None:
 
 def test_bars_have_the_length_of_their_value() -> None:
     marks = [
-        plots.Mark(label=f"row {value}", look="peer", value=value, low=value, high=value, told="x")
+        plots.Mark(
+            label=f"row {value}", look="peer", value=value, low=value, high=value, tooltip="x"
+        )
         for value in (0.0, 50.0, 100.0)
     ]
     drawn = plots.bars("title", marks)

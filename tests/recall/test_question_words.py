@@ -82,7 +82,7 @@ def test_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
     def never(*_: Any) -> Any:
         raise AssertionError("no question is made")
 
-    monkeypatch.setattr(question_words, "answered", never)
+    monkeypatch.setattr(question_words, "answered_questions", never)
     switched = {**ON, "m5.signals.questions.enabled": False}
     light = {**ON, **{key: 0.0 for key in ON if key.endswith(".questions")}}
     for keys in ({}, switched, light, {**ON, "m5.final.base": "blend"}):
@@ -116,7 +116,7 @@ def test_texts_are_read_once(store: vestig.Vestig, monkeypatch: pytest.MonkeyPat
         read.append(text)
         return answered_questions(text, author)
 
-    monkeypatch.setattr(question_words, "answered", counted)
+    monkeypatch.setattr(question_words, "answered_questions", counted)
     store.recall(QUESTION, config=ON, session_ids=["chat"])
     assert sorted(read) == sorted(text for _, text in CHAT)
     store.recall("who talks about boats", config=ON)

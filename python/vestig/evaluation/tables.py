@@ -105,7 +105,7 @@ def by_category(report: BenchmarkReport) -> Table:
 
 
 def confidence(report: BenchmarkReport) -> Table:
-    """How well the confidence of each row knows what is not answered."""
+    """AUROC, calibration error and risk of the confidence of each row."""
     rows = []
     for row in report.rows:
         for population, found in (row.confidence or {}).items():
@@ -156,8 +156,8 @@ def reliability(report: BenchmarkReport) -> Table:
             ]
     return Table(
         title="Reliability",
-        note="Questions by their confidence, in per cent: how many, what they were told, and how"
-        " many of them the memories answer.",
+        note="Questions by their confidence, in per cent: how many, their mean confidence, and"
+        " how many of them the memories answer.",
         columns=("bin", "share", "mean confidence", "answerable"),
         rows=tuple(rows),
         folded=True,
@@ -192,7 +192,7 @@ def _value(value: Any) -> str:
 
 
 def peers(report: BenchmarkReport) -> Table:
-    """Parameters of rows that are no recall."""
+    """Parameters of the peers."""
     found = [row for row in report.rows if row.parameters]
     names = list(found[0].parameters) if found else []
     return Table(
@@ -220,7 +220,7 @@ def _seeds(rows: Sequence[Row]) -> str:
 
 
 def facts(report: EvaluationReport, benchmark: BenchmarkReport) -> list[tuple[str, str]]:
-    """What the figures of a benchmark stand on."""
+    """Data, store, model and seeds of a benchmark: (name, value) pairs."""
     store = benchmark.store
     profiles = [row.name for row in benchmark.rows if row.kind == "profile"]
     found = [
@@ -244,7 +244,7 @@ def facts(report: EvaluationReport, benchmark: BenchmarkReport) -> list[tuple[st
 
 
 def verdict(report: EvaluationReport) -> list[str]:
-    """Lines about the gate; [] when it was not asked."""
+    """Lines about the gate; [] in a report without one."""
     if not report.gated:
         return []
     failures = report.gate_failures
@@ -258,7 +258,7 @@ def _padded(table: Table) -> str:
     widths = [max(len(line[n]) for line in lines) for n in range(len(table.columns))]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if table.tells(n) else cell.rjust(width)
+            cell.ljust(width) if table.is_words(n) else cell.rjust(width)
             for n, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
@@ -289,7 +289,7 @@ def _cell(value: str) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    sides = (":--" if table.tells(n) else "--:" for n in range(len(table.columns)))
+    sides = (":--" if table.is_words(n) else "--:" for n in range(len(table.columns)))
     lines = [table.columns, tuple(sides)]
     shown = ["| " + " | ".join(_cell(c) for c in lines[0]) + " |", "|" + "|".join(lines[1]) + "|"]
     shown += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in table.rows]

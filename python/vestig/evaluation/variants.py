@@ -1,4 +1,4 @@
-"""Which rows an evaluation has: profiles, switches beside them, and ablations."""
+"""The plan of an evaluation: its rows, that is profiles, switches beside them, and ablations."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DEFAULT: Final = "default"
 REFERENCE: Final = "reference"
 # What a row is measured with when no profile is named.
 SHIPPED: Final = (BASELINE, REFERENCE, DEFAULT)
-# Switches that change how results are told, not which come.
-_TELLING: Final = ("m5.explainability.enabled",)
+# Switches that change how results are explained, not which ones there are.
+_EXPLAINING: Final = ("m5.explainability.enabled",)
 
 
 class Variant(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ def _variant(
 
 
 def switches_of(config: Config) -> list[str]:
-    """Signals and switches that are on: every `….enabled` of m3 and m5 that changes results. A
+    """Signals and switches that are on: every key `….enabled` of recall that changes results. A
     signal changes them where the base is linear and it weighs something for an origin.
 
     Example:
@@ -85,7 +85,7 @@ def switches_of(config: Config) -> list[str]:
         for key, entry in config.effective().items()
         if key.startswith(("m3.", "m5."))
         and key.endswith(".enabled")
-        and key not in _TELLING
+        and key not in _EXPLAINING
         and key not in silent
         and entry.value is True
     ]
@@ -104,7 +104,7 @@ def _tuned(config: Config, named: Sequence[str] | None) -> list[str]:
 
 
 def _row_name(profile: str) -> str:
-    """A profile of one's own that is called like a peer stays apart from it."""
+    """The name of a profile's row; a profile that has the name of a peer gets a prefix."""
     return f"profile {profile}" if profile in PEERS else profile
 
 

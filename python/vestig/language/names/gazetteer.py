@@ -1,7 +1,7 @@
-"""Names in a text by the rules and by what the store already knows (G-03, first row).
+"""Names in a text, from the rules and from the names that the store knows.
 
-A text is taken apart once (`analysed_text.analyse`); its words are looked up by whoever holds the names;
-`resolve` joins both. Nothing here asks a store: what it knows comes as arguments.
+`analysed_text.analyse` takes a text apart; the caller looks its words up among the known names
+(`name_table`, or the index of the core); `resolve_names` joins both. Nothing here reads a store.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def test_packed_or_not_a_benchmark_is_the_same(bench: Bench) -> None:
     )
     assert (plain.name, plain.unit_count, len(plain.units)) == ("a", 10, 2)
     assert plain.categories == {"chores": 2, "keys": 2, "places": 1, "times": 1}
-    assert plain.units["garden"][0].spoken == f"Ada: {units()[0]['text']}"
+    assert plain.units["garden"][0].embedded_text == f"Ada: {units()[0]['text']}"
 
 
 def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
@@ -34,7 +34,7 @@ def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
     asked = {"id": 1, "text": "who?", "relevant": [7], "conversation": "c"}
     found = read_benchmark(bench([other], [asked]))
     assert found.units["c"][0].id == "7"
-    assert found.units["c"][0].spoken == "Ada: Hello there"
+    assert found.units["c"][0].embedded_text == "Ada: Hello there"
     assert found.queries[0].relevant == frozenset({"7"})
     assert found.queries[0].category == "uncategorised"
     assert found.queries[0].date is None

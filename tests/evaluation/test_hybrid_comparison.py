@@ -193,8 +193,8 @@ def test_i6_every_form_of_a_report_tells_it(bench: Bench, form: str) -> None:
     assert "▼ worse, few questions" in shown
     assert "questions lower: 24, higher: 0" in shown
     if form == "html":
-        assert '<td class="told worse">▼ worse</td>' in shown
-        assert '<td class="told better">▲ better</td>' in shown
+        assert '<td class="words worse">▼ worse</td>' in shown
+        assert '<td class="words better">▲ better</td>' in shown
 
 
 def test_i6_lost_units_are_counted_by_who_said_them(bench: Bench) -> None:
@@ -218,7 +218,8 @@ def test_i6_lost_units_are_counted_by_who_said_them(bench: Bench) -> None:
     scores = {name: tally.scores for name, tally in tallies.items()}
     compared = compare(scores, rows, [query.category for query in benchmark.queries])
     found = {
-        (one.metric, one.category): one.said_by for one in with_losses(compared, benchmark, tallies)
+        (one.metric, one.category): one.by_author
+        for one in with_losses(compared, benchmark, tallies)
     }
     assert found["recall@10", None] == {
         "": AuthorUnits(relevant=1, lost=0, gained=0),
@@ -241,7 +242,7 @@ def _said(bench: Bench, ada: AuthorUnits, ben: AuthorUnits) -> str:
     """The explanation of `dates` where these units were lost."""
     report = _found(bench)
     told = tuple(
-        msgspec.structs.replace(one, said_by={"Ada": ada, "Ben": ben})
+        msgspec.structs.replace(one, by_author={"Ada": ada, "Ben": ben})
         if one.category == "dates"
         else one
         for one in report.comparisons
@@ -254,7 +255,7 @@ def test_i6_a_speaker_is_named_who_loses_more_than_their_share(bench: Bench) -> 
     ada = AuthorUnits(relevant=30, lost=9, gained=0)
     ben = AuthorUnits(relevant=50, lost=1, gained=0)
     told = _said(bench, ada, ben)
-    assert told.endswith("; said by Ada: 9 of 10 units lost, 30 of 80 relevant")
+    assert told.endswith("; by Ada: 9 of 10 units lost, 30 of 80 relevant")
     assert "Ben" not in told
 
 
@@ -266,7 +267,7 @@ def test_i6_nobody_is_named_for_few_units_or_their_own_share(
         AuthorUnits(relevant=many, lost=few, gained=0)
         for many, few in zip(relevant, lost, strict=True)
     )
-    assert "said by" not in _said(bench, ada, ben)
+    assert "; by " not in _said(bench, ada, ben)
 
 
 def test_i6_an_evaluation_tells_who_said_what(bench: Bench) -> None:
@@ -278,7 +279,7 @@ def test_i6_an_evaluation_tells_who_said_what(bench: Bench) -> None:
         for one in report.benchmarks[0].comparisons
         if (one.against, one.metric, one.category) == ("hybrid", "recall@10", None)
     )
-    assert {name: said.relevant for name, said in whole.said_by.items()} == {
+    assert {name: said.relevant for name, said in whole.by_author.items()} == {
         "Ada": 1,
         "Ben": 3,
         "Kofi": 2,
