@@ -37,7 +37,7 @@ with vestig.open(sys.argv[1], embedder=Named(), read_only=True) as store:
 BAR_MB_PER_100K = 150.0
 
 
-def test_memory_held(world: World, benchmark: Any, tmp_path: Path) -> None:
+def test_memory_of_an_open_store(world: World, benchmark: Any, tmp_path: Path) -> None:
     if not Path("/proc/self/smaps_rollup").exists():
         pytest.skip("no /proc/self/smaps_rollup on this system")
     vector = tmp_path / "vector"

@@ -68,7 +68,7 @@ def times_ms(call: Callable[[], Any]) -> np.ndarray[Any, Any]:
     return np.array(times)
 
 
-def test_while_merging(world: World, tmp_path: Path) -> None:
+def test_recall_and_commit_while_merging(world: World, tmp_path: Path) -> None:
     count = 4 * ROUNDS + 4_000
     fresh = records(count, seed=13)
     embedder = scripted(fresh, vectors(count, seed=13))

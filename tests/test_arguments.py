@@ -37,8 +37,8 @@ def test_wrong_values_name_their_field(store: vestig.Vestig, field: str) -> None
 
 
 @pytest.mark.parametrize("much", [2**31, 2**63 - 1, 2**63, 2**64, 10**40])
-def test_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> None:
-    """spec README 3: more than available is fine."""
+def test_counts_above_the_size_of_the_store_are_accepted(store: vestig.Vestig, much: int) -> None:
+    """A limit may be greater than the number of memories."""
     memory = store.commit(OFFICE).memory_id
     assert memory is not None
     assert [hit.id for hit in store.recall("office", limit=much)] == [memory]
@@ -48,7 +48,7 @@ def test_counts_above_every_store_are_fine(store: vestig.Vestig, much: int) -> N
     assert store.enrich(limit=much).taken == 0
 
 
-def test_empty_lists_are_no_absent_lists(store: vestig.Vestig) -> None:
+def test_an_empty_list_differs_from_an_absent_one(store: vestig.Vestig) -> None:
     """Nothing is a member of an empty list, in `recall` as in `list` and `count`."""
     store.commit(OFFICE, tags=["place"])
     for name in ("tags", "scope"):
@@ -101,7 +101,7 @@ TELLING: dict[str, Call] = {
 
 
 @pytest.mark.parametrize("call", TELLING)
-def test_refusals_do_not_repeat_what_was_said(store: vestig.Vestig, call: str) -> None:
+def test_refusals_do_not_repeat_the_conversation(store: vestig.Vestig, call: str) -> None:
     memory = store.commit(OFFICE).memory_id
     assert memory is not None
     with pytest.raises(vestig.ValidationError) as caught:
@@ -127,7 +127,7 @@ def test_an_archived_successor_is_refused_with_its_state(store: vestig.Vestig) -
 
 
 def test_files_of_the_caller_stay_open(store: vestig.Vestig) -> None:
-    """D-14: `import_` reads an open file and leaves it open."""
+    """`import_` reads an open file and leaves it open."""
     store.commit(OFFICE)
     file = io.BytesIO()
     store.export(file)

@@ -65,7 +65,7 @@ def test_fields_and_types(memories, queries):
         assert row["date"] is None or datetime.fromisoformat(row["date"])
 
 
-def test_size(memories, queries):
+def test_the_shipped_benchmark_has_enough_units_and_questions(memories, queries):
     assert len(memories) >= 300
     assert len(queries) >= 150
     assert min(Counter(row["conversation"] for row in memories).values()) >= 110

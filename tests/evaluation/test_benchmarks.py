@@ -109,7 +109,7 @@ def test_categories_can_be_left_out_but_not_all(bench: Bench) -> None:
         without_categories(found, list(found.categories))
 
 
-def test_the_shipped_benchmark_has_the_size_of_r21() -> None:
+def test_the_shipped_benchmark_has_its_documented_size() -> None:
     from vestig.evaluation.benchmarks import SHIPPED
 
     if not Path(SHIPPED).is_dir():

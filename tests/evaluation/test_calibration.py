@@ -44,7 +44,7 @@ def test_auroc_counts_ties_half() -> None:
     assert [one.questions for one in found.values()] == [3, 4, 5]
 
 
-def test_the_curve_tells_risk_at_each_coverage() -> None:
+def test_the_curve_gives_the_risk_at_each_coverage() -> None:
     curve = calibration(ANSWERABLE, [FOREIGN, REMOVED]).curve
     assert [at.threshold for at in curve] == [0.95, 0.65, 0.15, 0.05]
     assert [at.coverage for at in curve] == pytest.approx([0.25, 0.625, 0.75, 1.0])

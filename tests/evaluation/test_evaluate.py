@@ -46,7 +46,7 @@ def test_peers_stand_beside_profiles(bench: Bench) -> None:
     assert report.row("default").latency.limit == 10
 
 
-def test_everything_that_figures_stand_on_is_echoed(bench: Bench) -> None:
+def test_a_report_holds_data_model_seeds_and_settings(bench: Bench) -> None:
     folder = bench(units(), queries())
     whole = vestig.evaluate(folder, profiles=PROFILES, embedder=HashingEmbedder())
     report = whole.benchmarks[0]
@@ -70,7 +70,7 @@ def test_two_runs_find_the_same_numbers(bench: Bench) -> None:
     assert first == second
 
 
-def test_a_unit_ranks_where_the_best_memory_that_holds_it_does(bench: Bench) -> None:
+def test_the_rank_of_a_unit_is_that_of_the_best_memory_that_contains_it(bench: Bench) -> None:
     """A long unit is many memories, and units of one text are one memory."""
     filler = " ".join(f"filler{n} words about nothing" for n in range(143))
     long = {**units()[0], "id": "long", "text": f"{filler} the violet lantern hangs in the mill"}
@@ -89,7 +89,7 @@ def test_a_unit_ranks_where_the_best_memory_that_holds_it_does(bench: Bench) -> 
     assert metrics["mrr"].mean == 1.0
 
 
-def test_distinct_units_are_counted_asking_on(bench: Bench) -> None:
+def test_the_limit_grows_until_enough_distinct_units_are_found(bench: Bench) -> None:
     """Parts of one unit fill the first places; others are still found at every cut."""
     tide = " ".join(f"tide table line {n} tide tide tide" for n in range(2_000))
     long = {**units()[6], "id": "long", "text": tide}
@@ -120,7 +120,7 @@ def test_conversations_are_scopes_and_a_null_date_is_the_end_of_its_conversation
     }
 
 
-def test_a_cut_is_answered_by_a_call_that_asks_for_so_many(
+def test_each_cut_is_measured_by_a_recall_with_that_limit(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits: set[int] = set()
@@ -185,7 +185,7 @@ def test_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured()
     assert [row.name for row in named if row.kind == "profile"] == ["mine", "baseline", "default"]
 
 
-def test_m5_and_tracerank_off_are_the_baseline(bench: Bench) -> None:
+def test_without_the_linear_score_and_tracerank_a_profile_equals_the_baseline(bench: Bench) -> None:
     both_off = {"m5.enabled": False, "m3.tracerank.enabled": False}
     report = _evaluated(bench(units(), queries()), profiles=PROFILES, switches=[both_off])
     row = next(row for row in report.rows if row.kind == "switch")
@@ -240,7 +240,7 @@ def test_a_profile_that_is_called_like_a_peer_stays_apart(bench: Bench) -> None:
     assert {("profile bm25", "bm25"), (changed, "profile bm25")} <= pairs
 
 
-def test_units_that_are_on_no_memory_are_told(bench: Bench) -> None:
+def test_units_in_no_memory_are_a_warning(bench: Bench) -> None:
     empty = {**units()[0], "id": "void", "text": "\u0000"}
     whole = vestig.evaluate(
         bench([*units(), empty], queries()), profiles=["baseline"], embedder=HashingEmbedder()
@@ -249,7 +249,7 @@ def test_units_that_are_on_no_memory_are_told(bench: Bench) -> None:
     assert any("1 units are on no memory" in line for line in whole.warnings)
 
 
-def test_where_the_relevant_units_of_each_question_stood_is_told_when_asked_for(
+def test_ranks_of_the_relevant_units_of_each_question_are_reported_on_request(
     bench: Bench,
 ) -> None:
     folder = bench(units(), queries())

@@ -1,4 +1,4 @@
-"""What a report says of each category against the hybrid of cosine and BM25 (issue 6)."""
+"""What a report says of each category against the hybrid of cosine and BM25."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _table(report: BenchmarkReport) -> Table:
     return table
 
 
-def test_i6_every_category_is_judged_against_hybrid(bench: Bench) -> None:
+def test_every_category_is_judged_against_the_hybrid(bench: Bench) -> None:
     table = _table(_found(bench))
     assert table.title == "default against hybrid"
     lines = {row[0]: row for row in table.rows}
@@ -113,21 +113,21 @@ def test_i6_every_category_is_judged_against_hybrid(bench: Bench) -> None:
     }
 
 
-def test_i6_the_note_names_where_it_is_worse(bench: Bench) -> None:
+def test_the_note_names_categories_that_are_worse(bench: Bench) -> None:
     assert "default is significantly worse in: dates. " in _table(_found(bench)).note
 
 
-def test_i6_a_category_of_few_questions_is_not_judged(bench: Bench) -> None:
+def test_a_category_of_few_questions_is_not_judged(bench: Bench) -> None:
     note = _table(_found(bench, {**OURS, "dates": 0.5})).note
     assert "default is significantly worse nowhere. " in note
 
 
-def test_i6_the_whole_set_is_judged_too(bench: Bench) -> None:
+def test_all_questions_together_are_judged_too(bench: Bench) -> None:
     note = _table(_found(bench, dict.fromkeys(SIZES, 0.1))).note
     assert "worse in: all questions, dates, even, names. " in note
 
 
-def test_i6_what_is_lower_is_explained_by_its_figures(bench: Bench) -> None:
+def test_a_lower_mean_is_explained_by_its_figures(bench: Bench) -> None:
     told = {row[0]: row[7] for row in _table(_found(bench)).rows}
     assert told["names"] == ""
     assert told["dates"] == (
@@ -141,13 +141,13 @@ def test_i6_what_is_lower_is_explained_by_its_figures(bench: Bench) -> None:
     assert "most of the gap is gone at 50" in told["tiny"]
 
 
-def test_i6_nothing_is_explained_where_nothing_is_lower(bench: Bench) -> None:
+def test_nothing_is_explained_where_nothing_is_lower(bench: Bench) -> None:
     table = _table(_found(bench, dict.fromkeys(SIZES, 0.9)))
     assert table.columns[-1] == "verdict"
     assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_i6_questions_gained_and_lost_are_counted(bench: Bench) -> None:
+def test_questions_gained_and_lost_are_counted(bench: Bench) -> None:
     found = {
         one.category: (one.gained, one.lost)
         for one in _found(bench).comparisons
@@ -158,7 +158,7 @@ def test_i6_questions_gained_and_lost_are_counted(bench: Bench) -> None:
     assert found[None] == (30, 24 + 1 + 16)
 
 
-def test_i6_the_hybrid_has_a_table_of_its_own(bench: Bench) -> None:
+def test_the_hybrid_has_a_table_of_its_own(bench: Bench) -> None:
     report = _found(bench)
     assert report.comparisons
     assert not [row for row in category_differences(report).rows if "hybrid" in row[0]]
@@ -174,7 +174,7 @@ def test_i6_the_hybrid_has_a_table_of_its_own(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
-def test_i6_every_form_of_a_report_tells_it(bench: Bench, form: str) -> None:
+def test_every_format_of_a_report_shows_the_verdicts(bench: Bench, form: str) -> None:
     report = EvaluationReport(
         version="0",
         seed=0,
@@ -197,7 +197,7 @@ def test_i6_every_form_of_a_report_tells_it(bench: Bench, form: str) -> None:
         assert '<td class="words better">▲ better</td>' in shown
 
 
-def test_i6_lost_units_are_counted_by_who_said_them(bench: Bench) -> None:
+def test_lost_units_are_counted_by_author(bench: Bench) -> None:
     """Ada said 0, 2, 4 of the garden; the tenth place counts, the eleventh does not."""
     asked = [
         {**queries()[0], "relevant": ["0", "1"], "category": "keys"},
@@ -251,7 +251,7 @@ def _said(bench: Bench, ada: AuthorUnits, ben: AuthorUnits) -> str:
     return next(row[7] for row in table.rows if row[0] == "dates")
 
 
-def test_i6_a_speaker_is_named_who_loses_more_than_their_share(bench: Bench) -> None:
+def test_an_author_is_named_who_loses_more_than_their_share(bench: Bench) -> None:
     ada = AuthorUnits(relevant=30, lost=9, gained=0)
     ben = AuthorUnits(relevant=50, lost=1, gained=0)
     told = _said(bench, ada, ben)
@@ -260,7 +260,7 @@ def test_i6_a_speaker_is_named_who_loses_more_than_their_share(bench: Bench) -> 
 
 
 @pytest.mark.parametrize(("lost", "relevant"), [((2, 2), (10, 70)), ((5, 5), (40, 40))])
-def test_i6_nobody_is_named_for_few_units_or_their_own_share(
+def test_no_author_is_named_for_few_units_or_their_own_share(
     bench: Bench, lost: tuple[int, int], relevant: tuple[int, int]
 ) -> None:
     ada, ben = (
@@ -270,7 +270,7 @@ def test_i6_nobody_is_named_for_few_units_or_their_own_share(
     assert "; by " not in _said(bench, ada, ben)
 
 
-def test_i6_an_evaluation_tells_who_said_what(bench: Bench) -> None:
+def test_an_evaluation_counts_units_by_author(bench: Bench) -> None:
     report = vestig.evaluate(
         bench(units(), queries()), profiles=["baseline"], embedder=HashingEmbedder()
     )

@@ -43,7 +43,7 @@ def test_metrics_by_hand() -> None:
     assert tuple(found) == METRICS
 
 
-def test_each_cut_has_the_ranking_of_a_call_that_asked_for_so_many() -> None:
+def test_each_cut_has_the_ranking_of_a_recall_with_that_limit() -> None:
     rankings = {cut: ["x"] for cut in CUTS}
     rankings[1] = ["a"]
     found = score_by_cut(rankings, RELEVANT)

@@ -106,7 +106,7 @@ def test_bm25_of_chats_with_agents_reads_a_beginning(bench: Bench) -> None:
     assert found["bm25"].index("e") < found["bm25"].index("b")
 
 
-def test_vectors_are_made_once_and_kept_between_runs(tmp_path: Path) -> None:
+def test_vectors_are_computed_once_and_cached_between_runs(tmp_path: Path) -> None:
     inner = HashingEmbedder(8)
     wanted = HashingEmbedder(8).embed(["a", "b", "a"])
     first = CachedEmbedder(inner, tmp_path)
@@ -142,7 +142,7 @@ def test_all_rows_share_one_computation(bench: Bench, tmp_path: Path) -> None:
     assert fresh.call_count == 0
 
 
-def test_token_vectors_are_made_once_and_kept_between_runs(tmp_path: Path) -> None:
+def test_token_vectors_are_computed_once_and_cached_between_runs(tmp_path: Path) -> None:
     inner = TokenHashingEmbedder(8)
     wanted = TokenHashingEmbedder(8).embed_tokens(["a b", "c", "a b"])
     first = cached_embedder(inner, tmp_path)
@@ -158,7 +158,7 @@ def test_token_vectors_are_made_once_and_kept_between_runs(tmp_path: Path) -> No
     assert inner.call_count == calls
 
 
-def test_a_torn_end_of_kept_token_vectors_is_cut_off(tmp_path: Path) -> None:
+def test_a_torn_end_of_cached_token_vectors_is_cut_off(tmp_path: Path) -> None:
     wanted = cached_embedder(TokenHashingEmbedder(8), tmp_path).embed_tokens(["a b", "c"])  # type: ignore[attr-defined]
     (file,) = tmp_path.glob("*.pieces")
     size = file.stat().st_size

@@ -1,4 +1,4 @@
-"""The rows cosine, BM25 and hybrid against their definitions, written out once more (issue 6)."""
+"""The rows cosine, BM25 and hybrid against their definitions, written out once more."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _measured(bench: Bench, parameters: PeerParameters) -> dict[str, dict[str, l
         PeerParameters(k1=1.2, b=0.75, text_chars=20),
     ],
 )
-def test_peers_stand_as_their_definitions_say(bench: Bench, parameters: PeerParameters) -> None:
+def test_peers_rank_as_their_definitions_say(bench: Bench, parameters: PeerParameters) -> None:
     measured = _measured(bench, parameters)
     for name in UNITS:
         words, cosine = _bm25(name, parameters), _cosine(name)
@@ -128,7 +128,7 @@ def test_peers_stand_as_their_definitions_say(bench: Bench, parameters: PeerPara
         }
 
 
-def test_a_term_that_is_asked_twice_counts_once(bench: Bench) -> None:
+def test_a_term_that_is_twice_in_a_query_counts_once(bench: Bench) -> None:
     parameters = parameters_for("document")
     once, twice = (_ranked("one", _bm25("one", parameters, once=one)) for one in (True, False))
     assert once != twice, "the question tells the two apart"
@@ -155,7 +155,7 @@ def test_parameters_follow_what_most_units_are() -> None:
         ("hotpot200", "document", 91.0),
     ],
 )
-def test_bm25_finds_what_it_should_on_development_data(
+def test_bm25_reaches_its_known_figures_on_development_data(
     labelled_data: Path, folder: str, origin: str, wanted: float
 ) -> None:
     """Words alone: vectors of a hash stand in, so that no model is needed."""

@@ -70,7 +70,7 @@ def test_removed_questions_lose_their_evidence(asked: Any) -> None:
     assert all(c.without == () for c in found if c.population != "removed")
 
 
-def test_removed_questions_lose_what_says_nearly_the_same(asked: Any) -> None:
+def test_removed_questions_lose_nearly_equal_memories_too(asked: Any) -> None:
     vectors = {text: vector_at(COSINES[id], 16, int(id) + 1) for id, text in TEXTS.items()}
     embedder = ScriptedEmbedder(vectors, default=[0.0] * 15 + [1.0])
     corpus = [{"id": id, "text": text, "conversation": "c"} for id, text in TEXTS.items()]

@@ -1,4 +1,4 @@
-"""What questions ask for: Q-17, Q-18, Q-26."""
+"""Expected answer types of questions, and expressions of time without a year."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOW_US = 1_773_835_200_000_000
         ("", 0),
     ],
 )
-def test_q26_what_a_question_asks_for(question: str, expected: int) -> None:
+def test_answer_types_of_questions(question: str, expected: int) -> None:
     assert answer_types(question) == expected
 
 

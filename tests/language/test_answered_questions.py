@@ -1,4 +1,4 @@
-"""Questions that a text answers, by rules: Q-15."""
+"""Questions that a text answers, made by rules."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_what_states_nothing_answers_nothing(text: str) -> None:
     assert answered_questions(text) == []
 
 
-def test_only_the_beginning_of_a_long_text_is_asked() -> None:
+def test_only_the_beginning_of_a_long_text_gives_questions() -> None:
     text = "Maria left. " * 200
     late = text[:1188] + "Otto won the prize. Eve read a book."
     assert any("Otto" in question or "won" in question for question in answered_questions(late))

@@ -142,7 +142,7 @@ def test_a_known_name_that_only_begins_a_sentence_is_a_common_word() -> None:
         ("we deploy on Fridays and on Monday, in March", []),
     ],
 )
-def test_g_02_generic_words_are_no_names(text: str, names: list[str]) -> None:
+def test_generic_words_are_no_names(text: str, names: list[str]) -> None:
     found = [name.name for name in names_in(f"so {text}")]
     assert found == names
 

@@ -1,4 +1,4 @@
-"""What a question asks for, by its words: when, how many, who or which."""
+"""Expected answer types of a question, by its words: a time, a quantity, a name."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final
 
 from vestig.language.word_list import word_list
 
-__all__ = ["answer_types", "is_yearless"]
+__all__ = ["HOW_MANY", "WHEN", "WHICH", "answer_types", "is_yearless"]
 
-# Bits of `asks`.
+# Bits of `answer_types`.
 WHEN: Final = 1
 HOW_MANY: Final = 2
 WHICH: Final = 4
@@ -37,8 +37,10 @@ _YEAR: Final = re.compile(r"\b\d{4}\b")
 
 
 def answer_types(query: str) -> int:
-    """Bit 0: it asks when; bit 1: how many, much, often, old or long; bit 2: who, where, which or
-    what of a kind.
+    """The expected answer types of a query, as a sum of bits.
+
+    `WHEN` = 1: a time. `HOW_MANY` = 2: a quantity ("how many, much, often, old, long"). `WHICH` =
+    4: a person, a place or a thing of a kind ("who, where, which, what colour"). 0 = none known.
 
     Example:
         >>> [answer_types(q) for q in ("When was it?", "How many came, and who?", "What is it?")]

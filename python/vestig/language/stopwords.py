@@ -1,4 +1,4 @@
-"""Function words and words that are never part of a name."""
+"""Stop words: English function words, and words that are never part of a name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers about short texts, kept: words and names repeat."""
+"""A bounded cache of a function of short texts, such as words and names, which repeat."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ __all__ = ["CHARS_MAX", "TextCache"]
 
 T = TypeVar("T")
 
-# Longer texts are blobs, which do not repeat.
+# Longer texts are not cached: they hardly ever repeat.
 CHARS_MAX: Final = 64
-_ANSWERS_MAX: Final = 8_192
+_TEXTS_MAX: Final = 8_192
 
 
 class TextCache(dict[str, T]):
-    """Text → answer of a function that depends on nothing else; filled as it is asked.
+    """A mapping from text to the value of a pure function, filled when a text is looked up.
+
+    Holds at most 8,192 texts of at most 64 code points; when full, it begins anew.
 
     Example:
-        >>> low = TextCache(str.lower)
-        >>> low["Ada"], len(low)
+        >>> lower = TextCache(str.lower)
+        >>> lower["Ada"], len(lower)
         ('ada', 1)
     """
 
-    def __init__(self, answer: Callable[[str], T]) -> None:
+    def __init__(self, function: Callable[[str], T]) -> None:
         super().__init__()
-        self._answer = answer
+        self._function = function
 
     def __missing__(self, text: str) -> T:
-        """Asks, and keeps the answer."""
-        found = self._answer(text)
+        """Computes the value, and stores that of a short text."""
+        found = self._function(text)
         if len(text) <= CHARS_MAX:
-            if len(self) >= _ANSWERS_MAX:
+            if len(self) >= _TEXTS_MAX:
                 self.clear()
             self[text] = found
         return found

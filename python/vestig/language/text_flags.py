@@ -1,4 +1,5 @@
-"""What a text is like, in bits that the projection keeps beside its words."""
+"""Flags of a text for signals: length, question, number, first person, names, in 16 bits of the
+projection."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ _QUOTED: Final = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
 
 
 def text_flags(content: str) -> int:
-    """What signals ask of a text, below 2¹⁶.
+    """The flags of a text, below 2¹⁶.
 
     Returns:
         bits 0-10: its code points, at most 2000; bit 11: it contains `?`; bit 12: a number, in
@@ -68,7 +69,7 @@ def _has_number_word(content: str) -> bool:
 
 
 def title_key(title: str | None) -> str | None:
-    """The name that a title is, as the keys of entities hold names; None when it is none.
+    """A title in the normal form of entity names; None when it is no name.
 
     Example:
         >>> title_key("Harbor Plan (draft)"), title_key("42"), title_key(None)

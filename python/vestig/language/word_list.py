@@ -1,4 +1,4 @@
-"""Word lists written as plain text."""
+"""Lists of words, written as plain text."""
 
 from __future__ import annotations
 

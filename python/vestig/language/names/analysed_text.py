@@ -1,5 +1,5 @@
-"""A text taken apart for the gazetteer: its words in the forms that are looked up, and what the
-patterns of G-03 find in it."""
+"""Analysis of a text for the gazetteer: its words in the forms that are looked up, and the names
+that the rules find."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 # (lower-cased word, left-stripped, right-stripped, stripped on both sides): a name's first word
 # is compared left-stripped, its last right-stripped, one between as it stands.
 WordForms = tuple[str, str, str, str]
-# Stands between stretches of words, so that no name is found across them.
+# Between runs of words: no name reaches across it.
 GAP: Final[WordForms] = ("", "", "", "")
 
 # Words end at whitespace and at marks that no name holds.
@@ -38,14 +38,17 @@ _PARTED: Final = re.compile(r"[/\\,;=](?=.)")
 
 
 class AnalysedText(msgspec.Struct, frozen=True, kw_only=True):
-    """A text taken apart.
+    """The words and rule-based names of a text.
 
     Attributes:
+        title: the title as a name; None where there is none or it is no name.
+        rule_names: names that the rules find, with overlaps.
         words: forms to look up; those of the title come last, behind `GAP`.
         starts, ends: where each of `words` stands in the text, half-open; -1 in the title and
             between.
         title_start: the place of the title's first word in `words`; None without a title.
-        openers: lower-cased words that begin a sentence with a capital, to be asked for.
+        openers: lower-cased words that begin a sentence with a capital; the caller finds out
+            which of them occur in lower case elsewhere.
     """
 
     text: str
@@ -65,24 +68,24 @@ def analyse(
     rules: bool = True,
     types: Mapping[str, str] | None = None,
 ) -> AnalysedText:
-    """Takes a text apart.
+    """Splits a text into words and finds names by the rules.
 
     Args:
         title: the note's or document's title.
-        rules: whether the patterns of G-03 are tried too, or only known names are looked for.
-        types: what the types of the patterns are called here; None = as they are.
+        rules: false = only known names are wanted.
+        types: type of a rule → type of this store's ontology; None = unchanged.
 
     Example:
         >>> analyse("Ask (Ada Lovelace)").words[1]
         ('(ada', 'ada', '(ada', 'ada')
     """
-    found = tuple(_called(_named_in(text), types)) if rules else ()
+    found = tuple(_retyped(_named_in(text), types)) if rules else ()
     named = title_name(title) if rules else None
     words, starts, ends = list[WordForms](), list[int](), list[int]()
     parts = list[tuple[str, int]]()
     openers = dict.fromkeys([first_word(name) for name in found if name.opens])
     for word, at in _placed(text):
-        forms, first, last, special = _SEEN[word]
+        forms, first, last, special = _WORD_PARTS[word]
         words.append(forms)
         starts.append(at + first)
         ends.append(at + last)
@@ -96,7 +99,7 @@ def analyse(
         starts.append(-1)
         ends.append(-1)
         for part in _PARTS.finditer(word):
-            forms, first, last, special = _seen(part[0])
+            forms, first, last, special = _word_parts(part[0])
             start = at + part.start()
             words += (forms, GAP)
             starts += (start + first, -1)
@@ -107,7 +110,7 @@ def analyse(
     if named is not None:
         words.append(GAP)
         title_start = len(words)
-        words += [_seen(match[0])[0] for match in _WORD.finditer(named.name)]
+        words += [_word_parts(match[0])[0] for match in _WORD.finditer(named.name)]
         missing = len(words) - len(starts)
         starts += [-1] * missing
         ends += [-1] * missing
@@ -124,7 +127,7 @@ def analyse(
 
 
 def _placed(text: str) -> Iterable[tuple[str, int]]:
-    """The words of a text, and where each begins."""
+    """(word, offset) of the words of a text."""
     if text.isascii() and "|" not in text:
         words = text.split()
         # Stored texts have single spaces, so that lengths tell the places.
@@ -151,7 +154,7 @@ def may_be_opener(text: str, start: int, end: int) -> bool:
     return capital and starts_sentence(text, start)
 
 
-def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
+def _retyped(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
     if types is None:
         return names
     return [msgspec.structs.replace(name, type=types.get(name.type, UNTYPED)) for name in names]
@@ -162,11 +165,11 @@ def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
 _PARTED_WORD: Final = 1
 _MAY_OPEN: Final = 2
 # forms, where the bare word begins and ends in the written one, and which of these it is
-_Seen = tuple[WordForms, int, int, int]
+_WordParts = tuple[WordForms, int, int, int]
 
 
-def _seen(word: str) -> _Seen:
-    """What one word comes to, wherever it stands."""
+def _word_parts(word: str) -> _WordParts:
+    """What follows from a word alone, wherever it is."""
     low = word.lower()
     if word.isalnum():
         return (low, low, low, low), 0, len(word), _may_open(word, low)
@@ -183,7 +186,7 @@ def _seen(word: str) -> _Seen:
     return forms, start, end, parted | _may_open(bare, alone)
 
 
-_SEEN: Final = TextCache(_seen)
+_WORD_PARTS: Final = TextCache(_word_parts)
 
 
 def _may_open(bare: str, alone: str) -> int:

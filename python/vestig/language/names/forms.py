@@ -1,4 +1,4 @@
-"""The forms of a name: its key, its words as they are looked up, its aliases."""
+"""Normal forms of a name: with capitals, in lower case, as the key of an entity, as aliases."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ _OUTER: Final = frozenset(string.punctuation + " ")
 
 
 def norm_name(name: str) -> str:
-    """The part of a `norm_key` behind the type.
+    """A name in lower case, without outer punctuation and repeated spaces: the part of a `norm_key`
+    after the type.
 
     Raises:
-        ValidationError: no text but whitespace.
+        ValidationError: only whitespace.
 
     Example:
         >>> norm_name("PostgreSQL."), norm_name('"C++"'), norm_name(".NET")
@@ -43,7 +44,7 @@ def cased_name(name: str) -> str:
     """A name without outer punctuation, inner runs of whitespace as one space, in its capitals.
 
     Raises:
-        ValidationError: no text but whitespace.
+        ValidationError: only whitespace.
 
     Example:
         >>> cased_name(" (Ada  Lovelace), ")
@@ -106,7 +107,7 @@ def without_possessive(word: str) -> str:
 
 
 def norm_key(name: str, type: str) -> str:
-    """What makes two entities one.
+    """The key of an entity, `TYPE:name`: entities of a namespace with equal keys are one.
 
     Raises:
         ValidationError: an empty name.

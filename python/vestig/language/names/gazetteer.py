@@ -31,7 +31,7 @@ NameHit = tuple[int, int, str, str]
 
 
 class KnownEntity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An entity as the gazetteer sees it. The oldest has the least `order`."""
+    """An entity of the store. The oldest has the least `order`."""
 
     id: str
     type: str
@@ -56,11 +56,12 @@ class Mention(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     entity: str | None = None
 
 
-# --- what the words of a text are known as ---------------------------------------------------
+# --- known names among the words of a text ---------------------------------------------------
 
 
 class _Match(msgspec.Struct, frozen=True, gc=False):
-    """A stretch of the text that is a known name, in these or other capitals."""
+    """A span of the text that is a known name; `as_stored`: in equal capitals; `opens`: the capital
+    may be that of a sentence."""
 
     start: int
     end: int
@@ -104,8 +105,8 @@ def _matches(
 def single_word_names(
     analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
 ) -> tuple[str, ...]:
-    """Names of one word that a query writes in other capitals than the store: they are meant only
-    when no text of the namespace holds the word in lower case.
+    """Known names of one word that a query writes in other capitals than the store. They count only
+    where no text of the namespace has the word in lower case.
 
     Example:
         >>> from vestig.language.names.analysed_text import analyse
@@ -113,18 +114,18 @@ def single_word_names(
         ...              {"ent_1": KnownEntity(id="ent_1", type="PERSON", name="Ada")})
         ('ada',)
     """
-    asked = {
+    words = {
         match.norm: None
         for match in _matches(analysed, hits, known)
         if match.count == 1 and not match.as_stored
     }
-    return tuple(asked)
+    return tuple(words)
 
 
 def named_by_whole_text(
     analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
 ) -> list[KnownEntity]:
-    """Entities of which the text, in any capitals, is a name."""
+    """Entities that the whole text names, in any capitals."""
     if not analysed.text.strip():
         return []
     norm = norm_name(analysed.text)
@@ -134,8 +135,10 @@ def named_by_whole_text(
 
 
 def entity_named(entities: Iterable[KnownEntity], name: str, type: str) -> KnownEntity | None:
-    """Whom a name of this type means among those that have it: one of its type, rather by its
-    first name than by an alias; an untyped name takes the type of the only typed one.
+    """The entity that a name of this type means, among those that have it.
+
+    One of its type, rather by its canonical name than by an alias; an untyped name takes the type
+    of the only typed one.
 
     Example:
         >>> ada = KnownEntity(id="ent_1", type="PERSON", name="Ada")
@@ -151,7 +154,7 @@ def entity_named(entities: Iterable[KnownEntity], name: str, type: str) -> Known
 
 
 def _first_of(entities: Collection[KnownEntity], norm: str) -> KnownEntity:
-    """The one that has the name as its first, else the oldest."""
+    """The one whose canonical name it is, else the oldest."""
     if len(entities) == 1:
         return next(iter(entities))
     return min(entities, key=lambda entity: (norm_name(entity.name) != norm, entity.order))
@@ -172,8 +175,8 @@ def resolve_names(
         hits: known names among `analysed.words`, any overlap.
         known: the entities of the hits, by id.
         common: which of `openers`, and in a query of `single_words`, occur in lower case.
-        query: whether the text asks, so that capitals matter less.
-        rules_only: known names only tell whom a name of the rules means.
+        query: the text is a query, in which capitals matter less.
+        rules_only: known names only resolve names that the rules find.
 
     Example:
         >>> from vestig.language.names.analysed_text import analyse
@@ -230,8 +233,8 @@ def _without_openers(analysed: AnalysedText, common: Collection[str]) -> list[Na
 
 
 def _one(group: Sequence[_Match], type: str) -> KnownEntity:
-    """Whom a name means: the entity of the type that the rules see, else the only typed one, else
-    the untyped one, else the oldest."""
+    """The entity that a name means: the one of the type that the rules give, else the only typed
+    one, else the untyped one, else the oldest."""
     if len(group) == 1:
         return group[0].known
     entities = {match.known.id: match.known for match in group}.values()
@@ -279,7 +282,7 @@ def _by_name(name: Name, by_norm: Mapping[str, list[_Match]]) -> KnownEntity | N
 
 
 def best_mentions(names: Iterable[Mention], most: int) -> list[Mention]:
-    """One of each name, then the best by confidence, then by position.
+    """The `most` names of highest confidence, each once, in order of position.
 
     Example:
         >>> from vestig.language.names.analysed_text import analyse

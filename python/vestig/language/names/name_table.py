@@ -1,4 +1,4 @@
-"""A few names and the runs of words that are they: those of a batch not yet in the store."""
+"""A small index of names by their words, for those of a batch that are not yet in the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUN_WORDS_MAX: Final = 8
 
 
 class NameTable:
-    """Finds names among words in the way of `_core.Projection.find_names`.
+    """Finds names among words, with the results of `_core.Projection.find_names`.
 
     Example:
         >>> from vestig.language.names.analysed_text import analyse
@@ -36,7 +36,7 @@ class NameTable:
         return bool(self._names)
 
     def add(self, id: str, *stored: str) -> None:
-        """These names are those of the entity."""
+        """Adds names of an entity."""
         for name in stored:
             norm = norm_name(name)
             words = norm.split(" ")

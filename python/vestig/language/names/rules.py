@@ -1,4 +1,5 @@
-"""Names in a text, found by rules that need no store."""
+"""Rules that find names in a text by capitals, quotation marks, titles and patterns, without a
+store."""
 
 from __future__ import annotations
 
@@ -232,7 +233,8 @@ def without_first(text: str, name: Name) -> list[Name]:
 
 
 def without_overlaps(found: list[Name]) -> list[Name]:
-    """Overlaps: the longer span, then the higher confidence, then the earlier one."""
+    """Names without overlaps, in order of position: the longer span wins, then the higher
+    confidence, then the earlier position."""
     if len(found) < 2:
         return found
     found.sort(key=lambda name: (name.start - name.end, -name.confidence, name.start))
@@ -247,7 +249,7 @@ def without_overlaps(found: list[Name]) -> list[Name]:
 
 
 def candidates(text: str) -> list[Name]:
-    """What every pattern finds, overlaps included and in no order."""
+    """Names that the patterns find, with overlaps and in no order."""
     found = list(addresses(text))
     found += identifiers(text)
     found += _runs(text)
@@ -272,7 +274,7 @@ def title_name(title: str | None) -> Name | None:
 
 
 def find_names(text: str, *, title: str | None = None) -> list[Name]:
-    """Names in order of position, without overlaps (G-03, the patterns that need no store).
+    """Names in order of position, without overlaps.
 
     Args:
         text: any text.
@@ -289,7 +291,8 @@ def find_names(text: str, *, title: str | None = None) -> list[Name]:
 
 
 def is_specific(name: str) -> bool:
-    """Names under two characters, all punctuation or all digits are dropped."""
+    """Whether a name has at least two characters and a letter, or is a number with dots such as a
+    version."""
     return (len(name) >= 2 and any(map(str.isalpha, name))) or (
         any(char == "." for char in name[1:-1]) and any(map(str.isdigit, name))
     )

@@ -1,4 +1,4 @@
-"""The closed list of units and currencies."""
+"""Units and currencies: a closed list, and their canonical symbols."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _tables() -> tuple[dict[str, str], dict[str, str]]:
         exact["μ" + base] = "µ" + base
     for symbol in ("L", "mL", "dL", "cL"):
         exact[symbol] = symbol.replace("L", "l")
-    # Nobody writes about millibits: such spellings are the common unit.
+    # No text is about millibits: such spellings mean the common unit.
     words.update({"kb": "kb", "mb": "MB", "gb": "GB", "tb": "TB", "pb": "PB"})
     exact.update({"KB": "kB", "Kb": "kb", "kb": "kb", "kbit": "kb", "Mbit": "Mb", "Gbit": "Gb"})
     exact.pop("mb", None)

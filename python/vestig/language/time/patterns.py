@@ -1,4 +1,4 @@
-"""The pattern table of temporal expressions. Everything here matches lower-cased text."""
+"""Patterns of temporal expressions. All match lower-cased text."""
 
 from __future__ import annotations
 
