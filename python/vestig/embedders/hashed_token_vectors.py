@@ -1,4 +1,4 @@
-"""Token vectors without a model: each word draws its own, for tests of late interaction."""
+"""Token vectors without a model, for tests of late interaction: a hash of each word."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WORD: Final = re.compile(r"\w+")
 
 
 class HashedTokenVectors:
-    """One word, one vector, wherever it stands.
+    """Token vectors of texts, equal for equal words.
 
     Args:
         seed: another seed, other vectors.
@@ -32,7 +32,8 @@ class HashedTokenVectors:
         self._known: dict[str, tuple[bytes, bytes, bytes]] = {}
 
     def of(self, text: str) -> Pieces:
-        """A mark, the words, a mark; repeated or cut to the number of pieces wanted."""
+        """The pieces of a text: one for each word, between two special pieces; words are repeated
+        or cut to the number of pieces."""
         most = PIECES_MAX if self._pieces is None else self._pieces
         words = _WORD.findall(text.lower())
         if self._pieces is not None:
