@@ -32,7 +32,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from asked import check_named_once
+from benchmark_store import check_named_once
+from candidate_lists import MIXED, Listing, Weights, question_count
 from learning import (
     FOLDS,
     GROUPS,
@@ -46,7 +47,6 @@ from learning import (
     cross_fitted,
     means,
 )
-from listing import MIXED, Listing, Weights, question_count
 from vestig.config.signals import SIGNALS, WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from asked import AskedStore
+from benchmark_store import AskedStore
 from learning import FOLDS
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder

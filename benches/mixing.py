@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from asked import AskedStore, check_named_once, unit_of
+from benchmark_store import AskedStore, check_named_once, unit_of
 from learning import Unit
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder

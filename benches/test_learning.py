@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from candidate_lists import ALMOST_NOTHING, BY_HAND, LATE_POOL, settings
 from learn import counted, form_of, gains, signals
 from learning import (
     FOLDS,
@@ -18,7 +19,6 @@ from learning import (
     grouped,
     means,
 )
-from listing import ALMOST_NOTHING, BY_HAND, LATE_POOL, settings
 from vestig.config.signals import SIGNALS, WEIGHTS
 
 pytest.importorskip("scipy", reason="make learn needs the extra `learn`")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from asked import AskedStore, by_id, unit_of
+from benchmark_store import AskedStore, by_id, unit_of
 from learning import FOLDS, GROUPS, PLACE, Form, Listed, Values, grouped
 from vestig.config import Config
 from vestig.config.signals import ORIGINS
