@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark_store import check_named_once
-from candidate_lists import MIXED, Listing, Weights, question_count
+from candidate_lists import MIXED, CandidateLists, Weights, question_count
 from learning import (
     FOLDS,
     GROUPS,
@@ -144,7 +144,7 @@ def learned(
     """The report; once more with the gains."""
     counts = counted(given.count, {one.name for one in benchmarks}, mixed=given.mixed)
     form = form_of(given.on, given.off)
-    listing = Listing(benchmarks, vectors, mixed=given.mixed)
+    listing = CandidateLists(benchmarks, vectors, mixed=given.mixed)
     weights: Weights | None = None
     for every in (FIRST_ROUND * given.every, given.every):
         lists = list(listing.lists(form, weights, every))

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmark_store import AskedStore
+from benchmark_store import BenchmarkStore
 from learning import FOLDS
 from vestig.config.signals import WEIGHTS
 from vestig.embedders.builtin import BuiltinEmbedder
@@ -75,8 +75,8 @@ def examples(
 ) -> Iterator[Example]:
     """The questions of a folder; `others`: where foreign ones come from if it is one
     conversation."""
-    with AskedStore([benchmark], vectors, settings) as asked:
-        held = asked.held[benchmark.name]
+    with BenchmarkStore([benchmark], vectors, settings) as asked:
+        held = asked.stored[benchmark.name]
         found = list(cases(asked.session, benchmark, held))
         names = list(dict.fromkeys(case.conversation for case in found))
         if len(names) == 1:

@@ -1,8 +1,8 @@
-"""What each signal of the `default` profile costs: time of a recall and bytes of a memory.
+"""The cost of each signal of the `default` profile: time of a recall, bytes of a memory.
 
     python benches/signal_costs.py [--memories N] [--rounds N]
 
-A store of chats in memory, as `test_bench_chat.py` fills it, is asked every question with all
+A store of chats in memory, as `test_bench_chat.py` fills it, recalls every question with all
 signals and without each one in turn, in one process: medians of processor time, differences paired
 by question, with their quartiles. Bytes are those of the sections of the projection that nothing
 but the signal reads.
@@ -32,18 +32,18 @@ SECTIONS = {
     "date": ("window_",),
     "entity_walk": ("ways", "way_"),
 }
-# One word of 32 bits a memory holds what these look at.
-OF_FEATURES = ("when", "form", "answer_type", "first_person", "reply")
+# These read one word of 32 bits per memory, the text flags.
+FROM_TEXT_FLAGS = ("when", "form", "answer_type", "first_person", "reply")
 
 
 def filled(path: Path, size: int) -> Any:
     """The store, opened again so that it lies in segments, and its questions."""
-    asked = queries(QUESTIONS)
-    embedder = fill(path, size, asked)
-    return vestig.open(path, embedder=embedder, clock=FrozenClock()), asked
+    questions = queries(QUESTIONS)
+    embedder = fill(path, size, questions)
+    return vestig.open(path, embedder=embedder, clock=FrozenClock()), questions
 
 
-def took_ms(store: Any, question: str, switches: dict[str, Any]) -> float:
+def recall_ms(store: Any, question: str, switches: dict[str, Any]) -> float:
     """Processor time of one recall."""
     start = time.process_time()
     store.recall(question, limit=10, config=switches)
@@ -51,18 +51,18 @@ def took_ms(store: Any, question: str, switches: dict[str, Any]) -> float:
 
 
 def without(signal: str | None) -> dict[str, Any]:
-    """Configuration of a call."""
+    """Configuration of a recall without a signal; None = with all."""
     return {} if signal is None else {"m5": {"signals": {signal: {"enabled": False}}}}
 
 
-def told(store: Any, asked: Sequence[str], given: argparse.Namespace) -> None:
-    """Asks and prints."""
+def print_costs(store: Any, questions: Sequence[str], given: argparse.Namespace) -> None:
+    """Measures, and prints a table."""
     rows = (None, *weighing(SignalSettings()))
     took: dict[str | None, list[float]] = {row: [] for row in rows}
     for number in range(given.rounds + 1):
-        for question in asked:
+        for question in questions:
             for row in rows:
-                spent = took_ms(store, question, without(row))
+                spent = recall_ms(store, question, without(row))
                 if number:
                     took[row].append(spent)
     whole = np.array(took[None])
@@ -73,21 +73,21 @@ def told(store: Any, asked: Sequence[str], given: argparse.Namespace) -> None:
         low, middle, high = np.percentile(whole - np.array(took[signal]), (25, 50, 75))
         own = [n for name, n in sections.items() if name.startswith(SECTIONS.get(signal, ("?",)))]
         size = f"{sum(own) / given.memories:.1f}" if own else "0"
-        if signal in OF_FEATURES:
+        if signal in FROM_TEXT_FLAGS:
             size = f"of the {sections['features'] / given.memories:.0f} of features"
         print(f"| {signal} | {middle:+.2f} ({low:+.2f} … {high:+.2f}) | {size} |")
 
 
 def main() -> None:
-    """A store of its own."""
+    """Measures in a temporary store."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     with TemporaryDirectory() as folder:
-        store, asked = filled(Path(folder) / "store", given.memories)
+        store, questions = filled(Path(folder) / "store", given.memories)
         with store:
-            told(store, asked, given)
+            print_costs(store, questions, given)
 
 
 if __name__ == "__main__":
