@@ -89,7 +89,7 @@ class ValidationError(VestigError, ValueError):
 
 
 class HygieneError(VestigError, ValueError):
-    """A commit was refused and the caller asked for `strict=True`."""
+    """A commit with `strict=True` was refused by a hygiene rule; `outcome` holds the reasons."""
 
     code = "hygiene-rejected"
 

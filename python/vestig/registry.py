@@ -58,7 +58,7 @@ SHIPPED: Final[Mapping[str, str]] = MappingProxyType(
 def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Embedder:
     """The embedder that `embedding.provider` names, its answers checked.
 
-    Nothing is loaded and no server is asked here.
+    No model is loaded and no request is made here.
 
     Args:
         settings: the `embedding` section.

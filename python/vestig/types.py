@@ -212,7 +212,7 @@ class TemporalWindow(_Value, frozen=True, kw_only=True):
 
 class Degradation(_Value, frozen=True, kw_only=True):
     """A result comes from a weaker path, such as one without vectors. `code` is stable, `detail`
-    is a sentence, `count` tells how many times."""
+    is a sentence, `count` is the number of cases."""
 
     code: str
     detail: str
@@ -230,8 +230,8 @@ class ItemError(_Value, frozen=True, kw_only=True):
 class PossibleUpdate(_Value, frozen=True, kw_only=True):
     """A memory with nearly the same text that states another fact.
 
-    `score`: cosine of both vectors. `differs`: the classes of facts that differ, such as
-    `number`, `date` or `negation`.
+    `score`: cosine of both vectors. `differs`: the classes of facts that differ, of
+    `numbers`, `dates`, `negation`, `units`, `entities`, `words`; () where none was compared.
     """
 
     memory_id: str
@@ -243,8 +243,8 @@ class Memory(_Value, frozen=True, kw_only=True):
     """One memory.
 
     `t_valid` to `t_invalid`: when its statement holds; `t_created` to `t_expired`: when the store
-    knew it. Ends are None while open. `sequence`: position in the session. `version` counts the
-    changes by `update`, from 1.
+    knew it. Ends are None while open. `sequence`: position in the session. `version` is 1 for
+    a new memory and grows with each `update`.
     """
 
     id: str
@@ -380,7 +380,7 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
 
     `memory_id`: the memory that now stands for the text, None when refused.
     `matched_memory_id` and `query_score`: the memory that it repeats, and the cosine. `revives`:
-    the memory, no longer valid, whose text comes back. `seq`: the state of the ledger after it.
+    an expired memory with an equal text. `seq`: the state of the ledger after it.
     """
 
     outcome: CommitOutcomeKind

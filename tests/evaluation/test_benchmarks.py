@@ -31,8 +31,8 @@ def test_packed_or_not_a_benchmark_is_the_same(bench: Bench) -> None:
 
 def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
     other = {"message_id": 7, "content": "Hello there", "author": "Ada", "scope": "c"}
-    asked = {"id": 1, "text": "who?", "relevant": [7], "conversation": "c"}
-    found = read_benchmark(bench([other], [asked]))
+    query = {"id": 1, "text": "who?", "relevant": [7], "conversation": "c"}
+    found = read_benchmark(bench([other], [query]))
     assert found.units["c"][0].id == "7"
     assert found.units["c"][0].embedded_text == "Ada: Hello there"
     assert found.queries[0].relevant == frozenset({"7"})
@@ -41,7 +41,7 @@ def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("labelled", "words"),
     [
         ([], "nothing to ask"),
         ([_query(relevant=["0", "77"])], "1 of 2 do not exist"),
@@ -58,10 +58,10 @@ def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
     ],
 )
 def test_a_benchmark_that_measures_nothing_is_refused(
-    bench: Bench, asked: list[dict[str, Any]], words: str
+    bench: Bench, labelled: list[dict[str, Any]], words: str
 ) -> None:
     with pytest.raises(ValidationError, match=words) as caught:
-        read_benchmark(bench(units(), asked))
+        read_benchmark(bench(units(), labelled))
     assert "shed" not in str(caught.value), "messages hold no text of the data"
 
 

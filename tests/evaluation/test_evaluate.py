@@ -1,4 +1,4 @@
-"""`vestig.evaluate`: what is imported, asked, ranked and compared."""
+"""`vestig.evaluate`: import, queries, ranks and comparisons."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def test_the_rank_of_a_unit_is_that_of_the_best_memory_that_contains_it(bench: B
     filler = " ".join(f"filler{n} words about nothing" for n in range(143))
     long = {**units()[0], "id": "long", "text": f"{filler} the violet lantern hangs in the mill"}
     twin = {**units()[1], "id": "twin"}
-    asked = [
+    labelled = [
         {**queries()[0], "text": "violet lantern in the mill", "relevant": ["long"]},
         {**queries()[1], "relevant": ["1", "twin"]},
     ]
-    folder = bench([*units(), long, twin], asked)
+    folder = bench([*units(), long, twin], labelled)
     report = _evaluated(folder, profiles=["default"], peers=False)
     assert report.store.memories > report.units - 1, "the long unit was split"
     assert report.store.units_missing == 0
@@ -93,8 +93,8 @@ def test_the_limit_grows_until_enough_distinct_units_are_found(bench: Bench) -> 
     """Parts of one unit fill the first places; others are still found at every cut."""
     tide = " ".join(f"tide table line {n} tide tide tide" for n in range(2_000))
     long = {**units()[6], "id": "long", "text": tide}
-    asked = [{**queries()[4], "text": "tide table", "relevant": ["long", "1"]}]
-    report = _evaluated(bench([*units(), long], asked), peers=False)
+    labelled = [{**queries()[4], "text": "tide table", "relevant": ["long", "1"]}]
+    report = _evaluated(bench([*units(), long], labelled), peers=False)
     assert report.store.memories > 20
     for name in PROFILES:
         assert report.row(name).metrics["recall@5"].mean == 1.0
@@ -256,17 +256,17 @@ def test_ranks_of_the_relevant_units_of_each_question_are_reported_on_request(
     assert _evaluated(folder).rows[0].questions is msgspec.UNSET
     report = _evaluated(folder, questions=True)
     for row in report.rows:
-        assert [asked.id for asked in row.questions] == [query["id"] for query in queries()]
-        firsts = [min(r for r in asked.ranks.values() if r) for asked in row.questions]
+        assert [one.id for one in row.questions] == [query["id"] for query in queries()]
+        firsts = [min(r for r in one.ranks.values() if r) for one in row.questions]
         assert row.metrics["mrr"].mean == pytest.approx(sum(1 / r for r in firsts) / len(firsts))
     assert set(report.row("default").questions[2].ranks) == {"3", "5"}
 
 
 def test_progress_grows_to_its_end(bench: Bench) -> None:
-    told: list[tuple[int, int | None]] = []
-    _evaluated(bench(units(), queries()), progress=lambda done, all_: told.append((done, all_)))
-    done = [one for one, _ in told]
+    calls: list[tuple[int, int | None]] = []
+    _evaluated(bench(units(), queries()), progress=lambda done, all_: calls.append((done, all_)))
+    done = [one for one, _ in calls]
     assert done == sorted(done)
-    assert {all_ for _, all_ in told} == {2 * 10 + 2 * 6}
+    assert {all_ for _, all_ in calls} == {2 * 10 + 2 * 6}
     assert done[-1] == 2 * 10 + 2 * 6
     assert len(set(done)) > 6, "questions are counted one by one"

@@ -128,17 +128,17 @@ def test_all_questions_together_are_judged_too(bench: Bench) -> None:
 
 
 def test_a_lower_mean_is_explained_by_its_figures(bench: Bench) -> None:
-    told = {row[0]: row[7] for row in _table(_found(bench)).rows}
-    assert told["names"] == ""
-    assert told["dates"] == (
+    explanations = {row[0]: row[7] for row in _table(_found(bench)).rows}
+    assert explanations["names"] == ""
+    assert explanations["dates"] == (
         "questions lower: 24, higher: 0; R@20 -30.0, R@50 -30.0: the gap stays;"
         " words alone find more (40.0)"
     )
-    assert told["even"].startswith(
+    assert explanations["even"].startswith(
         "questions lower: 1, higher: 0; R@20 +0.0, R@50 +0.0: the gap is "
     )
-    assert "gone at 50" in told["even"]
-    assert "most of the gap is gone at 50" in told["tiny"]
+    assert "gone at 50" in explanations["even"]
+    assert "most of the gap is gone at 50" in explanations["tiny"]
 
 
 def test_nothing_is_explained_where_nothing_is_lower(bench: Bench) -> None:
@@ -199,11 +199,11 @@ def test_every_format_of_a_report_shows_the_verdicts(bench: Bench, form: str) ->
 
 def test_lost_units_are_counted_by_author(bench: Bench) -> None:
     """Ada said 0, 2, 4 of the garden; the tenth place counts, the eleventh does not."""
-    asked = [
+    labelled = [
         {**queries()[0], "relevant": ["0", "1"], "category": "keys"},
         {**queries()[1], "relevant": ["2", "4", "9"], "category": "chores"},
     ]
-    folder = bench([*units(), {**units()[0], "id": "9", "speaker": None}], asked)
+    folder = bench([*units(), {**units()[0], "id": "9", "speaker": None}], labelled)
     benchmark = read_benchmark(folder)
     others = [f"x{n}" for n in range(20)]
     tallies = {"default": Tally(), "hybrid": Tally()}
@@ -238,25 +238,25 @@ def _made(name: str) -> Row:
     return _row(name, "profile" if name == "default" else "peer", scores)
 
 
-def _said(bench: Bench, ada: AuthorUnits, ben: AuthorUnits) -> str:
+def _explanation(bench: Bench, ada: AuthorUnits, ben: AuthorUnits) -> str:
     """The explanation of `dates` where these units were lost."""
     report = _found(bench)
-    told = tuple(
+    changed = tuple(
         msgspec.structs.replace(one, by_author={"Ada": ada, "Ben": ben})
         if one.category == "dates"
         else one
         for one in report.comparisons
     )
-    table = _table(msgspec.structs.replace(report, comparisons=told))
+    table = _table(msgspec.structs.replace(report, comparisons=changed))
     return next(row[7] for row in table.rows if row[0] == "dates")
 
 
 def test_an_author_is_named_who_loses_more_than_their_share(bench: Bench) -> None:
     ada = AuthorUnits(relevant=30, lost=9, gained=0)
     ben = AuthorUnits(relevant=50, lost=1, gained=0)
-    told = _said(bench, ada, ben)
-    assert told.endswith("; by Ada: 9 of 10 units lost, 30 of 80 relevant")
-    assert "Ben" not in told
+    explanation = _explanation(bench, ada, ben)
+    assert explanation.endswith("; by Ada: 9 of 10 units lost, 30 of 80 relevant")
+    assert "Ben" not in explanation
 
 
 @pytest.mark.parametrize(("lost", "relevant"), [((2, 2), (10, 70)), ((5, 5), (40, 40))])
@@ -267,7 +267,7 @@ def test_no_author_is_named_for_few_units_or_their_own_share(
         AuthorUnits(relevant=many, lost=few, gained=0)
         for many, few in zip(relevant, lost, strict=True)
     )
-    assert "; by " not in _said(bench, ada, ben)
+    assert "; by " not in _explanation(bench, ada, ben)
 
 
 def test_an_evaluation_counts_units_by_author(bench: Bench) -> None:

@@ -64,12 +64,12 @@ def _bm25(name: str, parameters: PeerParameters, *, once: bool = True) -> list[f
     cut = parameters.text_chars
     texts = [_words(_spoken(author, text[:cut])) for _, author, text in UNITS[name]]
     mean = sum(map(len, texts)) / len(texts)
-    asked = _words(QUESTION)
+    query_words = _words(QUESTION)
     found = []
     for words in texts:
         norm = parameters.k1 * (1 - parameters.b + parameters.b * len(words) / mean)
         total = 0.0
-        for term in sorted(set(asked)) if once else asked:
+        for term in sorted(set(query_words)) if once else query_words:
             holders = sum(term in other for other in texts)
             idf = math.log(1 + (len(texts) - holders + 0.5) / (holders + 0.5))
             often = words.count(term)
@@ -80,9 +80,9 @@ def _bm25(name: str, parameters: PeerParameters, *, once: bool = True) -> list[f
 
 def _cosine(name: str) -> list[float]:
     embedder = CachedEmbedder(HashingEmbedder())
-    (asked,) = embedder.matrix([QUESTION])
+    (query,) = embedder.matrix([QUESTION])
     units = embedder.matrix([_spoken(author, text) for _, author, text in UNITS[name]])
-    return [float(value) for value in units @ asked]
+    return [float(value) for value in units @ query]
 
 
 def _z(values: list[float]) -> list[float]:

@@ -21,9 +21,9 @@ HOSTILE = "<script>alert(1)</script>|`*_[x](http://example.org)\u2028"
 
 
 def _report(bench: Bench, **options: Any) -> EvaluationReport:
-    asked = [{**queries()[0], "category": HOSTILE}, *queries()[1:]]
+    labelled = [{**queries()[0], "category": HOSTILE}, *queries()[1:]]
     return vestig.evaluate(
-        bench(units(), asked, name="a <b> & c"),
+        bench(units(), labelled, name="a <b> & c"),
         profiles=["baseline", "default"],
         embedder=HashingEmbedder(),
         **options,

@@ -12,7 +12,7 @@ from vestig.language.names.forms import norm_name
 from vestig.language.names.rules import find_names
 from vestig.language.text_flags import text_flags, title_key
 
-# The same names, asked for at every character.
+# The same names by a search at every character.
 NAME = re.compile(r"(?<=[^\W_][,;:)'’\"”]\s)[A-Z]\w+|(?<=[^\W_]\s)[A-Z]\w+")
 QUOTED = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
 PARTS = ["Ada", "ada", "Å", "B1", "A", "_", ",", ".", ";", ")", "'", '"', "“", "”", " ", "\n", "é"]

@@ -126,8 +126,8 @@ def test_a_known_name_that_only_begins_a_sentence_is_a_common_word() -> None:
     assert names_in("Hope you are well", hope, common={"hope"}) == []
     assert [n.entity for n in names_in("we met Hope", hope, common={"hope"})] == ["ent_hope"]
     # a query has few words, and none to waste
-    [asked] = names_in("Hope was where?", hope, common={"hope"}, query=True)
-    assert asked.entity == "ent_hope"
+    [name] = names_in("Hope was where?", hope, common={"hope"}, query=True)
+    assert name.entity == "ent_hope"
 
 
 @pytest.mark.parametrize(

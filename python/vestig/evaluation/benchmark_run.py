@@ -81,7 +81,7 @@ def stored_units(store: Vestig, benchmark: Benchmark) -> StoredUnits:
 
 
 def _limit_matters(settings: Settings) -> bool:
-    """Whether the limit of a call can change what stands first: by the walk or the pool."""
+    """Whether the limit of a recall can change the order of its results: by walk or pool."""
     m5 = settings.m5
     return m5.enabled and (m5.traversal.enabled or m5.start_node.direct_pool != "all")
 

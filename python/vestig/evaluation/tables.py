@@ -87,7 +87,7 @@ def comparisons(report: BenchmarkReport) -> Table:
 
 
 def by_category(report: BenchmarkReport) -> Table:
-    """R@10 of every row in every category; whatever has shorter names stands across."""
+    """R@10 of every row in every category; the longer names are row names."""
     names = [f"{name} ({count})" for name, count in report.categories.items()]
     lines = [("row", *names)]
     for row in report.rows:

@@ -15,7 +15,7 @@ HOW_MANY: Final = 2
 WHICH: Final = 4
 
 _VERBS: Final = word_list("is are was were do does did has have had will would can could should")
-# What follows "what" where it asks for no name: a verb, or whoever it is about.
+# Words after a "what" that expects no name: a verb, or the subject.
 _NO_KIND: Final = (
     *_VERBS,
     *word_list("may might must if about else a an the i you he she it we they"),

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 # (lower-cased word, left-stripped, right-stripped, stripped on both sides): a name's first word
-# is compared left-stripped, its last right-stripped, one between as it stands.
+# is compared left-stripped, its last right-stripped, one between unchanged.
 WordForms = tuple[str, str, str, str]
 # Between runs of words: no name reaches across it.
 GAP: Final[WordForms] = ("", "", "", "")
@@ -44,7 +44,7 @@ class AnalysedText(msgspec.Struct, frozen=True, kw_only=True):
         title: the title as a name; None where there is none or it is no name.
         rule_names: names that the rules find, with overlaps.
         words: forms to look up; those of the title come last, behind `GAP`.
-        starts, ends: where each of `words` stands in the text, half-open; -1 in the title and
+        starts, ends: spans of `words` in the text, half-open code points; -1 in the title and
             between.
         title_start: the place of the title's first word in `words`; None without a title.
         openers: lower-cased words that begin a sentence with a capital; the caller finds out
@@ -201,8 +201,8 @@ def first_word(name: Name) -> str:
 
 
 def is_generic(name: str) -> bool:
-    """Whether a quoted stretch is no name: mere function words, one ordinary word, or what stands
-    between two quotations.
+    """Whether a quoted stretch is no name: mere function words, one ordinary word, or the
+    text between two quotations.
 
     Example:
         >>> [is_generic(name) for name in ("after", "and the", " or ", "eventual consistency")]

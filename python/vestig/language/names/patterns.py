@@ -78,7 +78,7 @@ _VERSIONED: Final = re.compile(rf"(?<![\w-])[{UPPER}][\w+#]*\s+v?(?:\d+(?:\.\d+)
 
 
 def name_at(text: str, start: int, end: int, type: str, confidence: float) -> Name:
-    """The name that stands at a place of the text."""
+    """The name of a span of the text."""
     return Name(name=text[start:end], start=start, end=end, type=type, confidence=confidence)
 
 

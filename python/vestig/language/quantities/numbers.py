@@ -262,7 +262,7 @@ def _currency_before(text: str, tokens: Sequence[Token], amount: Amount) -> tupl
 def find_quantities(
     text: str, lower: str, tokens: Sequence[Token], amounts: Sequence[Amount]
 ) -> list[Quantity]:
-    """Numbers with a unit or currency, and currencies that stand alone, in order.
+    """Numbers with a unit or currency, and currencies without a number, in order.
 
     Example:
         >>> text = "limit 500.00 EUR or 2 hours"
