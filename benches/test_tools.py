@@ -1,4 +1,4 @@
-"""The tools of the benches are right: texts and vectors as promised."""
+"""The generators of the benches: texts, vectors and chats as documented."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input: each has its clean error, and the store is what it was."""
+"""Bad input: each raises its error, and the store does not change."""
 
 from __future__ import annotations
 

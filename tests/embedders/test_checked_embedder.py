@@ -1,4 +1,4 @@
-"""What every provider is held to, and the door they come through."""
+"""Checks of every embedder's vectors, and the registry that makes embedders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of word pieces: made by the built-in model, held to what they must be."""
+"""Token vectors: those of the built-in model, the checks, the embedders for tests."""
 
 from __future__ import annotations
 

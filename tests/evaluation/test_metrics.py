@@ -1,4 +1,4 @@
-"""Metrics by hand, and the resampling against golden numbers and against the harness."""
+"""Metrics by hand, and the bootstrap against golden numbers and another implementation."""
 
 from __future__ import annotations
 

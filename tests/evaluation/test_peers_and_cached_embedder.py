@@ -1,4 +1,4 @@
-"""The peers by hand, and the embedder that remembers."""
+"""The peers by hand, and the embedder with a cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that a benchmark's memories do not answer: which, cases_of of what."""
+"""Questions that a conversation does not answer: foreign ones, and those without evidence."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def check_replaceable(old: Memory) -> None:
     """A withdrawn memory cannot be replaced."""
     if old.status is Status.DEPRECATED:
         raise ConflictError(
-            f"cannot supersede {old.id}: it is deprecated since {_since(old)};"
+            f"cannot supersede {old.id}: it is {old.status.word} since {_since(old)};"
             " only active, archived or superseded memories can be replaced"
         )
 
@@ -115,8 +115,8 @@ def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) 
     if new.status is not Status.ACTIVE:
         since = f" since {_since(new)}" if new.t_expired else "; restore it first"
         raise ConflictError(
-            f"cannot supersede by {new.id}: the newer memory must be active, it is"
-            f" {new.status.value}{since}"
+            f"cannot supersede by {new.id}: the newer memory must be ACTIVE, it is"
+            f" {new.status.word}{since}"
         )
 
 
@@ -150,7 +150,7 @@ def check_unexpired(memory: Memory, action: str) -> None:
     if memory.status in EXPIRED:
         since = "unknown" if memory.t_expired is None else format_us(to_us(memory.t_expired))
         raise ConflictError(
-            f"cannot {action} {memory.id}: it is {memory.status.value} since {since};"
+            f"cannot {action} {memory.id}: it is {memory.status.word} since {since};"
             " commit its text again to revive it"
         )
 
@@ -258,7 +258,7 @@ class StateChange(_Value, frozen=True, kw_only=True):
     memory_id: str
     action: str
     changed: bool
-    status: str
+    status: Status
     pinned: bool
     version: int
     fields: tuple[str, ...] = ()
@@ -320,7 +320,7 @@ def change_state(
             memory_id=memory.id,
             action=action,
             changed=changes is not None,
-            status=after.status.value,
+            status=after.status,
             pinned=after.pinned,
             version=after.version,
             fields=fields,

@@ -1,4 +1,4 @@
-"""What a text is like: bits for signals, and titles as names."""
+"""Flags of texts for signals, and titles as names."""
 
 from __future__ import annotations
 
