@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import vestig
 from conftest import NO_PASSES
 from generator import FIRST, batches, chance_fields, embedded_text, vectors
-from vestig.embedders.word_pieces import WordPieces
+from vestig.embedders.hashed_token_vectors import HashedTokenVectors
 from vestig.ports import Pieces
 from vestig.testing import FrozenClock, ScriptedEmbedder
 
@@ -73,7 +73,7 @@ def _drawn(rng: random.Random) -> dict[str, Any]:
 
 
 def turns(count: int, seed: int = 0) -> list[dict[str, Any]]:
-    """`commit` arguments of so many turns, session after session; texts are distinct.
+    """`commit` arguments of `count` turns, session after session; texts are distinct.
 
     Example:
         >>> turn = turns(40)[1]
@@ -90,17 +90,17 @@ def _stream(count: int, seed: int) -> Iterator[dict[str, Any]]:
     while len(seen) < count:
         pair = rng.sample(FIRST, 2)
         began = LAST_DAY - timedelta(days=DAYS * rng.random())
-        asked = False
+        after_question = False
         for place in range(rng.randrange(*TURNS)):
             if len(seen) == count:
                 return
-            kind = _ANSWERS if asked else _ASKS if rng.random() < 0.3 else _SAYS
+            kind = _ANSWERS if after_question else _ASKS if rng.random() < 0.3 else _SAYS
             parts = [rng.choice(kind), *rng.sample(_DETAILS, rng.randrange(1, 4))]
             text = " ".join(part.format(**_drawn(rng)) for part in parts)
             if text in seen:
                 continue
             seen.add(text)
-            asked = kind is _ASKS
+            after_question = kind is _ASKS
             yield {
                 "content": text,
                 "author": pair[place % 2],
@@ -112,7 +112,7 @@ def _stream(count: int, seed: int) -> Iterator[dict[str, Any]]:
 
 
 def queries(count: int, seed: int = 0) -> list[str]:
-    """Questions about what somebody said, repeats possible."""
+    """Questions about statements of the chats; some repeat."""
     rng = random.Random(f"vestig-chat-queries-{seed}")
     return [
         rng.choice(_QUERIES).format(**{**_drawn(rng), "author": rng.choice(FIRST)})
@@ -121,17 +121,17 @@ def queries(count: int, seed: int = 0) -> list[str]:
 
 
 class ChatEmbedder(ScriptedEmbedder):
-    """Vectors by chance, made once from a text, and token vectors: 40 a memory, 13 a query."""
+    """Random vectors seeded by the text, and token vectors: 40 for a memory, 13 for a query."""
 
-    def __init__(self, asked: Sequence[str], dimensions: int = 384) -> None:
+    def __init__(self, questions: Sequence[str], dimensions: int = 384) -> None:
         super().__init__({}, default=[1.0, *[0.0] * (dimensions - 1)])
-        self._asked = frozenset(asked)
-        self._memory = WordPieces(0, PIECES_OF_MEMORY)
-        self._query = WordPieces(0, PIECES_OF_QUERY)
+        self._questions = frozenset(questions)
+        self._memory = HashedTokenVectors(0, PIECES_OF_MEMORY)
+        self._query = HashedTokenVectors(0, PIECES_OF_QUERY)
         self._tokens: dict[str, Pieces] = {}
 
     def script(self, items: Sequence[dict[str, Any]], matrix: NDArray[np.float32]) -> None:
-        """Vectors of memories that are known before."""
+        """Takes the vectors of these records."""
         for row, item in enumerate(items):
             self.vectors[embedded_text(item)] = matrix[row].tobytes()
 
@@ -146,22 +146,22 @@ class ChatEmbedder(ScriptedEmbedder):
         return super().embed(texts)
 
     def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
-        """One call of `embed`, with the token vectors beside it; a query's are kept."""
+        """One call of `embed`, with the token vectors beside it; those of queries are cached."""
         return list(zip(self.embed(texts), map(self._pieces, texts), strict=True))
 
     def _pieces(self, text: str) -> Pieces:
-        if text not in self._asked:
+        if text not in self._questions:
             return self._memory.of(text)
         if text not in self._tokens:
             self._tokens[text] = self._query.of(text)
         return self._tokens[text]
 
 
-def fill(path: Path, size: int, asked: Sequence[str]) -> ChatEmbedder:
+def fill(path: Path, size: int, questions: Sequence[str]) -> ChatEmbedder:
     """A store of so many turns, committed by batches without the checks of pairs; its embedder,
     which knows the questions and, of the turns, their vectors no more."""
     items = turns(size)
-    embedder = ChatEmbedder(asked)
+    embedder = ChatEmbedder(questions)
     embedder.script(items, vectors(size))
     with vestig.open(path, embedder=embedder, config=NO_PASSES, clock=FrozenClock()) as store:
         for batch in batches(items):

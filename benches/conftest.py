@@ -41,14 +41,14 @@ _LINES: list[str] = []
 
 @dataclass(frozen=True)
 class World:
-    """A filled store and what was put in."""
+    """A filled store, its records, and questions with their vectors."""
 
     path: Path
     size: int
     records: list[dict[str, Any]]
     questions: list[str]
     matrix: NDArray[np.float32]
-    asked: NDArray[np.float32]
+    query_vectors: NDArray[np.float32]
     embedder: ScriptedEmbedder
 
     def open(self, **options: Any) -> Any:
@@ -62,8 +62,8 @@ _WORLDS: dict[int, World] = {}
 
 
 class Scripted(ScriptedEmbedder):
-    """Texts that nobody scripted, such as names found in them, get a vector by chance, made once
-    from the text."""
+    """A `ScriptedEmbedder` that gives texts without a script, such as names in texts, a random
+    vector seeded by the text."""
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One vector per text."""
@@ -77,29 +77,29 @@ class Scripted(ScriptedEmbedder):
 
 
 def scripted(
-    items: list[dict[str, Any]], matrix: NDArray[np.float32], asked: list[str] | None = None
+    items: list[dict[str, Any]], matrix: NDArray[np.float32], queries: list[str] | None = None
 ) -> ScriptedEmbedder:
     """Precomputed vectors for records and, from another seed, for questions."""
     script = {embedded_text(item): matrix[row].tobytes() for row, item in enumerate(items)}
-    for text, vector in zip(asked or [], vectors(QUESTIONS, seed=1), strict=False):
+    for text, vector in zip(queries or [], vectors(QUESTIONS, seed=1), strict=False):
         script[text] = vector.tobytes()
     return Scripted(script)
 
 
 @pytest.fixture(scope="session", params=SIZES, ids=lambda size: f"{size // 1000}k")
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A store of the size asked for, filled by batches; one of each size in a session."""
+    """A store of this size, filled by batches; one of each size in a session."""
     size: int = request.param
     if size in _WORLDS:
         return _WORLDS[size]
-    items, asked = records(size), questions(QUESTIONS)
+    items, queries = records(size), questions(QUESTIONS)
     matrix = vectors(size)
-    embedder = scripted(items, matrix, asked)
+    embedder = scripted(items, matrix, queries)
     made = World(
         tmp_path_factory.mktemp("world") / "store",
         size,
         items,
-        asked,
+        queries,
         matrix,
         vectors(QUESTIONS, seed=1),
         embedder,
@@ -137,8 +137,7 @@ def fsync_ms(folder: Path) -> float:
 
 
 def slowness(size: int) -> float:
-    """By what a bar is multiplied in this run: N measured now over the N of the bars, at
-    least 1."""
+    """The factor of a bar in this run: N measured now over the N of the bars, at least 1."""
     return max(1.0, yardstick_ms(size) / YARDSTICK_MS[size])
 
 

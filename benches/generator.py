@@ -1,4 +1,4 @@
-"""Seeded texts and questions for benches: distinct, short, without any word about time.
+"""Seeded texts and questions for benches: distinct, short, without expressions of time.
 
 Texts are distinct after lower-casing and have at most 200 word pieces; no rule finds a time in
 them, so their stability is unknown. The same seed gives the same texts on every platform.

@@ -33,6 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from asked import check_named_once
+from listing import MIXED, Listing, Weights, question_count
+
 from learning import (
     FOLDS,
     GROUPS,
@@ -47,7 +49,6 @@ from learning import (
     grouped,
     means,
 )
-from listing import MIXED, Listing, Weights, question_count
 from vestig.config.signals import ORIGINS, SIGNALS
 from vestig.config.weights import LEARNED, OriginWeights, WeightsFile, learned
 from vestig.embedders.builtin import BuiltinEmbedder

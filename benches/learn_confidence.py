@@ -27,14 +27,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from asked import AskedStore
+from benchmark_store import BenchmarkStore
 from learning import FOLDS
 from vestig.config.weights import WeightsFile, learned
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
+from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
-from vestig.evaluation.unanswerable import ANSWERABLE, Case, cases
-from vestig.evaluation.vectors import RememberingEmbedder, remembering
+from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases
 from vestig.recall.confidence import BIAS, EVERYWHERE, FIT, LOOKED_AT, SIGNALLED, seen
 
 Values = NDArray[np.float64]
@@ -71,13 +71,13 @@ class Example:
 def examples(
     benchmark: Benchmark,
     others: Sequence[Benchmark],
-    vectors: RememberingEmbedder,
+    vectors: CachedEmbedder,
     settings: Mapping[str, Any],
 ) -> Iterator[Example]:
     """The questions of a folder; `others`: where foreign ones come from if it is one
     conversation."""
-    with AskedStore([benchmark], vectors, settings) as asked:
-        held = asked.held[benchmark.name]
+    with BenchmarkStore([benchmark], vectors, settings) as asked:
+        held = asked.stored[benchmark.name]
         found = list(cases(asked.session, benchmark, held))
         names = list(dict.fromkeys(case.conversation for case in found))
         if len(names) == 1:
@@ -256,7 +256,7 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     options = arguments()
-    vectors = remembering(BuiltinEmbedder(), options.cache)
+    vectors = cached_embedder(BuiltinEmbedder(), options.cache)
     settings = settings_of(options.weights)
     chosen = [without_categories(read_benchmark(one), options.leave_out) for one in options.folder]
     found: list[Example] = []

@@ -4,7 +4,7 @@
 
 Steps, in this order unless named: `write` the file to import, `import` it (duplicate check,
 RELATED and names off; also killed halfway and resumed), `figures` (recall beside the yardstick,
-cold start, memory held, commits), `compact`, `rebuild` (each killed halfway first), `self` (10,000
+cold start, memory, commits), `compact`, `rebuild` (each killed halfway first), `self` (10,000
 memories each find themselves), `check` (`doctor`). Needs about 12 GB of disk at a million. Vectors
 are hashed from words, 384 dimensions; the time of hashing is reported apart.
 """
@@ -49,7 +49,7 @@ STEPS = ("write", "import", "figures", "compact", "rebuild", "self", "check")
 
 
 class Timed:
-    """Words and pairs of neighbours hashed into a unit vector; counts its own seconds."""
+    """Words and pairs of adjacent words hashed into a unit vector; counts its own seconds."""
 
     model = f"pairs-{DIMENSIONS}"
     dimensions = DIMENSIONS
@@ -98,7 +98,7 @@ def anonymous_mb() -> float:
 
 
 class Peak:
-    """The most anonymous memory while it runs, looked at five times a second."""
+    """The peak of anonymous memory while it is open, sampled five times a second."""
 
     def __enter__(self) -> Peak:
         self.begin = self.most = anonymous_mb()
@@ -225,7 +225,7 @@ with vestig.open(sys.argv[1], embedder=Named(), read_only=True) as store:
 
 
 def figures(folder: Path, memories: int) -> None:
-    """Recall beside N, cold start, memory held, commits."""
+    """Recall beside N, cold start, memory, commits."""
     n = yardstick_ms(memories)
     slow = max(1.0, n / YARDSTICK_MS.get(memories, n))
     say(f"N = {n:.1f} ms at {memories}")
@@ -235,23 +235,23 @@ def figures(folder: Path, memories: int) -> None:
     for line in cold:
         imports, opening, first = (1000 * float(part) for part in line.split())
         say(f"cold: imports {imports:.0f} ms, open {opening:.0f} ms, first recall {first:.0f} ms")
-    asked = questions(400, seed=5)
+    queries = questions(400, seed=5)
     with vestig.open(":memory:", embedder=Timed()) as empty:
         empty.recall("warm")
         before = anonymous_mb()
     embedder = Timed()
     with opened(folder, embedder=embedder, read_only=True) as store:
-        for text in asked[:20]:
+        for text in queries[:20]:
             store.recall(text, limit=10)
-        held = anonymous_mb() - before
-        share = held * 100_000 / memories
+        allocated = anonymous_mb() - before
+        share = allocated * 100_000 / memories
         say(
-            f"held beyond the page cache: {held:.0f} MB, {share:.1f} MB per 100,000"
+            f"allocated beyond the page cache: {allocated:.0f} MB, {share:.1f} MB per 100,000"
             f" (bar {HELD_BAR_MB:.0f})"
         )
         for profile in ("default", "baseline"):
             times = []
-            for text in asked[20:220]:
+            for text in queries[20:220]:
                 embedder.seconds = 0.0
                 ask = functools.partial(store.recall, text, limit=10, profile=profile)
                 whole = timed(ask)
@@ -260,14 +260,14 @@ def figures(folder: Path, memories: int) -> None:
             say(f"recall, {profile}: {spread(times)} (bar {bar:.0f})")
     with opened(folder, embedder=embedder) as store:
         times = []
-        for number, text in enumerate(asked[:300]):
+        for number, text in enumerate(queries[:300]):
             embedder.seconds = 0.0
             whole = timed(functools.partial(store.commit, f"{number} {text} in the second week"))
             times.append(whole - embedder.seconds)
         say(f"commit, duplicate check, RELATED and names off: {spread(times[20:])}")
     with opened(folder, embedder=embedder, config={}) as store:
         times = []
-        for number, text in enumerate(asked[:60]):
+        for number, text in enumerate(queries[:60]):
             embedder.seconds = 0.0
             whole = timed(functools.partial(store.commit, f"{text} in week {number}"))
             times.append(whole - embedder.seconds)
@@ -324,19 +324,20 @@ def killed(step: str, folder: Path, memories: int, after: float) -> None:
 def self_recall(folder: Path, memories: int) -> None:
     """A sample finds itself."""
     found = {"baseline first": 0, "default first": 0, "default within three": 0}
-    asked = 0
+    queried = 0
     start = time.perf_counter()
     with opened(folder, read_only=True) as store:
         for item in items(folder, max(1, memories // SAMPLE)):
-            asked += 1
+            queried += 1
             own = item["content"]
             hits = store.recall(embedded_text(item), limit=1, profile="baseline").results
             found["baseline first"] += hits[0].content == own
             hits = [hit.content for hit in store.recall(own, limit=3).results]
             found["default first"] += hits[:1] == [own]
             found["default within three"] += own in hits
-    shares = " · ".join(f"{name} {count / asked:.4%}" for name, count in found.items())
-    say(f"{asked} asked for themselves: {shares} ({time.perf_counter() - start:.0f} s)")
+    shares = " · ".join(f"{name} {count / queried:.4%}" for name, count in found.items())
+    seconds = time.perf_counter() - start
+    say(f"{queried} memories queried by their own text: {shares} ({seconds:.0f} s)")
 
 
 def check(folder: Path, memories: int) -> None:  # noqa: ARG001 - a step like the others

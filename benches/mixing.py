@@ -14,13 +14,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from asked import AskedStore, check_named_once, unit_of
+from benchmark_store import BenchmarkStore, check_named_once, unit_of
 from learning import Unit
 from vestig.config.weights import learned
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.evaluation.benchmarks import Benchmark, Query, read_benchmark, without_categories
-from vestig.evaluation.resampling import differences, estimates
-from vestig.evaluation.vectors import remembering
+from vestig.evaluation.bootstrap import differences, estimates
+from vestig.evaluation.cached_embedder import cached_embedder
 from vestig.ids import id_text
 
 CUT = 10
@@ -61,11 +61,11 @@ def chosen(benchmark: Benchmark) -> Iterator[Query]:
     return iter(benchmark.queries[::step])
 
 
-def recalls(asked: AskedStore, benchmark: Benchmark, query: Query) -> tuple[float, float]:
+def recalls(asked: BenchmarkStore, benchmark: Benchmark, query: Query) -> tuple[float, float]:
     """R@10 in the whole store, and in what is of the question's own origin."""
     fields = asked.case(benchmark, query)
     del fields["scope"]
-    own = alike(asked.held[benchmark.name].origin)
+    own = alike(asked.stored[benchmark.name].origin)
     relevant = frozenset(unit_of(query.conversation, unit) for unit in query.relevant)
 
     def recall(**only: Any) -> float:
@@ -88,7 +88,7 @@ def main() -> None:
         without_categories(read_benchmark(folder), given.leave_out) for folder in given.folders
     ]
     check_named_once(benchmarks)
-    with AskedStore(benchmarks, remembering(BuiltinEmbedder(), given.cache)) as asked:
+    with BenchmarkStore(benchmarks, cached_embedder(BuiltinEmbedder(), given.cache)) as asked:
         for benchmark in benchmarks:
             both = [recalls(asked, benchmark, query) for query in chosen(benchmark)]
             whole, filtered = zip(*both, strict=True)

@@ -2,10 +2,10 @@
 
     python benches/self_recall.py [1k 10k 100k]
 
-The store is filled, its projection rebuilt, and a second process asks. `baseline` must find
+The store is filled, its projection rebuilt, and a second process recalls. `baseline` must find
 each memory first by `author: text` (100 %); `default` first by its bare text in at least
-99.9 % and within three in 100 %. At 100k a sample of 10,000 is asked. Exit 1 when a bar is
-missed.
+99.9 % and within three in 100 %. At 100k a sample of 10,000 memories is taken. Exit 1 when a bar
+is missed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import vestig
 from generator import batches, embedded_text, records
 from vestig.embedders.builtin import BuiltinEmbedder
-from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.ports import Embedder
 from vestig.testing import HashingEmbedder
 from vestig.types import CommitOutcome
@@ -33,9 +33,9 @@ FIRST_SHARE_MIN = 0.999
 
 
 def embedder_for(size: int) -> Embedder:
-    """Remembers vectors within a process only: a batch of questions uses every processor, and
-    its vectors are those of single questions to the bit."""
-    return RememberingEmbedder(HashingEmbedder() if size >= HASHING_FROM else BuiltinEmbedder())
+    """An embedder with a cache within the process: a batch of queries uses every processor, and its
+    vectors equal those of single queries bit by bit."""
+    return CachedEmbedder(HashingEmbedder() if size >= HASHING_FROM else BuiltinEmbedder())
 
 
 def fill(path: Path, items: list[dict[str, Any]]) -> dict[str, str]:
@@ -60,27 +60,27 @@ def place(store: Any, query: str, profile: str, wanted: str) -> int | None:
     return next((rank for rank, hit in enumerate(hits, 1) if hit.id == wanted), None)
 
 
-def ask(path: Path, size: int) -> dict[str, float]:
+def shares_of(path: Path, size: int) -> dict[str, float]:
     """Run in the second process: shares over the sample."""
     ids = json.loads((path.parent / "ids.json").read_text())
     items = records(size)
-    asked = items[:: max(1, size // SAMPLE)]
+    sample = items[:: max(1, size // SAMPLE)]
     baseline_first = default_first = default_three = 0
     embedder = embedder_for(size)
-    embedder.embed([embedded_text(item) for item in asked])
-    embedder.embed([item["content"] for item in asked])
+    embedder.embed([embedded_text(item) for item in sample])
+    embedder.embed([item["content"] for item in sample])
     with vestig.open(path, embedder=embedder, read_only=True) as store:
-        for item in asked:
+        for item in sample:
             text = embedded_text(item)
             baseline_first += place(store, text, "baseline", ids[text]) == 1
             rank = place(store, item["content"], "default", ids[text])
             default_first += rank == 1
             default_three += rank is not None
     return {
-        "asked": len(asked),
-        "baseline first": baseline_first / len(asked),
-        "default first": default_first / len(asked),
-        "default within three": default_three / len(asked),
+        "queries": len(sample),
+        "baseline first": baseline_first / len(sample),
+        "default first": default_first / len(sample),
+        "default within three": default_three / len(sample),
     }
 
 
@@ -92,7 +92,7 @@ def check(size: int) -> bool:
         (path.parent / "ids.json").write_text(json.dumps(fill(path, records(size))))
         filled = time.perf_counter() - start
         answer = subprocess.run(
-            [sys.executable, __file__, "--ask", str(path), str(size)],
+            [sys.executable, __file__, "--second-process", str(path), str(size)],
             check=True,
             stdout=subprocess.PIPE,
         )
@@ -103,7 +103,7 @@ def check(size: int) -> bool:
         and shares["default within three"] == 1.0
     )
     print(
-        f"{size}: {shares['asked']} asked · baseline first {shares['baseline first']:.4%} ·"
+        f"{size}: {shares['queries']} queries · baseline first {shares['baseline first']:.4%} ·"
         f" default first {shares['default first']:.4%}, within three"
         f" {shares['default within three']:.4%} · {'met' if met else 'MISSED'} ·"
         f" filled in {filled:.0f} s, all in {time.perf_counter() - start:.0f} s",
@@ -113,8 +113,8 @@ def check(size: int) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    if arguments[:1] == ["--ask"]:
-        print(json.dumps(ask(Path(arguments[1]), int(arguments[2]))))
+    if arguments[:1] == ["--second-process"]:
+        print(json.dumps(shares_of(Path(arguments[1]), int(arguments[2]))))
         return 0
     unknown = [name for name in arguments if name not in SIZES]
     if unknown:

@@ -44,11 +44,11 @@ LATE = "piece_"
 
 @dataclass(frozen=True)
 class Chats:
-    """A filled store and what it is asked. `sections`: bytes of its projection by section."""
+    """A filled store and its questions. `sections`: bytes of its projection by section."""
 
     path: Path
     size: int
-    asked: list[str]
+    questions: list[str]
     embedder: ChatEmbedder
     sections: dict[str, int]
     entities: int
@@ -64,7 +64,7 @@ _STORES: dict[int, Chats] = {}
 
 @pytest.fixture(scope="session", params=SIZES, ids=lambda size: f"{size // 1000}k")
 def chats(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Chats:
-    """A store of the size asked for, filled by batches; one of each size in a session."""
+    """A store of this size, filled by batches; one of each size in a session."""
     size: int = request.param
     if size not in _STORES:
         _STORES[size] = _filled(tmp_path_factory.mktemp("chats") / "store", size)
@@ -72,28 +72,28 @@ def chats(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def _filled(path: Path, size: int) -> Chats:
-    asked = queries(QUESTIONS)
-    embedder = fill(path, size, asked)
+    questions = queries(QUESTIONS)
+    embedder = fill(path, size, questions)
     with vestig.open(path, embedder=embedder, read_only=True) as store:
-        told = store.admin.stats()
-    sections = {name: n for name, n in told["projection"]["bytes"].items() if name != "tail"}
-    return Chats(path, size, asked, embedder, sections, told["entities"])
+        stats = store.stats()
+    sections = {name: n for name, n in stats["projection"]["bytes"].items() if name != "tail"}
+    return Chats(path, size, questions, embedder, sections, stats["entities"])
 
 
 def test_recall_of_chats(chats: Chats, benchmark: Any) -> None:
     stages: dict[str, list[float]] = {name: [] for name in (*STAGES, "processor")}
     with chats.open() as store:
-        asked = itertools.cycle(chats.asked)
+        questions = itertools.cycle(chats.questions)
 
         def once() -> None:
             start = time.process_time()
-            took = store.recall(next(asked), limit=10).timings_ms
+            took = store.recall(next(questions), limit=10).timings_ms
             stages["processor"].append(1_000 * (time.process_time() - start))
             for name in STAGES:
                 stages[name].append(took[name])
 
         for _ in range(5):
-            found = store.recall(next(asked), limit=10)
+            found = store.recall(next(questions), limit=10)
             signals = found.results[0].reason.signals
             assert len(found.results) == 10
             assert signals["late.window_idf"].raw is not None
@@ -115,20 +115,20 @@ def test_commit_of_chats(chats: Chats, benchmark: Any, tmp_path: Path) -> None:
     left = iter(fresh)
     after: list[float] = []
     with chats.open() as store:
-        asked = itertools.cycle(chats.asked)
+        questions = itertools.cycle(chats.questions)
         for _ in range(5):
             store.commit(**committing(next(left)))
         benchmark.pedantic(lambda: store.commit(**committing(next(left))), rounds=ROUNDS)
         for _ in range(20):
             store.commit(**committing(next(left)))
             start = time.perf_counter()
-            store.recall(next(asked), limit=10)
+            store.recall(next(questions), limit=10)
             after.append(1_000 * (time.perf_counter() - start))
         for memory in store.list(limit=len(fresh)).memories:
             store.deprecate(memory.id, reason="bench")
     sync, slow = fsync_ms(tmp_path), slowness(chats.size)
     texts = itertools.cycle([f"{item['author']}: {item['content']}" for item in fresh])
-    other = ChatEmbedder(chats.asked)
+    other = ChatEmbedder(chats.questions)
     embedder = median_ms(lambda: other.embed_tokens([next(texts)]))
     report(
         f"commit of a turn, whole pipeline, at {chats.size}",

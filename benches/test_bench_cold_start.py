@@ -52,7 +52,7 @@ def run(code: str, *arguments: str) -> None:
 
 def test_cold_process_embedding_excluded(world: World, benchmark: Any, tmp_path: Path) -> None:
     vector = tmp_path / "vector"
-    vector.write_bytes(world.asked[0].tobytes())
+    vector.write_bytes(world.query_vectors[0].tobytes())
     named = world.embedder
     arguments = (str(world.path), named.model, str(named.dimensions), named.fingerprint)
     bare, slow = median_ms(lambda: run(BARE), rounds=ROUNDS, warm=1), slowness(world.size)

@@ -1,4 +1,4 @@
-"""What a merge costs those who recall and commit meanwhile, in one process.
+"""The cost of a merge for recalls and commits that run meanwhile, in one process.
 
 The merge makes one segment of all, again and again, in a thread as niceness makes it: nobody waits
 for it. Napkin: it reads and writes the whole projection, so what it takes is a share of the
@@ -30,7 +30,7 @@ ROUNDS = 300
 
 
 class Merging:
-    """Merges everything to one segment as long as it is open."""
+    """Merges all segments into one, over and over, while it is open."""
 
     def __init__(self, store: Any, fresh: Iterator[dict[str, Any]]) -> None:
         self._core = store._session.keeper.core
@@ -69,7 +69,7 @@ def times_ms(call: Callable[[], Any]) -> np.ndarray[Any, Any]:
     return np.array(times)
 
 
-def test_while_merging(world: World, tmp_path: Path) -> None:
+def test_recall_and_commit_while_merging(world: World, tmp_path: Path) -> None:
     count = 4 * ROUNDS + 4_000
     fresh = records(count, seed=13)
     embedder = scripted(fresh, vectors(count, seed=13))
@@ -80,10 +80,10 @@ def test_while_merging(world: World, tmp_path: Path) -> None:
     with vestig.open(
         tmp_path / "store", embedder=embedder, config=config, clock=FrozenClock()
     ) as store:
-        asked = itertools.cycle(world.questions)
+        questions = itertools.cycle(world.questions)
         lines = []
         for name, call, share, bar in (
-            ("recall p50", lambda: store.recall(next(asked), limit=10), 50, RECALL_BAR),
+            ("recall p50", lambda: store.recall(next(questions), limit=10), 50, RECALL_BAR),
             ("commit p99", lambda: store.commit(**committing(next(left))), 99, COMMIT_BAR),
         ):
             times_ms(call)

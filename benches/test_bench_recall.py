@@ -20,11 +20,11 @@ BARS_MS = {1_000: 0.5, 10_000: 1.2, 100_000: 6.0}
 @pytest.mark.parametrize("profile", ["default", "baseline"])
 def test_recall(world: World, benchmark: Any, profile: str) -> None:
     with world.open(profile=profile) as store:
-        asked = itertools.cycle(world.questions)
+        questions = itertools.cycle(world.questions)
         for _ in range(5):
-            assert len(store.recall(next(asked), limit=10).results) == 10
+            assert len(store.recall(next(questions), limit=10).results) == 10
         benchmark.pedantic(
-            lambda: store.recall(next(asked), limit=10), rounds=200, warmup_rounds=20
+            lambda: store.recall(next(questions), limit=10), rounds=200, warmup_rounds=20
         )
     yardstick = yardstick_ms(world.size)
     bar = BARS_MS[world.size] * max(1.0, yardstick / YARDSTICK_MS[world.size])

@@ -1,4 +1,4 @@
-"""What the graph adds to a recall: the walk and the entity walk.
+"""The cost of the graph in a recall: the walk and the entity walk.
 
 10 RELATED and 3 MENTIONS a memory, names as frequent as in texts, vectors of 384 dimensions.
 
@@ -115,7 +115,7 @@ def _ranking(walk: bool, entity_walk: bool) -> _core.Ranking:
 
 def test_walks() -> None:
     filter = _core.Filter(namespace="default", known_at_us=NOW)
-    asked = vectors(QUESTIONS, seed=1).astype(np.float32)
+    query_vectors = vectors(QUESTIONS, seed=1).astype(np.float32)
     for size in SIZES:
         core = _core.Projection.open(None, bytes(16), 384, "bench")
         core.apply(_rows(size), size, bytes(32))
@@ -123,7 +123,8 @@ def test_walks() -> None:
         for name, on in (("none", (False, False)), ("walk", (True, False)), ("both", (True, True))):
             ranking = _ranking(*on)
             queries = itertools.cycle(
-                _core.Query(vector=one.tobytes(), text=None, seed=n) for n, one in enumerate(asked)
+                _core.Query(vector=one.tobytes(), text=None, seed=n)
+                for n, one in enumerate(query_vectors)
             )
             spent[name] = median_ms(
                 lambda: core.recall(size, next(queries), filter, ranking),  # noqa: B023

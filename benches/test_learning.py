@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from listing import ALMOST_NOTHING, BY_HAND, LATE_POOL, settings
 
 from learn import counted, form_of, gains, signals, weights_file
 from learning import (
@@ -18,7 +19,6 @@ from learning import (
     grouped,
     means,
 )
-from listing import ALMOST_NOTHING, BY_HAND, LATE_POOL, settings
 from vestig.config.signals import SIGNALS
 from vestig.config.weights import LEARNED, learned
 

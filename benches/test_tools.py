@@ -1,4 +1,4 @@
-"""The tools of the benches are right: texts and vectors as promised."""
+"""The generators of the benches: texts, vectors and chats as documented."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def test_chats_are_sessions_of_two_with_questions_and_replies() -> None:
 
 
 def test_chats_have_token_vectors_of_the_lengths_promised() -> None:
-    asked = queries(3)
-    embedder = ChatEmbedder(asked)
-    made = [*(embedded_text(turn) for turn in turns(3)), *asked]
+    questions = queries(3)
+    embedder = ChatEmbedder(questions)
+    made = [*(embedded_text(turn) for turn in turns(3)), *questions]
     lengths = [len(pieces.ids) // 4 for _, pieces in embedder.embed_tokens(made)]
     assert lengths == [PIECES_OF_MEMORY] * 3 + [PIECES_OF_QUERY] * 3
     pieces = BuiltinEmbedder()._load_tokenizer()

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from fences import ZONES, is_local, isolated_environment
+from isolation import ZONES, is_local, isolated_environment
 from store_fixtures import chain, clock, opener, reopened, store, world
 
 __all__ = ["chain", "clock", "opener", "reopened", "store", "world"]

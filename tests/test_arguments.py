@@ -120,7 +120,7 @@ TELLING: dict[str, Call] = {
 
 
 @pytest.mark.parametrize("call", TELLING)
-def test_refusals_do_not_repeat_what_was_said(store: vestig.Vestig, call: str) -> None:
+def test_refusals_do_not_repeat_the_conversation(store: vestig.Vestig, call: str) -> None:
     memory = store.commit(OFFICE).memory_id
     assert memory is not None
     with pytest.raises(vestig.ValidationError) as caught:
@@ -141,7 +141,7 @@ def test_an_archived_successor_is_refused_with_its_state(store: vestig.Vestig) -
     assert old is not None
     assert new is not None
     store.archive(new)
-    with pytest.raises(vestig.ConflictError, match=f"{new}.*archived; restore it first"):
+    with pytest.raises(vestig.ConflictError, match=f"{new}.*ARCHIVED; restore it first"):
         store.supersede(old, new)
 
 

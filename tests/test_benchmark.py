@@ -65,7 +65,7 @@ def test_fields_and_types(memories, queries):
         assert row["date"] is None or datetime.fromisoformat(row["date"])
 
 
-def test_size(memories, queries):
+def test_the_shipped_benchmark_has_enough_units_and_questions(memories, queries):
     assert len(memories) >= 300
     assert len(queries) >= 150
     assert min(Counter(row["conversation"] for row in memories).values()) >= 110
@@ -81,8 +81,8 @@ def test_ids_and_texts_are_unique(memories, queries):
     for table in (memories, queries):
         assert len({row["id"] for row in table}) == len(table)
         assert len({row["text"].casefold() for row in table}) == len(table)
-    asked = {row["text"].casefold() for row in queries}
-    assert not asked & {row["text"].casefold() for row in memories}
+    texts = {row["text"].casefold() for row in queries}
+    assert not texts & {row["text"].casefold() for row in memories}
 
 
 def test_evidence_is_in_the_questions_own_conversation(memories, queries):
@@ -134,7 +134,7 @@ def test_the_readme_counts_what_is_there(memories, queries):
     )
     sizes = re.findall(r"^\| `(\w+)` \| .+ \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
     kept = Counter(row["conversation"] for row in memories)
-    asked = Counter(row["conversation"] for row in queries)
+    counts = Counter(row["conversation"] for row in queries)
     assert {(name, int(m), int(q)) for name, m, q in sizes} == {
-        (name, kept[name], asked[name]) for name in kept
+        (name, kept[name], counts[name]) for name in kept
     }

@@ -1,4 +1,4 @@
-"""The fences around the suite hold."""
+"""The suite is isolated: no network, no user directories, no settings from outside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import fences
+import isolation
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "2001:db8::1", "example.invalid"])
@@ -47,7 +47,7 @@ def test_a_server_on_this_machine_can_be_reached() -> None:
     ],
 )
 def test_what_counts_as_this_machine(address: object, local: bool) -> None:
-    assert fences.is_local(address) is local
+    assert isolation.is_local(address) is local
 
 
 def test_user_directories_and_settings_stay_outside(isolated: Path) -> None:
@@ -61,7 +61,7 @@ def test_each_test_has_a_home_of_its_own(isolated: Path) -> None:
 
 
 def test_the_zone_of_this_run_is_one_of_the_list() -> None:
-    assert os.environ["TZ"] in fences.ZONES or os.environ["TZ"] == os.environ["VESTIG_TEST_TZ"]
+    assert os.environ["TZ"] in isolation.ZONES or os.environ["TZ"] == os.environ["VESTIG_TEST_TZ"]
 
 
 def test_the_built_in_embedder_reports_to_nobody_and_leaves_no_file(isolated: Path) -> None:

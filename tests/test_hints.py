@@ -1,4 +1,4 @@
-"""A name that nobody knows is answered with the nearest valid one, by every verb."""
+"""An unknown name is an error that names the nearest valid one, in every call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The promise of README.md at the public door; the trials behind it are in tests/store/."""
+"""The promise of README.md by the public interface; the trials behind it are in tests/store/."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def public_calls() -> list[tuple[str, Callable[..., Any]]]:
 def described(call: Callable[..., Any]) -> dict[str, str]:
     """The sentences of the section Args of a docstring, by parameter."""
     text = inspect.cleandoc(call.__doc__ or "")
-    section = re.search(r"^Args:\n((?:    .*\n?|\n)+)", text, limit=re.MULTILINE)
+    section = re.search(r"^Args:\n((?:    .*\n?|\n)+)", text, re.MULTILINE)
     if section is None:
         return {}
     rows = re.split(r"^    (?=\w+(?:, \w+)*: )", section.group(1), flags=re.MULTILINE)

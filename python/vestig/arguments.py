@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta, timezone
-from enum import StrEnum
 from typing import Any, Final, TypedDict, TypeVar
 
 from vestig.errors import ValidationError
 from vestig.hints import check_names, did_you_mean
 from vestig.ids import check_id_prefix, check_namespace
 from vestig.times import format_us, from_us, to_us
+from vestig.types import Word
 
 __all__ = [
     "SCOPE_CHARS_MAX",
@@ -170,19 +171,25 @@ def texts(field: str, value: object) -> tuple[str, ...]:
     return tuple(texts)
 
 
-_E = TypeVar("_E", bound=StrEnum)
+_E = TypeVar("_E", bound=Word)
 
 
 def choice(field: str, value: object, choices: type[_E]) -> _E | None:
+    """The member that a word names, in any case; None for None.
+
+    Example:
+        >>> from vestig.types import Status
+        >>> choice("status", "Active", Status).word
+        'ACTIVE'
+    """
     if value is None:
         return None
     if isinstance(value, str):
-        for choice in choices:
-            if value == choice.value:
-                return choice
-    allowed = ", ".join(choice.value for choice in choices)
-    hint = did_you_mean(str(value)[:60], (choice.value for choice in choices))
-    raise ValidationError(field, value, f"one of {allowed}", hint)
+        with suppress(ValueError):
+            return choices(value)
+    words = [member.word for member in choices]
+    hint = did_you_mean(str(value)[:60], words)
+    raise ValidationError(field, value, f"one of {', '.join(words)}", hint)
 
 
 def flag(field: str, value: object) -> bool:
@@ -227,8 +234,15 @@ def check_validity(t_valid_us: int, t_invalid_us: int | None) -> None:
 
 
 def required_choice(field: str, value: object, choices: type[_E]) -> _E:
+    """As `choice`; None is refused.
+
+    Raises:
+        ValidationError: names the words.
+    """
     chosen = choice(field, value, choices)
-    assert chosen is not None, "only called with a value"
+    if chosen is None:
+        words = ", ".join(member.word for member in choices)
+        raise ValidationError(field, value, f"one of {words}")
     return chosen
 
 

@@ -16,7 +16,7 @@
     └── ProviderError                               a required model or remote embedder failed
         └── ProviderTimeoutError
 
-Every message states what was expected, what came and what to do next, and none
+Every message says what was expected, what was given and what to do next. None
 contains stored text.
 
 Example:
@@ -73,7 +73,7 @@ class ValidationError(VestigError, ValueError):
 
     Args:
         field: name of the argument as the caller wrote it.
-        value: what came; shown cut to 80 characters.
+        value: the value given; shown cut to 80 characters.
         allowed: what is allowed, completing the sentence "expected …".
         hint: optional next step.
     """
@@ -89,7 +89,7 @@ class ValidationError(VestigError, ValueError):
 
 
 class HygieneError(VestigError, ValueError):
-    """A commit was refused and the caller asked for `strict=True`."""
+    """A commit with `strict=True` was refused by a hygiene rule; `outcome` holds the reasons."""
 
     code = "hygiene-rejected"
 
@@ -99,7 +99,7 @@ class HygieneError(VestigError, ValueError):
 
 
 class NotFoundError(VestigError, LookupError):
-    """An id that this namespace does not hold."""
+    """An id that is not in this namespace."""
 
     code = "not-found"
 

@@ -1,4 +1,4 @@
-"""Names that are not known, answered with the nearest valid one."""
+"""Hints for unknown names: the nearest valid one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vestig.errors import ValidationError
 
 __all__ = ["check_names", "did_you_mean", "nearest"]
 
-# How alike two names are, 0 to 1, for one to be taken for the other.
+# Least similarity, 0 to 1, for a hint.
 _ALIKE: Final = 0.6
 
 

@@ -1,5 +1,5 @@
-"""From a provider's name to its embedder or reranker: built-in ones and entry points by one door
-(D-13).
+"""The registry: makes the embedder or reranker that a provider's name stands for, shipped ones and
+those of other packages alike.
 
 A package offers an embedder under the entry-point group `vestig.embedders`; the object it
 names is called with the `embedding` settings. `module:attribute` names one directly.
@@ -58,7 +58,7 @@ SHIPPED: Final[Mapping[str, str]] = MappingProxyType(
 def make_embedder(settings: EmbeddingSettings, *, one_shot: bool = False) -> Embedder:
     """The embedder that `embedding.provider` names, its answers checked.
 
-    Nothing is loaded and no server is asked here.
+    No model is loaded and no request is made here.
 
     Args:
         settings: the `embedding` section.
@@ -113,7 +113,7 @@ def make_reranker(settings: RerankerSettings) -> Reranker | None:
 
 
 def checked(embedder: Embedder, settings: EmbeddingSettings | None = None) -> Embedder:
-    """Any embedder, held to what every provider is held to; a checked one as it is.
+    """Any embedder with its vectors checked; a checked one as it is.
 
     With `settings`, texts are cut to `embedding.max_length` and batches to `batch_size`.
 
@@ -135,14 +135,14 @@ the call holds NaN or infinity; check the provider
 
 
 def build_index(dimensions: int, batches: Iterable[Sequence[bytes]]) -> CandidateIndex:
-    """An index of candidates over float32 vectors, batch by batch."""
+    """A candidate index of float32 vectors, each as bytes, added batch by batch."""
     from vestig.indexes import usearch
 
     return usearch.build(dimensions, batches)
 
 
 def load_index(dimensions: int, packed: Any) -> CandidateIndex:
-    """An index of candidates from the bytes that its `packed` gave.
+    """A candidate index from the bytes of its `packed`.
 
     Raises:
         ValueError: not an index of such vectors.
@@ -169,7 +169,7 @@ def _fits(inner: object, port: Sequence[str]) -> bool:
 
 
 class _Kind(NamedTuple):
-    """What is offered under an entry-point group, and the key that names one of it."""
+    """A kind of provider: its entry-point group, the shipped ones, its configuration key."""
 
     group: str
     shipped: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What calls return beside the answers of recall: pages, details, reports. Immutable values."""
+"""Results of calls other than recall: pages, details, reports. Immutable values."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     """Exact counts of an import: `lines` = the sum of the counts that follow it.
 
     `forgotten_elsewhere`: memories of this store that an export says were forgotten in another
-    one; they are kept, and `forget` takes their ids.
+    one; they stay, and `forget` takes their ids.
     """
 
     format: str

@@ -1,9 +1,21 @@
-"""Helpers for tests of agents and adapters: embedders without a model, a clock that stands.
+"""Test doubles and contract suites for code that uses Vestig or extends it.
 
-Nothing here needs a model, a network or another package. `EmbedderContract` is the suite that
-every embedder has to pass, `RerankerContract` that of rerankers. The plain embedders give one
-vector for a text; those named `Token…` one for each word as well, for tests of late interaction
-(Q-05).
+Nothing here needs a model, a network or another package.
+
+- Tests of an agent: `HashingEmbedder` (vectors from words), `ScriptedEmbedder` (vectors that the
+  test gives), `FailingEmbedder` (errors), `FrozenClock` (a time that the test moves).
+- Tests of an embedder or reranker of your own: subclass `EmbedderContract` or `RerankerContract`.
+- Embedders named `Token…` also give a vector for each word, for late interaction.
+
+Example:
+    >>> import vestig
+    >>> clock = FrozenClock("2026-03-18")
+    >>> with vestig.open(":memory:", embedder=HashingEmbedder(), clock=clock) as store:
+    ...     _ = store.commit("The office is in Oslo")
+    ...     _ = clock.move(days=1)
+    ...     hit = store.recall("where is the office?", limit=1).results[0]
+    >>> hit.content
+    'The office is in Oslo'
 """
 
 from __future__ import annotations
@@ -18,7 +30,7 @@ from typing import Any, Final
 from vestig.arguments import parse_time
 from vestig.embedders.checked import float32_bytes, unit_bytes
 from vestig.embedders.contract import EmbedderContract
-from vestig.embedders.word_pieces import WordPieces
+from vestig.embedders.hashed_token_vectors import HashedTokenVectors
 from vestig.errors import ProviderError, ProviderTimeoutError
 from vestig.ports import Pieces
 from vestig.rerankers.contract import RerankerContract
@@ -43,10 +55,11 @@ _FLOAT32_BYTES: Final = 4
 
 
 class HashingEmbedder:
-    """Words and pairs of neighbouring words hashed into a unit vector.
+    """Words and pairs of adjacent words hashed into a unit vector.
 
-    Texts that share words are near each other; case is ignored. Deterministic for all time:
-    BLAKE2b of seed and word chooses place and sign.
+    Texts that share words are near each other; case is ignored. The vectors never change between
+    versions: BLAKE2b of seed and word chooses dimension and sign (Weinberger and others, Feature
+    hashing for large scale multitask learning, 2009).
 
     Args:
         dimensions: length of a vector.
@@ -127,9 +140,9 @@ def hashing_embedder(settings: Any) -> HashingEmbedder:
 
 
 class ScriptedEmbedder:
-    """Vectors that the test supplies, taken as they are (not brought to unit length).
+    """Vectors that the test gives, unchanged (not scaled to length 1).
 
-    The engine embeds `author: text` when a memory has an author.
+    `calls`: the texts of each call. A store embeds `author: text` for a memory with an author.
 
     Args:
         vectors: text → numbers (or float32 bytes), all of one length.
@@ -179,7 +192,7 @@ class ScriptedEmbedder:
 
     @property
     def call_count(self) -> int:
-        """How often `embed` was asked for at least one text."""
+        """Number of calls of `embed` with at least one text."""
         return len(self.calls)
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
@@ -208,7 +221,7 @@ class ScriptedEmbedder:
 
 class TokenHashingEmbedder(HashingEmbedder):
     """A `HashingEmbedder` that also gives token vectors: one for each word, the same for
-    the same word, with a mark at both ends.
+    the same word, with a special piece at both ends.
 
     Args:
         dimensions: length of a vector of a text.
@@ -223,7 +236,7 @@ class TokenHashingEmbedder(HashingEmbedder):
 
     def __init__(self, dimensions: int = 256, seed: int = 0, pieces: int | None = None) -> None:
         super().__init__(dimensions, seed)
-        self._words = WordPieces(seed, pieces)
+        self._words = HashedTokenVectors(seed, pieces)
 
     def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """One call of `embed`, with the token vectors beside it."""
@@ -250,7 +263,7 @@ class TokenScriptedEmbedder(ScriptedEmbedder):
         pieces: int | None = None,
     ) -> None:
         super().__init__(vectors, default=default, model=model)
-        self._words = WordPieces(seed, pieces)
+        self._words = HashedTokenVectors(seed, pieces)
 
     def embed_tokens(self, texts: Sequence[str]) -> list[tuple[bytes, Pieces]]:
         """One call of `embed`, with the token vectors beside it."""
@@ -264,7 +277,7 @@ class FailingEmbedder:
     Args:
         mode: "error", "timeout", "nan", "inf", "short", "long" or "count" (one vector too few).
         after: that many calls succeed first, with the vectors of a `HashingEmbedder`.
-        dimensions: length it claims to have.
+        dimensions: length that it reports.
 
     Example:
         >>> FailingEmbedder("timeout").embed(["a"])
@@ -292,7 +305,7 @@ class FailingEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length it claims to have."""
+        """The reported length of a vector."""
         return self._good.dimensions
 
     @property
@@ -322,7 +335,7 @@ class FailingEmbedder:
 
 
 class WordReranker:
-    """The share of a text's words that the query has, in a text that has some.
+    """A reranker without a model: the share of a text's words that are also in the query, 0 to 1.
 
     Args:
         settings: names the model; None = "words".
@@ -342,18 +355,20 @@ class WordReranker:
 
     @property
     def fingerprint(self) -> str:
-        """None: there are no weights."""
+        """ "": there are no weights."""
         return ""
 
     def score(self, query: str, texts: Sequence[str]) -> bytes:
         """One number from 0 to 1 for each text."""
-        asked = set(_WORD.findall(query.lower()))
-        found = [_WORD.findall(text.lower()) for text in texts]
-        return float32_bytes([sum(w in asked for w in own) / max(1, len(own)) for own in found])
+        query_words = set(_WORD.findall(query.lower()))
+        words_of = [_WORD.findall(text.lower()) for text in texts]
+        return float32_bytes(
+            [sum(w in query_words for w in words) / max(1, len(words)) for words in words_of]
+        )
 
 
 class FrozenClock:
-    """A clock that moves only when told.
+    """A clock that only the test moves.
 
     Args:
         start: any accepted form of a time; 2026-03-18T12:00:00Z, a Wednesday, when absent.
@@ -370,22 +385,22 @@ class FrozenClock:
         self._now = from_us(parse_time(start, "start"))
 
     def __call__(self) -> datetime:
-        """The time it stands at."""
+        """The current time of this clock."""
         return self._now
 
     def move(self, **step: float) -> datetime:
-        """Moves by `timedelta(**step)`, backwards when negative; the new time."""
+        """Moves by `timedelta(**step)`, backwards when negative; returns the new time."""
         self._now += timedelta(**step)
         return self._now
 
     def set(self, moment: object) -> datetime:
-        """Moves to a time; the new time."""
+        """Moves to a time, in any accepted form; returns it."""
         self._now = from_us(parse_time(moment, "moment"))
         return self._now
 
 
 def vector_at(cosine: float, dimensions: int = 8, axis: int = 1) -> list[float]:
-    """A unit vector whose cosine to the first axis is `cosine`, turned towards `axis`.
+    """A unit vector whose cosine to the first axis is `cosine`; the rest lies on axis `axis`.
 
     Example:
         >>> vector_at(0.6, 3)

@@ -1,4 +1,4 @@
-"""Times written, and plain JSON values. `arguments.parse_time` reads them.
+"""Times as text and as words, and the plain JSON of values. `arguments.parse_time` is the inverse.
 
 A time inside Vestig is an integer, microseconds since 1970-01-01T00:00:00Z.
 """
@@ -40,7 +40,7 @@ def from_us(us: int) -> datetime:
 
 
 def format_us(us: int) -> str:
-    """The written form, always six decimals.
+    """A time as text: ISO 8601 in UTC with six decimals.
 
     Example:
         >>> format_us(0)
@@ -50,7 +50,7 @@ def format_us(us: int) -> str:
 
 
 def age_words(age_us: int | None) -> str:
-    """How long ago, in words.
+    """An age in words, rounded down: minutes, hours, days, weeks, months of 30 days.
 
     Example:
         >>> age_words(61 * DAY_US), age_words(None)
@@ -72,11 +72,21 @@ def age_words(age_us: int | None) -> str:
 
 
 def to_plain(value: Any) -> Any:
-    """Plain JSON types of any public value: structs to objects, times written, enums as words."""
+    """Plain JSON types of any public value: structs become objects, times text, words of a list
+    what their `word` says.
+
+    Example:
+        >>> from vestig.types import Role, Status
+        >>> to_plain((Status.ACTIVE, Role.USER, from_us(0)))
+        ['ACTIVE', 'user', '1970-01-01T00:00:00.000000Z']
+
+    Raises:
+        TypeError: a value that has no JSON form.
+    """
     if isinstance(value, datetime):
         return format_us(to_us(value))
     if isinstance(value, Enum):
-        return value.value
+        return getattr(value, "word", value.value)
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, msgspec.Struct):

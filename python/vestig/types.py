@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -29,6 +29,7 @@ __all__ = [
     "Memory",
     "OriginType",
     "PossibleUpdate",
+    "RecordWord",
     "RetentionPolicy",
     "Role",
     "Source",
@@ -37,18 +38,53 @@ __all__ = [
     "SupersessionRecord",
     "TemporalWindow",
     "Trigger",
+    "Word",
 ]
 
 
-class Kind(StrEnum):
-    """What a memory is."""
+class Word(StrEnum):
+    """A word of a fixed list. Its value is what the ledger and exports hold; callers may write it
+    in any case: the constructor accepts `Status("ACTIVE")` as `Status("active")`.
+
+    Words that a caller chooses (role, origin type, stability, trigger, retention policy) appear
+    in results as they are.
+    """
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        folded = value.lower() if isinstance(value, str) else None
+        return next((member for member in cls if member.value.lower() == folded), None)
+
+    @property
+    def word(self) -> str:
+        """How results, JSON and texts write it.
+
+        Example:
+            >>> Role.USER.word, Status.ACTIVE.word
+            ('user', 'ACTIVE')
+        """
+        return self.value
+
+
+class RecordWord(Word):
+    """A word for what a record is: its kind, state, outcome or type. Results write it in capitals,
+    whatever the ledger holds."""
+
+    @property
+    def word(self) -> str:
+        """The value in capitals."""
+        return self.value.upper()
+
+
+class Kind(RecordWord):
+    """What a memory is: a text that was committed, or a summary of several."""
 
     MEMORY = "MEMORY"
     SUMMARY = "SUMMARY"
 
 
-class Status(StrEnum):
-    """Lifecycle state."""
+class Status(RecordWord):
+    """State of a memory: valid, replaced by another, found wrong, or put aside."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
@@ -56,8 +92,8 @@ class Status(StrEnum):
     ARCHIVED = "archived"
 
 
-class Role(StrEnum):
-    """Who spoke in a conversation with an assistant."""
+class Role(Word):
+    """Who speaks in a conversation with an assistant."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -65,7 +101,7 @@ class Role(StrEnum):
     SYSTEM = "system"
 
 
-class OriginType(StrEnum):
+class OriginType(Word):
     """What kind of text a memory is; weights depend on it."""
 
     CHAT_PEER = "chat_peer"
@@ -74,7 +110,7 @@ class OriginType(StrEnum):
     NOTE = "note"
 
 
-class Stability(StrEnum):
+class Stability(Word):
     """How long a fact tends to hold."""
 
     STATIC = "static"
@@ -83,8 +119,8 @@ class Stability(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Trigger(StrEnum):
-    """Why an agent kept a memory."""
+class Trigger(Word):
+    """What made an agent commit a text."""
 
     PROBLEM_SOLUTION = "problem-solution"
     POSITIVE_FEEDBACK = "positive-feedback"
@@ -93,8 +129,8 @@ class Trigger(StrEnum):
     LEARNING_FAILURE = "learning-failure"
 
 
-class RetentionPolicy(StrEnum):
-    """How long a memory is worth keeping."""
+class RetentionPolicy(Word):
+    """For how long a memory is worth keeping; half-lives are configuration."""
 
     PERMANENT = "permanent"
     DECISION = "decision"
@@ -103,8 +139,9 @@ class RetentionPolicy(StrEnum):
     SESSION = "session"
 
 
-class EventType(StrEnum):
-    """Entries of the append-only event log. The order is the code in the projection."""
+class EventType(RecordWord):
+    """Types of entries of the event log. A member's position is its code in the projection: new
+    ones go to the end."""
 
     ADD = "ADD"
     IMPORT = "IMPORT"
@@ -121,8 +158,8 @@ class EventType(StrEnum):
     SUMMARY_CREATED = "SUMMARY_CREATED"
 
 
-class EdgeType(StrEnum):
-    """Edge types that the ledger stores (D-03; AFFECTS is a view of the event log)."""
+class EdgeType(RecordWord):
+    """Types of edges in the ledger. AFFECTS is none of them: it is a view of the event log."""
 
     MENTIONS = "MENTIONS"
     RELATED = "RELATED"
@@ -135,7 +172,7 @@ class EdgeType(StrEnum):
     RELATION = "RELATION"
 
 
-class JobState(StrEnum):
+class JobState(RecordWord):
     """State of an enrichment job."""
 
     PENDING = "pending"
@@ -144,8 +181,9 @@ class JobState(StrEnum):
     FAILED = "failed"
 
 
-class CommitOutcomeKind(StrEnum):
-    """The four ends of a commit."""
+class CommitOutcomeKind(RecordWord):
+    """What became of a committed text: stored, one more sighting of an equal or a nearly equal
+    memory, or refused by a hygiene rule."""
 
     INSERTED_NEW = "INSERTED_NEW"
     EXACT_DUPE = "EXACT_DUPE"
@@ -173,7 +211,8 @@ class TemporalWindow(_Value, frozen=True, kw_only=True):
 
 
 class Degradation(_Value, frozen=True, kw_only=True):
-    """A result was made by a weaker path."""
+    """A result comes from a weaker path, such as one without vectors. `code` is stable, `detail`
+    is a sentence, `count` is the number of cases."""
 
     code: str
     detail: str
@@ -181,7 +220,7 @@ class Degradation(_Value, frozen=True, kw_only=True):
 
 
 class ItemError(_Value, frozen=True, kw_only=True):
-    """One failed item of a batch."""
+    """One failed item of a batch: its position from 0, the code of the error and its message."""
 
     index: int
     code: str
@@ -189,7 +228,11 @@ class ItemError(_Value, frozen=True, kw_only=True):
 
 
 class PossibleUpdate(_Value, frozen=True, kw_only=True):
-    """A near text that states another fact; `differs` lists guard classes."""
+    """A memory with nearly the same text that states another fact.
+
+    `score`: cosine of both vectors. `differs`: the classes of facts that differ, of
+    `numbers`, `dates`, `negation`, `units`, `entities`, `words`; () where none was compared.
+    """
 
     memory_id: str
     score: float
@@ -197,7 +240,12 @@ class PossibleUpdate(_Value, frozen=True, kw_only=True):
 
 
 class Memory(_Value, frozen=True, kw_only=True):
-    """One memory as the ledger holds it."""
+    """One memory.
+
+    `t_valid` to `t_invalid`: when its statement holds; `t_created` to `t_expired`: when the store
+    knew it. Ends are None while open. `sequence`: position in the session. `version` is 1 for
+    a new memory and grows with each `update`.
+    """
 
     id: str
     namespace: str
@@ -250,7 +298,8 @@ class Memory(_Value, frozen=True, kw_only=True):
 
 
 class Event(_Value, frozen=True, kw_only=True):
-    """One entry of the append-only log."""
+    """One entry of the append-only event log. `occurred_at`: when it happened; `recorded_at`: when
+    the store learnt of it; `seq`: the state of the ledger that it is part of."""
 
     id: str
     memory_id: str
@@ -285,7 +334,8 @@ class Entity(_Value, frozen=True, kw_only=True):
 
 
 class Edge(_Value, frozen=True, kw_only=True):
-    """A link between two nodes."""
+    """A directed edge between two nodes. `weight` is at least 0, `confidence` 0 to 1, None where
+    none was given; `relation` is the label of a RELATION."""
 
     id: str
     from_id: str
@@ -303,7 +353,7 @@ class Edge(_Value, frozen=True, kw_only=True):
 
 
 class Source(_Value, frozen=True, kw_only=True):
-    """Where memories came from."""
+    """Where memories come from: a conversation, a file, a tool."""
 
     id: str
     source_type: str
@@ -326,7 +376,12 @@ class SupersessionRecord(_Value, frozen=True, kw_only=True):
 
 
 class CommitOutcome(_Value, frozen=True, kw_only=True):
-    """What a commit did."""
+    """What a commit did.
+
+    `memory_id`: the memory that now stands for the text, None when refused.
+    `matched_memory_id` and `query_score`: the memory that it repeats, and the cosine. `revives`:
+    an expired memory with an equal text. `seq`: the state of the ledger after it.
+    """
 
     outcome: CommitOutcomeKind
     memory_id: str | None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vestig.arguments import parse_time
 from vestig.commit.fact_guard import GUARD_CLASSES, differs, prepare
-from vestig.language.listed import listed
+from vestig.language.word_list import word_list
 from vestig.times import DAY_US
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")
@@ -200,7 +200,7 @@ def test_possessive_and_is() -> None:
 
 
 WORDS = st.lists(
-    st.sampled_from(listed(
+    st.sampled_from(word_list(
 "Dana Sam Ada the a A is was not no longer used to 5 five MB EUR $ 1,000 -3 2.10 14:00 9 am"
         " yesterday on Monday in May 5 March ' 's \" dana's can't . , ! ABC-123 src/main.rs by way"
         " note that fyi really 👍 half dozen hundred and"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from vestig.commit.names import (
+    EntityMention,
     GivenEntity,
-    Mention,
     embedded_name,
     given_entities,
     new_entity,
@@ -18,10 +18,10 @@ from vestig.commit.names import (
 )
 from vestig.commit.questions import given_questions, is_allowed, questions_by_rule, usable_questions
 from vestig.commit.rows import Rows, add_mentions
-from vestig.config.graph_sections import EntityExtractionSettings
+from vestig.config.graph_sections import EntitySettings
 from vestig.errors import ValidationError
-from vestig.language.evidence import evidence_text
-from vestig.language.names.gazetteer import Mentioned, best
+from vestig.language.edge_evidence import evidence_text
+from vestig.language.names.gazetteer import Mention, best_mentions
 from vestig.language.names.ontology import read_ontology
 from vestig.types import EdgeType
 
@@ -69,8 +69,8 @@ def test_an_unknown_type_is_refused_and_the_nearest_named() -> None:
         with_known_types((GivenEntity(name="Ada"), GivenEntity(name="Ada", type="Persom")), TYPES)
 
 
-def mentioned(name: str, confidence: float, start: int) -> Mentioned:
-    return Mentioned(
+def mentioned(name: str, confidence: float, start: int) -> Mention:
+    return Mention(
         name=name,
         type="UNTYPED",
         confidence=confidence,
@@ -82,17 +82,20 @@ def mentioned(name: str, confidence: float, start: int) -> Mentioned:
 
 def test_the_gate_is_inclusive_and_low_confidence_is_kept_on_request() -> None:
     names = [mentioned("Sure", 0.75, 0), mentioned("Unsure", 0.74, 10)]
-    gates = EntityExtractionSettings(min_confidence=0.75, store_low_confidence=False)
+    gates = EntitySettings(min_confidence=0.75, store_low_confidence=False)
     assert [name.name for name in sure_enough(names, gates)] == ["Sure"]
-    gates = EntityExtractionSettings(min_confidence=0.75, store_low_confidence=True)
+    gates = EntitySettings(min_confidence=0.75, store_low_confidence=True)
     assert [name.name for name in sure_enough(names, gates)] == ["Sure", "Unsure"]
 
 
 def test_of_eleven_the_best_ten_by_confidence_then_position() -> None:
     names = [mentioned(f"Name{at}", 0.75, at * 10) for at in range(11)]
-    assert [name.name for name in best(names, 10)] == [f"Name{at}" for at in range(10)]
+    assert [name.name for name in best_mentions(names, 10)] == [f"Name{at}" for at in range(10)]
     names[10] = mentioned("Last", 0.8, 100)
-    assert [name.name for name in best(names, 10)] == [*(f"Name{at}" for at in range(9)), "Last"]
+    assert [name.name for name in best_mentions(names, 10)] == [
+        *(f"Name{at}" for at in range(9)),
+        "Last",
+    ]
 
 
 def test_evidence_of_five_hundred_characters_is_cut_to_two_hundred() -> None:
@@ -108,8 +111,10 @@ def test_a_new_entity_comes_with_its_aliases_vector_and_mention() -> None:
     )
     assert (entity.norm_key, entity.aliases) == ("PERSON:dr. ada lovelace", ("Ada Lovelace",))
     assert (entity.type_certain, entity.model, entity.embedding) == (True, "m", b"v")
-    mention = Mention(entity_id=entity.id, confidence=0.9, evidence="Dr. Ada Lovelace", new=entity)
-    known = Mention(entity_id="ent_known", confidence=1.0, evidence="Ada")
+    mention = EntityMention(
+        entity_id=entity.id, confidence=0.9, evidence="Dr. Ada Lovelace", new=entity
+    )
+    known = EntityMention(entity_id="ent_known", confidence=1.0, evidence="Ada")
     rows = Rows(now_us=0, model="m")
     add_mentions(rows, "mem_1", [mention, known], with_edges=True, evidence_chars_max=200)
     assert rows.entities == [entity]
@@ -124,7 +129,7 @@ def test_without_mentions_entities_are_stored_all_the_same() -> None:
     entity = new_entity("default", "Ada", "UNTYPED", origin="forced", model="m", embedding=None)
     assert (entity.type_certain, entity.model) == (False, "")
     rows = Rows(now_us=0, model="m")
-    mention = Mention(entity_id=entity.id, confidence=0.9, evidence="Ada", new=entity)
+    mention = EntityMention(entity_id=entity.id, confidence=0.9, evidence="Ada", new=entity)
     add_mentions(rows, "mem_1", [mention], with_edges=False, evidence_chars_max=200)
     assert (rows.entities, rows.edges) == ([entity], [])
 

@@ -29,7 +29,7 @@ from oracle_texts import (
 )
 
 from vestig._core import terms, tokens
-from vestig.language.questions import answered
+from vestig.language.answered_questions import answered_questions
 
 K1, B = 0.9, 0.4
 AGENT_CHARS = 1_200
@@ -107,7 +107,7 @@ def question_terms(memory: Memory) -> list[str]:
     """Q-15: all words of the questions that a memory answers."""
     asked = memory.questions
     if asked is None:
-        asked = answered(memory.content, memory.author)
+        asked = answered_questions(memory.content, memory.author)
     return [term for question in asked for term in terms(question)]
 
 

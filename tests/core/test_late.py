@@ -15,7 +15,7 @@ from oracle_signals import Eligible, Memory, Places, Values
 from rows import HEAD, STORE, Given, asked, everything, id_of, ranking, vector
 
 from vestig import _core
-from vestig.language.text_flags import features
+from vestig.language.text_flags import text_flags
 
 DIMENSIONS = 4
 SPECIAL = 2**32 - 1
@@ -68,7 +68,7 @@ def make(dice: random.Random, count: int, vocabulary: int = 12) -> World:
             id=id_of(number),
             seq=number + 1,
             content=content,
-            features=features(content),
+            features=text_flags(content),
             author=dice.choice(["Anna", "Bob", None]),
             session_id=dice.choice([None, "s", "s", "t"]),
             sequence=dice.choice([None, *range(count // 3), *range(count // 3)]),

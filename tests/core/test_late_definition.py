@@ -8,7 +8,7 @@ import numpy as np
 import oracle_late
 import pytest
 
-from vestig.embedders.late import quantised, signs
+from vestig.embedders.token_vectors import quantised, signs
 from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX
 
 HIDDEN = 384

@@ -18,8 +18,8 @@ from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking
 from worlds import edge, unit_vector
 
 from vestig import _core
-from vestig.language.expected_answer import asks
-from vestig.language.text_flags import features
+from vestig.language.expected_answer import answer_types
+from vestig.language.text_flags import text_flags
 from vestig.language.words import terms
 
 DIMENSIONS = 12
@@ -112,7 +112,7 @@ def make(dice: random.Random, count: int) -> World:
                 namespace="default" if dice.random() < 0.95 else "other",
                 embedding=embedding,
                 windows=windows,
-                features=features(content),
+                features=text_flags(content),
                 title=oracle_graph.title_of(title),
                 edges=[
                     edge(10 * number + n, one.id, 0, confidence=0.9) for n, one in enumerate(own)
@@ -230,7 +230,7 @@ def test_terms_are_their_definitions_q10_to_q29(seed: int, tmp_path: Path) -> No
                 vector=vector,
                 text=text,
                 said=text,
-                asks=asks(text),
+                asks=answer_types(text),
                 questions=world.question_words(text),
                 entities=[(one.id, 1.0) for one in asked],
                 dates=[

@@ -77,7 +77,7 @@ def main() -> int:
     sys.path[:0] = [str(HERE), str(HERE.parent)]
     from outcome import table
 
-    from fences import isolated_environment
+    from isolation import isolated_environment
 
     home = Path(tempfile.mkdtemp(prefix="vestig-torture-", dir=asked.folder))
     for name in [name for name in os.environ if name.startswith("VESTIG_")]:

@@ -1,4 +1,4 @@
-"""What every provider is held to, and the door they come through."""
+"""Checks of every embedder's vectors, and the registry that makes embedders."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_batch_size_bounds_a_call() -> None:
     assert inner.calls == [("a", "b"), ("c", "d"), ("e",)]
 
 
-def test_empty_batch_asks_nobody() -> None:
+def test_an_empty_batch_makes_no_call() -> None:
     inner = FailingEmbedder("error")
     assert CheckedEmbedder(inner).embed([]) == []
     assert inner.call_count == 0

@@ -1,4 +1,4 @@
-"""Vectors of word pieces: made by the built-in model, held to what they must be."""
+"""Token vectors: those of the built-in model, the checks, the embedders for tests."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_texts_are_cut_and_sent_in_batches() -> None:
         embedder.embed_tokens(["broken \ud800"])
 
 
-def test_who_has_none_is_not_asked() -> None:
+def test_an_embedder_without_token_vectors_gets_no_call_for_them() -> None:
     for plain in (HashingEmbedder(), FailingEmbedder()):
         embedder = checked_embedder(plain)
         assert type(embedder) is CheckedEmbedder
@@ -162,7 +162,7 @@ def test_embedders_for_tests_draw_from_words_and_seed() -> None:
 
 
 @pytest.mark.parametrize("pieces", [3, 13, 40, PIECES_MAX])
-def test_embedders_for_tests_give_as_many_as_asked(pieces: int) -> None:
+def test_embedders_for_tests_give_the_wanted_number_of_pieces(pieces: int) -> None:
     embedder = TokenHashingEmbedder(16, pieces=pieces)
     for text in ("word", "two words", "many words " * 200, ""):
         ((_, made),) = embedder.embed_tokens([text])

@@ -136,12 +136,12 @@ def test_dimension_is_learnt_once(server: Server) -> None:
     assert len(server.questions) == 1
 
 
-def test_known_models_are_not_asked(server: Server) -> None:
+def test_dimensions_of_known_models_need_no_request(server: Server) -> None:
     assert embedder(server, model="nomic-embed-text:v1.5").dimensions == 768
     assert server.questions == []
 
 
-def test_only_models_that_can_shorten_are_asked_to(server: Server) -> None:
+def test_dimensions_are_sent_only_to_models_that_can_shorten(server: Server) -> None:
     embedder(server, model="text-embedding-3-small", dimension=8).embed(["one"])
     assert server.questions[0]["dimensions"] == 8
 

@@ -48,7 +48,7 @@ def test_hashing_brings_shared_words_together() -> None:
     assert math.isclose(cosine(near, near), 1.0, abs_tol=1e-6)
 
 
-def test_hashing_tells_word_order_and_seed_apart() -> None:
+def test_hashing_depends_on_word_order_and_seed() -> None:
     embedder = HashingEmbedder()
     one, other = embedder.embed(["Ada wrote to Charles", "Charles wrote to Ada"])
     assert one != other
@@ -65,7 +65,7 @@ def test_scripted_gives_what_the_test_supplies() -> None:
     assert embedder.call_count == 1
 
 
-def test_scripted_is_loud_about_unknown_texts() -> None:
+def test_scripted_raises_for_unknown_texts() -> None:
     with pytest.raises(ProviderError, match=r"text 1 of the call \(6 characters\)") as caught:
         ScriptedEmbedder({"a": [1.0]}).embed(["a", "marker"])
     assert "marker" not in str(caught.value)
@@ -77,7 +77,7 @@ def test_scripted_needs_vectors_of_one_length() -> None:
             ScriptedEmbedder(vectors)
 
 
-def test_vector_at_has_the_cosine_asked_for() -> None:
+def test_vector_at_has_the_given_cosine() -> None:
     axis = float32_bytes([1.0, *[0.0] * 7])
     for wanted in (0.95, 0.92, 0.0, -0.5):
         assert cosine(axis, float32_bytes(vector_at(wanted))) == pytest.approx(wanted, abs=1e-7)

@@ -9,7 +9,7 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
-from vestig.evaluation import pages, tables
+from vestig.evaluation import html_report, tables
 from vestig.evaluation.calibration import calibration, calibrations
 from vestig.evaluation.report import EvaluationReport
 from vestig.testing import HashingEmbedder
@@ -44,7 +44,7 @@ def test_auroc_counts_ties_half() -> None:
     assert [one.questions for one in found.values()] == [3, 4, 5]
 
 
-def test_the_curve_tells_risk_at_each_coverage() -> None:
+def test_the_curve_gives_the_risk_at_each_coverage() -> None:
     curve = calibration(ANSWERABLE, [FOREIGN, REMOVED]).curve
     assert [at.threshold for at in curve] == [0.95, 0.65, 0.15, 0.05]
     assert [at.coverage for at in curve] == pytest.approx([0.25, 0.625, 0.75, 1.0])
@@ -102,7 +102,7 @@ def test_reports_show_confidence_by_population(bench: Bench) -> None:
     written = tables.markdown(report)
     assert "### Confidence" in written
     assert "default: removed, 0.6 to 0.7" in written
-    page = pages.html(report)
+    page = html_report.html(report)
     assert page.count("<polyline") == 6, "two plots of three populations"
     assert "default: reliability" in page
     assert "default: risk and coverage" in page
@@ -117,4 +117,4 @@ def test_reports_without_confidence_have_no_such_table(bench: Bench) -> None:
         bench(units(), queries()), profiles=["baseline"], embedder=HashingEmbedder()
     )
     assert "AUROC" not in tables.markdown(report)
-    assert "<polyline" not in pages.html(report)
+    assert "<polyline" not in html_report.html(report)

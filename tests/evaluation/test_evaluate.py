@@ -1,4 +1,4 @@
-"""`vestig.evaluate`: what is imported, asked, ranked and compared."""
+"""`vestig.evaluate`: import, queries, ranks and comparisons."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_peers_stand_beside_profiles(bench: Bench) -> None:
     assert report.row("default").latency.limit == 10
 
 
-def test_everything_that_figures_stand_on_is_echoed(bench: Bench) -> None:
+def test_a_report_holds_data_model_seeds_and_settings(bench: Bench) -> None:
     folder = bench(units(), queries())
     whole = vestig.evaluate(folder, profiles=PROFILES, embedder=HashingEmbedder())
     report = whole.benchmarks[0]
@@ -70,16 +70,16 @@ def test_two_runs_find_the_same_numbers(bench: Bench) -> None:
     assert first == second
 
 
-def test_a_unit_ranks_where_the_best_memory_that_holds_it_does(bench: Bench) -> None:
+def test_the_rank_of_a_unit_is_that_of_the_best_memory_that_contains_it(bench: Bench) -> None:
     """A long unit is many memories, and units of one text are one memory."""
     filler = " ".join(f"filler{n} words about nothing" for n in range(143))
     long = {**units()[0], "id": "long", "text": f"{filler} the violet lantern hangs in the mill"}
     twin = {**units()[1], "id": "twin"}
-    asked = [
+    labelled = [
         {**queries()[0], "text": "violet lantern in the mill", "relevant": ["long"]},
         {**queries()[1], "relevant": ["1", "twin"]},
     ]
-    folder = bench([*units(), long, twin], asked)
+    folder = bench([*units(), long, twin], labelled)
     report = _evaluated(folder, profiles=["default"], peers=False)
     assert report.store.memories > report.units - 1, "the long unit was split"
     assert report.store.units_missing == 0
@@ -89,12 +89,12 @@ def test_a_unit_ranks_where_the_best_memory_that_holds_it_does(bench: Bench) -> 
     assert metrics["mrr"].mean == 1.0
 
 
-def test_distinct_units_are_counted_asking_on(bench: Bench) -> None:
+def test_the_limit_grows_until_enough_distinct_units_are_found(bench: Bench) -> None:
     """Parts of one unit fill the first places; others are still found at every cut."""
     tide = " ".join(f"tide table line {n} tide tide tide" for n in range(2_000))
     long = {**units()[6], "id": "long", "text": tide}
-    asked = [{**queries()[4], "text": "tide table", "relevant": ["long", "1"]}]
-    report = _evaluated(bench([*units(), long], asked), peers=False)
+    labelled = [{**queries()[4], "text": "tide table", "relevant": ["long", "1"]}]
+    report = _evaluated(bench([*units(), long], labelled), peers=False)
     assert report.store.memories > 20
     for name in PROFILES:
         assert report.row(name).metrics["recall@5"].mean == 1.0
@@ -120,7 +120,7 @@ def test_conversations_are_scopes_and_a_null_date_is_the_end_of_its_conversation
     }
 
 
-def test_a_cut_is_answered_by_a_call_that_asks_for_so_many(
+def test_each_cut_is_measured_by_a_recall_with_that_limit(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limits: set[int] = set()
@@ -185,8 +185,8 @@ def test_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured()
     assert [row.name for row in named if row.kind == "profile"] == ["mine", "baseline", "default"]
 
 
-def test_m5_and_tracerank_off_are_the_baseline(bench: Bench) -> None:
-    both_off = {"ranking.enabled": False, "usage.enabled": False}
+def test_without_the_linear_score_and_tracerank_a_profile_equals_the_baseline(bench: Bench) -> None:
+    both_off = {"m5.enabled": False, "m3.tracerank.enabled": False}
     report = _evaluated(bench(units(), queries()), profiles=PROFILES, switches=[both_off])
     row = next(row for row in report.rows if row.kind == "switch")
     assert row.metrics == report.row("baseline").metrics
@@ -240,7 +240,7 @@ def test_a_profile_that_is_called_like_a_peer_stays_apart(bench: Bench) -> None:
     assert {("profile bm25", "bm25"), (changed, "profile bm25")} <= pairs
 
 
-def test_units_that_are_on_no_memory_are_told(bench: Bench) -> None:
+def test_units_in_no_memory_are_a_warning(bench: Bench) -> None:
     empty = {**units()[0], "id": "void", "text": "\u0000"}
     whole = vestig.evaluate(
         bench([*units(), empty], queries()), profiles=["baseline"], embedder=HashingEmbedder()
@@ -249,24 +249,24 @@ def test_units_that_are_on_no_memory_are_told(bench: Bench) -> None:
     assert any("1 units are on no memory" in line for line in whole.warnings)
 
 
-def test_where_the_relevant_units_of_each_question_stood_is_told_when_asked_for(
+def test_ranks_of_the_relevant_units_of_each_question_are_reported_on_request(
     bench: Bench,
 ) -> None:
     folder = bench(units(), queries())
     assert _evaluated(folder).rows[0].questions is msgspec.UNSET
     report = _evaluated(folder, questions=True)
     for row in report.rows:
-        assert [asked.id for asked in row.questions] == [query["id"] for query in queries()]
-        firsts = [min(r for r in asked.ranks.values() if r) for asked in row.questions]
+        assert [one.id for one in row.questions] == [query["id"] for query in queries()]
+        firsts = [min(r for r in one.ranks.values() if r) for one in row.questions]
         assert row.metrics["mrr"].mean == pytest.approx(sum(1 / r for r in firsts) / len(firsts))
     assert set(report.row("default").questions[2].ranks) == {"3", "5"}
 
 
 def test_progress_grows_to_its_end(bench: Bench) -> None:
-    told: list[tuple[int, int | None]] = []
-    _evaluated(bench(units(), queries()), progress=lambda done, all_: told.append((done, all_)))
-    done = [one for one, _ in told]
+    calls: list[tuple[int, int | None]] = []
+    _evaluated(bench(units(), queries()), progress=lambda done, all_: calls.append((done, all_)))
+    done = [one for one, _ in calls]
     assert done == sorted(done)
-    assert {all_ for _, all_ in told} == {2 * 10 + 2 * 6}
+    assert {all_ for _, all_ in calls} == {2 * 10 + 2 * 6}
     assert done[-1] == 2 * 10 + 2 * 6
     assert len(set(done)) > 6, "questions are counted one by one"

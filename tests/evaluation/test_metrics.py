@@ -1,4 +1,4 @@
-"""Metrics by hand, and the resampling against golden numbers and against the harness."""
+"""Metrics by hand, and the bootstrap against golden numbers and another implementation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from vestig.evaluation.bootstrap import differences, estimates
 from vestig.evaluation.metrics import CUTS, DEPTH, METRICS, score, score_by_cut
-from vestig.evaluation.resampling import differences, estimates
 
 RANKED = ["x", "a", "y", "b", "z"]
 RELEVANT = frozenset("abc")
@@ -43,7 +43,7 @@ def test_metrics_by_hand() -> None:
     assert tuple(found) == METRICS
 
 
-def test_each_cut_has_the_ranking_of_a_call_that_asked_for_so_many() -> None:
+def test_each_cut_has_the_ranking_of_a_recall_with_that_limit() -> None:
     rankings = {cut: ["x"] for cut in CUTS}
     rankings[1] = ["a"]
     found = score_by_cut(rankings, RELEVANT)
@@ -82,11 +82,11 @@ def test_a_metric_over_no_questions_is_null() -> None:
 def test_resamples_drawn_in_blocks_are_those_drawn_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from vestig.evaluation import resampling
+    from vestig.evaluation import bootstrap
 
     values, others = {"mrr": _values(3, 41)}, {"mrr": _values(4, 41)}
     whole = estimates(values), differences(values, others)
-    monkeypatch.setattr(resampling, "_BLOCK", 41 * 7)
+    monkeypatch.setattr(bootstrap, "_BLOCK", 41 * 7)
     assert (estimates(values), differences(values, others)) == whole
 
 

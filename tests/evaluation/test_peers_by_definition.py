@@ -1,4 +1,4 @@
-"""The rows cosine, BM25 and hybrid against their definitions, written out once more (issue 6)."""
+"""The rows cosine, BM25 and hybrid against their definitions, written out once more."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from labelled_life import Bench
 
 from vestig.evaluation.benchmarks import read_benchmark
+from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.metrics import score
 from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
-from vestig.evaluation.vectors import RememberingEmbedder
 from vestig.testing import HashingEmbedder
 
 # Units of two conversations: ids repeat between them, authors are words like others.
@@ -64,12 +64,12 @@ def _bm25(name: str, parameters: PeerParameters, *, once: bool = True) -> list[f
     cut = parameters.text_chars
     texts = [_words(_spoken(author, text[:cut])) for _, author, text in UNITS[name]]
     mean = sum(map(len, texts)) / len(texts)
-    asked = _words(QUESTION)
+    query_words = _words(QUESTION)
     found = []
     for words in texts:
         norm = parameters.k1 * (1 - parameters.b + parameters.b * len(words) / mean)
         total = 0.0
-        for term in sorted(set(asked)) if once else asked:
+        for term in sorted(set(query_words)) if once else query_words:
             holders = sum(term in other for other in texts)
             idf = math.log(1 + (len(texts) - holders + 0.5) / (holders + 0.5))
             often = words.count(term)
@@ -79,10 +79,10 @@ def _bm25(name: str, parameters: PeerParameters, *, once: bool = True) -> list[f
 
 
 def _cosine(name: str) -> list[float]:
-    embedder = RememberingEmbedder(HashingEmbedder())
-    (asked,) = embedder.matrix([QUESTION])
+    embedder = CachedEmbedder(HashingEmbedder())
+    (query,) = embedder.matrix([QUESTION])
     units = embedder.matrix([_spoken(author, text) for _, author, text in UNITS[name]])
-    return [float(value) for value in units @ asked]
+    return [float(value) for value in units @ query]
 
 
 def _z(values: list[float]) -> list[float]:
@@ -102,7 +102,7 @@ def _weighted(words: list[float], cosine: list[float], weight: float) -> list[fl
 
 def _measured(bench: Bench, parameters: PeerParameters) -> dict[str, dict[str, list[str]]]:
     benchmark = read_benchmark(bench(_corpus(), _asked()))
-    embedder = RememberingEmbedder(HashingEmbedder())
+    embedder = CachedEmbedder(HashingEmbedder())
     found = peer_rankings(benchmark, embedder, parameters)
     return {str(query.conversation): ranked for query, ranked in found}
 
@@ -116,7 +116,7 @@ def _measured(bench: Bench, parameters: PeerParameters) -> dict[str, dict[str, l
         PeerParameters(k1=1.2, b=0.75, text_chars=20),
     ],
 )
-def test_peers_stand_as_their_definitions_say(bench: Bench, parameters: PeerParameters) -> None:
+def test_peers_rank_as_their_definitions_say(bench: Bench, parameters: PeerParameters) -> None:
     measured = _measured(bench, parameters)
     for name in UNITS:
         words, cosine = _bm25(name, parameters), _cosine(name)
@@ -128,7 +128,7 @@ def test_peers_stand_as_their_definitions_say(bench: Bench, parameters: PeerPara
         }
 
 
-def test_a_term_that_is_asked_twice_counts_once(bench: Bench) -> None:
+def test_a_term_that_is_twice_in_a_query_counts_once(bench: Bench) -> None:
     parameters = parameters_for("document")
     once, twice = (_ranked("one", _bm25("one", parameters, once=one)) for one in (True, False))
     assert once != twice, "the question tells the two apart"
@@ -155,12 +155,12 @@ def test_parameters_follow_what_most_units_are() -> None:
         ("hotpot200", "document", 91.0),
     ],
 )
-def test_bm25_finds_what_it_should_on_development_data(
+def test_bm25_reaches_its_known_figures_on_development_data(
     labelled_data: Path, folder: str, origin: str, wanted: float
 ) -> None:
     """Words alone: vectors of a hash stand in, so that no model is needed."""
     benchmark = read_benchmark(labelled_data / folder)
-    embedder = RememberingEmbedder(HashingEmbedder(8))
+    embedder = CachedEmbedder(HashingEmbedder(8))
     found = [
         score(rankings["bm25"], query.relevant)["recall@10"]
         for query, rankings in peer_rankings(benchmark, embedder, parameters_for(origin))

@@ -11,8 +11,8 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
-from vestig.evaluation import pages, plots, tables
-from vestig.evaluation.comparing import COMPARED, chiefs, compare, gate_breaches
+from vestig.evaluation import html_report, plots, tables
+from vestig.evaluation.comparison import COMPARED, compare, gate_breaches, main_profiles
 from vestig.evaluation.metrics import METRICS
 from vestig.evaluation.report import Estimate, EvaluationReport, Row
 from vestig.testing import HashingEmbedder
@@ -21,9 +21,9 @@ HOSTILE = "<script>alert(1)</script>|`*_[x](http://example.org)\u2028"
 
 
 def _report(bench: Bench, **options: Any) -> EvaluationReport:
-    asked = [{**queries()[0], "category": HOSTILE}, *queries()[1:]]
+    labelled = [{**queries()[0], "category": HOSTILE}, *queries()[1:]]
     return vestig.evaluate(
-        bench(units(), asked, name="a <b> & c"),
+        bench(units(), labelled, name="a <b> & c"),
         profiles=["baseline", "default"],
         embedder=HashingEmbedder(),
         **options,
@@ -56,7 +56,7 @@ class _Page(HTMLParser):
 
 
 def test_the_page_is_whole_and_loads_nothing(bench: Bench) -> None:
-    page = pages.html(_report(bench, gate=True, ablate=True))
+    page = html_report.html(_report(bench, gate=True, ablate=True))
     parser = _Page()
     parser.feed(page)
     parser.close()
@@ -74,7 +74,7 @@ def test_the_page_is_whole_and_loads_nothing(bench: Bench) -> None:
 
 def test_every_plotted_number_is_that_of_the_report(bench: Bench) -> None:
     report = _report(bench)
-    page = pages.html(report)
+    page = html_report.html(report)
     for row in report.benchmarks[0].rows:
         mean = row.metrics["recall@5"].mean
         assert mean is not None
@@ -83,7 +83,9 @@ def test_every_plotted_number_is_that_of_the_report(bench: Bench) -> None:
 
 def test_bars_have_the_length_of_their_value() -> None:
     marks = [
-        plots.Mark(label=f"row {value}", look="peer", value=value, low=value, high=value, told="x")
+        plots.Mark(
+            label=f"row {value}", look="peer", value=value, low=value, high=value, tooltip="x"
+        )
         for value in (0.0, 50.0, 100.0)
     ]
     drawn = plots.bars("title", marks)
@@ -108,13 +110,13 @@ def test_markdown_tables_keep_their_columns(bench: Bench) -> None:
 
 def test_text_and_markdown_echo_seq_profile_values_and_seeds(bench: Bench) -> None:
     report = _report(bench)
-    for text in (tables.text(report), tables.markdown(report), pages.html(report)):
+    for text in (tables.text(report), tables.markdown(report), html_report.html(report)):
         assert f"seq {report.benchmarks[0].store.seq}" in text
         assert "baseline, default" in text
         assert "derived from query and seq" in text
         assert "0 (2,000 draws for intervals, 5,000 for differences)" in text
         assert report.benchmarks[0].digest in text
-    for text in (tables.markdown(report).replace("\\", ""), pages.html(report)):
+    for text in (tables.markdown(report).replace("\\", ""), html_report.html(report)):
         for key in report.benchmarks[0].row("default").settings:
             assert key in text
     assert "ranking.base" in tables.text(report)
@@ -194,7 +196,7 @@ def test_comparisons_are_paired_by_question_and_category() -> None:
 def test_an_evaluation_is_about_default_and_profiles_of_ones_own(
     names: tuple[str, ...], wanted: list[str]
 ) -> None:
-    assert chiefs([_row("bm25", 0, "peer"), *(_row(name, 0) for name in names)]) == wanted
+    assert main_profiles([_row("bm25", 0, "peer"), *(_row(name, 0) for name in names)]) == wanted
 
 
 def test_a_metric_without_questions_is_shown_as_a_dash() -> None:

@@ -12,7 +12,7 @@ from graph_rows import entity, mention, summary
 from scripted import Opener
 from vestig.errors import NotFoundError, ValidationError
 from vestig.graph.edges import ALL_TYPES
-from vestig.language.evidence import evidence_text
+from vestig.language.edge_evidence import evidence_text
 from vestig.testing import FrozenClock
 
 PUMP, GASKET, LEDGER, CANOE = (

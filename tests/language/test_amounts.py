@@ -52,7 +52,7 @@ def quantities(text: str) -> list[tuple[str, str]]:
         ("no numbers here", []),
     ],
 )  # fmt: skip
-def test_c_08_numbers(text: str, values: list[str]) -> None:
+def test_numbers_in_digits_and_words(text: str, values: list[str]) -> None:
     assert amounts(text) == values
 
 
@@ -80,11 +80,11 @@ def test_c_08_numbers(text: str, values: list[str]) -> None:
         ("3 a week", []),
     ],
 )
-def test_c_08_units(text: str, pairs: list[tuple[str, str]]) -> None:
+def test_units_and_their_symbols(text: str, pairs: list[tuple[str, str]]) -> None:
     assert quantities(text) == pairs
 
 
-def test_c_08_closed_lists() -> None:
+def test_other_words_are_neither_unit_nor_currency() -> None:
     for word in ("ms", "µs", "kHz", "GB", "TiB", "kbit", "mA", "kW", "ml", "weeks", "years", "px"):
         assert unit_of(word) is not None, word
     for word in ("replicas", "users", "try", "all", "am", "as", "pm", "in"):
@@ -93,7 +93,7 @@ def test_c_08_closed_lists() -> None:
 
 
 @given(st.text())
-def test_c_08_any_text(text: str) -> None:
+def test_tokens_of_any_text_lie_in_it(text: str) -> None:
     lower = lowered(text)
     for start, end, word in tokenise(lower):
         assert lower[start:end] == word
@@ -102,5 +102,5 @@ def test_c_08_any_text(text: str) -> None:
 
 
 @given(st.integers(0, 10**9))
-def test_c_08_grouping_does_not_count(number: int) -> None:
+def test_grouping_of_digits_does_not_change_a_number(number: int) -> None:
     assert amounts(f"{number:,} rows") == [str(number)]

@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vestig.language.names.analysed_text import analyse
 from vestig.language.names.forms import aliases_of, cased_name, norm_name, trimmed
-from vestig.language.names.gazetteer import Known, Mentioned, best, resolve, single_words
-from vestig.language.names.readings import read
-from vestig.language.names.table import NameTable
+from vestig.language.names.gazetteer import (
+    KnownEntity,
+    Mention,
+    best_mentions,
+    resolve_names,
+    single_word_names,
+)
+from vestig.language.names.name_table import NameTable
 
 ADA = ("ent_ada", "PERSON", "Ada Lovelace", "Ada")
 HARBOR = ("ent_harbor", "SYSTEM", "Grand Harbor")
@@ -28,17 +34,17 @@ def names_in(
     title: str | None = None,
     common: Collection[str] = (),
     query: bool = False,
-) -> list[Mentioned]:
+) -> list[Mention]:
     table = NameTable()
     known = {}
     for order, (id, type, name, *aliases) in enumerate(entities):
         table.add(id, name, *aliases)
-        known[id] = Known(id=id, type=type, name=name, order=(order, id))
-    reading = read(text, title)
-    return resolve(reading, table.find(reading.words), known, common=common, query=query)
+        known[id] = KnownEntity(id=id, type=type, name=name, order=(order, id))
+    analysed = analyse(text, title)
+    return resolve_names(analysed, table.find(analysed.words), known, common=common, query=query)
 
 
-def brief(mentioned: list[Mentioned]) -> list[tuple[str, str, float]]:
+def brief(mentioned: list[Mention]) -> list[tuple[str, str, float]]:
     return [(name.name, name.type, name.confidence) for name in mentioned]
 
 
@@ -63,11 +69,11 @@ def test_several_words_ignore_case_in_a_query() -> None:
 
 def test_one_word_of_a_query_in_any_case_unless_it_is_a_common_word() -> None:
     mark = ("ent_mark", "PERSON", "Mark")
-    reading = read("what did mark say?")
+    analysed = analyse("what did mark say?")
     table = NameTable()
     table.add("ent_mark", "Mark")
-    known = {"ent_mark": Known(id="ent_mark", type="PERSON", name="Mark")}
-    assert single_words(reading, table.find(reading.words), known) == ("mark",)
+    known = {"ent_mark": KnownEntity(id="ent_mark", type="PERSON", name="Mark")}
+    assert single_word_names(analysed, table.find(analysed.words), known) == ("mark",)
     assert [n.entity for n in names_in("what did mark say?", mark, query=True)] == ["ent_mark"]
     assert names_in("what did mark say?", mark, query=True, common={"mark"}) == []
     # with its capital it is meant all the same
@@ -111,7 +117,7 @@ def test_a_sentences_first_word_is_dropped_when_it_is_a_common_one(
     text: str, common: set[str], names: list[str]
 ) -> None:
     assert [name.name for name in names_in(text, common=common)] == names
-    assert common <= {*read(text).openers, "api", "deploy"}
+    assert common <= {*analyse(text).openers, "api", "deploy"}
 
 
 def test_a_known_name_that_only_begins_a_sentence_is_a_common_word() -> None:
@@ -120,8 +126,8 @@ def test_a_known_name_that_only_begins_a_sentence_is_a_common_word() -> None:
     assert names_in("Hope you are well", hope, common={"hope"}) == []
     assert [n.entity for n in names_in("we met Hope", hope, common={"hope"})] == ["ent_hope"]
     # a query has few words, and none to waste
-    [asked] = names_in("Hope was where?", hope, common={"hope"}, query=True)
-    assert asked.entity == "ent_hope"
+    [name] = names_in("Hope was where?", hope, common={"hope"}, query=True)
+    assert name.entity == "ent_hope"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +142,7 @@ def test_a_known_name_that_only_begins_a_sentence_is_a_common_word() -> None:
         ("we deploy on Fridays and on Monday, in March", []),
     ],
 )
-def test_g_02_generic_words_are_no_names(text: str, names: list[str]) -> None:
+def test_generic_words_are_no_names(text: str, names: list[str]) -> None:
     found = [name.name for name in names_in(f"so {text}")]
     assert found == names
 
@@ -175,13 +181,16 @@ def test_the_type_that_the_rules_see_chooses_among_them() -> None:
 
 def test_the_best_names_by_confidence_then_position() -> None:
     text = "met Bob, Ada Lovelace and Carol (Carol again) with src/main.rs"
-    assert [name.name for name in best(names_in(text, ADA), 3)] == [
+    assert [name.name for name in best_mentions(names_in(text, ADA), 3)] == [
         "Bob",
         "Ada Lovelace",
         "src/main.rs",
     ]
-    assert [name.name for name in best(names_in(text, ADA), 2)] == ["Ada Lovelace", "src/main.rs"]
-    assert len(best(names_in(text, ADA), 10)) == 4
+    assert [name.name for name in best_mentions(names_in(text, ADA), 2)] == [
+        "Ada Lovelace",
+        "src/main.rs",
+    ]
+    assert len(best_mentions(names_in(text, ADA), 10)) == 4
 
 
 @pytest.mark.parametrize(
@@ -203,7 +212,7 @@ def test_titles_and_legal_forms_are_kept_and_stripped_in_an_alias(
 
 
 def test_words_are_looked_up_in_all_four_forms() -> None:
-    assert read("C++, .NET. (Ada's)").words == (
+    assert analyse("C++, .NET. (Ada's)").words == (
         ("c++,", "c++,", "c++", "c++"),
         (".net.", ".net.", ".net", ".net"),
         ("(ada's)", "ada's)", "(ada", "ada"),

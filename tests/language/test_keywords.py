@@ -9,22 +9,22 @@ from vestig.language.stopwords import STOPWORDS
 from vestig.language.words import keywords
 
 
-def test_c_09_identifiers_stay_whole() -> None:
+def test_identifiers_stay_whole() -> None:
     text = "Fix jira-9988 in src/main.rs for v1.2 of the well-known tool"
     assert keywords(text) == ["fix", "jira-9988", "src/main.rs", "v1.2", "well", "known", "tool"]
 
 
-def test_c_09_most_frequent_then_first() -> None:
+def test_the_most_frequent_keyword_comes_first_then_the_earliest() -> None:
     assert keywords("beta alpha gamma alpha gamma alpha") == ["alpha", "gamma", "beta"]
     assert keywords("beta alpha gamma alpha", limit=2) == ["alpha", "beta"]
 
 
-def test_c_09_stop_words_and_short_words() -> None:
+def test_stop_words_and_short_words_are_no_keywords() -> None:
     assert keywords("The x of it is y, and they would have been there") == []
     assert keywords("Deploy the Alpha", extra_stopwords=["ALPHA"]) == ["deploy"]
 
 
-def test_c_09_bigrams_of_scripts_without_spaces() -> None:
+def test_scripts_without_spaces_give_bigrams() -> None:
     assert keywords("日本語") == ["日本", "本語"]
 
 
@@ -36,7 +36,7 @@ def test_stop_words_are_function_words() -> None:
 
 
 @given(st.text(), st.integers(1, 8))
-def test_c_09_any_text(text: str, limit: int) -> None:
+def test_keywords_of_any_text_are_distinct_and_limited(text: str, limit: int) -> None:
     found = keywords(text, limit=limit)
     assert len(found) <= limit
     assert len(set(found)) == len(found)

@@ -34,7 +34,7 @@ def test_norm_key(name: str, type: str, key: str) -> None:
     assert norm_key(name, type) == key
 
 
-def test_d_02_empty_name() -> None:
+def test_an_empty_name_has_no_key() -> None:
     with pytest.raises(ValidationError, match="name"):
         norm_key(" \t", "PERSON")
 
@@ -67,7 +67,9 @@ def test_patterns_without_a_store() -> None:
         ("the so-called \"dark roast\" plan", [("dark roast", "UNTYPED", 0.75)]),
     ],
 )  # fmt: skip
-def test_g_03_table(text: str, expected: list[tuple[str, str, float]]) -> None:
+def test_each_pattern_gives_its_type_and_confidence(
+    text: str, expected: list[tuple[str, str, float]]
+) -> None:
     found = find_names(text)
     assert [(name.name, name.type, name.confidence) for name in found] == expected
     for name in found:
@@ -85,30 +87,30 @@ def test_g_03_table(text: str, expected: list[tuple[str, str, float]]) -> None:
         "12345 and 1.5",
     ],
 )
-def test_g_03_no_names(text: str) -> None:
+def test_ordinary_text_has_no_names(text: str) -> None:
     assert names(text) == []
 
 
-def test_g_03_runs_are_cut() -> None:
+def test_runs_of_capitalised_words_end_at_six_words_and_stop_words() -> None:
     assert names("met Aa Bb Cc Dd Ee Ff Gg Hh") == ["Aa Bb Cc Dd Ee Ff", "Gg Hh"]
     assert names("When The Ada Lovelace arrived") == ["Ada Lovelace"]
     assert names("that Dana's Porsche is red") == ["Dana", "Porsche"]
     assert names("we chose Plan A today") == ["Plan A"]
 
 
-def test_g_03_sentences_and_initials() -> None:
+def test_sentence_ends_and_initials_in_runs() -> None:
     assert names("He met Alice Smith. Bob Jones left") == ["Alice Smith", "Bob Jones"]
     assert names("by Gilbert P. Hamilton and L. A. Moore") == ["Gilbert P. Hamilton", "L. A. Moore"]
     assert names("he thanked Sam. Then he left with Ann. Nobody saw") == ["Sam", "Ann"]
     assert names("Wow Maria, I ran a 5K on Fri") == ["Maria"]
 
 
-def test_g_03_longer_span_wins() -> None:
+def test_the_longer_of_two_overlapping_names_wins() -> None:
     assert names("see the United States Navy report") == ["United States Navy"]
     assert names("at docs/Ada-Lovelace.md") == ["docs/Ada-Lovelace.md"]
 
 
-def test_g_03_title_loses_its_parenthesis() -> None:
+def test_a_title_loses_its_final_parenthesis() -> None:
     found = find_names("born in 1815", title="Ada Lovelace (mathematician)")
     assert [(name.name, name.start, name.confidence) for name in found] == [
         ("Ada Lovelace", -1, 0.95)
@@ -116,7 +118,7 @@ def test_g_03_title_loses_its_parenthesis() -> None:
 
 
 @given(st.text())
-def test_g_03_any_text(text: str) -> None:
+def test_names_of_any_text_lie_in_it_without_overlaps(text: str) -> None:
     """Never raises; spans are apart, in order, and inside the text."""
     end = 0
     for name in find_names(text):
@@ -126,7 +128,7 @@ def test_g_03_any_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["a+", "a.", "a/", "Aa ", '"a ', "ABC-1-", "@a", "://a.", "_a"])
-def test_g_03_long_monotonous_texts(unit: str) -> None:
+def test_time_of_name_rules_grows_with_the_length_of_the_text(unit: str) -> None:
     """The longest text of any one shape is read through, not tried over and over."""
     text = (unit * 4000)[:4000]
     for name in find_names(text):

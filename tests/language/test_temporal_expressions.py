@@ -1,4 +1,4 @@
-"""Temporal expressions: every family of T-05 and its edges."""
+"""Temporal expressions: every family and its edges."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from vestig.arguments import parse_time
 from vestig.errors import ValidationError
-from vestig.language.listed import listed
 from vestig.language.time.expressions import find_expressions, find_windows, lowered
+from vestig.language.word_list import word_list
 from vestig.times import format_us
 
 NOW = parse_time("2026-03-18T12:00:00Z", "t_ref")  # a Wednesday
@@ -158,7 +158,7 @@ def test_clamps_and_refuses() -> None:
         ("between 2019 and 2021", "2019-01-01..2022-01-01"),
     ],
 )
-def test_t_05_families(text: str, window: str) -> None:
+def test_families_of_temporal_expressions(text: str, window: str) -> None:
     assert windows(text) == [window]
 
 
@@ -181,18 +181,18 @@ def test_t_05_families(text: str, window: str) -> None:
         "",
     ],
 )
-def test_t_05_no_expression(text: str) -> None:
+def test_texts_without_temporal_expressions(text: str) -> None:
     assert windows(text) == []
 
 
-def test_t_05_month_words_need_a_place() -> None:
+def test_may_and_march_are_months_only_in_a_temporal_place() -> None:
     assert windows("May left early") == []
     assert windows("in may") == []
     assert windows("by May") == ["2025-05-01..2025-06-01"]
     assert windows("The march began 5 days ago") == ["2026-03-13..2026-03-14"]
 
 
-def test_t_05_years_in_a_date_list() -> None:
+def test_years_in_a_list_of_dates() -> None:
     assert windows("in 2019, 2020 and 2021") == [
         "2019-01-01..2020-01-01",
         "2020-01-01..2021-01-01",
@@ -201,7 +201,7 @@ def test_t_05_years_in_a_date_list() -> None:
     assert windows("in 2019 we had 2021 users") == ["2019-01-01..2020-01-01"]
 
 
-def test_t_05_future_cues_only_in_memories() -> None:
+def test_future_cues_count_only_in_memories() -> None:
     text = "We will meet on Monday, and Q1 starts the plan of March 5"
     assert windows(text, is_memory=True) == [
         "2026-03-23..2026-03-24",
@@ -219,7 +219,7 @@ def test_t_05_future_cues_only_in_memories() -> None:
     assert windows("Will you call on Wednesday?", is_memory=True) == ["2026-03-25..2026-03-26"]
 
 
-def test_t_05_zone_moves_the_days() -> None:
+def test_the_zone_moves_the_days() -> None:
     late = parse_time("2026-03-18T23:30:00Z", "t_ref")
     assert windows("today", ref=late, zone="Europe/Oslo") == ["2026-03-18T23:00..2026-03-19T23:00"]
     assert windows("5 July 2026", zone="America/New_York") == ["2026-07-05T04:00..2026-07-06T04:00"]
@@ -228,7 +228,7 @@ def test_t_05_zone_moves_the_days() -> None:
         find_windows("today", NOW, zone="Nowhere/Land")
 
 
-def test_t_05_fraction_is_the_last_written_unit() -> None:
+def test_a_fraction_of_a_second_is_as_long_as_its_last_digit() -> None:
     (found,) = find_windows("at 2026-03-05T09:30:15.25Z", NOW)
     assert found.window_start_us is not None
     assert found.window_end_us == found.window_start_us + 10_000
@@ -260,7 +260,7 @@ def test_beyond_the_calendar_is_unresolved_and_no_window() -> None:
         ("12:30 p.m.", "12:30:00"),
     ],
 )
-def test_c_08_clock_times_have_no_window(text: str, clock: str) -> None:
+def test_clock_times_have_no_window(text: str, clock: str) -> None:
     (found,) = find_expressions(text, NOW)
     assert (found.clock, found.resolved, found.grain) == (clock, False, "clock")
     assert find_windows(text, NOW) == []
@@ -273,7 +273,7 @@ def test_impossible_clock_times(text: str) -> None:
 
 WORDS = st.lists(
     st.sampled_from(
-        listed(
+        word_list(
             "before after between and since in on last next this the 3 30 31 2026 29 12:30 Q1 May"
             " march February days weeks ago from now Monday year weekend 2026-03-05 will , ."
             " a few couple of 5th 99 1999 p.m. :"
@@ -284,7 +284,9 @@ WORDS = st.lists(
 
 
 @given(WORDS, st.integers(-62_135_596_800_000_000, 253_402_300_799_999_999), st.booleans())
-def test_t_05_any_words_at_any_time(text: str, ref: int, is_memory: bool) -> None:
+def test_any_temporal_words_at_any_time_give_ordered_windows(
+    text: str, ref: int, is_memory: bool
+) -> None:
     """Never raises; spans are in order, apart and inside; windows have a direction."""
     end = 0
     for zone in ("UTC", "Europe/Oslo"):
@@ -298,5 +300,5 @@ def test_t_05_any_words_at_any_time(text: str, ref: int, is_memory: bool) -> Non
 
 
 @given(st.text())
-def test_t_05_any_text(text: str) -> None:
+def test_expressions_of_any_text_lie_in_it(text: str) -> None:
     assert find_expressions(text, NOW) == find_expressions(text, NOW)

@@ -26,7 +26,7 @@ def test_deprecate_twice(store: vestig.Vestig) -> None:
     id = three(store)[0]
     done = store.deprecate(id, "wrong")
     assert (done.changed, done.status) == (True, "deprecated")
-    with pytest.raises(vestig.ConflictError, match=rf"{id}.*deprecated since 2026-03-18"):
+    with pytest.raises(vestig.ConflictError, match=rf"{id}.*DEPRECATED since 2026-03-18"):
         store.deprecate(id)
     with pytest.raises(vestig.NotFoundError, match=f"Memory not found: {UNKNOWN}"):
         store.deprecate(UNKNOWN)
@@ -69,7 +69,7 @@ def test_refused_pairs_change_nothing(store: vestig.Vestig) -> None:
 def test_pins(store: vestig.Vestig) -> None:
     a, b, _ = three(store)
     store.supersede(a, b)
-    with pytest.raises(vestig.ConflictError, match="superseded"):
+    with pytest.raises(vestig.ConflictError, match="SUPERSEDED"):
         store.pin(a)
     assert store.pin(b, "never lose").changed
     assert not store.pin(b).changed

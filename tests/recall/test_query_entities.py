@@ -9,8 +9,8 @@ import pytest
 import vestig
 from scripted import Opener
 from vestig.ids import id_bytes
-from vestig.language.names.gazetteer import Known
-from vestig.language.names.readings import read
+from vestig.language.names.analysed_text import analyse
+from vestig.language.names.gazetteer import KnownEntity
 from vestig.recall.query_entities import best_matches, matched, name_vectors, query_entities
 from vestig.testing import FrozenClock
 from vestig.times import to_us
@@ -147,7 +147,9 @@ def test_the_surest_come_first() -> None:
 
 
 def test_a_name_that_no_entity_has_is_told() -> None:
-    ada = Known(id="ent_ada", type="PERSON", name="Ada")
-    matches = matched(read("did Grace meet Ada?"), [(3, 1, "ent_ada", "Ada")], {"ent_ada": ada}, ())
+    ada = KnownEntity(id="ent_ada", type="PERSON", name="Ada")
+    matches = matched(
+        analyse("did Grace meet Ada?"), [(3, 1, "ent_ada", "Ada")], {"ent_ada": ada}, ()
+    )
     assert matches.found == {"ent_ada": 1.0}
     assert [name.name for name in matches.unknown] == ["Grace"]

@@ -15,7 +15,7 @@ from chat_store import CHAT, PLAIN, QUESTION, told, weighed
 from scripted import Opener
 from vestig.errors import ConflictError
 from vestig.ids import id_bytes
-from vestig.language.questions import answered
+from vestig.language.answered_questions import answered_questions
 from vestig.language.words import terms
 from vestig.recall import question_words, receipts
 from vestig.recall.question_words import QuestionWordsByNamespace
@@ -39,7 +39,7 @@ def raw(found: Any) -> dict[str, float]:
 def defined(found: Any, query: str) -> dict[str, float]:
     """Q-15 of the results, which are all that is eligible."""
     hits = list(found)
-    made = [answered(hit.content, hit.memory.author) for hit in hits]
+    made = [answered_questions(hit.content, hit.memory.author) for hit in hits]
     fields = [Counter(term for one in own for term in terms(one)) for own in made]
     mean = sum(field.total() for field in fields) / len(fields)
     values = [0.0] * len(fields)
@@ -115,9 +115,9 @@ def test_texts_are_read_once(store: vestig.Vestig, monkeypatch: pytest.MonkeyPat
 
     def counted(text: str, author: str | None = None) -> list[str]:
         read.append(text)
-        return answered(text, author)
+        return answered_questions(text, author)
 
-    monkeypatch.setattr(question_words, "answered", counted)
+    monkeypatch.setattr(question_words, "answered_questions", counted)
     store.recall(QUESTION, config=ON, session_ids=["chat"])
     assert sorted(read) == sorted(text for _, text in CHAT)
     store.recall("who talks about boats", config=ON)

@@ -1,4 +1,4 @@
-"""A cross-encoder from a folder: Q-23. The model is a few bytes that the test writes."""
+"""A cross-encoder from a folder. The model is a few bytes that the test writes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_score_is_the_logistic_of_the_logit(encoder: OnnxReranker) -> None:
     assert found == pytest.approx(wanted, abs=1e-6)
 
 
-def test_the_folder_tells_what_it_is(encoder: OnnxReranker, tmp_path: Path) -> None:
+def test_name_and_fingerprint_come_from_the_folder(encoder: OnnxReranker, tmp_path: Path) -> None:
     assert encoder.model == "my-encoder"
     raw = (tmp_path / "my-encoder" / "model.onnx").read_bytes()
     assert encoder.fingerprint == hashlib.sha256(raw).hexdigest()
@@ -143,7 +143,7 @@ def test_a_folder_without_its_files_is_an_error(tmp_path: Path, missing: str) ->
         registry.make_reranker(settings(None))
 
 
-def test_a_damaged_model_fails_when_it_is_asked(tmp_path: Path) -> None:
+def test_a_damaged_model_fails_at_the_first_score(tmp_path: Path) -> None:
     path = folder(tmp_path / "damaged")
     (path / "model.onnx").write_bytes(b"no model")
     made = registry.make_reranker(settings(path))

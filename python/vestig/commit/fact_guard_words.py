@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vestig.language.listed import listed
+from vestig.language.word_list import word_list
 
 __all__ = [
     "CUES",
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 IGNORABLE: Final = frozenset(
-    listed(
+    word_list(
         "a an the this that these those is are am be been being also really very please it its of"
     )
 )
@@ -75,20 +75,20 @@ _FUSED_NOT: Final = {
 _TAILS: Final = {"'re": "are", "'m": "am", "'ve": "have", "'ll": "will"}
 # After these words `'s` is "is", never a possessive.
 _SUBJECTS: Final = frozenset(
-    listed(
+    word_list(
         "he she it that this there here what who where when how why everything everyone"
         " everybody something someone somebody nothing nobody"
     )
 )
 # Before these words `'s` is "is": a possessive is followed by a noun.
 _BEFORE_PREDICATE: Final = frozenset(
-    listed(
+    word_list(
         "a an the not been being going also really very in on at from with to for now"
         " currently still already always never no just only"
     )
 )
 _ING_NOUNS: Final = frozenset(
-    listed("thing king ring spring string wing morning evening sibling ceiling darling wedding")
+    word_list("thing king ring spring string wing morning evening sibling ceiling darling wedding")
 )
 _HAD_BEFORE: Final = frozenset(("been", "better", "gone", "had"))
 
@@ -129,7 +129,7 @@ def _is_verb(stem: str, following: str) -> bool:
 
 
 _AFTER_LETTER_A: Final = frozenset(
-    listed("is was are were and or to vs versus has had will can must of in on at with does did")
+    word_list("is was are were and or to vs versus has had will can must of in on at with does did")
 )
 
 
@@ -154,12 +154,12 @@ def _forms(verb: str) -> tuple[str, ...]:
 
 CUES: Final = frozenset(
     (
-        *listed("not no never none nobody nothing neither nor without hardly ex"),
-        *listed("was were had did former formerly previously"),
-        *listed("will would may might could should must"),
-        *listed("stop stops stopped stopping start starts started starting"),
-        *listed("before after more less above below left right in out on off up down"),
-        *listed("first last min max true false"),
+        *word_list("not no never none nobody nothing neither nor without hardly ex"),
+        *word_list("was were had did former formerly previously"),
+        *word_list("will would may might could should must"),
+        *word_list("stop stops stopped stopping start starts started starting"),
+        *word_list("before after more less above below left right in out on off up down"),
+        *word_list("first last min max true false"),
         *(
             form
             for verb in (

@@ -13,7 +13,7 @@ from vestig.commit.text import derive_stability
 from vestig.config.recall_sections import QuestionSettings
 from vestig.config.schema import Settings
 from vestig.language import words
-from vestig.language.names.readings import Reading
+from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.time import expressions
 from vestig.ports import Pieces
 from vestig.types import CommitOutcome, CommitOutcomeKind, Memory, PossibleUpdate, Stability
@@ -64,7 +64,7 @@ class Item(msgspec.Struct, kw_only=True):
     keywords: tuple[str, ...] = ()
     stability: Stability = Stability.UNKNOWN
     questions: tuple[str, ...] | None = None
-    reading: Reading | None = None
+    analysed: AnalysedText | None = None
     # deduplicate by hash: a text that the store had may need a vector after all
     needs_vector: bool = False
     # embed; `deferred`: the error for which there is no vector, `embed_later`: a job makes it

@@ -16,12 +16,20 @@ import msgspec
 
 from vestig.changes import NewEntity
 from vestig.commit.item import Item
-from vestig.commit.names import GivenEntity, Mention, embedded_name, new_entity, sure_enough
-from vestig.language.cache import Remembered
+from vestig.commit.names import EntityMention, GivenEntity, embedded_name, new_entity, sure_enough
+from vestig.language.names.analysed_text import AnalysedText, analyse
 from vestig.language.names.forms import aliases_of, cased_name, norm_key
-from vestig.language.names.gazetteer import Hit, Known, Mentioned, best, named, resolve, whole
-from vestig.language.names.readings import Reading, read
-from vestig.language.names.table import NameTable
+from vestig.language.names.gazetteer import (
+    KnownEntity,
+    Mention,
+    NameHit,
+    best_mentions,
+    entity_named,
+    named_by_whole_text,
+    resolve_names,
+)
+from vestig.language.names.name_table import NameTable
+from vestig.language.text_cache import TextCache
 from vestig.language.words import terms
 from vestig.ports import LedgerView, UniquenessCollision
 from vestig.session.known_names import known_words, types_of_rules
@@ -36,7 +44,7 @@ _YOUNGEST: Final = 2**63
 
 
 # word → its index terms where it is written in lower case
-_LOWER_TERMS: Final = Remembered(lambda word: tuple(terms(word)) if word.islower() else ())
+_LOWER_TERMS: Final = TextCache(lambda word: tuple(terms(word)) if word.islower() else ())
 
 
 class NameVectors(msgspec.Struct, kw_only=True):
@@ -51,10 +59,10 @@ class _ItemNames(msgspec.Struct, kw_only=True):
     """What the store knows of one item's words. `given`: the caller's names with the entities
     that have them. `alone`: the names of the text while no item of the group counts."""
 
-    reading: Reading
-    hits: list[Hit]
-    given: list[tuple[GivenEntity, Reading, list[Hit]]]
-    alone: list[Mentioned] | None = None
+    analysed: AnalysedText
+    hits: list[NameHit]
+    given: list[tuple[GivenEntity, AnalysedText, list[NameHit]]]
+    alone: list[Mention] | None = None
 
 
 class NameResolution:
@@ -69,10 +77,10 @@ class NameResolution:
         # place → its rank among the places looked up
         self._ranks: dict[int, int] = {}
         # place → its names when all before it are inserted, and how many given ones are left out
-        self._expected: dict[int, tuple[list[Mentioned], int]] = {}
+        self._expected: dict[int, tuple[list[Mention], int]] = {}
         self._common_by_place: dict[int, set[str]] = {}
         self._names: dict[int, _ItemNames] = {}
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownEntity] = {}
         self._common: set[str] = set()
         # index term → openers that have it
         self._openers_by_term: dict[str, set[str]] = {}
@@ -114,7 +122,9 @@ class NameResolution:
                 self._openers_by_term.setdefault(term, set()).add(opener)
         self._assign(places, zip(parts, words.hits, strict=True))
 
-    def _assign(self, places: Sequence[int], parts: Iterable[tuple[Reading, list[Hit]]]) -> None:
+    def _assign(
+        self, places: Sequence[int], parts: Iterable[tuple[AnalysedText, list[NameHit]]]
+    ) -> None:
         waiting = iter(parts)
         for place in places:
             item = self._items[place]
@@ -122,23 +132,23 @@ class NameResolution:
                 continue
             reading, hits = next(waiting)
             given = [(entity, *next(waiting)) for entity in item.entities]
-            self._names[place] = _ItemNames(reading=reading, hits=hits, given=given)
+            self._names[place] = _ItemNames(analysed=reading, hits=hits, given=given)
 
     def _may_have_names(self, item: Item) -> bool:
         return self._settings.entities.enabled or bool(item.entities)
 
-    def _readings(self, item: Item) -> list[Reading]:
+    def _readings(self, item: Item) -> list[AnalysedText]:
         """The text with its title, then each of the caller's names."""
         if not self._may_have_names(item):
             return []
-        if item.reading is None:
+        if item.analysed is None:
             types = types_of_rules(self._settings.entities)
-            item.reading = (
-                read(item.text, item.request.title, types=types)
+            item.analysed = (
+                analyse(item.text, item.request.title, types=types)
                 if self._settings.entities.enabled
-                else read("", rules=False)
+                else analyse("", rules=False)
             )
-        return [item.reading, *(read(given.name, rules=False) for given in item.entities)]
+        return [item.analysed, *(analyse(given.name, rules=False) for given in item.entities)]
 
     def names_to_embed(self, view: LedgerView, places: Sequence[int]) -> list[str]:
         """The texts that are embedded of names new to the store, as if each item were inserted."""
@@ -170,7 +180,7 @@ class NameResolution:
 
     # --- one item --------------------------------------------------------------------------
 
-    def mentions(self, view: LedgerView, place: int) -> tuple[list[Mention], int]:
+    def mentions(self, view: LedgerView, place: int) -> tuple[list[EntityMention], int]:
         """The entities that an item mentions, best names only; and how many of the caller's were
         left out.
 
@@ -189,13 +199,13 @@ class NameResolution:
             view,
             [key for key, name in zip(keys, names, strict=True) if self._entity(name, key) is None],
         )
-        found: dict[str, Mention] = {}
+        found: dict[str, EntityMention] = {}
         for key, name in zip(keys, names, strict=True):
             id, new = self._entity(name, key) or self._keys.get(key), None
             if id is None:
                 new = self._new(item, name)
                 id = new.id
-            mention = Mention(
+            mention = EntityMention(
                 entity_id=id, confidence=name.confidence, evidence=name.evidence, new=new
             )
             found.setdefault(id, mention)
@@ -209,12 +219,12 @@ class NameResolution:
             if item.vector is not None or item.deferred is not None
         ]
 
-    def _entity(self, name: Mentioned, key: str) -> str | None:
+    def _entity(self, name: Mention, key: str) -> str | None:
         if name.entity in self._all_known:
             return name.entity
         return self._own_keys.get(key)
 
-    def _new(self, item: Item, name: Mentioned) -> NewEntity:
+    def _new(self, item: Item, name: Mention) -> NewEntity:
         text = embedded_name(name.name)
         vector = self.vectors.known.get(text)
         if vector is None and item.deferred is None:
@@ -229,41 +239,45 @@ class NameResolution:
             embedding=vector,
         )
 
-    def _mentioned(self, place: int) -> tuple[list[Mentioned], int]:
+    def _mentioned(self, place: int) -> tuple[list[Mention], int]:
         """The best names of an item, and how many of the caller's are not among them."""
         names = self._names.get(place)
         if names is None:
             return [], 0
         given, table, known = self._given(names)
         if given or self._table or self._own_common:
-            hits = names.hits + self._table.find(names.reading.words)
-            hits += table.find(names.reading.words)
+            hits = names.hits + self._table.find(names.analysed.words)
+            hits += table.find(names.analysed.words)
             every = self._all_known | known if known else self._all_known
-            found = resolve(names.reading, hits, every, common=self._all_common)
+            found = resolve_names(names.analysed, hits, every, common=self._all_common)
         else:
             if names.alone is None:
-                names.alone = resolve(names.reading, names.hits, self._known, common=self._common)
+                names.alone = resolve_names(
+                    names.analysed, names.hits, self._known, common=self._common
+                )
             found = names.alone
         gates = self._settings.entities
-        passed = best(sure_enough([*given, *found], gates), gates.max_per_memory)
+        passed = best_mentions(sure_enough([*given, *found], gates), gates.max_per_memory)
         chosen = {(name.entity, name.type, name.name) for name in passed}
         lost = [name for name in given if (name.entity, name.type, name.name) not in chosen]
         return passed, len(lost)
 
-    def _given(self, names: _ItemNames) -> tuple[list[Mentioned], NameTable, dict[str, Known]]:
+    def _given(self, names: _ItemNames) -> tuple[list[Mention], NameTable, dict[str, KnownEntity]]:
         """The caller's names; those new to the store are known for this text."""
-        found, table, known = list[Mentioned](), NameTable(), dict[str, Known]()
+        found, table, known = list[Mention](), NameTable(), dict[str, KnownEntity]()
         for at, (given, reading, hits) in enumerate(names.given):
             near = hits + self._table.find(reading.words) + table.find(reading.words)
-            entities = whole(reading, near, ChainMap(known, self._all_known))
-            entity = named(entities, given.name, given.type)
+            entities = named_by_whole_text(reading, near, ChainMap(known, self._all_known))
+            entity = entity_named(entities, given.name, given.type)
             if entity is None:
                 name = cased_name(given.name)
-                entity = Known(id=f"given {at}", type=given.type, name=name, order=(_YOUNGEST, ""))
+                entity = KnownEntity(
+                    id=f"given {at}", type=given.type, name=name, order=(_YOUNGEST, "")
+                )
                 known[entity.id] = entity
                 table.add(entity.id, name)
             found.append(
-                Mentioned(
+                Mention(
                     name=entity.name,
                     type=entity.type,
                     confidence=given.confidence,
@@ -277,7 +291,7 @@ class NameResolution:
 
     # --- earlier items of the group --------------------------------------------------------
 
-    def inserted(self, place: int, mentions: Sequence[Mention]) -> None:
+    def inserted(self, place: int, mentions: Sequence[EntityMention]) -> None:
         """The item's names and words exist for later items."""
         if len(self._items) == 1 or place not in self._ranks:
             return
@@ -291,7 +305,7 @@ class NameResolution:
     def _know(self, place: int, id: str, type: str, name: str, aliases: Sequence[str]) -> None:
         self._own_keys[norm_key(name, type)] = id
         order = (_YOUNGEST + place, name)
-        self._all_known[id] = Known(id=id, type=type, name=name, order=order)
+        self._all_known[id] = KnownEntity(id=id, type=type, name=name, order=order)
         self._table.add(id, name, *aliases)
 
     def _add_common_words(self, place: int) -> None:

@@ -14,12 +14,12 @@ from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ids import new_id
 from vestig.language.names.forms import aliases_of, norm_key
-from vestig.language.names.gazetteer import Mentioned
+from vestig.language.names.gazetteer import Mention
 from vestig.language.names.ontology import UNTYPED, Ontology
 
 __all__ = [
+    "EntityMention",
     "GivenEntity",
-    "Mention",
     "embedded_name",
     "given_entities",
     "new_entity",
@@ -109,14 +109,14 @@ def with_known_types(given: Sequence[GivenEntity], types: Ontology) -> tuple[Giv
     return tuple(typed)
 
 
-def sure_enough(names: Sequence[Mentioned], settings: EntitySettings) -> list[Mentioned]:
+def sure_enough(names: Sequence[Mention], settings: EntitySettings) -> list[Mention]:
     """Those whose confidence reaches the minimum; with `store_low_confidence` all of them."""
     if settings.store_low_confidence:
         return list(names)
     return [name for name in names if name.confidence >= settings.min_confidence]
 
 
-class Mention(msgspec.Struct, frozen=True, kw_only=True):
+class EntityMention(msgspec.Struct, frozen=True, kw_only=True):
     """A memory's mention of an entity; `new`: the entity's row, when it is stored with it."""
 
     entity_id: str

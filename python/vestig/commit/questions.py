@@ -15,8 +15,8 @@ from typing import Final
 from vestig.arguments import LIST_ITEMS_MAX, check_unicode
 from vestig.config.recall_sections import QuestionSettings
 from vestig.errors import ValidationError
-from vestig.language.listed import listed
-from vestig.language.questions import sentences
+from vestig.language.answered_questions import sentences
+from vestig.language.word_list import word_list
 
 __all__ = ["CHARS_MAX", "given_questions", "is_allowed", "questions_by_rule", "usable_questions"]
 
@@ -77,7 +77,7 @@ _PREFIX: Final = re.compile(
 )
 # Words whose capital goes when they no longer begin a sentence.
 _LOWERED: Final = frozenset(
-    listed(
+    word_list(
         "the a an this that these those our my your their its his her we it they he she you some"
         " any all every each no using"
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
@@ -32,7 +31,7 @@ from vestig.config.schema import Settings
 from vestig.errors import ValidationError
 from vestig.hints import did_you_mean
 from vestig.ports import CommitHook
-from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger
+from vestig.types import Kind, OriginType, RetentionPolicy, Role, Stability, Trigger, Word
 
 __all__ = [
     "METADATA_BYTES_MAX",
@@ -52,7 +51,7 @@ _INT_MAX: Final = 2**63 - 1
 _AGENT_ROLES: Final = frozenset(("user", "assistant", "tool"))
 
 
-class OnNearDup(StrEnum):
+class OnNearDup(Word):
     """What happens when a text restates a known fact."""
 
     REINFORCE = "reinforce"

@@ -24,9 +24,9 @@ from vestig.changes import (
     StoredWindow,
 )
 from vestig.commit.item import Item
-from vestig.commit.names import Mention
+from vestig.commit.names import EntityMention
 from vestig.ids import new_id
-from vestig.language.evidence import evidence_text
+from vestig.language.edge_evidence import evidence_text
 from vestig.ports import Pieces
 from vestig.times import format_us, from_us, to_us
 from vestig.types import (
@@ -246,7 +246,7 @@ def add_possible_update(rows: Rows, memory_id: str, update: PossibleUpdate) -> N
 def add_mentions(
     rows: Rows,
     memory_id: str,
-    mentions: Sequence[Mention],
+    mentions: Sequence[EntityMention],
     *,
     with_edges: bool,
     evidence_chars_max: int,
@@ -257,7 +257,7 @@ def add_mentions(
         rows.edges.extend(mention_edge(memory_id, one, evidence_chars_max) for one in mentions)
 
 
-def mention_edge(memory_id: str, mention: Mention, evidence_chars_max: int) -> NewEdge:
+def mention_edge(memory_id: str, mention: EntityMention, evidence_chars_max: int) -> NewEdge:
     """The MENTIONS edge of one mention."""
     return NewEdge(
         id=new_id("edge"),

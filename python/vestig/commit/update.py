@@ -105,7 +105,7 @@ def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> Non
         if other.status in (Status.ACTIVE, Status.ARCHIVED):
             raise ConflictError(
                 f"cannot move {memory.id} to that scope: {other.id} holds the same text there and"
-                f" is {other.status.value}"
+                f" is {other.status.word}"
             )
 
 

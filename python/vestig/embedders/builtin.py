@@ -17,8 +17,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from vestig.config.vendors import forbid_telemetry
-from vestig.embedders.late import quantised
 from vestig.embedders.settings import EmbeddingSettings, missing_package, require_dimension
+from vestig.embedders.token_vectors import quantised
 from vestig.errors import ConfigError, ProviderError
 from vestig.ports import SPECIAL_PIECE, Pieces
 
@@ -53,12 +53,12 @@ _PARALLEL_FROM: Final = 4
 class BuiltinEmbedder:
     """384-dimensional English sentence vectors; deterministic, no network, thread-safe.
 
-    Each text is run alone (no padding), so the vector of a text does not depend on the batch
-    it came in. Batches use the processors of the machine.
+    Each text is run alone (no padding), so the vector of a text does not depend on its
+    batch. Batches use the processors of the machine.
 
     Args:
         settings: the `embedding` section, or None for its defaults.
-        one_shot: leave the graph as it is stored: the first vector comes about 0.1 s earlier,
+        one_shot: leave the graph as it is stored: the first vector is ready about 0.1 s earlier,
             each further one takes about 5 times as long. For a process that embeds one query
             and ends. Values differ from the optimised graph below 1e-6.
 
@@ -127,7 +127,7 @@ class BuiltinEmbedder:
         return self._each(texts, self._both)
 
     def _each(self, texts: Sequence[str], made: Callable[[list[int], Any], _T]) -> list[_T]:
-        """What is made of each text's word pieces and last hidden states."""
+        """`made` of the word pieces and the last hidden states of each text, in order."""
         if not texts:
             return []
         tokenizer, session = self._load_tokenizer(), self._load_session()

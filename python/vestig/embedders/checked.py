@@ -1,4 +1,4 @@
-"""What every provider is held to: count, length, finite numbers."""
+"""Checks of the vectors of every embedder: their number, their length, finite values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DIMENSIONS_MAX: Final = 8192
 
 
 class CheckedEmbedder:
-    """An embedder whose answers are checked before anyone sees them.
+    """An embedder whose vectors are checked before they are used.
 
     Args:
         inner: the provider's embedder.
@@ -94,7 +94,8 @@ class CheckedEmbedder:
         return self._inner.truncated(text)
 
     def count_pieces(self, text: str) -> int | None:
-        """Word pieces of a text (`ports.PieceCounter`); None when the embedder does not tell."""
+        """Word pieces of a text (`ports.PieceCounter`); None when the embedder does not
+        count them."""
         if not isinstance(self._inner, PieceCounter):
             return None
         return self._inner.count_pieces(text)
@@ -108,21 +109,21 @@ class CheckedEmbedder:
         """
         if not texts:
             return []
-        vectors = self._asked(texts, self._inner.embed)
+        vectors = self._in_batches(texts, self._inner.embed)
         dimensions = self.dimensions
         for number, vector in enumerate(vectors):
             self._check_vector(number, vector, dimensions)
         return vectors
 
-    def _asked(self, texts: Sequence[str], ask: Callable[[list[str]], list[_T]]) -> list[_T]:
-        """One answer of the provider for each text, which is cut before."""
+    def _in_batches(self, texts: Sequence[str], call: Callable[[list[str]], list[_T]]) -> list[_T]:
+        """One result of `call` for each text; texts are checked and cut before."""
         for text in texts:
             _check_text(text)
         limit = self._max_length
         cut = [text if limit is None else text[:limit] for text in texts]
         answers: list[_T] = []
         for batch in _slices(cut, self._batch_size):
-            answer = ask(batch)
+            answer = call(batch)
             if len(answer) != len(batch):
                 raise ProviderError(
                     f'embedder "{self.model}": expected {len(batch)} vectors for'
@@ -161,7 +162,7 @@ class CheckedTokenEmbedder(CheckedEmbedder):
         """
         if not texts:
             return []
-        answers = self._asked(texts, self._tokens)
+        answers = self._in_batches(texts, self._tokens)
         dimensions = self.dimensions
         for number, (vector, pieces) in enumerate(answers):
             self._check_vector(number, vector, dimensions)
@@ -177,7 +178,7 @@ class CheckedTokenEmbedder(CheckedEmbedder):
 def checked_embedder(
     inner: Embedder, *, max_length: int | None = None, batch_size: int | None = None
 ) -> CheckedEmbedder:
-    """The embedder with its answers checked; of word pieces too where it gives them."""
+    """The embedder with its vectors checked; those of word pieces too where it gives them."""
     limits = {"max_length": max_length, "batch_size": batch_size}
     if gives_tokens(inner):
         return CheckedTokenEmbedder(inner, **limits)

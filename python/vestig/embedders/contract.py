@@ -1,4 +1,4 @@
-"""The suite that every embedder has to pass, for tests of adapters."""
+"""The contract of embedders as a test suite: `vestig.testing.EmbedderContract`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,35 @@ __all__ = ["EmbedderContract"]
 
 
 class EmbedderContract:
-    """The suite for adapter authors: subclass it in a test module and override `embedder`.
+    """Tests that every embedder has to pass (`vestig.ports.Embedder`).
+
+    To test an embedder of your own, subclass this class in a test module under a name that begins
+    with `Test`, and let `embedder` return a new instance. pytest then runs each `test_…` method,
+    whose docstring states the requirement. Neither pytest nor a store is needed otherwise.
+
+    Where the embedder also has a method `embed_tokens` (`vestig.ports.TokenEmbedder`), its token
+    vectors are tested too.
 
     Example:
-        >>> from vestig.testing import HashingEmbedder
-        >>> class TestHashing(EmbedderContract):
+        >>> from vestig.embedders.checked import unit_bytes
+        >>> class LetterEmbedder:
+        ...     model, dimensions, fingerprint = "letters-1", 64, ""
+        ...     def embed(self, texts):
+        ...         return [self._vector(text) for text in texts]
+        ...     def truncated(self, text):
+        ...         return False
+        ...     def _vector(self, text):
+        ...         counts = [0.0] * self.dimensions
+        ...         for letter in text:
+        ...             counts[ord(letter) % self.dimensions] += 1
+        ...         return unit_bytes(counts)
+        >>> class TestLetterEmbedder(EmbedderContract):
         ...     def embedder(self):
-        ...         return HashingEmbedder()
-        >>> TestHashing().test_batch_and_single_agree()
+        ...         return LetterEmbedder()
+        >>> contract = TestLetterEmbedder()  # from here on as pytest does
+        >>> for name in dir(contract):
+        ...     if name.startswith("test_"):
+        ...         getattr(contract, name)()
     """
 
     TEXTS: Final = (
@@ -31,11 +52,12 @@ class EmbedderContract:
     )
 
     def embedder(self) -> Embedder:
-        """The embedder under test; called by each test."""
+        """A new instance of the embedder under test; each test calls this at least once."""
         raise NotImplementedError("override embedder()")
 
     def test_fits_the_port(self) -> None:
-        """Properties have their types and ranges."""
+        """It has the methods and properties of `vestig.ports.Embedder`: the name of a model, 1 to
+        8192 dimensions, a fingerprint of 64 hexadecimal digits or ""."""
         embedder = self.embedder()
         assert isinstance(embedder, Embedder)
         assert isinstance(embedder.model, str)
@@ -44,7 +66,8 @@ class EmbedderContract:
         assert re.fullmatch(r"([0-9a-f]{64})?", embedder.fingerprint)
 
     def test_vectors_are_whole_and_finite(self) -> None:
-        """One vector per text, of `dimensions` finite float32 numbers, not zero."""
+        """`embed` gives one vector per text: `dimensions` finite float32 numbers, not all
+        zero, little-endian."""
         embedder = self.embedder()
         vectors = embedder.embed(self.TEXTS)
         assert len(vectors) == len(self.TEXTS)
@@ -56,11 +79,11 @@ class EmbedderContract:
             assert any(values)
 
     def test_empty_batch(self) -> None:
-        """[] for []."""
+        """`embed` gives [] for []."""
         assert self.embedder().embed([]) == []
 
     def test_batch_and_single_agree(self) -> None:
-        """To 1e-6 in every value, whatever stands beside a text."""
+        """The vector of a text does not depend on its batch, to 1e-6 in each value."""
         embedder = self.embedder()
         batch = embedder.embed(self.TEXTS)
         for text, together in zip(self.TEXTS, batch, strict=True):
@@ -71,7 +94,7 @@ class EmbedderContract:
             assert gap <= 1e-6
 
     def test_same_text_same_vector(self) -> None:
-        """Deterministic, also within a batch and for another instance."""
+        """Equal texts have equal vectors, bit by bit: within a batch and in another instance."""
         batch = self.embedder().embed(self.TEXTS)
         assert batch[0] == batch[-1]
         assert self.embedder().embed(self.TEXTS) == batch
@@ -82,8 +105,8 @@ class EmbedderContract:
         assert len(set(self.embedder().embed(distinct))) == len(distinct)
 
     def test_word_pieces_have_vectors_of_their_own(self) -> None:
-        """Where the embedder gives them: beside the vector of `embed`, the same ones alone and in
-        a batch to the last bits of the scales."""
+        """With `embed_tokens`: the vector equals that of `embed`; the pieces of a text do not
+        depend on its batch, their scales to 1e-6. Without it, nothing is tested."""
         embedder = self.embedder()
         if not gives_tokens(embedder):
             return
@@ -98,7 +121,7 @@ class EmbedderContract:
             assert max(abs(a - b) for a, b in scales) <= 1e-6
 
     def test_truncated_answers(self) -> None:
-        """A short text is read whole."""
+        """`truncated` is False for a short text."""
         assert self.embedder().truncated("The office is in Oslo.") is False
 
 

@@ -1,4 +1,4 @@
-"""Embeddings from any server that speaks the OpenAI form: OpenAI, Ollama, vLLM, ….
+"""Embeddings from any server with the API of OpenAI: OpenAI itself, Ollama, vLLM and others.
 
 One POST to `<base_url>/embeddings` per batch, one attempt, and one deadline over the whole
 call: name look-up, connection, headers and every byte of the answer.
@@ -29,7 +29,7 @@ ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024
 _READ_BYTES: Final = 64 * 1024
 _STATUS_OK: Final = 200
 
-# Dimensions of well-known models, so that they need not be asked for.
+# Dimensions of well-known models, which need no request.
 _DIMENSIONS: Final = {
     "all-minilm": 384,
     "bge-m3": 1024,
@@ -39,7 +39,7 @@ _DIMENSIONS: Final = {
     "text-embedding-3-small": 1536,
     "text-embedding-ada-002": 1536,
 }
-# Models that shorten their vectors when asked to.
+# Models that accept the parameter `dimensions`.
 _SHORTENABLE: Final = frozenset({"text-embedding-3-large", "text-embedding-3-small"})
 
 
@@ -86,10 +86,10 @@ class OpenAIEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector; asks the server once when nobody said.
+        """Length of a vector; one request where neither settings nor the table know it.
 
         Raises:
-            ProviderError: the server had to be asked and did not answer well.
+            ProviderError: that request failed.
         """
         if self._dimensions is None:
             self._request(["dimension"])
@@ -114,23 +114,23 @@ class OpenAIEmbedder:
         return [pack(vector) for vector in self._request(list(texts))]
 
     def truncated(self, text: str) -> bool:  # noqa: ARG002 - the port's signature
-        """False: what a server cuts is not known; `embedding.max_length` cuts before it."""
+        """False: it is not known what a server cuts; `embedding.max_length` cuts before."""
         return False
 
     def _request(self, texts: list[str]) -> list[list[float]]:
-        question: dict[str, Any] = {
+        body: dict[str, Any] = {
             "model": self._model,
             "input": texts,
             "encoding_format": "float",
         }
         if self._configured is not None and self._model in _SHORTENABLE:
-            question["dimensions"] = self._configured
-        call = _Call(self._url, msgspec.json.encode(question), self._headers)
-        status, body = call.within(self._timeout_s, self._model)
+            body["dimensions"] = self._configured
+        call = _Call(self._url, msgspec.json.encode(body), self._headers)
+        status, answer = call.within(self._timeout_s, self._model)
         if status != _STATUS_OK:
             raise self._error(f"the answer has status {status}")
         try:
-            items = msgspec.json.decode(body, type=_Answer).data
+            items = msgspec.json.decode(answer, type=_Answer).data
         except msgspec.DecodeError as error:
             raise self._error("the answer is not the JSON of an embedding") from error
         if len(items) != len(texts):
@@ -241,10 +241,10 @@ class _Call:
     def _abandon(self) -> None:
         """Wakes the thread from a blocked read; it closes the connection and ends."""
         connection = self._connection
-        held = None if connection is None else connection.sock
-        if held is not None:
+        open_socket = None if connection is None else connection.sock
+        if open_socket is not None:
             try:
-                held.shutdown(socket.SHUT_RDWR)
+                open_socket.shutdown(socket.SHUT_RDWR)
             except OSError:
                 return  # already gone
 

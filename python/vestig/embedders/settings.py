@@ -10,7 +10,7 @@ __all__ = ["EmbeddingSettings", "missing_package", "require_dimension"]
 
 
 class EmbeddingSettings(Protocol):
-    """Settings an embedder is made from. None = the model's own."""
+    """The settings from which an embedder is made. None = the default of the model."""
 
     @property
     def provider(self) -> str: ...

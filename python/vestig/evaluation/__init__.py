@@ -1,1 +1,1 @@
-"""Labelled benchmarks: reading them, metrics, peers to compare with, reports. Pure."""
+"""Evaluation of recall on labelled benchmarks: metrics, peers to compare with, reports."""

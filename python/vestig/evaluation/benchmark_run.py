@@ -1,8 +1,8 @@
-"""A benchmark's questions asked of a store: which units a recall finds, and how fast.
+"""The run of a benchmark on a store: which units recall finds for each question, and how fast.
 
-A unit ranks where the best memory that holds it does, units on one memory in the order of the
-corpus. A cut k is answered by a recall that asks for k memories, and for more until k distinct
-units came.
+The rank of a unit is that of the best memory that contains it; units of one memory follow the
+order of the corpus. For a cut k the limit of recall is k memories, doubled until k distinct units
+are found.
 """
 
 from __future__ import annotations
@@ -20,15 +20,19 @@ from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.report import Latency
 from vestig.evaluation.variants import Variant
 
-__all__ = ["Asker", "Holdings", "holdings"]
+__all__ = ["BenchmarkRun", "StoredUnits", "stored_units"]
 
 _PAGE: Final = 1_000
-# Latency is that of recalls which ask for so many.
+# The limit of the recalls whose latency is measured.
 _TIMED_CUT: Final = 10
 
 
-class Holdings(msgspec.Struct, kw_only=True):
-    """Which memory holds which units, whose it is, and when each conversation ended."""
+class StoredUnits(msgspec.Struct, kw_only=True):
+    """Where the units of a benchmark lie in a store.
+
+    `units_of` and `scope_of`: by memory id. `ends`: conversation → latest `t_valid`. `origin`: the
+    most frequent origin type of memories with units. `missing`: number of units in no memory.
+    """
 
     units_of: dict[str, tuple[str, ...]] = {}
     scope_of: dict[str, str | None] = {}
@@ -37,7 +41,7 @@ class Holdings(msgspec.Struct, kw_only=True):
     missing: int = 0
 
     def when(self, query: Query, conversation: str | None) -> Any:
-        """The time at which a conversation is asked: its own end where the question has none."""
+        """The query time of a question: its date, else the end of the conversation."""
         return self.ends.get(conversation) if query.date is None else query.date
 
 
@@ -48,63 +52,65 @@ def _memories(store: Vestig) -> Iterator[Any]:
         offset += len(page)
 
 
-def holdings(store: Vestig, benchmark: Benchmark) -> Holdings:
+def stored_units(store: Vestig, benchmark: Benchmark) -> StoredUnits:
     """Reads the references of all memories back from the event log."""
     place = {
         (conversation, unit.id): number
         for conversation, units in benchmark.units.items()
         for number, unit in enumerate(units)
     }
-    held = Holdings()
+    stored = StoredUnits()
     found: set[tuple[str | None, str]] = set()
     origins: dict[str, int] = {}
     for memory in _memories(store):
         references = {event.artifact_ref or "" for event in store.events(memory.id)}
         units = [unit for unit in references if (memory.scope, unit) in place]
         units.sort(key=lambda unit: place[memory.scope, unit])
-        held.units_of[memory.id] = tuple(units)
-        held.scope_of[memory.id] = memory.scope
+        stored.units_of[memory.id] = tuple(units)
+        stored.scope_of[memory.id] = memory.scope
         found.update((memory.scope, unit) for unit in units)
-        held.ends[memory.scope] = max(memory.t_valid, held.ends.get(memory.scope, memory.t_valid))
+        stored.ends[memory.scope] = max(
+            memory.t_valid, stored.ends.get(memory.scope, memory.t_valid)
+        )
         if units:
             origin = str(memory.origin_type)
             origins[origin] = origins.get(origin, 0) + 1
-    held.missing = len(place) - len(found)
-    held.origin = max(sorted(origins), key=origins.__getitem__, default=None)
-    return held
+    stored.missing = len(place) - len(found)
+    stored.origin = max(sorted(origins), key=origins.__getitem__, default=None)
+    return stored
 
 
-def _asking_matters(settings: Settings) -> bool:
-    """Whether the limit of a call can change what stands first: by the walk or the pool."""
+def _limit_matters(settings: Settings) -> bool:
+    """Whether the limit of a recall can change the order of its results: by walk or pool."""
     ranking = settings.ranking
     return ranking.enabled and (settings.walk.enabled or ranking.pool != "all")
 
 
-class Asker:
-    """Recalls of one row."""
+class BenchmarkRun:
+    """The recalls of one row; `degraded` collects the codes of weaker paths."""
 
-    def __init__(self, store: Vestig, held: Holdings, variant: Variant) -> None:
+    def __init__(self, store: Vestig, stored: StoredUnits, variant: Variant) -> None:
         assert variant.config is not None
         self._store = store
-        self._held = held
+        self._stored = stored
         self._profile = variant.profile
         self._config = dict(variant.overrides)
-        # the same results in the same order, without their reasons
-        self._untold = {**variant.overrides, "recall.reasons.enabled": False}
-        self._each_cut = _asking_matters(variant.config.settings)
+        # equal results in the same order, without their reasons
+        self._unexplained = {**variant.overrides, "m5.explainability.enabled": False}
+        self._each_cut = _limit_matters(variant.config.settings)
         self._times_ms: list[float] = []
         self.degraded: set[str] = set()
 
-    def tally(self, benchmark: Benchmark, asked: Callable[[int], None]) -> Tally:
-        """Every question asked; `asked` is told of each."""
+    def tally(self, benchmark: Benchmark, done: Callable[[int], None]) -> Tally:
+        """Ranks and metrics of every question; calls `done(1)` after each."""
         tally = Tally()
         for query in benchmark.queries:
             tally.add(self.rankings(query), query.relevant)
-            asked(1)
+            done(1)
         return tally
 
     def latency(self) -> Latency:
-        """Of the recalls so far."""
+        """Percentiles of the recalls so far, in ms."""
         import numpy as np
 
         p50, p95 = np.percentile(self._times_ms, [50, 95])
@@ -127,13 +133,13 @@ class Asker:
         return found
 
     def _hits(self, query: Query, limit: int, config: dict[str, Any]) -> list[str]:
-        """Ids of the memories of one call, asked of the query's conversation at its time."""
+        """Ids of the memories of one recall, in the query's conversation and at its time."""
         conversation = query.conversation
         answer = self._store.recall(
             query.text,
             limit=limit,
             scope=conversation,
-            query_time=self._held.when(query, conversation),
+            query_time=self._stored.when(query, conversation),
             profile=self._profile,
             config=config,
         )
@@ -141,11 +147,11 @@ class Asker:
         return [hit.id for hit in answer.results]
 
     def _ranked(self, query: Query, wanted: int, hits: list[str] | None = None) -> list[str]:
-        """The best distinct units: asks on until so many came or nothing is left."""
+        """The best `wanted` distinct units; fewer where the store has no more."""
         limit = wanted
         while True:
-            found = self._hits(query, limit, self._untold) if hits is None else hits
-            units = list(dict.fromkeys(u for id in found for u in self._held.units_of[id]))
+            found = self._hits(query, limit, self._unexplained) if hits is None else hits
+            units = list(dict.fromkeys(u for id in found for u in self._stored.units_of[id]))
             if len(units) >= wanted or len(found) < limit:
                 return units[:wanted]
             limit, hits = limit * 2, None

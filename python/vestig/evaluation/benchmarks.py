@@ -2,8 +2,8 @@
 
 A folder holds `corpus.jsonl` (one unit a line, with the keys of an imported transcript) and
 `queries.jsonl` (`id`, `text`, `relevant`, and where known `date`, `category`, `conversation`), or
-both with `.gz`. A question is asked of the units of its own conversation; ids of units are those
-of their conversation alone.
+both with `.gz`. A question concerns the units of its own conversation; ids of units are
+unique within a conversation.
 """
 
 from __future__ import annotations
@@ -33,25 +33,26 @@ _CONVERSATION: Final = ("scope", "channel_id", "conversation")
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a question may point at: one line of the corpus."""
+    """One line of the corpus: what the labels of a question refer to."""
 
     id: str
     text: str
     author: str | None
 
     @property
-    def spoken(self) -> str:
-        """`author: text`, or the text of a unit without author: what is embedded.
+    def embedded_text(self) -> str:
+        """`author: text`, or the text of a unit without author.
 
         Example:
-            >>> Unit(id="1", text="Hello", author="Ada").spoken
+            >>> Unit(id="1", text="Hello", author="Ada").embedded_text
             'Ada: Hello'
         """
         return f"{self.author}: {self.text}" if self.author else self.text
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """A labelled question. `date` null: asked at the end of its conversation."""
+    """A labelled question. `relevant`: ids of the units that answer it. `date`: query time,
+    null = the end of its conversation."""
 
     id: str
     text: str

@@ -1,4 +1,5 @@
-"""How well confidence tells questions that the memories answer from those that they do not.
+"""Calibration of confidence: how well it separates questions that the memories answer from those
+that they do not.
 
 Questions have weights: those that can be answered weigh half of everything, the others the other
 half, in equal shares of the populations they come from. All figures are of these weights, so that
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FOREIGN", "POPULATIONS", "REMOVED", "calibration", "calibrations"]
 
 BINS: Final = 10
-# Questions of the next conversation; questions whose evidence is taken away; both.
+# Questions of the next conversation; questions without the memories that answer them; both.
 FOREIGN: Final = "foreign"
 REMOVED: Final = "removed"
 MIXTURE: Final = "mixture"
@@ -55,9 +56,9 @@ def calibration(
 ) -> Calibration:
     """The figures of one mixture: half answerable, the rest in equal shares of `others`.
 
-    `calibration_error`: mean distance of confidence and share of answerable questions in bins of
-    equal width, by their weights. `auroc`: probability that an answerable question has the higher
-    confidence, ties count half.
+    `calibration_error`: expected calibration error (Naeini and others, 2015), the weighted mean
+    distance of confidence and share of answerable questions in bins of equal width. `auroc`:
+    probability that an answerable question has the higher confidence, ties count half.
 
     Example:
         >>> found = calibration([1.0, 0.8], [[0.25, 0.8]])
@@ -110,7 +111,7 @@ def _reliability(
     import numpy as np
 
     place = np.minimum((values * bins).astype(int), bins - 1)
-    share, told, true = (
+    share, confidence, true = (
         np.bincount(place, part, bins) for part in (weights, weights * values, weights * truth)
     )
     return [
@@ -118,7 +119,7 @@ def _reliability(
             low=at / bins,
             high=(at + 1) / bins,
             share=float(share[at]),
-            confidence=float(told[at] / share[at]) if share[at] > 0 else None,
+            confidence=float(confidence[at] / share[at]) if share[at] > 0 else None,
             answerable=float(true[at] / share[at]) if share[at] > 0 else None,
         )
         for at in range(bins)

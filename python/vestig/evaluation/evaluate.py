@@ -1,4 +1,4 @@
-"""Evaluation: benchmarks imported into temporary stores, every question asked of every row.
+"""`vestig.evaluate`: imports benchmarks into temporary stores and runs every question on every row.
 
 Each conversation is imported as a scope, once for all rows: only recall differs.
 """
@@ -19,27 +19,27 @@ from vestig.api.store import Vestig
 from vestig.config import Config
 from vestig.embedders.checked import checked_embedder
 from vestig.errors import ValidationError
-from vestig.evaluation import benchmarks as reading
+from vestig.evaluation import benchmarks as benchmark_folders
 from vestig.evaluation import variants
-from vestig.evaluation.benchmark_run import Asker, Holdings, holdings
+from vestig.evaluation.benchmark_run import BenchmarkRun, StoredUnits, stored_units
 from vestig.evaluation.benchmarks import Benchmark
+from vestig.evaluation.bootstrap import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
+from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 from vestig.evaluation.calibration import POPULATIONS
-from vestig.evaluation.comparing import compare, gate_breaches
-from vestig.evaluation.losses import with_losses
+from vestig.evaluation.comparison import compare, gate_breaches
+from vestig.evaluation.losses_by_author import with_losses
 from vestig.evaluation.metrics import CUTS, DEPTH, Tally
 from vestig.evaluation.peers import PEERS, parameters_for, peer_rankings
 from vestig.evaluation.report import (
-    AskedQuestion,
     BenchmarkReport,
     EvaluationReport,
     Latency,
     MeasuredStore,
+    QuestionRanks,
     Row,
 )
-from vestig.evaluation.resampling import INTERVAL_DRAWS, PAIRED_DRAWS, SEED, estimates
-from vestig.evaluation.unanswerable import ANSWERABLE, Case, cases, confidences
+from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases, confidences
 from vestig.evaluation.variants import Variant
-from vestig.evaluation.vectors import RememberingEmbedder, remembering
 from vestig.ids import repeatable_ids
 from vestig.ports import Embedder, Progress
 from vestig.registry import make_embedder
@@ -75,10 +75,10 @@ def evaluate(
         ablate: a row for each signal and switch of the profile off, one by one.
         gate: judge `default` against `baseline`; both are measured then.
         peers: plain cosine, BM25 and their hybrid as rows.
-        questions: every row also tells where the relevant units of each question stood.
-        confidence: every profile and switch also tells how well its confidence knows questions
-            that the memories do not answer; asks three times as many questions.
-        leave_out: categories that are not asked.
+        questions: every row also holds the ranks of the relevant units of each question.
+        confidence: every profile and switch also measures how well its confidence knows questions
+            that the memories do not answer; runs three times as many questions.
+        leave_out: categories whose questions are left out.
         cache: folder that keeps vectors between runs.
         config: as in `vestig.open`; the store it names is not touched.
         embedder: an embedder object instead of the configured one.
@@ -94,9 +94,9 @@ def evaluate(
         >>> from vestig.testing import HashingEmbedder
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> unit = {"id": "u1", "text": "The red key opens the shed", "conversation": "c"}
-        >>> asked = {"id": "q1", "text": "which key opens the shed?", "relevant": ["u1"]}
+        >>> query = {"id": "q1", "text": "which key opens the shed?", "relevant": ["u1"]}
         >>> _ = (folder / "corpus.jsonl").write_text(json.dumps(unit))
-        >>> _ = (folder / "queries.jsonl").write_text(json.dumps({**asked, "conversation": "c"}))
+        >>> _ = (folder / "queries.jsonl").write_text(json.dumps({**query, "conversation": "c"}))
         >>> report = evaluate(folder, profiles=["baseline"], embedder=HashingEmbedder())
         >>> report.benchmarks[0].row("baseline").metrics["recall@5"].mean
         1.0
@@ -124,7 +124,7 @@ def evaluate(
 
 
 class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What of `evaluate` was asked for."""
+    """The parts of a report that the caller wants."""
 
     peers: bool
     gate: bool
@@ -133,7 +133,7 @@ class _Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Steps:
-    """Progress over all benchmarks, in texts embedded and questions asked."""
+    """Progress over all benchmarks, in texts embedded and recalls made."""
 
     def __init__(self, progress: Progress | None, total: int) -> None:
         self._progress = progress
@@ -143,30 +143,30 @@ class _Steps:
 
     @contextmanager
     def stage(self, size: int) -> Iterator[None]:
-        """A part of the whole; what it counts fills it at most, and its end does."""
+        """A part of the whole of this size; leaving it counts it as done."""
         self._end = self._done + size
         yield
         self.add(size)
 
     def add(self, count: int) -> None:
-        """So much more is done."""
+        """Counts further steps; never beyond the end of the stage."""
         self._done = min(self._done + count, self._end)
         if self._progress is not None:
             self._progress(self._done, self._total)
 
 
-# How often a question is asked for its confidence: as it is, and in each population.
-_TIMES_ASKED: Final = 1 + len(POPULATIONS)
+# Recalls of a question for its confidence: as it is, and in each population.
+_RECALLS_EACH: Final = 1 + len(POPULATIONS)
 
 
 def _size(benchmark: Benchmark, plan: Sequence[Variant], peers: bool, confidence: bool) -> int:
     """Steps of a benchmark: its import, its peers, and every question of every row."""
-    doubted = _TIMES_ASKED * len(_doubted(plan)) if confidence else 0
-    questions = len(benchmark.queries) * (len(plan) + doubted)
+    recalls = _RECALLS_EACH * len(_with_measured_confidence(plan)) if confidence else 0
+    questions = len(benchmark.queries) * (len(plan) + recalls)
     return benchmark.unit_count * (1 + peers) + questions
 
 
-def _doubted(plan: Sequence[Variant]) -> list[Variant]:
+def _with_measured_confidence(plan: Sequence[Variant]) -> list[Variant]:
     """Rows whose confidence is measured."""
     return [variant for variant in plan if variant.kind != "ablation"]
 
@@ -179,7 +179,7 @@ def _version() -> str:
 
 def _folders(given: Any) -> list[Any]:
     if given is None:
-        return [reading.SHIPPED]
+        return [benchmark_folders.SHIPPED]
     if isinstance(given, (str, os.PathLike)):
         return [given]
     folders = list(given)
@@ -189,33 +189,33 @@ def _folders(given: Any) -> list[Any]:
 
 
 def _read(folder: Any, leave_out: Sequence[str]) -> Benchmark:
-    benchmark = reading.read_benchmark(folder)
-    return reading.without_categories(benchmark, leave_out) if leave_out else benchmark
+    benchmark = benchmark_folders.read_benchmark(folder)
+    return benchmark_folders.without_categories(benchmark, leave_out) if leave_out else benchmark
 
 
 def _vectors(
     config: Config, embedder: Embedder | None, cache: str | os.PathLike[str] | None
-) -> RememberingEmbedder:
+) -> CachedEmbedder:
     """The embedder of all benchmarks; vectors of other settings are kept apart."""
     settings = config.settings.embedding
     inner = make_embedder(settings) if embedder is None else checked_embedder(embedder)
     cut = "" if settings.max_length is None else f"cut{settings.max_length}"
     plain = "" if settings.normalize else "plain"
-    return remembering(inner, None if cache is None else Path(cache).expanduser(), cut + plain)
+    return cached_embedder(inner, None if cache is None else Path(cache).expanduser(), cut + plain)
 
 
 def _benchmark(
     benchmark: Benchmark,
     config: Config,
     plan: Sequence[Variant],
-    vectors: RememberingEmbedder,
+    vectors: CachedEmbedder,
     steps: _Steps,
     wanted: _Wanted,
 ) -> BenchmarkReport:
     """One import, then every row."""
     tallies: dict[str, Tally] = {}
     rows: list[Row] = []
-    noticed: dict[str, set[str]] = {}
+    degraded: dict[str, set[str]] = {}
     request = OpenRequest(config=config, embedder=vectors)
     context = open_session(MEMORY_PATH, request)
     with Vestig(context) as store:
@@ -224,25 +224,25 @@ def _benchmark(
             imported = store.import_(benchmark.corpus, format="messages")
             _finish_jobs(store)
         seconds = time.perf_counter() - started
-        held = holdings(store, benchmark)
+        stored = stored_units(store, benchmark)
         vectors.embed([query.text for query in benchmark.queries])
         if wanted.peers:
             with steps.stage(benchmark.unit_count):
-                found = _peer_tallies(benchmark, vectors, held.origin)
-            parameters = msgspec.to_builtins(parameters_for(held.origin))
+                found = _peer_tallies(benchmark, vectors, stored.origin)
+            parameters = msgspec.to_builtins(parameters_for(stored.origin))
             for name, tally in found.items():
                 tallies[name] = tally
                 rows.append(_row(benchmark, Variant.peer(name), tally, parameters=parameters))
         for variant in plan:
-            asker = Asker(store, held, variant)
+            run = BenchmarkRun(store, stored, variant)
             with steps.stage(len(benchmark.queries)):
-                tally = tallies[variant.name] = asker.tally(benchmark, steps.add)
-            rows.append(_row(benchmark, variant, tally, latency=asker.latency()))
-            noticed[variant.name] = asker.degraded
+                tally = tallies[variant.name] = run.tally(benchmark, steps.add)
+            rows.append(_row(benchmark, variant, tally, latency=run.latency()))
+            degraded[variant.name] = run.degraded
         if wanted.confidence:
-            asked = list(cases(context, benchmark, held))
-            rows = _with_confidence(store, held, asked, plan, rows, steps)
-        measured = _measured(store, imported, held, vectors, seconds)
+            all_cases = list(cases(context, benchmark, stored))
+            rows = _with_confidence(store, stored, all_cases, plan, rows, steps)
+        measured = _measured(store, imported, stored, vectors, seconds)
     scored = {name: tally.scores for name, tally in tallies.items()}
     if wanted.questions:
         rows = [_with_questions(benchmark, row, tallies[row.name]) for row in rows]
@@ -259,41 +259,41 @@ def _benchmark(
         rows=tuple(rows),
         comparisons=tuple(with_losses(compared, benchmark, tallies)),
         gate=tuple(gate_breaches(benchmark.name, rows)) if wanted.gate else (),
-        warnings=tuple(_warnings(measured, noticed)),
+        warnings=tuple(_warnings(measured, degraded)),
     )
 
 
 def _with_confidence(
     store: Vestig,
-    held: Holdings,
-    asked: Sequence[Case],
+    stored: StoredUnits,
+    all_cases: Sequence[Case],
     plan: Sequence[Variant],
     rows: Sequence[Row],
     steps: _Steps,
 ) -> list[Row]:
-    """The rows with how well their confidence tells what is answered."""
+    """The rows, those of profiles and switches with the figures of their confidence."""
     found: dict[str, Any] = {}
-    size = _TIMES_ASKED * sum(case.population == ANSWERABLE for case in asked)
-    for variant in _doubted(plan):
+    size = _RECALLS_EACH * sum(case.population == ANSWERABLE for case in all_cases)
+    for variant in _with_measured_confidence(plan):
         with steps.stage(size):
-            found[variant.name] = confidences(store, held, variant, asked, steps.add) or UNSET
+            found[variant.name] = confidences(store, stored, variant, all_cases, steps.add) or UNSET
     return [msgspec.structs.replace(row, confidence=found.get(row.name, UNSET)) for row in rows]
 
 
-def _warnings(measured: MeasuredStore, noticed: Mapping[str, set[str]]) -> Iterator[str]:
-    """What keeps figures from telling all: units that are not there, weaker paths."""
+def _warnings(measured: MeasuredStore, degraded: Mapping[str, set[str]]) -> Iterator[str]:
+    """Reasons to doubt the figures: units that are not in the store, weaker paths."""
     if measured.units_missing:
         yield (
             f"{measured.units_missing} units are on no memory ({measured.rejected} refused,"
             f" {measured.failed} failed): questions about them cannot be answered"
         )
-    for name, codes in noticed.items():
+    for name, codes in degraded.items():
         if codes:
             yield f"{name}: {', '.join(sorted(codes))}"
 
 
 def _finish_jobs(store: Vestig) -> None:
-    """Work that a store leaves for later belongs to what recall finds."""
+    """Runs the job queue until it is empty: its results are part of what recall finds."""
     while store.admin.enrich().done:
         pass
 
@@ -301,15 +301,15 @@ def _finish_jobs(store: Vestig) -> None:
 def _measured(
     store: Vestig,
     imported: ImportReport,
-    held: Holdings,
-    vectors: RememberingEmbedder,
+    stored: StoredUnits,
+    vectors: CachedEmbedder,
     seconds: float,
 ) -> MeasuredStore:
     return MeasuredStore(
         path=MEMORY_PATH,
         seq=store.admin.stats().seq,
         memories=store.count({"include_expired": True, "include_archived": True}),
-        units_missing=held.missing,
+        units_missing=stored.missing,
         import_seconds=seconds,
         model=vectors.model,
         fingerprint=vectors.fingerprint,
@@ -319,7 +319,7 @@ def _measured(
 
 
 def _peer_tallies(
-    benchmark: Benchmark, vectors: RememberingEmbedder, origin: str | None
+    benchmark: Benchmark, vectors: CachedEmbedder, origin: str | None
 ) -> dict[str, Tally]:
     tallies = {name: Tally() for name in PEERS}
     for query, rankings in peer_rankings(benchmark, vectors, parameters_for(origin)):
@@ -330,13 +330,13 @@ def _peer_tallies(
 
 def _with_questions(benchmark: Benchmark, row: Row, tally: Tally) -> Row:
     """The row with every question beside its figures."""
-    asked = (
-        AskedQuestion(
+    ranked = (
+        QuestionRanks(
             id=query.id, conversation=query.conversation, category=query.category, ranks=ranks
         )
         for query, ranks in zip(benchmark.queries, tally.ranks, strict=True)
     )
-    return msgspec.structs.replace(row, questions=tuple(asked))
+    return msgspec.structs.replace(row, questions=tuple(ranked))
 
 
 def _row(

@@ -1,9 +1,10 @@
-"""Metrics of one question over ranked distinct units.
+"""Metrics of one question over a ranking of distinct units, each from 0 to 1.
 
 Gains are binary. For a cut k: `recall@k` is the share of the relevant units among the best k,
 `precision@k` the share of the k places that hold a relevant one, `hit@k` whether any is there,
-`all@k` whether all are, `ndcg@k` the discounted gain 1 / log2(rank + 1) over the best possible
-one. `mrr` is 1 / rank of the first relevant unit, 0 when none is found.
+`all@k` whether all are, `ndcg@k` the discounted gain 1 / log2(rank + 1) over the best possible one
+(Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, 2002). `mrr` is 1 / rank
+of the first relevant unit, 0 when none is found.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 CUTS: Final = (1, 5, 10, 20, 50)
-# How many distinct units are asked for at most; `mrr` looks no further.
+# Length of the longest ranking of distinct units; `mrr` is 0 for what lies below.
 DEPTH: Final = 200
 FAMILIES: Final = ("recall", "precision", "hit", "all", "ndcg")
 MRR: Final = "mrr"
@@ -86,7 +87,7 @@ def score(ranked: Sequence[str], relevant: Collection[str]) -> dict[str, float]:
 def score_by_cut(
     rankings: Mapping[int, Sequence[str]], relevant: Collection[str]
 ) -> dict[str, float]:
-    """Every metric where each cut has a ranking of its own: that of a call that asked for so many.
+    """Every metric where each cut has a ranking of its own: that of a recall with this limit.
 
     `rankings` holds one for each of `CUTS`; `mrr` is that of the longest, and where that holds
     no relevant unit, of the one for `DEPTH` if it is there.
@@ -101,7 +102,7 @@ def score_by_cut(
 
 
 class Tally:
-    """The metrics of many questions, and where their relevant units stood.
+    """The metrics of many questions, and the ranks of their relevant units.
 
     Example:
         >>> tally = Tally()

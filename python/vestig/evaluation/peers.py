@@ -1,7 +1,8 @@
-"""What a benchmark is compared with: plain cosine, BM25 and a weighted hybrid of the two.
+"""Peers: rankings that recall is compared with, by cosine, by BM25 and by a hybrid of both.
 
-They share nothing with the recall of a store but the embedder. Cosine: the query's vector against
-that of `author: text`. BM25 over the same texts: words of two or more characters, lower-cased,
+They share nothing with the recall of a store but the embedder and the stemmer. Cosine: the query's
+vector against that of `author: text`. BM25 (Robertson and Zaragoza, The Probabilistic Relevance
+Framework: BM25 and Beyond, 2009) over the same texts: words of two or more characters, lower-cased,
 Snowball English stems, no stop words, distinct query terms, idf ln(1 + (N − n + ½)/(n + ½)), N the
 units of the conversation. Hybrid: w · z(BM25) + z(cosine), population z-scores over the
 conversation.
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from vestig.evaluation.vectors import RememberingEmbedder
+    from vestig.evaluation.cached_embedder import CachedEmbedder
 
 __all__ = ["PEERS", "PeerParameters", "parameters_for", "peer_rankings"]
 
@@ -43,7 +44,7 @@ class PeerParameters(msgspec.Struct, frozen=True, kw_only=True):
     hybrid_weight: float = 0.5
 
 
-# The best known ones for what most units are (`origin_type`), so that peers stand at their best.
+# The best parameters known for units of an `origin_type`: a peer is compared at its best.
 _BY_ORIGIN: Final[Mapping[str, PeerParameters]] = {
     "chat_peer": PeerParameters(hybrid_weight=1.0),
     "chat_agent": PeerParameters(k1=1.2, b=0.75, text_chars=1200),
@@ -51,7 +52,7 @@ _BY_ORIGIN: Final[Mapping[str, PeerParameters]] = {
 
 
 def parameters_for(origin: str | None) -> PeerParameters:
-    """Parameters where most units are of this origin.
+    """Parameters for a benchmark most of whose units have this origin type.
 
     Example:
         >>> parameters_for("chat_peer").hybrid_weight, parameters_for("note").hybrid_weight
@@ -79,7 +80,7 @@ class _Stems:
 
 
 class _Bm25:
-    """Scores of all texts of one conversation."""
+    """BM25 of all texts of one conversation."""
 
     def __init__(self, texts: Sequence[str], parameters: PeerParameters, stems: _Stems) -> None:
         import numpy as np
@@ -119,11 +120,11 @@ def _z(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _beginning(unit: Unit, chars: int | None) -> str:
-    return msgspec.structs.replace(unit, text=unit.text[:chars]).spoken
+    return msgspec.structs.replace(unit, text=unit.text[:chars]).embedded_text
 
 
 def peer_rankings(
-    benchmark: Benchmark, embedder: RememberingEmbedder, parameters: PeerParameters
+    benchmark: Benchmark, embedder: CachedEmbedder, parameters: PeerParameters
 ) -> Iterator[tuple[Query, dict[str, list[str]]]]:
     """For each question, the ids that each of `PEERS` ranks, best first, at most `DEPTH`.
 
@@ -131,14 +132,14 @@ def peer_rankings(
     """
     import numpy as np
 
-    asked: dict[str | None, list[Query]] = {}
+    queries_of: dict[str | None, list[Query]] = {}
     for query in benchmark.queries:
-        asked.setdefault(query.conversation, []).append(query)
+        queries_of.setdefault(query.conversation, []).append(query)
     found: dict[int, dict[str, list[str]]] = {}
     stems = _Stems()
-    for conversation, queries in asked.items():
+    for conversation, queries in queries_of.items():
         units = benchmark.units[conversation]
-        vectors = embedder.matrix([unit.spoken for unit in units])
+        vectors = embedder.matrix([unit.embedded_text for unit in units])
         beginnings = [_beginning(unit, parameters.text_chars) for unit in units]
         lexical = _Bm25(beginnings, parameters, stems)
         for query, vector in zip(

@@ -31,16 +31,16 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
     value: float
     low: float
     high: float
-    told: str = ""
+    tooltip: str = ""
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True):
-    """Points joined to one line, both coordinates from 0 to 1. `told`: of each point."""
+    """Points joined to one line, both coordinates from 0 to 1. `tooltips`: by point."""
 
     label: str
     look: str
     points: tuple[tuple[float, float], ...]
-    told: tuple[str, ...]
+    tooltips: tuple[str, ...]
 
 
 def _shown(label: str) -> str:
@@ -97,10 +97,10 @@ def bars(title: str, marks: Sequence[Mark]) -> str:
         length = max(1.0, _PLOT * mark.value / 100)
         left, right = (gutter + _PLOT * end / 100 for end in (mark.low, mark.high))
         body += [
-            f"<g><title>{escape(f'{mark.label}: {mark.told}')}</title>",
+            f"<g><title>{escape(f'{mark.label}: {mark.tooltip}')}</title>",
             f'<rect x="0" y="{y - _LINE / 2:.1f}" width="{gutter + _PLOT + _VALUE}"'
             f' height="{_LINE}" class="hit"/>'
-            if mark.told
+            if mark.tooltip
             else "",
             _text(gutter - _GAP, y + 4, _shown(mark.label), "label", "end"),
             f'<rect x="{gutter}" y="{y - _BAR / 2:.1f}" width="{length:.1f}" height="{_BAR}"'
@@ -130,7 +130,7 @@ def forest(title: str, marks: Sequence[Mark]) -> str:
     for number, mark in enumerate(marks):
         y = _TOP + _LINE * number + _LINE / 2
         body += [
-            f"<g><title>{escape(f'{mark.label}: {mark.told}')}</title>",
+            f"<g><title>{escape(f'{mark.label}: {mark.tooltip}')}</title>",
             _text(gutter - 2 * _GAP, y + 4, _shown(mark.label), "label", "end"),
             *_whisker(place(mark.low), place(mark.high), y),
             f'<circle cx="{place(mark.value):.1f}" cy="{y:.1f}" r="4.5"'
@@ -154,7 +154,8 @@ def lines(title: str, axes: tuple[str, str], drawn: Sequence[Line], *, even: boo
     """Lines over a square from 0 to 1; `even`: with the diagonal, where both coordinates agree.
 
     Example:
-        >>> line = Line(label="a<b", look="peer", points=((0.0, 0.0), (1.0, 0.5)), told=("", "x"))
+        >>> points, texts = ((0.0, 0.0), (1.0, 0.5)), ("", "x")
+        >>> line = Line(label="a<b", look="peer", points=points, tooltips=texts)
         >>> drawn = lines("Risk", ("coverage", "risk"), [line], even=True)
         >>> drawn.count("<polyline"), "a&lt;b" in drawn
         (1, True)
@@ -180,8 +181,8 @@ def lines(title: str, axes: tuple[str, str], drawn: Sequence[Line], *, even: boo
         dot = f"bar {look}" if len(places) <= _DOTS_MOST else "hit"
         joined = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         body.append(f'<polyline points="{joined}" class="curve {look}"/>')
-        for (x, y), told in zip(places, one.told, strict=True):
-            inner = f"<title>{escape(f'{one.label}: {told}')}</title>" if told else ""
+        for (x, y), tooltip in zip(places, one.tooltips, strict=True):
+            inner = f"<title>{escape(f'{one.label}: {tooltip}')}</title>" if tooltip else ""
             body.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" class="{dot}">{inner}</circle>')
         y = _HEAD + 10 + 18 * number
         body.append(_line(right + 14, y, right + 30, y, f"curve {look}"))

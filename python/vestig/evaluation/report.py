@@ -1,4 +1,4 @@
-"""What an evaluation found: rows, intervals, comparisons, and everything they stand on."""
+"""The report of an evaluation: rows, intervals, comparisons, and what they were made from."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from vestig.types import _Value
 
 __all__ = [
-    "AskedQuestion",
+    "AuthorUnits",
     "BenchmarkReport",
     "Bin",
     "Calibration",
@@ -21,8 +21,8 @@ __all__ = [
     "EvaluationReport",
     "Latency",
     "MeasuredStore",
+    "QuestionRanks",
     "Row",
-    "SaidBy",
 ]
 
 
@@ -52,8 +52,8 @@ class Latency(_Value, frozen=True, kw_only=True):
     limit: int
 
 
-class AskedQuestion(_Value, frozen=True, kw_only=True):
-    """Where the relevant units of a question stood, from 1; null: not among those asked for."""
+class QuestionRanks(_Value, frozen=True, kw_only=True):
+    """The ranks of the relevant units of one question, from 1; null: below the depth of ranking."""
 
     id: str
     conversation: str | None
@@ -82,8 +82,12 @@ class Coverage(_Value, frozen=True, kw_only=True):
 
 
 class Calibration(_Value, frozen=True, kw_only=True):
-    """How well confidence tells questions that the memories answer from others. The two
-    kinds weigh half each."""
+    """How well confidence separates questions that the memories answer from those that they do
+    not; each of both groups has half of the weight.
+
+    `auroc`: area under the ROC curve, 0.5 = no better than chance. `calibration_error`: expected
+    calibration error, 0 to 1.
+    """
 
     questions: int
     auroc: float
@@ -93,12 +97,12 @@ class Calibration(_Value, frozen=True, kw_only=True):
 
 
 class Row(_Value, frozen=True, kw_only=True):
-    """One way to answer the questions.
+    """One way to answer the questions, and its figures.
 
     `kind` is `peer` (parameters of its own), `profile`, `switch` (a profile under overrides) or
     `ablation` (a profile with one signal or switch off). `settings`: every effective value.
     `seed`: of the walk; null = derived from the query and the store's seq. `questions` and
-    `confidence` (population → figures): only when asked for; no `confidence` where it is null.
+    `confidence` (population → figures): only when requested; no `confidence` where it is null.
     """
 
     name: str
@@ -111,13 +115,13 @@ class Row(_Value, frozen=True, kw_only=True):
     latency: Latency | None
     settings: dict[str, Any]
     seed: int | None = None
-    questions: tuple[AskedQuestion, ...] | UnsetType = UNSET
+    questions: tuple[QuestionRanks, ...] | UnsetType = UNSET
     confidence: dict[str, Calibration] | UnsetType = UNSET
 
 
-class SaidBy(_Value, frozen=True, kw_only=True):
-    """Relevant units of one speaker: all of them, those that only the other row has among its
-    best ten, and those that only this row has there."""
+class AuthorUnits(_Value, frozen=True, kw_only=True):
+    """Relevant units of one author: how many there are, how many only the other row has among its
+    best ten (`lost`), and how many only this row has there (`gained`)."""
 
     relevant: int
     lost: int
@@ -126,8 +130,8 @@ class SaidBy(_Value, frozen=True, kw_only=True):
 
 class Comparison(_Value, frozen=True, kw_only=True):
     """`row` − `against` in one metric, over all questions (`category` null) or one category.
-    `gained` and `lost`: questions of which `row` has the higher and the lower value. `said_by`:
-    speaker → units, "" for units without one; of R@10 only."""
+    `gained` and `lost`: questions of which `row` has the higher and the lower value. `by_author`:
+    author → units, "" for units without one; of recall@10 only."""
 
     row: str
     against: str
@@ -137,11 +141,12 @@ class Comparison(_Value, frozen=True, kw_only=True):
     gained: int
     lost: int
     difference: Difference
-    said_by: dict[str, SaidBy] = msgspec.field(default_factory=dict)
+    by_author: dict[str, AuthorUnits] = msgspec.field(default_factory=dict)
 
 
 class MeasuredStore(_Value, frozen=True, kw_only=True):
-    """The temporary store that a benchmark was imported into; `seq` is the state asked."""
+    """The temporary store that a benchmark was imported into; `seq` is the state that
+    was queried."""
 
     path: str
     seq: int
@@ -180,8 +185,8 @@ class BenchmarkReport(_Value, frozen=True, kw_only=True):
 
 
 class EvaluationReport(_Value, frozen=True, kw_only=True):
-    """What `vestig.evaluate` found. `seed` is that of the resampling; `gated` tells whether the
-    gate of R-21 was asked."""
+    """What `vestig.evaluate` found. `seed` is that of the bootstrap; `gated`: whether `default`
+    was judged against `baseline`."""
 
     version: str
     seed: int

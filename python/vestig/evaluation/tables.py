@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.evaluation.against_hybrid import against_hybrid, uneven
-from vestig.evaluation.cells import NONE, Table, change, p_value, percent
-from vestig.evaluation.comparing import named_difference
+from vestig.evaluation.bootstrap import PAIRED_DRAWS
+from vestig.evaluation.comparison import named_difference
+from vestig.evaluation.hybrid_comparison import against_hybrid, category_differences
 from vestig.evaluation.report import BenchmarkReport, Calibration, EvaluationReport, Row
-from vestig.evaluation.resampling import PAIRED_DRAWS
+from vestig.evaluation.report_table import NONE, Table, change, p_value, percent
 
 __all__ = ["RECALL_PREFIXES", "SHOWN", "facts", "markdown", "tables", "text", "verdict"]
 
@@ -90,7 +90,7 @@ def comparisons(report: BenchmarkReport) -> Table:
 
 
 def by_category(report: BenchmarkReport) -> Table:
-    """R@10 of every row in every category; whatever has shorter names stands across."""
+    """R@10 of every row in every category; the longer names are row names."""
     names = [f"{name} ({count})" for name, count in report.categories.items()]
     lines = [("row", *names)]
     for row in report.rows:
@@ -108,7 +108,7 @@ def by_category(report: BenchmarkReport) -> Table:
 
 
 def confidence(report: BenchmarkReport) -> Table:
-    """How well the confidence of each row knows what is not answered."""
+    """AUROC, calibration error and risk of the confidence of each row."""
     rows = []
     for row in report.rows:
         for population, found in (row.confidence or {}).items():
@@ -159,8 +159,8 @@ def reliability(report: BenchmarkReport) -> Table:
             ]
     return Table(
         title="Reliability",
-        note="Questions by their confidence, in per cent: how many, what they were told, and how"
-        " many of them the memories answer.",
+        note="Questions by their confidence, in per cent: how many, their mean confidence, and"
+        " how many of them the memories answer.",
         columns=("bin", "share", "mean confidence", "answerable"),
         rows=tuple(rows),
         folded=True,
@@ -195,7 +195,7 @@ def _value(value: Any) -> str:
 
 
 def peers(report: BenchmarkReport) -> Table:
-    """Parameters of rows that are no recall."""
+    """Parameters of the peers."""
     found = [row for row in report.rows if row.parameters]
     names = list(found[0].parameters) if found else []
     return Table(
@@ -210,7 +210,7 @@ def peers(report: BenchmarkReport) -> Table:
 def tables(report: BenchmarkReport, *, all_keys: bool) -> Iterator[Table]:
     """Every table of a benchmark that has rows."""
     made = [results(report), comparisons(report), by_category(report)]
-    made += [*against_hybrid(report), uneven(report), confidence(report)]
+    made += [*against_hybrid(report), category_differences(report), confidence(report)]
     if all_keys:
         made += [reliability(report), peers(report)]
     made.append(settings(report, all_keys=all_keys))
@@ -223,7 +223,7 @@ def _seeds(rows: Sequence[Row]) -> str:
 
 
 def facts(report: EvaluationReport, benchmark: BenchmarkReport) -> list[tuple[str, str]]:
-    """What the figures of a benchmark stand on."""
+    """Data, store, model and seeds of a benchmark: (name, value) pairs."""
     store = benchmark.store
     profiles = [row.name for row in benchmark.rows if row.kind == "profile"]
     found = [
@@ -247,7 +247,7 @@ def facts(report: EvaluationReport, benchmark: BenchmarkReport) -> list[tuple[st
 
 
 def verdict(report: EvaluationReport) -> list[str]:
-    """Lines about the gate; [] when it was not asked."""
+    """Lines about the gate; [] in a report without one."""
     if not report.gated:
         return []
     failures = report.gate_failures
@@ -261,7 +261,7 @@ def _padded(table: Table) -> str:
     widths = [max(len(line[n]) for line in lines) for n in range(len(table.columns))]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if table.tells(n) else cell.rjust(width)
+            cell.ljust(width) if table.is_words(n) else cell.rjust(width)
             for n, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
@@ -292,7 +292,7 @@ def _cell(value: str) -> str:
 
 
 def _markdown_table(table: Table) -> str:
-    sides = (":--" if table.tells(n) else "--:" for n in range(len(table.columns)))
+    sides = (":--" if table.is_words(n) else "--:" for n in range(len(table.columns)))
     lines = [table.columns, tuple(sides)]
     shown = ["| " + " | ".join(_cell(c) for c in lines[0]) + " |", "|" + "|".join(lines[1]) + "|"]
     shown += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in table.rows]

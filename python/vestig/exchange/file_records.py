@@ -8,13 +8,13 @@ import io
 import tempfile
 import zlib
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
 
 import msgspec
 
 from vestig.errors import ValidationError
+from vestig.types import Word
 
 __all__ = ["Format", "Record", "RecordFile", "Unreadable", "format_of"]
 
@@ -27,7 +27,7 @@ _MESSAGE_KEYS: Final = ("timestamp", "message_id", "turn", "speaker")
 _EXPORT_SCHEMA: Final = "vestig/export/"
 
 
-class Format(StrEnum):
+class Format(Word):
     """What `vestig import` reads."""
 
     AUTO = "auto"

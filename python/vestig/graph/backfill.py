@@ -13,13 +13,13 @@ import msgspec
 
 from vestig.arguments import count_argument, flag_argument
 from vestig.changes import ChangeSet, NewEdge
-from vestig.commit.names import Mention, embedded_name, new_entity, sure_enough
+from vestig.commit.names import EntityMention, embedded_name, new_entity, sure_enough
 from vestig.commit.rows import mention_edge
 from vestig.errors import NotFoundError, StoreLockedError
+from vestig.language.names.analysed_text import analyse
 from vestig.language.names.forms import aliases_of, norm_key
-from vestig.language.names.gazetteer import Known, Mentioned, best, resolve
-from vestig.language.names.readings import read
-from vestig.language.names.table import NameTable
+from vestig.language.names.gazetteer import KnownEntity, Mention, best_mentions, resolve_names
+from vestig.language.names.name_table import NameTable
 from vestig.ports import LedgerView, Listing, Progress
 from vestig.session.embedding import remember_identity
 from vestig.session.known_names import known_words, types_of_rules
@@ -47,7 +47,7 @@ class _Page(msgspec.Struct, frozen=True, kw_only=True):
     """Some memories with the names in their texts."""
 
     memories: list[Memory]
-    names: list[list[Mentioned]]
+    names: list[list[Mention]]
 
 
 def backfill(
@@ -81,17 +81,17 @@ class _NewNames:
 
     def __init__(self) -> None:
         self.table = NameTable()
-        self.known: dict[str, Known] = {}
-        self.names: dict[str, Mentioned] = {}
+        self.known: dict[str, KnownEntity] = {}
+        self.names: dict[str, Mention] = {}
 
-    def add(self, names: Iterable[Mentioned]) -> None:
+    def add(self, names: Iterable[Mention]) -> None:
         """Later texts find these names."""
         for name in names:
             key = norm_key(name.name, name.type)
             if key not in self.names:
                 order = (2**63 + len(self.names), name.name)
                 self.names[key] = name
-                self.known[key] = Known(id=key, type=name.type, name=name.name, order=order)
+                self.known[key] = KnownEntity(id=key, type=name.type, name=name.name, order=order)
                 self.table.add(key, name.name, *aliases_of(name.name, name.type))
 
 
@@ -144,7 +144,7 @@ class _Backfill:
         """Stores the names that the rules find. Known names do not cover any here, so that what
         is found does not depend on what was found before."""
 
-        def read_page(view: LedgerView, _: object) -> dict[str, Mentioned]:
+        def read_page(view: LedgerView, _: object) -> dict[str, Mention]:
             new_names = self._new_names if self.dry else _NewNames()
             self._page(view, ids, new_names, rules_only=True)
             known = view.entities_by_key(self.space, list(new_names.names))
@@ -157,7 +157,7 @@ class _Backfill:
             self._store(new)
         self._step(len(ids))
 
-    def _store(self, new: dict[str, Mentioned]) -> None:
+    def _store(self, new: dict[str, Mention]) -> None:
         remember_identity(self.session)
         vectors = self.session.embed([embedded_name(name.name) for name in new.values()])
         entities = tuple(
@@ -212,7 +212,9 @@ class _Backfill:
                 if id is None or id in linked or len(linked) >= chosen.max_per_memory:
                     continue
                 linked.add(id)
-                mention = Mention(entity_id=id, confidence=name.confidence, evidence=name.evidence)
+                mention = EntityMention(
+                    entity_id=id, confidence=name.confidence, evidence=name.evidence
+                )
                 found.append(mention_edge(memory.id, mention, chosen.max_evidence_length))
         return found
 
@@ -222,18 +224,18 @@ class _Backfill:
         self, view: LedgerView, ids: Sequence[str], new_names: _NewNames, *, rules_only: bool
     ) -> _Page:
         memories = [one for one in view.memories(self.space, ids) if one.status in _LIVE]
-        readings = [read(one.content, one.title, types=self.types) for one in memories]
+        readings = [analyse(one.content, one.title, types=self.types) for one in memories]
         words = known_words(self.session, view, self.space, readings)
-        gates, names = self.settings.entities, list[list[Mentioned]]()
+        gates, names = self.settings.entities, list[list[Mention]]()
         for reading, hits in zip(readings, words.hits, strict=True):
-            found = resolve(
+            found = resolve_names(
                 reading,
                 hits + new_names.table.find(reading.words),
                 ChainMap(new_names.known, words.known),
                 common=words.common,
                 rules_only=rules_only,
             )
-            names.append(best(sure_enough(found, gates), gates.max_per_memory))
+            names.append(best_mentions(sure_enough(found, gates), gates.max_per_memory))
             if rules_only:
                 new_names.add(name for name in names[-1] if name.entity is None)
         return _Page(memories=memories, names=names)

@@ -13,7 +13,7 @@ from vestig.arguments import check_unicode, count_argument, flag_argument
 from vestig.changes import ChangeSet, NewEdge
 from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, new_id
-from vestig.language.evidence import evidence_text
+from vestig.language.edge_evidence import evidence_text
 from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.session import Session

@@ -1,1 +1,1 @@
-"""Indexes of candidates, one vendor per file."""
+"""Candidate indexes: approximate nearest neighbours of a vector, one vendor per file."""

@@ -1,7 +1,7 @@
-"""Candidates by usearch: a graph over 8-bit vectors.
+"""A candidate index by usearch: HNSW (Malkov and Yashunin, 2016) over 8-bit vectors.
 
-Its files are not checked by usearch itself: a damaged one may be read as if it were whole. Only
-bytes that a checksum of ours vouches for may come to `load`.
+usearch does not check its files: it may read a damaged one as if it were whole. The caller checks a
+checksum before `load`.
 """
 
 from __future__ import annotations
@@ -11,26 +11,29 @@ from typing import Any, Final
 
 __all__ = ["UsearchIndex", "build", "load"]
 
-# What it measures at 100,000 vectors of 384 numbers is on `docs/format.md`.
+# Measurements at 100,000 vectors of 384 dimensions are in docs/format.md.
 _CONNECTIVITY: Final = 16
 _EXPANSION_ADD: Final = 128
-# How many are looked at for each one that is asked for.
+# Candidates examined for each wanted one.
 _EXPANSION: Final = 1
 
 
 class UsearchIndex:
-    """Vectors by number, from 0 in the order they were given."""
+    """An index of vectors, numbered from 0 in the order in which they were added."""
 
     def __init__(self, index: Any) -> None:
         self._index = index
 
     @property
     def rows(self) -> int:
-        """How many vectors it holds."""
+        """Number of vectors."""
         return len(self._index)
 
     def nearest(self, vector: bytes, count: int) -> list[int]:
-        """Numbers of about the nearest vectors, best first, at most `count`."""
+        """Numbers of approximately the nearest vectors by cosine, best first, at most `count`.
+
+        `vector`: float32 bytes of the index's dimensions.
+        """
         import numpy as np
 
         if not self.rows:
@@ -41,13 +44,13 @@ class UsearchIndex:
         return [int(key) for key in found.keys]
 
     def packed(self) -> bytes:
-        """All of it, for `load`."""
+        """The index as bytes, for `load`."""
         return bytes(self._index.save())
 
 
 def _index() -> Any:
-    """The class. A process that loads usearch and later onnxruntime dies of it, the other way
-    round both work: so whoever asks for one loads both."""
+    """The class of usearch. onnxruntime is loaded first: a process that loads it after usearch
+    crashes."""
     import onnxruntime  # noqa: F401
     from usearch.index import Index
 
@@ -66,7 +69,7 @@ def _empty(dimensions: int) -> Any:
 
 
 def build(dimensions: int, batches: Iterable[Sequence[bytes]], threads: int = 1) -> UsearchIndex:
-    """An index of float32 vectors, batch by batch."""
+    """An index of float32 vectors, each as bytes, added batch by batch."""
     import numpy as np
 
     index = _empty(dimensions)
@@ -79,7 +82,7 @@ def build(dimensions: int, batches: Iterable[Sequence[bytes]], threads: int = 1)
 
 
 def load(dimensions: int, packed: Any) -> UsearchIndex:
-    """An index from the bytes that `packed` gave; the buffer is read in place.
+    """An index from the bytes of `UsearchIndex.packed`; the buffer is used in place.
 
     Raises:
         ValueError: not an index of such vectors.

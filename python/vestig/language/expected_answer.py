@@ -1,24 +1,24 @@
-"""What a question asks for, by its words: when, how many, who or which."""
+"""Expected answer types of a question, by its words: a time, a quantity, a name."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from vestig.language.listed import listed
+from vestig.language.word_list import word_list
 
-__all__ = ["asks", "is_yearless"]
+__all__ = ["HOW_MANY", "WHEN", "WHICH", "answer_types", "is_yearless"]
 
-# Bits of `asks`.
+# Bits of `answer_types`.
 WHEN: Final = 1
 HOW_MANY: Final = 2
 WHICH: Final = 4
 
-_VERBS: Final = listed("is are was were do does did has have had will would can could should")
-# What follows "what" where it asks for no name: a verb, or whoever it is about.
+_VERBS: Final = word_list("is are was were do does did has have had will would can could should")
+# Words after a "what" that expects no name: a verb, or the subject.
 _NO_KIND: Final = (
     *_VERBS,
-    *listed("may might must if about else a an the i you he she it we they"),
+    *word_list("may might must if about else a an the i you he she it we they"),
 )
 _WHEN: Final = re.compile(
     rf"^\W*when\b|\bwhen (?:{'|'.join(_VERBS)})\b"
@@ -36,12 +36,14 @@ _MONTH: Final = re.compile(
 _YEAR: Final = re.compile(r"\b\d{4}\b")
 
 
-def asks(query: str) -> int:
-    """Bit 0: it asks when; bit 1: how many, much, often, old or long; bit 2: who, where, which or
-    what of a kind.
+def answer_types(query: str) -> int:
+    """The expected answer types of a query, as a sum of bits.
+
+    `WHEN` = 1: a time. `HOW_MANY` = 2: a quantity ("how many, much, often, old, long"). `WHICH` =
+    4: a person, a place or a thing of a kind ("who, where, which, what colour"). 0 = none known.
 
     Example:
-        >>> [asks(q) for q in ("When was it?", "How many came, and who?", "What is it?")]
+        >>> [answer_types(q) for q in ("When was it?", "How many came, and who?", "What is it?")]
         [1, 6, 0]
     """
     found = ((WHEN, _WHEN), (HOW_MANY, _HOW_MANY), (WHICH, _WHICH))

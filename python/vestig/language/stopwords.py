@@ -1,12 +1,12 @@
-"""Function words and words that are never part of a name."""
+"""Stop words: English function words, and words that are never part of a name."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
-from vestig.language.listed import listed
 from vestig.language.time.patterns import MONTHS, WEEKDAYS
+from vestig.language.word_list import word_list
 
 __all__ = ["NAME_STOPWORDS", "STOPWORDS"]
 
@@ -22,12 +22,12 @@ STOPWORDS: Final = _read()
 
 # Words that open a chat sentence before a name, and shorthands that look like acronyms.
 _GREETINGS: Final = frozenset(
-    listed(
+    word_list(
         "hey hi hello thanks dear oh ah wow yeah yes yep nope ok okay bye goodbye congrats please"
         " sure sorry welcome fyi btw lol omg asap imo aka eg ie etc"
     )
 )
-_SHORT_WEEKDAYS: Final = frozenset(listed("mon tue tues wed thu thur thurs fri sat sun"))
+_SHORT_WEEKDAYS: Final = frozenset(word_list("mon tue tues wed thu thur thurs fri sat sun"))
 
 _CONTRACTED: Final = frozenset(
     f"{word}{tail}"

@@ -1,4 +1,5 @@
-"""What a text is like, in bits that the projection keeps beside its words."""
+"""Flags of a text for signals: length, question, number, first person, names, in 16 bits of the
+projection."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Final
 
 from vestig.language.names.forms import norm_name
 
-__all__ = ["features", "title_key"]
+__all__ = ["text_flags", "title_key"]
 
 _LENGTH_MOST: Final = 2000
 _QUESTION: Final = 1 << 11
@@ -36,8 +37,8 @@ _NAME: Final = re.compile(r"[A-Z](?:(?<=[^\W_]\s.)|(?<=[^\W_][,;:)'’\"”]\s.)
 _QUOTED: Final = re.compile(r"\"[^\"]{1,80}\"|“[^”]{1,80}”")
 
 
-def features(content: str) -> int:
-    """What signals ask of a text, below 2¹⁶.
+def text_flags(content: str) -> int:
+    """The flags of a text, below 2¹⁶.
 
     Returns:
         bits 0-10: its code points, at most 2000; bit 11: it contains `?`; bit 12: a number, in
@@ -45,7 +46,7 @@ def features(content: str) -> int:
         capitalised words inside of sentences and quoted terms.
 
     Example:
-        >>> bits = features('Did I see Ada Lovelace twice?')
+        >>> bits = text_flags('Did I see Ada Lovelace twice?')
         >>> bits & 2047, bits >> 11 & 1, bits >> 12 & 1, bits >> 13 & 1, bits >> 14
         (29, 1, 1, 1, 2)
     """
@@ -68,7 +69,7 @@ def _has_number_word(content: str) -> bool:
 
 
 def title_key(title: str | None) -> str | None:
-    """The name that a title is, as the keys of entities hold names; None when it is none.
+    """A title in the normal form of entity names; None when it is no name.
 
     Example:
         >>> title_key("Harbor Plan (draft)"), title_key("42"), title_key(None)

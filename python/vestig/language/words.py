@@ -1,4 +1,4 @@
-"""Keywords of a text: the tokens of the core without function words."""
+"""Keywords of a text: the tokens of the core without stop words."""
 
 from __future__ import annotations
 

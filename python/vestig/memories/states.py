@@ -314,7 +314,7 @@ def change_state(
             memory_id=memory.id,
             action=action,
             changed=changes is not None,
-            status=after.status.value,
+            status=after.status,
             pinned=after.pinned,
             version=after.version,
             fields=fields,

@@ -13,7 +13,7 @@ from vestig.commit.text import normalise
 from vestig.config import Config
 from vestig.ids import id_bytes
 from vestig.language import words
-from vestig.language.expected_answer import asks, is_yearless
+from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, Pieces, ScanRequest
 from vestig.recall import query_entities
@@ -214,7 +214,7 @@ class Asking:
                 (start, end, is_yearless(window.text))
                 for (start, end), window in zip(windows, asked.windows, strict=True)
             ],
-            "asks": asks(said),
+            "asks": answer_types(said),
             "pieces": asked.pieces,
             "questions": self._questions(let_through) if made.counts_questions else None,
         }

@@ -11,9 +11,15 @@ from vestig.answers import QueryEntity
 from vestig.commit.names import embedded_name
 from vestig.config import Config
 from vestig.ids import id_text
+from vestig.language.names.analysed_text import AnalysedText, analyse
 from vestig.language.names.forms import norm_name
-from vestig.language.names.gazetteer import Hit, Known, Mentioned, resolve, single_words
-from vestig.language.names.readings import Reading, read
+from vestig.language.names.gazetteer import (
+    KnownEntity,
+    Mention,
+    NameHit,
+    resolve_names,
+    single_word_names,
+)
 from vestig.ports import LedgerView
 from vestig.session.embedding import check_identity
 from vestig.session.known_names import LATEST_US, common_words, known_names, types_of_rules
@@ -36,30 +42,33 @@ class Matches(msgspec.Struct, frozen=True, kw_only=True):
     """Entities that a query names, with 1.0 each; and its names that no entity has."""
 
     found: dict[str, float]
-    unknown: tuple[Mentioned, ...]
+    unknown: tuple[Mention, ...]
 
 
 def matched(
-    reading: Reading, hits: Sequence[Hit], known: Mapping[str, Known], common: Collection[str]
+    analysed: AnalysedText,
+    hits: Sequence[NameHit],
+    known: Mapping[str, KnownEntity],
+    common: Collection[str],
 ) -> Matches:
     """Entities by name or alias, in order of position. A name that several entities have means
     all of them: the query says no type, and that matches every type.
 
     Example:
-        >>> from vestig.language.names.readings import read
-        >>> ada = Known(id="ent_1", type="PERSON", name="Ada Lovelace")
-        >>> reading = read("what did ada lovelace tell Grace Hopper?")
-        >>> found = matched(reading, [(2, 2, "ent_1", "Ada Lovelace")], {"ent_1": ada}, ())
+        >>> from vestig.language.names.analysed_text import analyse
+        >>> ada = KnownEntity(id="ent_1", type="PERSON", name="Ada Lovelace")
+        >>> analysed = analyse("what did ada lovelace tell Grace Hopper?")
+        >>> found = matched(analysed, [(2, 2, "ent_1", "Ada Lovelace")], {"ent_1": ada}, ())
         >>> found.found, [name.name for name in found.unknown]
         ({'ent_1': 1.0}, ['Grace Hopper'])
     """
-    having: dict[str, list[Known]] = {}
+    having: dict[str, list[KnownEntity]] = {}
     for _, _, id, stored in hits:
         if id in known:
             having.setdefault(norm_name(stored), []).append(known[id])
     found: dict[str, float] = {}
-    unknown: list[Mentioned] = []
-    for name in resolve(reading, hits, known, common=common, query=True):
+    unknown: list[Mention] = []
+    for name in resolve_names(analysed, hits, known, common=common, query=True):
         group = having.get(norm_name(name.evidence), [])
         if name.entity is None and not group:
             unknown.append(name)
@@ -136,14 +145,14 @@ def _meant(
     at: tuple[str, int],
     config: Config,
     vectors: dict[str, bytes] | None,
-) -> tuple[list[tuple[str, float]], dict[str, Known]]:
+) -> tuple[list[tuple[str, float]], dict[str, KnownEntity]]:
     """What a query means in a namespace as names were known then, and the entities that names
     alone could mean."""
     (space, known_at_us), settings = at, config.settings
-    reading = read(query, types=types_of_rules(settings.entities))
-    hits, known = known_names(session, view, space, reading.words, known_at_us)
-    asked = (*reading.openers, *single_words(reading, hits, known))
-    matches = matched(reading, hits, known, common_words(session, view, space, asked))
+    analysed = analyse(query, types=types_of_rules(settings.entities))
+    hits, known = known_names(session, view, space, analysed.words, known_at_us)
+    asked = (*analysed.openers, *single_word_names(analysed, hits, known))
+    matches = matched(analysed, hits, known, common_words(session, view, space, asked))
     found = dict(matches.found)
     threshold = settings.recall.entity_similarity_threshold
     if threshold is not None and vectors and len(found) < MATCHES_MAX:
@@ -157,7 +166,7 @@ def _similar(
     session: Session,
     view: LedgerView,
     space: str,
-    names: list[Mentioned],
+    names: list[Mention],
     vectors: dict[str, bytes],
     threshold: float,
 ) -> list[tuple[str, float]]:

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Any, Final
 
 from vestig.ids import id_bytes, id_text, split_ids
-from vestig.language.questions import answered
+from vestig.language.answered_questions import answered_questions
 from vestig.language.words import terms
 from vestig.ports import LedgerView
 from vestig.session.session import Session
@@ -69,7 +69,9 @@ class QuestionWords:
             )
 
     def _add(self, id: bytes, text: str, author: str | None) -> None:
-        counted = Counter(term for question in answered(text, author) for term in terms(question))
+        counted = Counter(
+            term for question in answered_questions(text, author) for term in terms(question)
+        )
         place = len(self._lengths)
         self._ids[id] = None
         self._lengths.append(counted.total())

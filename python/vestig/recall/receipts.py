@@ -19,7 +19,7 @@ from vestig.errors import ConflictError, ValidationError
 from vestig.filters import checked_filter
 from vestig.ids import id_text
 from vestig.language import words
-from vestig.language.questions import RULES_VERSION
+from vestig.language.answered_questions import RULES_VERSION
 from vestig.ports import Pieces, are_pieces
 from vestig.recall.query import Asked, Asking, analysed, planned
 from vestig.recall.ranking import recipe_of

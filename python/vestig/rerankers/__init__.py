@@ -1,1 +1,2 @@
-"""What scores a query and a text together, one vendor per file."""
+"""Rerankers: a score of a query and a text together, one vendor per file. `vestig.registry` makes
+them."""

@@ -1,4 +1,4 @@
-"""What every reranker is held to: one finite number of at least 0 for each text."""
+"""Checks of the scores of every reranker: one finite number of at least 0 for each text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def checked_scores(reranker: Reranker, query: str, texts: Sequence[str]) -> list
         packed = reranker.score(query, list(texts))
     except ProviderError:
         raise
-    except Exception as error:  # a package's code: whatever it raises, there is a ranking without
+    except Exception as error:  # code of another package may raise anything
         raise ProviderError(f'reranker "{name}": it raised {type(error).__name__}') from error
     if not isinstance(packed, bytes) or len(packed) != _FLOAT32_BYTES * len(texts):
         length = len(packed) if isinstance(packed, bytes) else type(packed).__name__

@@ -1,4 +1,4 @@
-"""The suite that every reranker has to pass, for tests of adapters."""
+"""The contract of rerankers as a test suite: `vestig.testing.RerankerContract`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,25 @@ __all__ = ["RerankerContract"]
 
 
 class RerankerContract:
-    """The suite for adapter authors: subclass it in a test module and override `reranker`.
+    """Tests that every reranker has to pass (`vestig.ports.Reranker`).
+
+    To test a reranker of your own, subclass this class in a test module under a name that begins
+    with `Test`, and let `reranker` return a new instance. pytest then runs each `test_…` method,
+    whose docstring states the requirement.
 
     Example:
-        >>> from vestig.testing import WordReranker
-        >>> class TestWords(RerankerContract):
+        >>> from vestig.embedders.checked import float32_bytes
+        >>> class LengthReranker:
+        ...     model, fingerprint = "length-1", ""
+        ...     def score(self, query, texts):
+        ...         return float32_bytes([1 / (1 + len(text)) for text in texts])
+        >>> class TestLengthReranker(RerankerContract):
         ...     def reranker(self):
-        ...         return WordReranker()
-        >>> TestWords().test_scores_do_not_depend_on_the_batch()
+        ...         return LengthReranker()
+        >>> contract = TestLengthReranker()  # from here on as pytest does
+        >>> for name in dir(contract):
+        ...     if name.startswith("test_"):
+        ...         getattr(contract, name)()
     """
 
     QUERY: Final = "Where is the office?"
@@ -32,11 +43,12 @@ class RerankerContract:
     )
 
     def reranker(self) -> Reranker:
-        """The reranker under test; called by each test."""
+        """A new instance of the reranker under test; each test calls this at least once."""
         raise NotImplementedError("override reranker()")
 
     def test_fits_the_port(self) -> None:
-        """Name and fingerprint have their types."""
+        """It has the methods and properties of `vestig.ports.Reranker`: a name of the model, and as
+        fingerprint 64 hexadecimal digits or ""."""
         reranker = self.reranker()
         assert isinstance(reranker, Reranker)
         assert isinstance(reranker.model, str)
@@ -44,11 +56,13 @@ class RerankerContract:
         assert re.fullmatch(r"([0-9a-f]{64})?", reranker.fingerprint)
 
     def test_scores_are_finite_and_not_negative(self) -> None:
-        """One float32 for each text."""
+        """`score` gives one finite little-endian float32 of at least 0 for each text, also an
+        empty or a very long one."""
         assert len(checked_scores(self.reranker(), self.QUERY, self.TEXTS)) == len(self.TEXTS)
 
     def test_scores_do_not_depend_on_the_batch(self) -> None:
-        """To 1e-6, whatever stands beside a text, and the same again."""
+        """The score of a text does not depend on the other texts of a call, to 1e-6, and another
+        instance gives equal scores."""
         reranker = self.reranker()
         together = checked_scores(reranker, self.QUERY, self.TEXTS)
         assert checked_scores(self.reranker(), self.QUERY, self.TEXTS) == together

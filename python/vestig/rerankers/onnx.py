@@ -1,4 +1,4 @@
-"""A cross-encoder from a folder of one's own: `model.onnx` and `tokenizer.json`.
+"""A cross-encoder from a folder of the user: `model.onnx` and `tokenizer.json`.
 
 No such model comes with this package. Nothing heavy is imported, and the model is not read, before
 the first texts are scored.
@@ -26,7 +26,7 @@ _FILES: Final = ("model.onnx", "tokenizer.json")
 class OnnxReranker:
     """Scores from 0 to 1: the logistic of a model's one logit, or its share of the last class.
 
-    A pair is run alone, so that a score does not depend on what stands beside it.
+    Each pair of query and text is one run, so that a score does not depend on the other texts.
 
     Args:
         settings: the `reranker` section; `model` is the folder.

@@ -10,9 +10,9 @@ import msgspec
 
 from vestig.config.graph_sections import EntitySettings
 from vestig.ids import id_text
-from vestig.language.names.gazetteer import Hit, Known
+from vestig.language.names.analysed_text import GAP, AnalysedText, WordForms
+from vestig.language.names.gazetteer import KnownEntity, NameHit
 from vestig.language.names.ontology import Ontology, read_ontology
-from vestig.language.names.readings import NOTHING, Forms, Reading
 from vestig.ports import LedgerView
 from vestig.session.session import Session
 
@@ -53,9 +53,9 @@ def known_names(
     session: Session,
     view: LedgerView,
     namespace: str,
-    words: Sequence[Forms],
+    words: Sequence[WordForms],
     known_at_us: int = LATEST_US,
-) -> tuple[list[Hit], dict[str, Known]]:
+) -> tuple[list[NameHit], dict[str, KnownEntity]]:
     """Runs of these words that are names of entities unexpired at K, by first word; and those
     entities. For a callback of `ProjectionKeeper.run`, or under `held`."""
     if not words:
@@ -67,17 +67,17 @@ def known_names(
     ids = {raw: id_text("ent", raw) for raw in {raw for _, _, raw, _ in found}}
     hits = [(first, count, ids[raw], stored) for first, count, raw, stored in found]
     hits.sort()
-    known: dict[str, Known] = {}
+    known: dict[str, KnownEntity] = {}
     merged: dict[str, str] = {}
     for id, type, name, seq, expired, into in view.named_entities(namespace, list(ids.values())):
         if expired is None or expired > known_at_us:
-            known[id] = Known(id=id, type=type, name=name, order=(seq, name))
+            known[id] = KnownEntity(id=id, type=type, name=name, order=(seq, name))
             if into is not None:
                 merged[id] = into
     return _before_merges(hits, merged), known
 
 
-def _before_merges(hits: list[Hit], merged: Mapping[str, str]) -> list[Hit]:
+def _before_merges(hits: list[NameHit], merged: Mapping[str, str]) -> list[NameHit]:
     """A name that an entity had before it was merged is not yet that of the other."""
     if not merged:
         return hits
@@ -101,23 +101,23 @@ class KnownWords(msgspec.Struct, frozen=True, kw_only=True):
     """What the store knows of some readings: the hits of each, the entities that they mean, and
     which first words of sentences are common ones."""
 
-    hits: list[list[Hit]]
-    known: dict[str, Known]
+    hits: list[list[NameHit]]
+    known: dict[str, KnownEntity]
     common: set[str]
 
 
 def known_words(
-    session: Session, view: LedgerView, namespace: str, readings: Sequence[Reading]
+    session: Session, view: LedgerView, namespace: str, readings: Sequence[AnalysedText]
 ) -> KnownWords:
     """What the store knows of all readings together. For a callback of `ProjectionKeeper.run`, or
     under `held`."""
-    words, begins = list[Forms](), list[int]()
+    words, begins = list[WordForms](), list[int]()
     for reading in readings:
         begins.append(len(words))
         words += reading.words
-        words.append(NOTHING)
+        words.append(GAP)
     found, known = known_names(session, view, namespace, words)
-    hits: list[list[Hit]] = [[] for _ in readings]
+    hits: list[list[NameHit]] = [[] for _ in readings]
     begins.append(len(words))
     part = 0
     for first, count, id, stored in found:

@@ -63,13 +63,13 @@ def _text(value: Any, args: Mapping[str, Any]) -> str:
 
 
 def _formed(value: Any, form: str) -> str:
-    from vestig.evaluation import pages, tables
+    from vestig.evaluation import html_report, tables
     from vestig.surfaces import wire
 
     if form == "json":
         return wire.encode(wire.document(EVAL.document, value)).decode() + "\n"
     if form == "html":
-        return pages.html(value)
+        return html_report.html(value)
     return tables.markdown(value) if form == "markdown" else tables.text(value)
 
 

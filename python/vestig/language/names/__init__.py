@@ -1,1 +1,1 @@
-"""Names in a text, and the forms in which they are compared."""
+"""Names in a text: rules, known names, and the normal forms in which names are compared."""

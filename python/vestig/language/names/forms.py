@@ -1,4 +1,4 @@
-"""The forms of a name: its key, its words as they are looked up, its aliases."""
+"""Normal forms of a name: with capitals, in lower case, as the key of an entity, as aliases."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import string
 from typing import Final
 
 from vestig.errors import ValidationError
-from vestig.language.cache import Remembered
-from vestig.language.listed import listed
+from vestig.language.text_cache import TextCache
+from vestig.language.word_list import word_list
 
 __all__ = [
     "LEGAL_FORMS",
@@ -21,16 +21,17 @@ __all__ = [
 ]
 
 TITLES: Final = frozenset(("dr", "mr", "ms", "mrs", "prof", "professor"))
-LEGAL_FORMS: Final = frozenset(listed("ltd limited inc incorporated corp corporation llc gmbh"))
+LEGAL_FORMS: Final = frozenset(word_list("ltd limited inc incorporated corp corporation llc gmbh"))
 # A space between punctuation goes with it.
 _OUTER: Final = frozenset(string.punctuation + " ")
 
 
 def norm_name(name: str) -> str:
-    """The part of a `norm_key` behind the type.
+    """A name in lower case, without outer punctuation and repeated spaces: the part of a `norm_key`
+    after the type.
 
     Raises:
-        ValidationError: no text but whitespace.
+        ValidationError: only whitespace.
 
     Example:
         >>> norm_name("PostgreSQL."), norm_name('"C++"'), norm_name(".NET")
@@ -43,7 +44,7 @@ def cased_name(name: str) -> str:
     """A name without outer punctuation, inner runs of whitespace as one space, in its capitals.
 
     Raises:
-        ValidationError: no text but whitespace.
+        ValidationError: only whitespace.
 
     Example:
         >>> cased_name(" (Ada  Lovelace), ")
@@ -63,8 +64,8 @@ def _cased(name: str) -> str:
     return whole[start:end] if start < end else whole
 
 
-_CASED: Final = Remembered(_cased)
-_NORM: Final = Remembered(lambda name: _cased(name.lower()))
+_CASED: Final = TextCache(_cased)
+_NORM: Final = TextCache(lambda name: _cased(name.lower()))
 
 
 def trimmed(text: str) -> tuple[int, int]:
@@ -106,7 +107,7 @@ def without_possessive(word: str) -> str:
 
 
 def norm_key(name: str, type: str) -> str:
-    """What makes two entities one.
+    """The key of an entity, `TYPE:name`: entities of a namespace with equal keys are one.
 
     Raises:
         ValidationError: an empty name.

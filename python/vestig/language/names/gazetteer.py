@@ -1,7 +1,7 @@
-"""Names in a text by the rules and by what the store already knows (G-03, first row).
+"""Names in a text, from the rules and from the names that the store knows.
 
-A text is read once (`readings.read`); its words are looked up by whoever holds the names;
-`resolve` joins both. Nothing here asks a store: what it knows comes as arguments.
+`analysed_text.analyse` takes a text apart; the caller looks its words up among the known names
+(`name_table`, or the index of the core); `resolve_names` joins both. Nothing here reads a store.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
+from vestig.language.names.analysed_text import AnalysedText, first_word, may_be_opener
 from vestig.language.names.forms import cased_name, norm_name
 from vestig.language.names.ontology import UNTYPED
-from vestig.language.names.readings import Reading, first_word, only_opens
-from vestig.language.names.rules import Name, chosen, is_specific, without_first
+from vestig.language.names.rules import Name, is_specific, without_first, without_overlaps
 
 __all__ = [
-    "Hit",
-    "Known",
-    "Mentioned",
-    "best",
-    "named",
-    "resolve",
-    "single_words",
-    "whole",
+    "KnownEntity",
+    "Mention",
+    "NameHit",
+    "best_mentions",
+    "entity_named",
+    "named_by_whole_text",
+    "resolve_names",
+    "single_word_names",
 ]
 
 # (first word, number of words, entity id, stored name)
-Hit = tuple[int, int, str, str]
+NameHit = tuple[int, int, str, str]
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An entity as the gazetteer sees it. The oldest has the least `order`."""
+class KnownEntity(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An entity of the store. The oldest has the least `order`."""
 
     id: str
     type: str
@@ -39,7 +39,7 @@ class Known(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     order: tuple[int, str] = (0, "")
 
 
-class Mentioned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Mention(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A name in a text: as written there, or as stored when `entity` is known.
 
     Attributes:
@@ -56,35 +56,38 @@ class Mentioned(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     entity: str | None = None
 
 
-# --- what the words of a text are known as ---------------------------------------------------
+# --- known names among the words of a text ---------------------------------------------------
 
 
 class _Match(msgspec.Struct, frozen=True, gc=False):
-    """A stretch of the text that is a known name, in these or other capitals."""
+    """A span of the text that is a known name; `as_stored`: in equal capitals; `opens`: the capital
+    may be that of a sentence."""
 
     start: int
     end: int
     count: int
     norm: str
-    known: Known
+    known: KnownEntity
     as_stored: bool
     opens: bool
 
 
-def _matches(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) -> list[_Match]:
+def _matches(
+    analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
+) -> list[_Match]:
     found = []
     for first, count, id, stored in hits:
         entity = known.get(id)
         if entity is None:
             continue
-        start, end = reading.starts[first], reading.ends[first + count - 1]
+        start, end = analysed.starts[first], analysed.ends[first + count - 1]
         if start < 0:
-            if first != reading.title_from or first + count != len(reading.words):
+            if first != analysed.title_start or first + count != len(analysed.words):
                 continue
-            assert reading.title is not None, "words behind `title_from` are a title's"
-            written = reading.title.name
+            assert analysed.title is not None, "words behind `title_start` are a title's"
+            written = analysed.title.name
         else:
-            written = reading.text[start:end]
+            written = analysed.text[start:end]
         if not written.strip():
             continue
         norm = norm_name(stored)
@@ -94,48 +97,52 @@ def _matches(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) 
             if start >= 0 and norm_name(written) != norm:
                 continue
             same = cased_name(written) == cased_name(stored)
-        opens = same and count == 1 and start >= 0 and only_opens(reading.text, start, end)
+        opens = same and count == 1 and start >= 0 and may_be_opener(analysed.text, start, end)
         found.append(_Match(start, end, count, norm, entity, same, opens))
     return found
 
 
-def single_words(
-    reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]
+def single_word_names(
+    analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
 ) -> tuple[str, ...]:
-    """Names of one word that a query writes in other capitals than the store: they are meant only
-    when no text of the namespace holds the word in lower case.
+    """Known names of one word that a query writes in other capitals than the store. They count only
+    where no text of the namespace has the word in lower case.
 
     Example:
-        >>> from vestig.language.names.readings import read
-        >>> single_words(read("who knows ada?"), [(2, 1, "ent_1", "Ada")],
-        ...              {"ent_1": Known(id="ent_1", type="PERSON", name="Ada")})
+        >>> from vestig.language.names.analysed_text import analyse
+        >>> single_word_names(analyse("who knows ada?"), [(2, 1, "ent_1", "Ada")],
+        ...              {"ent_1": KnownEntity(id="ent_1", type="PERSON", name="Ada")})
         ('ada',)
     """
-    asked = {
+    words = {
         match.norm: None
-        for match in _matches(reading, hits, known)
+        for match in _matches(analysed, hits, known)
         if match.count == 1 and not match.as_stored
     }
-    return tuple(asked)
+    return tuple(words)
 
 
-def whole(reading: Reading, hits: Iterable[Hit], known: Mapping[str, Known]) -> list[Known]:
-    """Entities of which the text, in any capitals, is a name."""
-    if not reading.text.strip():
+def named_by_whole_text(
+    analysed: AnalysedText, hits: Iterable[NameHit], known: Mapping[str, KnownEntity]
+) -> list[KnownEntity]:
+    """Entities that the whole text names, in any capitals."""
+    if not analysed.text.strip():
         return []
-    norm = norm_name(reading.text)
-    found = {match.known.id: match.known for match in _matches(reading, hits, known)
+    norm = norm_name(analysed.text)
+    found = {match.known.id: match.known for match in _matches(analysed, hits, known)
              if match.norm == norm}  # fmt: skip
     return list(found.values())
 
 
-def named(entities: Iterable[Known], name: str, type: str) -> Known | None:
-    """Whom a name of this type means among those that have it: one of its type, rather by its
-    first name than by an alias; an untyped name takes the type of the only typed one.
+def entity_named(entities: Iterable[KnownEntity], name: str, type: str) -> KnownEntity | None:
+    """The entity that a name of this type means, among those that have it.
+
+    One of its type, rather by its canonical name than by an alias; an untyped name takes the type
+    of the only typed one.
 
     Example:
-        >>> ada = Known(id="ent_1", type="PERSON", name="Ada")
-        >>> named([ada], "Ada", "UNTYPED") == ada, named([ada], "Ada", "ORG")
+        >>> ada = KnownEntity(id="ent_1", type="PERSON", name="Ada")
+        >>> entity_named([ada], "Ada", "UNTYPED") == ada, entity_named([ada], "Ada", "ORG")
         (True, None)
     """
     all = {entity.id: entity for entity in entities}.values()
@@ -146,63 +153,65 @@ def named(entities: Iterable[Known], name: str, type: str) -> Known | None:
     return _first_of(same, norm_name(name)) if same else None
 
 
-def _first_of(entities: Collection[Known], norm: str) -> Known:
-    """The one that has the name as its first, else the oldest."""
+def _first_of(entities: Collection[KnownEntity], norm: str) -> KnownEntity:
+    """The one whose canonical name it is, else the oldest."""
     if len(entities) == 1:
         return next(iter(entities))
     return min(entities, key=lambda entity: (norm_name(entity.name) != norm, entity.order))
 
 
-def resolve(
-    reading: Reading,
-    hits: Sequence[Hit] = (),
-    known: Mapping[str, Known] | None = None,
+def resolve_names(
+    analysed: AnalysedText,
+    hits: Sequence[NameHit] = (),
+    known: Mapping[str, KnownEntity] | None = None,
     *,
     common: Collection[str] = (),
     query: bool = False,
     rules_only: bool = False,
-) -> list[Mentioned]:
+) -> list[Mention]:
     """Names in order of position, without overlaps; that of the title last.
 
     Args:
-        hits: known names among `reading.words`, any overlap.
+        hits: known names among `analysed.words`, any overlap.
         known: the entities of the hits, by id.
         common: which of `openers`, and in a query of `single_words`, occur in lower case.
-        query: whether the text asks, so that capitals matter less.
-        rules_only: known names only tell whom a name of the rules means.
+        query: the text is a query, in which capitals matter less.
+        rules_only: known names only resolve names that the rules find.
 
     Example:
-        >>> from vestig.language.names.readings import read
+        >>> from vestig.language.names.analysed_text import analyse
         >>> hits = [(2, 2, "ent_1", "Ada Lovelace")]
-        >>> known = {"ent_1": Known(id="ent_1", type="PERSON", name="Ada Lovelace")}
-        >>> [found] = resolve(read("We met Ada Lovelace!"), hits, known)
+        >>> known = {"ent_1": KnownEntity(id="ent_1", type="PERSON", name="Ada Lovelace")}
+        >>> [found] = resolve_names(analyse("We met Ada Lovelace!"), hits, known)
         >>> found.name, found.type, found.confidence, found.entity
         ('Ada Lovelace', 'PERSON', 1.0, 'ent_1')
     """
-    matches = _matches(reading, hits, known or {})
+    matches = _matches(analysed, hits, known or {})
     by_norm: dict[str, list[_Match]] = {}
     for match in matches:
         by_norm.setdefault(match.norm, []).append(match)
-    rules = _without_openers(reading, common)
+    rules = _without_openers(analysed, common)
     typed = {(name.start, name.end): name.type for name in rules}
     spans: dict[tuple[int, int], list[_Match]] = {}
     for match in () if rules_only else matches:
         if _is_meant(match, common, query):
             spans.setdefault((match.start, match.end), []).append(match)
     found = list(rules)
-    chosen_at: dict[tuple[int, int], Known] = {}
+    chosen_at: dict[tuple[int, int], KnownEntity] = {}
     for span, group in spans.items():
         if span[0] < 0:
             continue
         entity = chosen_at[span] = _one(group, typed.get(span, UNTYPED))
-        written = reading.text[span[0] : span[1]]
+        written = analysed.text[span[0] : span[1]]
         found.append(
             Name(name=written, start=span[0], end=span[1], type=entity.type, confidence=1.0)
         )
-    names = [name for name in chosen(found) if name.confidence == 1.0 or is_specific(name.name)]
+    names = [
+        name for name in without_overlaps(found) if name.confidence == 1.0 or is_specific(name.name)
+    ]
     mentioned = [_mentioned(name, chosen_at, by_norm) for name in names]
-    if reading.title is not None:
-        mentioned.append(_titled(reading.title, spans.get((-1, -1), []), by_norm))
+    if analysed.title is not None:
+        mentioned.append(_titled(analysed.title, spans.get((-1, -1), []), by_norm))
     return mentioned
 
 
@@ -212,20 +221,20 @@ def _is_meant(match: _Match, common: Collection[str], query: bool) -> bool:
     return query and (match.count > 1 or match.norm not in common)
 
 
-def _without_openers(reading: Reading, common: Collection[str]) -> list[Name]:
+def _without_openers(analysed: AnalysedText, common: Collection[str]) -> list[Name]:
     """A capital that only begins a sentence is no part of a name."""
     kept = list[Name]()
-    for name in reading.found:
+    for name in analysed.rule_names:
         if name.opens and first_word(name) in common:
-            kept += without_first(reading.text, name)
+            kept += without_first(analysed.text, name)
         else:
             kept.append(name)
     return kept
 
 
-def _one(group: Sequence[_Match], type: str) -> Known:
-    """Whom a name means: the entity of the type that the rules see, else the only typed one, else
-    the untyped one, else the oldest."""
+def _one(group: Sequence[_Match], type: str) -> KnownEntity:
+    """The entity that a name means: the one of the type that the rules give, else the only typed
+    one, else the untyped one, else the oldest."""
     if len(group) == 1:
         return group[0].known
     entities = {match.known.id: match.known for match in group}.values()
@@ -237,12 +246,14 @@ def _one(group: Sequence[_Match], type: str) -> Known:
 
 
 def _mentioned(
-    name: Name, chosen_at: Mapping[tuple[int, int], Known], by_norm: Mapping[str, list[_Match]]
-) -> Mentioned:
+    name: Name,
+    chosen_at: Mapping[tuple[int, int], KnownEntity],
+    by_norm: Mapping[str, list[_Match]],
+) -> Mention:
     entity = chosen_at.get((name.start, name.end)) if name.confidence == 1.0 else None
     if entity is None:
         entity = _by_name(name, by_norm)
-    return Mentioned(
+    return Mention(
         name=cased_name(name.name) if entity is None else entity.name,
         type=name.type if entity is None else entity.type,
         confidence=name.confidence,
@@ -253,7 +264,7 @@ def _mentioned(
     )
 
 
-def _titled(title: Name, group: Sequence[_Match], by_norm: Mapping[str, list[_Match]]) -> Mentioned:
+def _titled(title: Name, group: Sequence[_Match], by_norm: Mapping[str, list[_Match]]) -> Mention:
     entity = _one(group, UNTYPED) if group else None
     found = _mentioned(title, {}, by_norm)
     if entity is None:
@@ -263,23 +274,23 @@ def _titled(title: Name, group: Sequence[_Match], by_norm: Mapping[str, list[_Ma
     )
 
 
-def _by_name(name: Name, by_norm: Mapping[str, list[_Match]]) -> Known | None:
+def _by_name(name: Name, by_norm: Mapping[str, list[_Match]]) -> KnownEntity | None:
     """A name of the rules that an entity of its type has in other capitals; an untyped one takes
     the type of the only typed entity that has it."""
     group = by_norm.get(norm_name(name.name), ())
-    return named((match.known for match in group), name.name, name.type)
+    return entity_named((match.known for match in group), name.name, name.type)
 
 
-def best(names: Iterable[Mentioned], most: int) -> list[Mentioned]:
-    """One of each name, then the best by confidence, then by position.
+def best_mentions(names: Iterable[Mention], most: int) -> list[Mention]:
+    """The `most` names of highest confidence, each once, in order of position.
 
     Example:
-        >>> from vestig.language.names.readings import read
-        >>> names = resolve(read("NATO met NATO and Ada Lovelace"))
-        >>> [name.name for name in best(names, 1)]
+        >>> from vestig.language.names.analysed_text import analyse
+        >>> names = resolve_names(analyse("NATO met NATO and Ada Lovelace"))
+        >>> [name.name for name in best_mentions(names, 1)]
         ['Ada Lovelace']
     """
-    own: dict[object, Mentioned] = {}
+    own: dict[object, Mention] = {}
     for name in names:
         key = name.entity or (name.type, norm_name(name.name))
         known = own.get(key)

@@ -1,4 +1,4 @@
-"""Which types an entity may have."""
+"""The ontology: the types that an entity may have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vestig.errors import ConfigError
 
 __all__ = ["UNTYPED", "EntityType", "Ontology", "read_ontology"]
 
-# The type of a name that the rules cannot tell; matches every other in comparisons.
+# The type of a name whose type no rule knows; equals every other type in comparisons.
 UNTYPED: Final = "UNTYPED"
 _TIER: Final = 2
 _TIERS: Final = (1, 2, 3)
@@ -147,7 +147,7 @@ _INSIGHTS: Final = (
 
 
 def read_ontology(section: Mapping[str, Any] | None) -> Ontology:
-    """The types that `entities` asks for; None = the built-in ten.
+    """The types that the configuration section `entity_types` names; None = the built-in ten.
 
     Args:
         section: `ontology` (a list of objects, or the word `insight`) or `allowed_types` (a

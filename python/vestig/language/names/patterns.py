@@ -1,4 +1,4 @@
-"""Names that their characters give away: addresses, paths, files, identifiers."""
+"""Names that are recognised by their characters: addresses, paths, files, identifiers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Name(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Attributes:
         name: the words, without a final `'s`.
         start, end: code point offsets, half-open; both -1 for a title given beside the text.
-        type: an entity type of G-01, or `UNTYPED`.
+        type: an entity type of the ontology, or `UNTYPED`.
         confidence: 0-1, that of the pattern.
         opens: whether several capitalised words begin a sentence, so that the first may have its
             capital from there.
@@ -78,7 +78,7 @@ _VERSIONED: Final = re.compile(rf"(?<![\w-])[{UPPER}][\w+#]*\s+v?(?:\d+(?:\.\d+)
 
 
 def name_at(text: str, start: int, end: int, type: str, confidence: float) -> Name:
-    """The name that stands at a place of the text."""
+    """The name of a span of the text."""
     return Name(name=text[start:end], start=start, end=end, type=type, confidence=confidence)
 
 
@@ -139,7 +139,7 @@ def identifiers(text: str) -> Iterator[Name]:
 
 
 def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
-    """The stretch without whitespace that this part is of."""
+    """The run of characters without whitespace around a span."""
     while start and not text[start - 1].isspace():
         start -= 1
     space = _SPACE.search(text, end)

@@ -1,4 +1,5 @@
-"""Names in a text, found by rules that need no store."""
+"""Rules that find names in a text by capitals, quotation marks, titles and patterns, without a
+store."""
 
 from __future__ import annotations
 
@@ -6,21 +7,21 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from vestig.language.cache import Remembered
-from vestig.language.listed import listed
 from vestig.language.names.forms import LEGAL_FORMS, TITLES
 from vestig.language.names.patterns import UPPER, Name, addresses, identifiers, name_at
 from vestig.language.stopwords import NAME_STOPWORDS
+from vestig.language.text_cache import TextCache
+from vestig.language.word_list import word_list
 
 __all__ = [
     "Name",
     "candidates",
-    "chosen",
     "find_names",
     "is_specific",
     "starts_sentence",
     "title_name",
     "without_first",
+    "without_overlaps",
 ]
 
 
@@ -48,7 +49,7 @@ _OPENERS: Final = " \t\n\"'“‘«([{*-–—>•"  # noqa: RUF001
 _INNER: Final = frozenset(("of", "the", "de", "van", "von"))
 _BODIES: Final = frozenset(("university", "institute", "ministry"))
 _PLACES: Final = frozenset(
-    listed(
+    word_list(
         "airport avenue bay beach boulevard bridge castle city coast county creek district"
         " falls forest garden gardens harbor harbour hill hills island islands lake lane"
         " mountain mountains park peninsula plaza province river road square station street"
@@ -128,8 +129,8 @@ def _parts(run: str, initial: bool) -> tuple[_Part, ...]:
     return tuple(found)
 
 
-_AT_START: Final = Remembered(lambda run: _parts(run, True))
-_INSIDE: Final = Remembered(lambda run: _parts(run, False))
+_AT_START: Final = TextCache(lambda run: _parts(run, True))
+_INSIDE: Final = TextCache(lambda run: _parts(run, False))
 
 
 def _bare(word: str) -> str:
@@ -231,8 +232,9 @@ def without_first(text: str, name: Name) -> list[Name]:
     return [_placed(text, name.start, part) for part in _part(name.name, words, False)]
 
 
-def chosen(found: list[Name]) -> list[Name]:
-    """Overlaps: the longer span, then the higher confidence, then the earlier one."""
+def without_overlaps(found: list[Name]) -> list[Name]:
+    """Names without overlaps, in order of position: the longer span wins, then the higher
+    confidence, then the earlier position."""
     if len(found) < 2:
         return found
     found.sort(key=lambda name: (name.start - name.end, -name.confidence, name.start))
@@ -247,7 +249,7 @@ def chosen(found: list[Name]) -> list[Name]:
 
 
 def candidates(text: str) -> list[Name]:
-    """What every pattern finds, overlaps included and in no order."""
+    """Names that the patterns find, with overlaps and in no order."""
     found = list(addresses(text))
     found += identifiers(text)
     found += _runs(text)
@@ -272,7 +274,7 @@ def title_name(title: str | None) -> Name | None:
 
 
 def find_names(text: str, *, title: str | None = None) -> list[Name]:
-    """Names in order of position, without overlaps (G-03, the patterns that need no store).
+    """Names in order of position, without overlaps.
 
     Args:
         text: any text.
@@ -283,13 +285,14 @@ def find_names(text: str, *, title: str | None = None) -> list[Name]:
         >>> [name.name for name in find_names("Ticket ABC-123 is with Ada Lovelace at NATO")]
         ['ABC-123', 'Ada Lovelace', 'NATO']
     """
-    names = [name for name in chosen(candidates(text)) if is_specific(name.name)]
+    names = [name for name in without_overlaps(candidates(text)) if is_specific(name.name)]
     given = title_name(title)
     return names if given is None else [*names, given]
 
 
 def is_specific(name: str) -> bool:
-    """Names under two characters, all punctuation or all digits are dropped."""
+    """Whether a name has at least two characters and a letter, or is a number with dots such as a
+    version."""
     return (len(name) >= 2 and any(map(str.isalpha, name))) or (
         any(char == "." for char in name[1:-1]) and any(map(str.isdigit, name))
     )

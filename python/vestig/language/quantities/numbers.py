@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final, NamedTuple
 
-from vestig.language.listed import listed
 from vestig.language.quantities.units import CURRENCY_SIGNS, STANDALONE_CODES, code_of, unit_of
+from vestig.language.word_list import word_list
 
 __all__ = [
     "Amount",
@@ -61,7 +61,7 @@ _RANKS: Final = frozenset(("st", "nd", "rd", "th"))
 _SMALL: Final = {
     word: value
     for value, word in enumerate(
-        listed(
+        word_list(
             "zero one two three four five six seven eight nine ten eleven twelve thirteen"
             " fourteen fifteen sixteen seventeen eighteen nineteen"
         )
@@ -69,14 +69,16 @@ _SMALL: Final = {
 }
 _TENS: Final = {
     word: 10 * value
-    for value, word in enumerate(listed("twenty thirty forty fifty sixty seventy eighty ninety"), 2)
+    for value, word in enumerate(
+        word_list("twenty thirty forty fifty sixty seventy eighty ninety"), 2
+    )
 }
 _SCALES: Final = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 1_000_000}
 _FIXED: Final = {
     **{
         word: f"{value}th"
         for value, word in enumerate(
-            listed(
+            word_list(
                 "first second third fourth fifth sixth seventh eighth ninth tenth eleventh"
                 " twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth"
                 " nineteenth twentieth"
@@ -86,7 +88,7 @@ _FIXED: Final = {
     },
     **{
         word: word
-        for word in listed("all every each both most some few many several only half double")
+        for word in word_list("all every each both most some few many several only half double")
     },
 }
 _CARDINALS: Final = {**_SMALL, **_TENS, **_SCALES}
@@ -260,7 +262,7 @@ def _currency_before(text: str, tokens: Sequence[Token], amount: Amount) -> tupl
 def find_quantities(
     text: str, lower: str, tokens: Sequence[Token], amounts: Sequence[Amount]
 ) -> list[Quantity]:
-    """Numbers with a unit or currency, and currencies that stand alone, in order.
+    """Numbers with a unit or currency, and currencies without a number, in order.
 
     Example:
         >>> text = "limit 500.00 EUR or 2 hours"

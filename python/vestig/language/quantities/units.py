@@ -1,10 +1,10 @@
-"""The closed list of units and currencies."""
+"""Units and currencies: a closed list, and their canonical symbols."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from vestig.language.listed import listed
+from vestig.language.word_list import word_list
 
 __all__ = ["CURRENCY_SIGNS", "STANDALONE_CODES", "code_of", "unit_of"]
 
@@ -82,7 +82,7 @@ def _tables() -> tuple[dict[str, str], dict[str, str]]:
         exact["μ" + base] = "µ" + base
     for symbol in ("L", "mL", "dL", "cL"):
         exact[symbol] = symbol.replace("L", "l")
-    # Nobody writes about millibits: such spellings are the common unit.
+    # No text is about millibits: such spellings mean the common unit.
     words.update({"kb": "kb", "mb": "MB", "gb": "GB", "tb": "TB", "pb": "PB"})
     exact.update({"KB": "kB", "Kb": "kb", "kb": "kb", "kbit": "kb", "Mbit": "Mb", "Gbit": "Gb"})
     exact.pop("mb", None)
@@ -96,7 +96,7 @@ def _tables() -> tuple[dict[str, str], dict[str, str]]:
 _EXACT, _WORDS = _tables()
 
 _CODES: Final = frozenset(
-    listed(
+    word_list(
         "AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BOV"
         " BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUP CVE CZK"
         " DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL"
@@ -109,11 +109,11 @@ _CODES: Final = frozenset(
     )
 )
 _LOWER_CODES: Final = frozenset(
-    listed("usd eur gbp jpy chf cny inr aud cad sek nok dkk pln czk huf brl mxn krw sgd hkd nzd")
+    word_list("usd eur gbp jpy chf cny inr aud cad sek nok dkk pln czk huf brl mxn krw sgd hkd nzd")
 )
 # Codes that are also words or names count only beside a number.
 STANDALONE_CODES: Final = _CODES - frozenset(
-    listed("ALL AMD ANG BAM BOB CAD COP COU CUP GEL LAK MAD MOP PEN RON SOS TOP TRY")
+    word_list("ALL AMD ANG BAM BOB CAD COP COU CUP GEL LAK MAD MOP PEN RON SOS TOP TRY")
 )
 
 # A sign that stands for one currency is that currency's code; "$" and "¥" are shared.

@@ -1,4 +1,4 @@
-"""Temporal expressions of a text and the windows they name."""
+"""Temporal expressions of a text, and their windows of time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vestig.language.time.patterns import (
     MONTH_TRIGGERS,
     WORD_TRIGGERS,
 )
-from vestig.language.time.windows import DAY, FAMILY_WINDOWS, Frame, Window, months_later
+from vestig.language.time.windows import DAY, FAMILY_WINDOWS, ReferenceTime, Window, months_later
 
 __all__ = ["TemporalExpression", "find_expressions", "find_windows", "lowered"]
 
@@ -59,8 +59,8 @@ class TemporalExpression(msgspec.Struct, frozen=True, kw_only=True):
     clock: str | None
 
 
-class _Found(msgspec.Struct):
-    """An expression under way: `window` None = unresolved; `accepted` False = a lone year."""
+class _Match(msgspec.Struct):
+    """An expression during the scan: `window` None = unresolved; `accepted` False = a lone year."""
 
     family: str
     start: int
@@ -83,7 +83,7 @@ def lowered(text: str) -> str:
 
 
 def _may_hold(lower: str) -> bool:
-    """A cheap sieve: False only for texts without any expression."""
+    """A cheap test: False only for texts without any expression."""
     for word in WORD_TRIGGERS:
         if word in lower:
             return True
@@ -110,7 +110,7 @@ def _is_month(family: str, words: str, place: str, cue: str) -> bool:
     return True
 
 
-def _opened(found: _Found, cue: str, cue_start: int) -> None:
+def _opened(found: _Match, cue: str, cue_start: int) -> None:
     """Applies before/until/after/since to a closed window; takes `on` and `in` along."""
     window = found.window
     if cue in _OPEN:
@@ -144,15 +144,15 @@ def _spanned(first: Window, last: Window) -> Window:
 class _Scan:
     """One pass over a text."""
 
-    def __init__(self, text: str, lower: str, frame: Frame) -> None:
+    def __init__(self, text: str, lower: str, reference: ReferenceTime) -> None:
         self.text = text
         self.lower = lower
-        self.frame = frame
-        self.found: list[_Found] = []
+        self.reference = reference
+        self.found: list[_Match] = []
         # start of a "between" whose first operand is the last one found
         self.between: int | None = None
 
-    def run(self) -> list[_Found]:
+    def run(self) -> list[_Match]:
         """All expressions in order."""
         lower, position = self.lower, 0
         while (match := EXPRESSION.search(lower, position)) is not None:
@@ -176,9 +176,9 @@ class _Scan:
             family, words, self.text[start:end], "in" if second else cue
         ):
             return start + 1
-        found = _Found(family, start, end, None)
+        found = _Match(family, start, end, None)
         try:
-            window = FAMILY_WINDOWS[family](self.frame, words, start)
+            window = FAMILY_WINDOWS[family](self.reference, words, start)
         except (OverflowError, ValueError):
             window = None
         else:
@@ -199,7 +199,7 @@ class _Scan:
         self._add(found)
         return found.end
 
-    def _add(self, found: _Found) -> None:
+    def _add(self, found: _Match) -> None:
         """Appends; a weekday directly before a written date is part of it."""
         if self.found and found.family in ("dmy", "mdy", "iso"):
             last = self.found[-1]
@@ -223,7 +223,7 @@ class _Scan:
                 return
         self.found.append(found)
 
-    def _close_between(self, second: _Found) -> None:
+    def _close_between(self, second: _Match) -> None:
         first = self.found[-1]
         assert self.between is not None
         start, self.between = self.between, None
@@ -238,7 +238,7 @@ class _Scan:
             first.window = None
 
     def _link_years(self) -> None:
-        """A bare year counts beside a date, or in a row of years (T-05: in a date list)."""
+        """A bare year counts beside a date, or in a list of dates and years."""
         for left, right in zip(self.found, self.found[1:], strict=False):
             if left.family in _ABSOLUTE and right.family in _ABSOLUTE:
                 gap = self.lower[left.end : right.start]
@@ -262,18 +262,18 @@ def find_expressions(
         return []
     if "’" in lower:
         lower = lower.replace("’", "'")
-    frame = Frame(t_ref_us, zone, lower, is_memory)
-    return [_expression(item, text, frame) for item in _Scan(text, lower, frame).run()]
+    reference = ReferenceTime(t_ref_us, zone, lower, is_memory)
+    return [_expression(item, text, reference) for item in _Scan(text, lower, reference).run()]
 
 
-def _expression(found: _Found, text: str, frame: Frame) -> TemporalExpression:
+def _expression(found: _Match, text: str, reference: ReferenceTime) -> TemporalExpression:
     window = found.window
     start_us = end_us = instant_us = None
     resolved = window is not None and window.grain != "clock"
     if window is not None and resolved:
         try:
-            start_us, end_us = frame.us(window.start), frame.us(window.end)
-            instant_us = frame.us(window.instant)
+            start_us, end_us = reference.us(window.start), reference.us(window.end)
+            instant_us = reference.us(window.instant)
         except (OverflowError, ValueError):
             start_us = end_us = instant_us = None
             resolved = False

@@ -1,11 +1,11 @@
-"""The pattern table of temporal expressions. Everything here matches lower-cased text."""
+"""Patterns of temporal expressions. All match lower-cased text."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-from vestig.language.listed import listed
+from vestig.language.word_list import word_list
 
 __all__ = [
     "AMBIGUOUS_MONTHS",
@@ -60,7 +60,7 @@ COUNTS: Final = {
     **{
         word: number
         for number, word in enumerate(
-            listed("one two three four five six seven eight nine ten eleven twelve"), 1
+            word_list("one two three four five six seven eight nine ten eleven twelve"), 1
         )
     },
     "a": 1,
@@ -93,7 +93,7 @@ CLOCK: Final = re.compile(
 )
 PARTS: Final = re.compile(r"\d+|[a-z]+")
 
-# Each alternative ends in an empty group that names its family. No group stands at the front:
+# Each alternative ends in an empty group that names its family. No group is at the front:
 # so the matcher can refuse an alternative by its first letter.
 _ALTERNATIVES: Final = (
     r"\d{4}-\d{2}-\d{2}(?P<iso>)",
@@ -134,7 +134,7 @@ WORD_TRIGGERS: Final = (
     *("day", "night", "morning", "noon", "evening", "morrow", "minute", "hour", "week", "month"),
     *("quarter", "year", "uary", "march", "april", "may", "june", "july", "august", "ber"),
 )
-# … and one of these, or this pattern, in every other. Short months stand beside a number.
+# … and one of these, or this pattern, in every other. Short months need a number beside them.
 MONTH_TRIGGERS: Final = tuple(name[:3] for name in _FULL_MONTHS)
 DIGIT: Final = re.compile("[0-9]")
 # A year has four digits, and no more beside them.
@@ -142,7 +142,7 @@ DIGIT_TRIGGER: Final = re.compile(
     r"[0-9](?:(?<!\d\d)\d{3}(?!\d)|:[0-9]{2}|\s?[ap]\.?\s?m\b)|q[1-4]"
 )
 
-# What stands directly before an expression.
+# Prepositions directly before an expression.
 CUE: Final = re.compile(
     r"(?<!\w)(before|until|after|since|between|on|in|by|of|during|last|next|this)\s+(the\s+)?$"
 )

@@ -1,7 +1,7 @@
-"""Calendar windows: what a family of temporal expressions names.
+"""Calendar windows of temporal expressions, one function for each family.
 
-Local times are naive datetimes of one zone. OverflowError and ValueError mean: beyond the
-years 1-9999.
+Local times are naive datetimes of one zone. A function raises OverflowError or ValueError for times
+beyond the years 1-9999.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from vestig.errors import ValidationError
 from vestig.language.time.patterns import CLOCK, COUNTS, FUTURE_CUE, ISO, MONTHS, PARTS, WEEKDAYS
 from vestig.times import from_us
 
-__all__ = ["DAY", "FAMILY_WINDOWS", "Frame", "Window", "months_later"]
+__all__ = ["DAY", "FAMILY_WINDOWS", "ReferenceTime", "Window", "months_later"]
 
 DAY: Final = timedelta(days=1)
 _EPOCH: Final = datetime(1970, 1, 1)
@@ -27,7 +27,8 @@ _YEARLESS_SPAN: Final = 9  # 29 February comes again within eight years
 
 
 class Window(msgspec.Struct):
-    """A window under way; None = open on that side. `length` is how far the text says it goes."""
+    """A window in local time; None = open on that side. `length`: code points that the expression
+    has where its family reads more of the text than was matched."""
 
     start: datetime | None
     end: datetime | None
@@ -51,8 +52,8 @@ def _zone(name: str) -> tzinfo:
         ) from None
 
 
-class Frame:
-    """The reference moment in its zone, and the text that is read."""
+class ReferenceTime:
+    """The moment from which relative expressions count, in its zone, and the lower-cased text."""
 
     __slots__ = ("_future", "lower", "midnight", "now", "tz")
 
@@ -150,8 +151,8 @@ def _count(words: list[str]) -> int:
     return 3 if words[-1] == "few" else COUNTS[words[0]]
 
 
-def _offset(frame: Frame, unit: str, count: int) -> Window:
-    moment = _shifted(frame.now, unit, count)
+def _offset(reference: ReferenceTime, unit: str, count: int) -> Window:
+    moment = _shifted(reference.now, unit, count)
     if unit in _BELOW_DAY:
         half = _BELOW_DAY[unit] / 2
         return Window(moment - half, moment + half, unit, moment)
@@ -160,36 +161,36 @@ def _offset(frame: Frame, unit: str, count: int) -> Window:
     return window
 
 
-# --- families: each takes the frame and the words matched, and gives the window, or None when
+# --- families: each takes the reference and the words matched, and gives the window, or None when
 # they are no expression ----------------------------------------------------------------------
 
 
-def _ago(frame: Frame, found: str) -> Window:
+def _ago(reference: ReferenceTime, found: str) -> Window:
     words = found.split()
     if words[-1] == "ago":
-        return _offset(frame, words[-2].removesuffix("s"), -_count(words[:-2]))
-    return _offset(frame, words[-3].removesuffix("s"), _count(words[:-3]))
+        return _offset(reference, words[-2].removesuffix("s"), -_count(words[:-2]))
+    return _offset(reference, words[-3].removesuffix("s"), _count(words[:-3]))
 
 
-def _within(frame: Frame, found: str) -> Window:
+def _within(reference: ReferenceTime, found: str) -> Window:
     words = found.split()
-    return _offset(frame, words[-1].removesuffix("s"), _count(words[1:-1]))
+    return _offset(reference, words[-1].removesuffix("s"), _count(words[1:-1]))
 
 
-def _rolling(frame: Frame, found: str) -> Window:
+def _rolling(reference: ReferenceTime, found: str) -> Window:
     words = found.split()
     unit, count = words[-1].removesuffix("s"), _count(words[1:-1])
     if words[0] == "next":
-        return Window(frame.now, _shifted(frame.now, unit, count), unit)
-    return Window(_shifted(frame.now, unit, -count), frame.now, unit)
+        return Window(reference.now, _shifted(reference.now, unit, count), unit)
+    return Window(_shifted(reference.now, unit, -count), reference.now, unit)
 
 
 _WHICH: Final = {"last": -1, "this": 0, "next": 1}
 
 
-def _calendar(frame: Frame, found: str) -> Window:
+def _calendar(reference: ReferenceTime, found: str) -> Window:
     which, unit = found.split()
-    return _unit_around(_shifted(frame.midnight, unit, _WHICH[which]), unit)
+    return _unit_around(_shifted(reference.midnight, unit, _WHICH[which]), unit)
 
 
 _DAY_WORDS: Final = {
@@ -206,48 +207,49 @@ _DAY_WORDS: Final = {
 }
 
 
-def _day_word(frame: Frame, found: str) -> Window:
+def _day_word(reference: ReferenceTime, found: str) -> Window:
     days, part = _DAY_WORDS[" ".join(found.split())]
-    window = _day(frame.midnight + days * DAY)
+    window = _day(reference.midnight + days * DAY)
     window.clock = part
     return window
 
 
-def _weekday(frame: Frame, found: str) -> Window:
+def _weekday(reference: ReferenceTime, found: str) -> Window:
     *which, name = found.split()
-    wanted, today = WEEKDAYS[name], frame.midnight.weekday()
+    wanted, today = WEEKDAYS[name], reference.midnight.weekday()
     back = (today - wanted) % 7
     if which == ["this"]:
-        return _day(frame.midnight + (wanted - today) * DAY)
+        return _day(reference.midnight + (wanted - today) * DAY)
     if which == ["last"]:
-        return _day(frame.midnight - (back or 7) * DAY)
-    if which == ["next"] or frame.next_is_meant():
-        return _day(frame.midnight + (7 - back) * DAY)
-    return _day(frame.midnight - back * DAY)
+        return _day(reference.midnight - (back or 7) * DAY)
+    if which == ["next"] or reference.next_is_meant():
+        return _day(reference.midnight + (7 - back) * DAY)
+    return _day(reference.midnight - back * DAY)
 
 
-def _yearless(frame: Frame, make: Callable[[int], Window]) -> Window | None:
-    """The newest one that starts at or before the reference, or the first one after it."""
-    ahead = frame.next_is_meant()
+def _yearless(reference: ReferenceTime, make: Callable[[int], Window]) -> Window | None:
+    """The window of the newest year that starts at or before the reference, or of the first year
+    after it."""
+    ahead = reference.next_is_meant()
     for shift in range(_YEARLESS_SPAN) if ahead else range(0, -_YEARLESS_SPAN, -1):
         try:
-            window = make(frame.now.year + shift)
+            window = make(reference.now.year + shift)
         except ValueError:
             continue
         assert window.start is not None
-        if (window.start > frame.now) is ahead:
+        if (window.start > reference.now) is ahead:
             window.yearless = True
             return window
     return None
 
 
-def _date(frame: Frame, found: str) -> Window | None:
+def _date(reference: ReferenceTime, found: str) -> Window | None:
     """`5th of March, 2026`, `March 5`."""
     parts = PARTS.findall(found)
     day, *year = (int(part) for part in parts if part.isdigit())
     month = next(MONTHS[part] for part in parts if part in MONTHS)
     if not year:
-        return _yearless(frame, lambda y: _day(datetime(y, month, day)))
+        return _yearless(reference, lambda y: _day(datetime(y, month, day)))
     try:
         midnight = datetime(year[0], month, day)
     except ValueError:
@@ -255,39 +257,39 @@ def _date(frame: Frame, found: str) -> Window | None:
     return _day(midnight)
 
 
-def _month_year(_frame: Frame, found: str) -> Window:
+def _month_year(_frame: ReferenceTime, found: str) -> Window:
     parts = PARTS.findall(found)
     return _month(int(parts[-1]), MONTHS[parts[0]])
 
 
-def _month_word(frame: Frame, found: str) -> Window | None:
+def _month_word(reference: ReferenceTime, found: str) -> Window | None:
     *which, name = found.split()
     number = MONTHS[name]
     if name not in ("may", "march") and len(name) < 4:
         return None
-    year, current = frame.now.year, frame.now.month
+    year, current = reference.now.year, reference.now.month
     if which == ["this"]:
         return _month(year, number)
     if which == ["last"]:
         return _month(year - (number >= current), number)
     if which == ["next"]:
         return _month(year + (number <= current), number)
-    return _yearless(frame, lambda y: _month(y, number))
+    return _yearless(reference, lambda y: _month(y, number))
 
 
-def _quarter_word(frame: Frame, found: str) -> Window | None:
+def _quarter_word(reference: ReferenceTime, found: str) -> Window | None:
     _, number, *year = PARTS.findall(found.replace("of", " "))
     if year:
         return _quarter(int(year[0]), int(number))
-    return _yearless(frame, lambda y: _quarter(y, int(number)))
+    return _yearless(reference, lambda y: _quarter(y, int(number)))
 
 
-def _year_word(_frame: Frame, found: str) -> Window:
+def _year_word(_frame: ReferenceTime, found: str) -> Window:
     return _year(int(found))
 
 
-def _iso(frame: Frame, start: int) -> Window | None:
-    match = ISO.match(frame.lower, start)
+def _iso(reference: ReferenceTime, start: int) -> Window | None:
+    match = ISO.match(reference.lower, start)
     if match is None:
         return None
     year, month, day, hour, minute, second, fraction, zone = match.groups()
@@ -304,7 +306,7 @@ def _iso(frame: Frame, start: int) -> Window | None:
                 moment = moment.replace(microsecond=int(fraction[:6].ljust(6, "0")))
                 step = timedelta(microseconds=10 ** (6 - len(fraction[:6])))
             if zone is not None:
-                moment = _at_offset(frame, moment, zone)
+                moment = _at_offset(reference, moment, zone)
             window = Window(moment, moment + step, grain)
     except ValueError:
         return None
@@ -312,8 +314,8 @@ def _iso(frame: Frame, start: int) -> Window | None:
     return window
 
 
-def _at_offset(frame: Frame, moment: datetime, zone: str) -> datetime:
-    """A moment written with its own offset, as local time of the frame."""
+def _at_offset(reference: ReferenceTime, moment: datetime, zone: str) -> datetime:
+    """A moment written with its own offset, as local time of the reference."""
     shift = timedelta(0)
     if zone != "z":
         digits = zone[1:].replace(":", "").ljust(6, "0")
@@ -322,13 +324,13 @@ def _at_offset(frame: Frame, moment: datetime, zone: str) -> datetime:
             raise ValueError(zone)
         shift = timedelta(hours=hours, minutes=minutes, seconds=seconds)
     utc = moment + shift if zone[0] == "-" else moment - shift
-    if frame.tz is None:
+    if reference.tz is None:
         return utc
-    return utc.replace(tzinfo=UTC).astimezone(frame.tz).replace(tzinfo=None)
+    return utc.replace(tzinfo=UTC).astimezone(reference.tz).replace(tzinfo=None)
 
 
-def _clock(frame: Frame, start: int) -> Window | None:
-    match = CLOCK.match(frame.lower, start)
+def _clock(reference: ReferenceTime, start: int) -> Window | None:
+    match = CLOCK.match(reference.lower, start)
     if match is None:
         return None
     hour, minute, second = (int(part or "0") for part in match.groups()[:3])
@@ -344,18 +346,18 @@ def _clock(frame: Frame, start: int) -> Window | None:
 
 
 def _placed(
-    make: Callable[[Frame, int], Window | None],
-) -> Callable[[Frame, str, int], Window | None]:
-    return lambda frame, _found, start: make(frame, start)
+    make: Callable[[ReferenceTime, int], Window | None],
+) -> Callable[[ReferenceTime, str, int], Window | None]:
+    return lambda reference, _found, start: make(reference, start)
 
 
 def _worded(
-    make: Callable[[Frame, str], Window | None],
-) -> Callable[[Frame, str, int], Window | None]:
-    return lambda frame, found, _start: make(frame, found)
+    make: Callable[[ReferenceTime, str], Window | None],
+) -> Callable[[ReferenceTime, str, int], Window | None]:
+    return lambda reference, found, _start: make(reference, found)
 
 
-FAMILY_WINDOWS: Final[dict[str, Callable[[Frame, str, int], Window | None]]] = {
+FAMILY_WINDOWS: Final[dict[str, Callable[[ReferenceTime, str, int], Window | None]]] = {
     "iso": _placed(_iso),
     "clock": _placed(_clock),
     "ago": _worded(_ago),

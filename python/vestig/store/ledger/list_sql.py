@@ -105,10 +105,9 @@ def _conditions(
     if listing.tags:
         wanted = tuple(dict.fromkeys(listing.tags))
         every = f" GROUP BY memory HAVING COUNT(*) = {len(wanted)}" if listing.tags_all else ""
-        where.add(
-            f'm."row" IN (SELECT memory FROM tags WHERE tag IN ({_placeholders(len(wanted))}){every})',
-            *wanted,
-        )
+        marks = _placeholders(len(wanted))
+        tagged = f"SELECT memory FROM tags WHERE tag IN ({marks}){every}"
+        where.add(f'm."row" IN ({tagged})', *wanted)
     if listing.scopes is not None:
         named = [scope for scope in listing.scopes if scope is not None]
         bare = " OR m.scope IS NULL" if None in listing.scopes else ""

@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from vestig.changes import StoredWindow
-from vestig.language.text_flags import features, title_key
+from vestig.language.text_flags import title_key
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store.ledger import chain
 from vestig.store.ledger.digest_check import DigestCheck
@@ -184,7 +184,7 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,
         t_invalid, t_created, t_expired, embedding, _tags(metadata), list(sources), list(actors),
         events, [] if keywords == "[]" else _keywords(keywords), _time_windows(times), edges,
-        questions, [], features(content), title_key(title), pieces,
+        questions, [], text_flags(content), title_key(title), pieces,
     )  # fmt: skip
 
 

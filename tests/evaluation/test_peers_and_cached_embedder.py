@@ -1,4 +1,4 @@
-"""The peers by hand, and the embedder that remembers."""
+"""The peers by hand, and the embedder with a cache."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from labelled_life import Bench, queries, units
 
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
-from vestig.evaluation.vectors import (
-    RememberingEmbedder,
-    RememberingTokenEmbedder,
-    remembering,
+from vestig.evaluation.cached_embedder import (
+    CachedEmbedder,
+    CachedTokenEmbedder,
+    cached_embedder,
 )
+from vestig.evaluation.peers import PeerParameters, parameters_for, peer_rankings
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, TokenHashingEmbedder
 
 TEXTS = {
@@ -79,7 +79,7 @@ def _z(values: list[float]) -> list[float]:
 def test_peers_are_as_defined(bench: Bench, weight: float) -> None:
     parameters = PeerParameters(hybrid_weight=weight)
     benchmark = read_benchmark(bench(_corpus(), _asked()))
-    embedder = RememberingEmbedder(_scripted())
+    embedder = CachedEmbedder(_scripted())
     ((query, found),) = peer_rankings(benchmark, embedder, parameters)
     assert query.id == "q"
     assert found["cosine"] == ["c", "d", "b", "a"]
@@ -96,7 +96,7 @@ def test_peers_are_as_defined(bench: Bench, weight: float) -> None:
 def test_bm25_of_chats_with_agents_reads_a_beginning(bench: Bench) -> None:
     corpus = [*_corpus(), {"id": "e", "text": "x " * 700 + "red apples", "conversation": "c"}]
     benchmark = read_benchmark(bench(corpus, _asked()))
-    embedder = RememberingEmbedder(HashingEmbedder())
+    embedder = CachedEmbedder(HashingEmbedder())
     parameters = parameters_for("chat_agent")
     assert (parameters.k1, parameters.b, parameters.hybrid_weight) == (1.2, 0.75, 0.5)
     ((_, found),) = peer_rankings(benchmark, embedder, parameters)
@@ -106,26 +106,26 @@ def test_bm25_of_chats_with_agents_reads_a_beginning(bench: Bench) -> None:
     assert found["bm25"].index("e") < found["bm25"].index("b")
 
 
-def test_vectors_are_made_once_and_kept_between_runs(tmp_path: Path) -> None:
+def test_vectors_are_computed_once_and_cached_between_runs(tmp_path: Path) -> None:
     inner = HashingEmbedder(8)
     wanted = HashingEmbedder(8).embed(["a", "b", "a"])
-    first = RememberingEmbedder(inner, tmp_path)
+    first = CachedEmbedder(inner, tmp_path)
     assert first.embed(["a", "b", "a"]) == first.embed(["a", "b", "a"]) == wanted
-    again = RememberingEmbedder(inner, tmp_path)
+    again = CachedEmbedder(inner, tmp_path)
     assert again.embed(["b", "a"]) == [wanted[1], wanted[0]]
     assert inner.call_count == 1
-    assert RememberingEmbedder(HashingEmbedder(8, seed=1), tmp_path).embed(["a"]) != wanted[:1]
+    assert CachedEmbedder(HashingEmbedder(8, seed=1), tmp_path).embed(["a"]) != wanted[:1]
     assert first.matrix(["a", "b"]).shape == (2, 8)
 
 
 def test_a_torn_end_of_a_cache_is_cut_off(tmp_path: Path) -> None:
-    wanted = RememberingEmbedder(HashingEmbedder(8), tmp_path).embed(["a", "b"])
+    wanted = CachedEmbedder(HashingEmbedder(8), tmp_path).embed(["a", "b"])
     (file,) = tmp_path.iterdir()
     file.write_bytes(file.read_bytes()[:-5])
     inner = HashingEmbedder(8)
-    assert RememberingEmbedder(inner, tmp_path).embed(["a", "b"]) == wanted
+    assert CachedEmbedder(inner, tmp_path).embed(["a", "b"]) == wanted
     assert inner.call_count == 1, "the whole record was still good"
-    assert RememberingEmbedder(HashingEmbedder(8), tmp_path).embed(["b"]) == wanted[1:]
+    assert CachedEmbedder(HashingEmbedder(8), tmp_path).embed(["b"]) == wanted[1:]
     assert file.stat().st_size == 2 * (16 + 8 * 4)
 
 
@@ -142,32 +142,32 @@ def test_all_rows_share_one_computation(bench: Bench, tmp_path: Path) -> None:
     assert fresh.call_count == 0
 
 
-def test_token_vectors_are_made_once_and_kept_between_runs(tmp_path: Path) -> None:
+def test_token_vectors_are_computed_once_and_cached_between_runs(tmp_path: Path) -> None:
     inner = TokenHashingEmbedder(8)
     wanted = TokenHashingEmbedder(8).embed_tokens(["a b", "c", "a b"])
-    first = remembering(inner, tmp_path)
-    assert isinstance(first, RememberingTokenEmbedder)
+    first = cached_embedder(inner, tmp_path)
+    assert isinstance(first, CachedTokenEmbedder)
     assert first.embed(["c"]) == [wanted[1][0]], "a vector alone is not enough"
     assert first.embed_tokens(["a b", "c", "a b"]) == wanted
     assert first.embed_tokens(["c"]) == wanted[1:2]
     calls = inner.call_count
-    again = remembering(inner, tmp_path)
-    assert isinstance(again, RememberingTokenEmbedder)
+    again = cached_embedder(inner, tmp_path)
+    assert isinstance(again, CachedTokenEmbedder)
     assert again.embed_tokens(["c", "a b"]) == [wanted[1], wanted[0]]
     assert again.embed(["a b"]) == [wanted[0][0]]
     assert inner.call_count == calls
 
 
-def test_a_torn_end_of_kept_token_vectors_is_cut_off(tmp_path: Path) -> None:
-    wanted = remembering(TokenHashingEmbedder(8), tmp_path).embed_tokens(["a b", "c"])  # type: ignore[attr-defined]
+def test_a_torn_end_of_cached_token_vectors_is_cut_off(tmp_path: Path) -> None:
+    wanted = cached_embedder(TokenHashingEmbedder(8), tmp_path).embed_tokens(["a b", "c"])  # type: ignore[attr-defined]
     (file,) = tmp_path.glob("*.pieces")
     size = file.stat().st_size
     for lost in (1, 70, 90):
         file.write_bytes(file.read_bytes()[:-lost])
-        made = remembering(TokenHashingEmbedder(8), tmp_path)
+        made = cached_embedder(TokenHashingEmbedder(8), tmp_path)
         assert made.embed_tokens(["a b", "c"]) == wanted  # type: ignore[attr-defined]
         assert file.stat().st_size == size
 
 
 def test_an_embedder_without_token_vectors_gets_none(tmp_path: Path) -> None:
-    assert not hasattr(remembering(HashingEmbedder(8), tmp_path), "embed_tokens")
+    assert not hasattr(cached_embedder(HashingEmbedder(8), tmp_path), "embed_tokens")

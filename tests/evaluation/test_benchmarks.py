@@ -26,22 +26,22 @@ def test_packed_or_not_a_benchmark_is_the_same(bench: Bench) -> None:
     )
     assert (plain.name, plain.unit_count, len(plain.units)) == ("a", 10, 2)
     assert plain.categories == {"chores": 2, "keys": 2, "places": 1, "times": 1}
-    assert plain.units["garden"][0].spoken == f"Ada: {units()[0]['text']}"
+    assert plain.units["garden"][0].embedded_text == f"Ada: {units()[0]['text']}"
 
 
 def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
     other = {"message_id": 7, "content": "Hello there", "author": "Ada", "scope": "c"}
-    asked = {"id": 1, "text": "who?", "relevant": [7], "conversation": "c"}
-    found = read_benchmark(bench([other], [asked]))
+    query = {"id": 1, "text": "who?", "relevant": [7], "conversation": "c"}
+    found = read_benchmark(bench([other], [query]))
     assert found.units["c"][0].id == "7"
-    assert found.units["c"][0].spoken == "Ada: Hello there"
+    assert found.units["c"][0].embedded_text == "Ada: Hello there"
     assert found.queries[0].relevant == frozenset({"7"})
     assert found.queries[0].category == "uncategorised"
     assert found.queries[0].date is None
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("labelled", "words"),
     [
         ([], "nothing to ask"),
         ([_query(relevant=["0", "77"])], "1 of 2 do not exist"),
@@ -58,10 +58,10 @@ def test_keys_are_those_of_an_imported_transcript(bench: Bench) -> None:
     ],
 )
 def test_a_benchmark_that_measures_nothing_is_refused(
-    bench: Bench, asked: list[dict[str, Any]], words: str
+    bench: Bench, labelled: list[dict[str, Any]], words: str
 ) -> None:
     with pytest.raises(ValidationError, match=words) as caught:
-        read_benchmark(bench(units(), asked))
+        read_benchmark(bench(units(), labelled))
     assert "shed" not in str(caught.value), "messages hold no text of the data"
 
 
@@ -109,7 +109,7 @@ def test_categories_can_be_left_out_but_not_all(bench: Bench) -> None:
         without_categories(found, list(found.categories))
 
 
-def test_the_shipped_benchmark_has_the_size_of_r21() -> None:
+def test_the_shipped_benchmark_has_its_documented_size() -> None:
     from vestig.evaluation.benchmarks import SHIPPED
 
     if not Path(SHIPPED).is_dir():

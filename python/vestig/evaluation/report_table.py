@@ -1,4 +1,4 @@
-"""What tables of a report are made of: cells as text."""
+"""One table of a report, and the forms of its cells."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ SIGNIFICANT: Final = 0.01
 
 
 class Table(msgspec.Struct, frozen=True, kw_only=True):
-    """Cells as text; the first column names the row, the others are figures unless `words`, but
-    for the last `sentences` of them."""
+    """Cells as text.
+
+    The first column names the row; the others hold figures, but for the last `sentences` columns,
+    or all of them with `words`. `folded`: shown only when unfolded, where the format can.
+    """
 
     title: str
     note: str = ""
@@ -26,8 +29,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     sentences: int = 0
     folded: bool = False
 
-    def tells(self, column: int) -> bool:
-        """Whether a column holds words: whatever is no figure starts at the left."""
+    def is_words(self, column: int) -> bool:
+        """Whether a column holds words, which are aligned left; figures are aligned right."""
         return self.words or column == 0 or column >= len(self.columns) - self.sentences
 
 

@@ -1,5 +1,5 @@
-"""Labelled questions asked of a store of their own: a folder is imported as any user would do it,
-and a question is one crossing into the core, with everything that the core then tells."""
+"""A store of labelled benchmarks: folders are imported as a user imports them, and a question is
+one call of the core, with every signal that it weighs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 
 from vestig.api.store import Vestig
 from vestig.config import Config
-from vestig.evaluation.benchmark_run import Holdings, holdings
+from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.unanswerable import Case
-from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.evaluation.cached_embedder import CachedEmbedder
+from vestig.evaluation.unanswerable_questions import Case
 from vestig.ids import id_bytes, id_text, repeatable_ids
 from vestig.recall.query import Asking, analysed, planned
 from vestig.recall.request import RecallRequest
@@ -24,15 +24,15 @@ PAGE = 1_000
 
 
 def unit_of(conversation: str | None, unit: str) -> str:
-    """A unit among those of all conversations: their own ids repeat."""
+    """The id of a unit, unique over all conversations."""
     return f"{conversation}\t{unit}"
 
 
 def check_named_once(benchmarks: Sequence[Benchmark]) -> None:
-    """Conversations need names of their own where one store holds all of them.
+    """Checks that no two benchmarks have a conversation of one name: one store holds all of them.
 
     Raises:
-        SystemExit: a set has names of one before it.
+        SystemExit: a benchmark repeats a name.
     """
     names = set[str | None]()
     for one in benchmarks:
@@ -44,7 +44,7 @@ def check_named_once(benchmarks: Sequence[Benchmark]) -> None:
         names.update(one.units)
 
 
-class AskedStore:
+class BenchmarkStore:
     """Benchmarks in one store in memory, each conversation a scope.
 
     Args:
@@ -55,7 +55,7 @@ class AskedStore:
     def __init__(
         self,
         benchmarks: Sequence[Benchmark],
-        vectors: RememberingEmbedder,
+        vectors: CachedEmbedder,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
         config = load_config(None, None).with_overrides(dict(settings or {}))
@@ -63,7 +63,7 @@ class AskedStore:
             MEMORY_PATH, OpenRequest(config=config, embedder=vectors)
         )
         self.store = Vestig(self.session)
-        self.held: dict[str, Holdings] = {}
+        self.stored: dict[str, StoredUnits] = {}
         self._vectors = vectors
         for benchmark in benchmarks:
             vectors.embed([query.text for query in benchmark.queries])
@@ -71,9 +71,9 @@ class AskedStore:
                 self.store.import_(benchmark.corpus, format="messages")
                 while self.store.admin.enrich().done:
                     pass
-            self.held[benchmark.name] = holdings(self.store, benchmark)
+            self.stored[benchmark.name] = stored_units(self.store, benchmark)
 
-    def __enter__(self) -> AskedStore:
+    def __enter__(self) -> BenchmarkStore:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,11 +93,11 @@ class AskedStore:
         return found
 
     def units(self, id: str) -> tuple[str, ...]:
-        """What a memory holds, as `unit` names it."""
+        """The units of a memory, named by `unit_of`."""
         return tuple(
-            unit_of(held.scope_of[id], unit)
-            for held in self.held.values()
-            for unit in held.units_of.get(id, ())
+            unit_of(stored.scope_of[id], unit)
+            for stored in self.stored.values()
+            for unit in stored.units_of.get(id, ())
         )
 
     def config(self, settings: Mapping[str, Any]) -> Config:
@@ -105,24 +105,25 @@ class AskedStore:
         return self.session.config.with_overrides(dict(settings))
 
     def scan(self, text: str, config: Config, watch: Sequence[str] = (), **fields: Any) -> Any:
-        """What the core tells of a question; `fields` as of `recall`."""
-        context = self.session
-        checked = planned(context, config, RecallRequest(query=text, **fields))
-        vector, pieces = query_vectors(context, checked.query, late=True)
-        asked = analysed(context, config, checked, vector, pieces)
+        """The result of the core for a question: rows with their signals, also those of `watch`.
+        `fields` as of `recall`."""
+        session = self.session
+        checked = planned(session, config, RecallRequest(query=text, **fields))
+        vector, pieces = query_vectors(session, checked.query, late=True)
+        query = analysed(session, config, checked, vector, pieces)
 
-        def reading(view: Any, core: Any) -> Any:
-            asking = Asking(context, view, core, context.keeper.scan, asked)
+        def run(view: Any, core: Any) -> Any:
+            asking = Asking(session, view, core, session.keeper.scan, query)
             return asking.run(watch=b"".join(map(id_bytes, watch)))
 
-        return context.keeper.run(reading)
+        return session.keeper.run(run)
 
     def case(self, benchmark: Benchmark, query: Query) -> dict[str, Any]:
-        """Arguments that ask a question of its own conversation, at its time."""
+        """Arguments of `recall` for a question: its conversation as scope, its query time."""
         own = Case(population="", query=query, conversation=query.conversation)
-        return own.fields(self.held[benchmark.name])
+        return own.fields(self.stored[benchmark.name])
 
 
 def by_id(scan: Any) -> dict[str, Any]:
-    """Every row that a scan tells of."""
+    """Every row of a result, by the id of its memory."""
     return {id_text("mem", row.id): row for row in (*scan.rows, *scan.watched)}

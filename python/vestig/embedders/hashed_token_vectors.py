@@ -1,4 +1,4 @@
-"""Token vectors without a model: each word draws its own, for tests of late interaction."""
+"""Token vectors without a model, for tests of late interaction: a hash of each word."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Final
 from vestig.embedders.checked import float32_bytes
 from vestig.ports import PIECE_DIMENSIONS, PIECES_MAX, SPECIAL_PIECE, Pieces
 
-__all__ = ["WordPieces"]
+__all__ = ["HashedTokenVectors"]
 
 _WORD: Final = re.compile(r"\w+")
 
 
-class WordPieces:
-    """One word, one vector, wherever it stands.
+class HashedTokenVectors:
+    """Token vectors of texts, equal for equal words.
 
     Args:
         seed: another seed, other vectors.
@@ -32,7 +32,8 @@ class WordPieces:
         self._known: dict[str, tuple[bytes, bytes, bytes]] = {}
 
     def of(self, text: str) -> Pieces:
-        """A mark, the words, a mark; repeated or cut to the number of pieces wanted."""
+        """The pieces of a text: one for each word, between two special pieces; words are repeated
+        or cut to the number of pieces."""
         most = PIECES_MAX if self._pieces is None else self._pieces
         words = _WORD.findall(text.lower())
         if self._pieces is not None:

@@ -1,10 +1,10 @@
-"""What questions ask for: Q-17, Q-18, Q-26."""
+"""Expected answer types of questions, and expressions of time without a year."""
 
 from __future__ import annotations
 
 import pytest
 
-from vestig.language.expected_answer import HOW_MANY, WHEN, WHICH, asks, is_yearless
+from vestig.language.expected_answer import HOW_MANY, WHEN, WHICH, answer_types, is_yearless
 from vestig.language.time.expressions import find_windows
 
 NOW_US = 1_773_835_200_000_000
@@ -31,8 +31,8 @@ NOW_US = 1_773_835_200_000_000
         ("", 0),
     ],
 )
-def test_what_a_question_asks_for(question: str, expected: int) -> None:
-    assert asks(question) == expected
+def test_answer_types_of_questions(question: str, expected: int) -> None:
+    assert answer_types(question) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Bootstrap intervals and the paired bootstrap test, repeatable to the bit."""
+"""Bootstrap intervals and the paired bootstrap test (Efron and Tibshirani, An Introduction to the
+Bootstrap, 1993): percentile intervals over resampled questions, repeatable to the bit."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Word lists written as plain text."""
+"""Lists of words, written as plain text."""
 
 from __future__ import annotations
 
-__all__ = ["listed"]
+__all__ = ["word_list"]
 
 
-def listed(words: str) -> tuple[str, ...]:
+def word_list(words: str) -> tuple[str, ...]:
     """The words of a text, in order.
 
     Example:
-        >>> listed("one two")
+        >>> word_list("one two")
         ('one', 'two')
     """
     return tuple(words.split())

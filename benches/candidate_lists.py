@@ -1,7 +1,7 @@
-"""Questions with their candidates and the terms of these, asked through the core as users ask.
+"""Lists of candidates for each labelled question, with the signals that recall computes for them.
 
-A set stands alone in a store, each conversation a scope and each question asked of its own; and
-all sets stand together in one store without scopes, where origins compete."""
+Each benchmark has a store of its own, in which a question sees the scope of its conversation. A
+mixed store holds all of them without scopes, so that memories of several origins compete."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from asked import AskedStore, by_id, unit_of
+from benchmark_store import BenchmarkStore, by_id, unit_of
 from learning import FOLDS, GROUPS, PLACE, Form, Listed, Values, grouped
 from vestig.config import Config
 from vestig.config.signals import ORIGINS
-from vestig.evaluation.benchmark_run import Holdings
+from vestig.evaluation.benchmark_run import StoredUnits
 from vestig.evaluation.benchmarks import Benchmark, Query
-from vestig.evaluation.vectors import RememberingEmbedder
+from vestig.evaluation.cached_embedder import CachedEmbedder
 
 MIXED = "mixed/"
 # Candidates by each of cosine with words, cosine, and the entity walk; and of a mixed store.
 CANDIDATES = 120
 CANDIDATES_MIXED = 240
-# Late interaction is learned where every candidate has it: of one which recall leaves out of its
-# pool it would be 0, and the fit would learn who is in the pool.
+# The pool of late interaction holds every candidate: outside of it the signal is 0, and the fit
+# would learn which candidates are in the pool.
 LATE_POOL = 1_000
 # A term that weighs nothing is not computed.
 ALMOST_NOTHING = 1e-9
-# Chooses whence walks begin and whom late interaction looks at, before anything is fitted.
+# Weights before the first fit: they choose the start nodes of walks and the pool of late
+# interaction.
 BY_HAND = {"cosine": 4.0, "lexical": 4.0}
 
 Weights = Mapping[str, Mapping[str, float]]
@@ -52,7 +53,7 @@ def settings(form: Form, weights: Weights | None) -> dict[str, Any]:
 
 
 def folds(benchmark: Benchmark, every: int) -> Iterator[tuple[Query, int]]:
-    """Every so many-th question with its fold: by conversation, or by question where there are
+    """Every `every`-th question with its fold: by conversation, or by question where there are
     fewer conversations than folds."""
     conversations = sorted({query.conversation or "" for query in benchmark.queries})
     for number, query in enumerate(benchmark.queries[::every]):
@@ -61,38 +62,44 @@ def folds(benchmark: Benchmark, every: int) -> Iterator[tuple[Query, int]]:
         yield query, place % FOLDS
 
 
-class Listing:
-    """Asks benchmarks of stores that are imported once.
+class CandidateLists:
+    """Makes the lists from stores that are filled once.
 
     Args:
-        mixed: whether all of them are asked together too; their conversations have distinct names.
+        mixed: also a store of all benchmarks; their conversations have distinct names.
     """
 
     def __init__(
-        self, benchmarks: Sequence[Benchmark], vectors: RememberingEmbedder, mixed: bool
+        self, benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, mixed: bool
     ) -> None:
         self._benchmarks = benchmarks
-        self._alone = {one.name: AskedStore([one], vectors) for one in benchmarks}
-        self._mixed = AskedStore(benchmarks, vectors) if mixed else None
+        self._alone = {one.name: BenchmarkStore([one], vectors) for one in benchmarks}
+        self._mixed = BenchmarkStore(benchmarks, vectors) if mixed else None
 
     def lists(self, form: Form, weights: Weights | None, every: int) -> Iterator[Listed]:
-        """All questions; `weights`: None for those by hand."""
+        """The lists of all questions; `weights`: None = `BY_HAND`."""
         keys = settings(form, weights)
         for benchmark in self._benchmarks:
             for store in (self._alone[benchmark.name], self._mixed):
                 if store is None:
                     continue
                 config = store.config(keys)
-                one = _Asked(store, benchmark, config, form, mixed=store is self._mixed)
+                one = _BenchmarkLists(store, benchmark, config, form, mixed=store is self._mixed)
                 for query, fold in folds(benchmark, every):
                     yield one.listed(query, fold)
 
 
-class _Asked:
-    """A benchmark in one store."""
+class _BenchmarkLists:
+    """The lists of one benchmark in one store."""
 
     def __init__(
-        self, store: AskedStore, benchmark: Benchmark, config: Config, form: Form, *, mixed: bool
+        self,
+        store: BenchmarkStore,
+        benchmark: Benchmark,
+        config: Config,
+        form: Form,
+        *,
+        mixed: bool,
     ) -> None:
         self._store, self._benchmark, self._config, self._form = store, benchmark, config, form
         self._mixed = mixed
@@ -101,12 +108,12 @@ class _Asked:
         }
 
     @property
-    def _held(self) -> Holdings:
-        return self._store.held[self._benchmark.name]
+    def _stored(self) -> StoredUnits:
+        return self._store.stored[self._benchmark.name]
 
     @staticmethod
-    def _terms(told: Mapping[str, Any], ids: Sequence[str]) -> Values:
-        return np.array([[share or 0.0 for _, share in told[id].signals] for id in ids])
+    def _terms(rows: Mapping[str, Any], ids: Sequence[str]) -> Values:
+        return np.array([[share or 0.0 for _, share in rows[id].signals] for id in ids])
 
     def listed(self, query: Query, fold: int) -> Listed:
         fields = self._store.case(self._benchmark, query)
@@ -115,14 +122,14 @@ class _Asked:
             fields["limit"] = CANDIDATES_MIXED
         own = [memory.id for memory in self._store.memories[query.conversation]]
         wanted = frozenset(query.relevant)
-        answers = {id for id in own if not wanted.isdisjoint(self._held.units_of.get(id, ()))}
-        told = by_id(self._store.scan(query.text, self._config, own, **fields))
-        own = [id for id in own if id in told]
+        answers = {id for id in own if not wanted.isdisjoint(self._stored.units_of.get(id, ()))}
+        rows = by_id(self._store.scan(query.text, self._config, own, **fields))
+        own = [id for id in own if id in rows]
         # a memory of the conversation is a candidate by the same rule in both stores
-        best = _best(self._terms(told, own))
+        best = _best(self._terms(rows, own))
         chosen = {id for id, one in zip(own, best, strict=True) if one}
-        ids = sorted(chosen | answers | (told.keys() - set(own)))
-        terms = self._terms(told, ids)
+        ids = sorted(chosen | answers | (rows.keys() - set(own)))
+        terms = self._terms(rows, ids)
         return Listed(
             set=MIXED * self._mixed + self._benchmark.name,
             fold=fold,
@@ -141,7 +148,7 @@ def _best(terms: Values) -> NDArray[np.bool_]:
 
 
 def question_count(benchmarks: Sequence[Benchmark], every: int) -> dict[str, Any]:
-    """Data of a report: questions asked and the hash of each set."""
+    """Data of a report: the number of questions and the hash of each benchmark."""
     return {
         one.name: {"questions": len(one.queries[::every]), "sha256": one.digest}
         for one in benchmarks

@@ -1,21 +1,22 @@
-"""Rows against each other: paired tests, and the gate of R-21."""
+"""Comparisons of rows: paired bootstrap tests, and the gate that `default` passes when it is
+nowhere below `baseline`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from vestig.evaluation.bootstrap import differences
 from vestig.evaluation.report import Comparison, Row
-from vestig.evaluation.resampling import differences
 from vestig.evaluation.variants import BASELINE, DEFAULT, SHIPPED
 
 __all__ = [
     "COMPARED",
     "GATED",
     "IN_CATEGORIES",
-    "chiefs",
     "compare",
     "gate_breaches",
+    "main_profiles",
     "named_difference",
 ]
 
@@ -29,7 +30,7 @@ COMPARED: Final = (
     "ndcg@10",
     "mrr",
 )
-# What is compared within a category.
+# Metrics that are compared within a category.
 IN_CATEGORIES: Final = ("recall@10",)
 GATED: Final = ("recall@5", "ndcg@5")
 
@@ -37,18 +38,18 @@ Scores = Mapping[str, Sequence[float]]
 
 
 def _pairs(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    """(row, against): each chief profile against every peer and profile, a changed profile
+    """(row, against): each main profile against every peer and profile, a changed profile
     against the unchanged one."""
     profiles = {row.profile: row.name for row in rows if row.kind == "profile"}
     others = [row.name for row in rows if row.kind in ("peer", "profile")]
-    for chief in chiefs(rows):
-        yield from ((chief, other) for other in others if other != chief)
+    for main in main_profiles(rows):
+        yield from ((main, other) for other in others if other != main)
     for row in rows:
         if row.kind in ("switch", "ablation") and row.profile in profiles:
             yield row.name, profiles[row.profile]
 
 
-def chiefs(rows: Sequence[Row]) -> list[str]:
+def main_profiles(rows: Sequence[Row]) -> list[str]:
     """The profiles that an evaluation is about: `default` and those of one's own, else the last
     that is measured."""
     profiles = [row for row in rows if row.kind == "profile"]
@@ -111,7 +112,7 @@ def named_difference(row: str, against: str) -> str:
 
 
 def gate_breaches(benchmark: str, rows: Sequence[Row]) -> list[str]:
-    """Where `default` is worse than `baseline`; [] when nowhere."""
+    """A line for each metric of `GATED` in which `default` is below `baseline`; [] = none."""
     by_name = {row.name: row for row in rows}
     ours, theirs = by_name[DEFAULT].metrics, by_name[BASELINE].metrics
     found = []

@@ -1,17 +1,25 @@
-"""Where recall stands against the hybrid of cosine and BM25, category by category: a profile that
-is better on the whole must not be worse on a kind of question without the report telling so."""
+"""Recall against the hybrid of cosine and BM25, category by category.
+
+A profile that is better over all questions may be worse in one category: the report shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from vestig.evaluation.cells import SIGNIFICANT, Table, change, p_value, percent
-from vestig.evaluation.comparing import chiefs, named_difference
+from vestig.evaluation.comparison import main_profiles, named_difference
 from vestig.evaluation.peers import PEERS
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, Row
+from vestig.evaluation.report_table import SIGNIFICANT, Table, change, p_value, percent
 
-__all__ = ["BETTER", "JUDGED_LEAST", "WORSE", "against_hybrid", "uneven", "verdict_of"]
+__all__ = [
+    "BETTER",
+    "JUDGED_LEAST",
+    "WORSE",
+    "against_hybrid",
+    "category_differences",
+    "verdict_of",
+]
 
 COSINE, BM25, HYBRID = PEERS
 METRIC: Final = "recall@10"
@@ -21,8 +29,8 @@ JUDGED_LEAST: Final = 40
 SHOWN_LEAST: Final = 25
 BETTER: Final = "▲"
 WORSE: Final = "▼"
-# A speaker is named when so many units are lost, and so many times the share of the relevant ones
-# are theirs.
+# An author is named who loses at least this many units, and this many times the share that is
+# theirs among the relevant units.
 _LOST_LEAST: Final = 5
 _CLEARLY: Final = 1.5
 _EVEN: Final = "="
@@ -30,7 +38,7 @@ _FEW: Final = "few questions"
 
 
 def verdict_of(one: Comparison) -> str:
-    """A mark and what it says.
+    """A mark and its meaning.
 
     Example:
         >>> from vestig.evaluation.report import Difference
@@ -42,10 +50,10 @@ def verdict_of(one: Comparison) -> str:
     """
     found = one.difference
     if found.delta is None or found.p is None or found.p >= SIGNIFICANT:
-        said = f"{_EVEN} not significant"
+        verdict = f"{_EVEN} not significant"
     else:
-        said = f"{BETTER} better" if found.delta > 0 else f"{WORSE} worse"
-    return said if _judged(one) else f"{said}, {_FEW}"
+        verdict = f"{BETTER} better" if found.delta > 0 else f"{WORSE} worse"
+    return verdict if _judged(one) else f"{verdict}, {_FEW}"
 
 
 def _judged(one: Comparison) -> bool:
@@ -57,18 +65,18 @@ def against_hybrid(report: BenchmarkReport) -> Iterator[Table]:
     rows = {row.name: row for row in report.rows}
     if HYBRID not in rows or rows[HYBRID].kind != "peer":
         return
-    for chief in chiefs(report.rows):
+    for main in main_profiles(report.rows):
         found = [
             one
             for one in report.comparisons
-            if (one.row, one.against, one.metric) == (chief, HYBRID, METRIC)
+            if (one.row, one.against, one.metric) == (main, HYBRID, METRIC)
         ]
         explained = [_explained(rows, one) for one in found]
         last = ("where it is lower",) if any(explained) else ()
         yield Table(
-            title=f"{chief} against {HYBRID}",
-            note=_note(chief, found),
-            columns=("questions", "n", HYBRID, chief, "R@10", "p", "verdict", *last),
+            title=f"{main} against {HYBRID}",
+            note=_note(main, found),
+            columns=("questions", "n", HYBRID, main, "R@10", "p", "verdict", *last),
             rows=tuple(
                 (*_line(rows, one), *((why,) if last else ()))
                 for one, why in zip(found, explained, strict=True)
@@ -77,7 +85,7 @@ def against_hybrid(report: BenchmarkReport) -> Iterator[Table]:
         )
 
 
-def _note(chief: str, found: list[Comparison]) -> str:
+def _note(main: str, found: list[Comparison]) -> str:
     worse = [
         "all questions" if one.category is None else one.category
         for one in found
@@ -85,7 +93,7 @@ def _note(chief: str, found: list[Comparison]) -> str:
     ]
     where = f"in: {', '.join(worse)}" if worse else "nowhere"
     return (
-        f"{chief} is significantly worse {where}. R@10 in per cent, difference in points with 95 %"
+        f"{main} is significantly worse {where}. R@10 in per cent, difference in points with 95 %"
         f" interval, paired by question, p < {SIGNIFICANT}; categories of fewer than"
         f" {JUDGED_LEAST} questions are shown, but not judged."
     )
@@ -110,7 +118,7 @@ def _figures(row: Row, category: str | None) -> Mapping[str, Estimate]:
 
 def _explained(rows: Mapping[str, Row], one: Comparison) -> str:
     """How a lower mean comes about: how many questions lose, whether the gap closes further
-    down, which peer alone finds more, and who said what is lost; "" where the mean is not lower."""
+    down, which peer alone finds more, and whose units are lost; "" where the mean is not lower."""
     delta = one.difference.delta
     if delta is None or delta >= 0:
         return ""
@@ -120,26 +128,26 @@ def _explained(rows: Mapping[str, Row], one: Comparison) -> str:
         (label, _gap(ours[metric], theirs[metric]))
         for metric, label in (("recall@20", "R@20"), ("recall@50", "R@50"))
     ]
-    told = ", ".join(f"{label} {percent(gap, '+')}" for label, gap in further)
-    parts.append(f"{told}: {_depth(delta, further[-1][1])}")
+    gaps = ", ".join(f"{label} {percent(gap, '+')}" for label, gap in further)
+    parts.append(f"{gaps}: {_depth(delta, further[-1][1])}")
     here = ours[METRIC].mean
     for name, kind in ((COSINE, "vectors"), (BM25, "words")):
         alone = _figures(rows[name], one.category)[METRIC].mean if name in rows else None
         if alone is not None and here is not None and alone > here:
             parts.append(f"{kind} alone find more ({percent(alone)})")
-    return "; ".join([*parts, *_speakers(one)])
+    return "; ".join([*parts, *_authors(one)])
 
 
-def _speakers(one: Comparison) -> Iterator[str]:
-    """Who said what is lost, where one speaker loses clearly more than there is of them."""
-    lost = sum(said.lost for said in one.said_by.values())
-    relevant = sum(said.relevant for said in one.said_by.values())
-    for author, said in one.said_by.items():
-        if lost < _LOST_LEAST or said.lost * relevant < _CLEARLY * said.relevant * lost:
+def _authors(one: Comparison) -> Iterator[str]:
+    """Authors whose share of the lost units is clearly above their share of the relevant ones."""
+    lost = sum(units.lost for units in one.by_author.values())
+    relevant = sum(units.relevant for units in one.by_author.values())
+    for author, units in one.by_author.items():
+        if lost < _LOST_LEAST or units.lost * relevant < _CLEARLY * units.relevant * lost:
             continue
         yield (
-            f"said by {author or 'nobody'}: {said.lost} of {lost} units lost,"
-            f" {said.relevant} of {relevant} relevant"
+            f"by {author or 'no author'}: {units.lost} of {lost} units lost,"
+            f" {units.relevant} of {relevant} relevant"
         )
 
 
@@ -155,8 +163,9 @@ def _depth(at_10: float, at_50: float) -> str:
     return "the gap stays"
 
 
-def uneven(report: BenchmarkReport) -> Table:
-    """Categories in which R@10 of a row is clearly another than that of any but the hybrid."""
+def category_differences(report: BenchmarkReport) -> Table:
+    """Categories in which R@10 of a row differs significantly from that of another row, the hybrid
+    left out: `against_hybrid` shows it."""
     rows = []
     for one in report.comparisons:
         found = one.difference

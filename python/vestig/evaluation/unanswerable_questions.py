@@ -1,7 +1,7 @@
-"""Questions that a benchmark's memories do not answer, asked for their confidence.
+"""The confidence of recall for questions that the memories of a conversation do not answer.
 
-Of every conversation: the questions of the next one (`foreign`), and its own without their
-evidence and whatever says nearly the same (`removed`).
+There are two populations: questions of the next conversation (`foreign`), and a conversation's own
+questions without the memories that answer them and those nearly equal to them (`removed`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from vestig.api.store import Vestig
-from vestig.evaluation.benchmark_run import Holdings
+from vestig.evaluation.benchmark_run import StoredUnits
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
 from vestig.evaluation.report import Calibration
@@ -26,38 +26,38 @@ if TYPE_CHECKING:
 __all__ = ["ANSWERABLE", "Case", "cases", "confidences"]
 
 ANSWERABLE: Final = "answerable"
-# What is as near to the evidence as this may say the same, and goes with it.
+# A memory whose cosine to the evidence is at least this may state the same, and is left out too.
 _SAME: Final = 0.85
 _PAGE: Final = 1_000
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
-    """A question of `query` asked of `conversation`, without the memories `without`."""
+    """One recall: `query` in `conversation`, without the memories `without`."""
 
     population: str
     query: Query
     conversation: str | None
     without: tuple[str, ...] = ()
 
-    def fields(self, held: Holdings) -> dict[str, Any]:
+    def fields(self, stored: StoredUnits) -> dict[str, Any]:
         """Arguments of `recall` beside the query."""
         return {
             "scope": self.conversation,
-            "query_time": held.when(self.query, self.conversation),
+            "query_time": stored.when(self.query, self.conversation),
             "exclude_ids": self.without,
         }
 
 
-def cases(session: Session, benchmark: Benchmark, held: Holdings) -> Iterator[Case]:
-    """Every question as it is, of the conversation before, and without its evidence; no foreign
-    ones where there is one conversation only."""
-    asked: dict[str | None, list[Query]] = {}
+def cases(session: Session, benchmark: Benchmark, stored: StoredUnits) -> Iterator[Case]:
+    """Every question as it is, without its evidence, and in the conversation before its own; the
+    last only where there are several conversations."""
+    queries_of: dict[str | None, list[Query]] = {}
     for query in benchmark.queries:
-        asked.setdefault(query.conversation, []).append(query)
-    names = list(asked)
+        queries_of.setdefault(query.conversation, []).append(query)
+    names = list(queries_of)
     for place, conversation in enumerate(names):
-        near = _Near(session, held, conversation)
-        for query in asked[conversation]:
+        near = _Near(session, stored, conversation)
+        for query in queries_of[conversation]:
             yield Case(population=ANSWERABLE, query=query, conversation=conversation)
             yield Case(
                 population=REMOVED,
@@ -66,21 +66,21 @@ def cases(session: Session, benchmark: Benchmark, held: Holdings) -> Iterator[Ca
                 without=near.evidence(query),
             )
         if len(names) > 1:
-            for query in asked[names[(place + 1) % len(names)]]:
+            for query in queries_of[names[(place + 1) % len(names)]]:
                 yield Case(population=FOREIGN, query=query, conversation=conversation)
 
 
 class _Near:
-    """Which memories of a conversation say nearly the same."""
+    """Nearly equal memories of a conversation, by the cosine of their vectors."""
 
-    def __init__(self, session: Session, held: Holdings, conversation: str | None) -> None:
-        self._held = held
-        self._ids = [id for id, scope in held.scope_of.items() if scope == conversation]
+    def __init__(self, session: Session, stored: StoredUnits, conversation: str | None) -> None:
+        self._stored = stored
+        self._ids = [id for id, scope in stored.scope_of.items() if scope == conversation]
         self._place = {id: place for place, id in enumerate(self._ids)}
         self._unit = self._vectors(session)
 
     def _vectors(self, session: Session) -> NDArray[np.float64]:
-        """Unit vectors as rows; a memory without vector is near to nothing."""
+        """Unit vectors as rows; zeros for a memory without a vector, near to nothing."""
         import numpy as np
 
         namespace = session.namespace
@@ -94,10 +94,12 @@ class _Near:
         return rows / np.where(lengths > 0, lengths, 1)
 
     def evidence(self, query: Query) -> tuple[str, ...]:
-        """The memories that hold what is relevant, and those near to them."""
-        held = self._held.units_of
+        """Ids of the memories that contain a relevant unit, and of those near to them."""
+        units_of = self._stored.units_of
         places = [
-            self._place[id] for id in self._ids if not query.relevant.isdisjoint(held.get(id, ()))
+            self._place[id]
+            for id in self._ids
+            if not query.relevant.isdisjoint(units_of.get(id, ()))
         ]
         if not places:
             return ()
@@ -112,17 +114,18 @@ def _stored(session: Session, namespace: str, ids: list[str]) -> dict[str, tuple
 
 def confidences(
     store: Vestig,
-    held: Holdings,
+    stored: StoredUnits,
     variant: Variant,
-    asked: Sequence[Case],
+    all_cases: Sequence[Case],
     done: Callable[[int], None],
 ) -> dict[str, Calibration]:
-    """The figures of one row, {} where its confidence is null; `done` is told of each question."""
+    """The figures of one row by population; {} where its confidence is null. Calls `done(1)` after
+    each recall."""
     found: dict[str, list[float]] = {}
-    config = {**variant.overrides, "recall.reasons.enabled": False}
-    for case in asked:
+    config = {**variant.overrides, "m5.explainability.enabled": False}
+    for case in all_cases:
         answer = store.recall(
-            case.query.text, limit=1, profile=variant.profile, config=config, **case.fields(held)
+            case.query.text, limit=1, profile=variant.profile, config=config, **case.fields(stored)
         )
         if answer.confidence is None:
             return {}

@@ -1,4 +1,4 @@
-"""What keeps a test inside: which addresses are this machine, which folders are the test's own."""
+"""Isolation of tests: which addresses are this machine, and a home folder of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions that a benchmark's memories do not answer: which, asked of what."""
+"""Questions that a conversation does not answer: foreign ones, and those without evidence."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from labelled_life import Bench, queries, units
 
-from vestig.api.store import Vestig
-from vestig.evaluation.benchmark_run import Holdings, holdings
+from vestig.api import Vestig
+from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.unanswerable import ANSWERABLE, Case, cases
+from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.testing import HashingEmbedder, ScriptedEmbedder, vector_at
 
@@ -21,27 +21,27 @@ COSINES = {"0": 1.0, "1": 0.86, "2": 0.84, "3": 0.1}
 
 
 @pytest.fixture
-def asked(bench: Bench) -> Iterator[Any]:
+def cases_of(bench: Bench) -> Iterator[Any]:
     """Imports units and gives the cases of questions about them."""
     opened: list[Vestig] = []
 
-    def found(embedder: Any, corpus: Any, questions: Any) -> tuple[list[Case], Holdings]:
+    def found(embedder: Any, corpus: Any, questions: Any) -> tuple[list[Case], StoredUnits]:
         benchmark = read_benchmark(bench(corpus, questions))
         request = OpenRequest(config=load_config(None, None), embedder=embedder)
         context = open_session(MEMORY_PATH, request)
         store = Vestig(context)
         opened.append(store)
         store.import_(Path(benchmark.corpus), format="messages")
-        held = holdings(store, benchmark)
-        return list(cases(context, benchmark, held)), held
+        stored = stored_units(store, benchmark)
+        return list(cases(context, benchmark, stored)), stored
 
     yield found
     for store in opened:
         store.close()
 
 
-def test_foreign_questions_are_those_of_the_next_conversation(asked: Any) -> None:
-    found, held = asked(HashingEmbedder(), units(), queries())
+def test_foreign_questions_are_those_of_the_next_conversation(cases_of: Any) -> None:
+    found, stored = cases_of(HashingEmbedder(), units(), queries())
     foreign = [(c.conversation, c.query.id) for c in found if c.population == "foreign"]
     assert foreign == [
         *(("garden", f"q{n}") for n in (3, 4, 5)),
@@ -50,16 +50,18 @@ def test_foreign_questions_are_those_of_the_next_conversation(asked: Any) -> Non
     own = [(c.conversation, c.query.id) for c in found if c.population == ANSWERABLE]
     assert own == [("garden" if n < 3 else "harbour", f"q{n}") for n in range(6)]
     late = next(c for c in found if c.population == "foreign" and c.query.id == "q3")
-    assert late.fields(held)["scope"] == "garden"
-    assert late.fields(held)["query_time"] == held.ends["garden"], "asked of that conversation now"
+    assert late.fields(stored)["scope"] == "garden"
+    assert late.fields(stored)["query_time"] == stored.ends["garden"], (
+        "cases_of of that conversation now"
+    )
     dated = next(c for c in found if c.population == "foreign" and c.query.id == "q5")
-    assert dated.fields(held)["query_time"] == "2025-04-20T08:00:00"
+    assert dated.fields(stored)["query_time"] == "2025-04-20T08:00:00"
 
 
-def test_removed_questions_lose_their_evidence(asked: Any) -> None:
-    found, held = asked(HashingEmbedder(), units(), queries())
+def test_removed_questions_lose_their_evidence(cases_of: Any) -> None:
+    found, stored = cases_of(HashingEmbedder(), units(), queries())
     gone = {c.query.id: c.without for c in found if c.population == "removed"}
-    assert {id: sorted(u for m in ids for u in held.units_of[m]) for id, ids in gone.items()} == {
+    assert {id: sorted(u for m in ids for u in stored.units_of[m]) for id, ids in gone.items()} == {
         "q0": ["0"],
         "q1": ["1"],
         "q2": ["3", "5"],
@@ -70,12 +72,12 @@ def test_removed_questions_lose_their_evidence(asked: Any) -> None:
     assert all(c.without == () for c in found if c.population != "removed")
 
 
-def test_removed_questions_lose_what_says_nearly_the_same(asked: Any) -> None:
+def test_removed_questions_lose_nearly_equal_memories_too(cases_of: Any) -> None:
     vectors = {text: vector_at(COSINES[id], 16, int(id) + 1) for id, text in TEXTS.items()}
     embedder = ScriptedEmbedder(vectors, default=[0.0] * 15 + [1.0])
     corpus = [{"id": id, "text": text, "conversation": "c"} for id, text in TEXTS.items()]
     question = {"id": "q", "text": "which key?", "relevant": ["0"], "conversation": "c"}
-    found, held = asked(embedder, corpus, [question])
+    found, stored = cases_of(embedder, corpus, [question])
     (removed,) = (c for c in found if c.population == "removed")
-    assert sorted(u for m in removed.without for u in held.units_of[m]) == ["0", "1"]
+    assert sorted(u for m in removed.without for u in stored.units_of[m]) == ["0", "1"]
     assert [c.population for c in found] == [ANSWERABLE, "removed"], "one conversation only"

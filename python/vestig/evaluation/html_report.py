@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from vestig.evaluation.against_hybrid import BETTER, WORSE
-from vestig.evaluation.cells import SIGNIFICANT, Table
-from vestig.evaluation.comparing import chiefs, named_difference
+from vestig.evaluation.comparison import main_profiles, named_difference
+from vestig.evaluation.hybrid_comparison import BETTER, WORSE
 from vestig.evaluation.plots import Line, Mark, bars, forest, lines
 from vestig.evaluation.report import BenchmarkReport, Comparison, Estimate, EvaluationReport, Row
+from vestig.evaluation.report_table import SIGNIFICANT, Table
 from vestig.evaluation.tables import facts, tables, verdict
 
 __all__ = ["html"]
@@ -25,13 +25,13 @@ _STYLE: Final = """
 :root {
   color-scheme: light dark;
   --ground: #fcfcfb; --ink: #1a1a19; --soft: #63625e; --rule: #dddcd8; --grid: #ecebe7;
-  --chief: #2a78d6; --profile: #7fa9dc; --peer: #b3b1ab; --change: #c9b27a;
+  --main: #2a78d6; --profile: #7fa9dc; --peer: #b3b1ab; --change: #c9b27a;
   --better: #1b8a5a; --worse: #c8443c;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #1a1a19; --ink: #f2f1ee; --soft: #a9a8a2; --rule: #3d3c39; --grid: #2c2b29;
-    --chief: #4a93ea; --profile: #36618f; --peer: #6a6862; --change: #86703a;
+    --main: #4a93ea; --profile: #36618f; --peer: #6a6862; --change: #86703a;
     --better: #3fb983; --worse: #ea6b62;
   }
 }
@@ -64,11 +64,11 @@ svg .curve { fill: none; stroke-width: 2; }
 svg .even { stroke-dasharray: 4 4; }
 svg .curve.foreign { stroke: var(--better); }
 svg .curve.removed { stroke: var(--worse); }
-svg .curve.mixture { stroke: var(--chief); }
+svg .curve.mixture { stroke: var(--main); }
 svg .bar.foreign { fill: var(--better); }
 svg .bar.removed { fill: var(--worse); }
-svg .bar.mixture { fill: var(--chief); }
-svg .bar.chief { fill: var(--chief); }
+svg .bar.mixture { fill: var(--main); }
+svg .bar.main { fill: var(--main); }
 svg .bar.profile { fill: var(--profile); }
 svg .bar.peer { fill: var(--peer); }
 svg .bar.change { fill: var(--change); }
@@ -77,7 +77,7 @@ svg .bar.worse { fill: var(--worse); }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
 th, td { padding: .25rem .6rem; text-align: right; white-space: nowrap; }
 th, td { border-bottom: 1px solid var(--rule); }
-th.told, td.told { text-align: left; }
+th.words, td.words { text-align: left; }
 td.long { white-space: normal; min-width: 22rem; max-width: 40rem; }
 td.better { color: var(--better); }
 td.worse { color: var(--worse); font-weight: 600; }
@@ -87,7 +87,7 @@ p.key { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0; color: v
 p.key { font-size: 12px; }
 .swatch { display: inline-block; width: .9em; height: .7em; margin-right: .45em; }
 .swatch { border-radius: 2px; }
-.swatch.chief { background: var(--chief); }
+.swatch.main { background: var(--main); }
 .swatch.profile { background: var(--profile); }
 .swatch.peer { background: var(--peer); }
 .swatch.change { background: var(--change); }
@@ -99,32 +99,32 @@ summary { cursor: pointer; margin-top: 1.5rem; font-weight: 600; }
 """
 
 
-def _look(row: Row, chief: Sequence[str]) -> str:
+def _look(row: Row, main: Sequence[str]) -> str:
     if row.kind == "profile":
-        return "chief" if row.name in chief else "profile"
+        return "main" if row.name in main else "profile"
     return "peer" if row.kind == "peer" else "change"
 
 
-def _mark(row: Row, estimate: Estimate, chief: Sequence[str]) -> Mark | None:
+def _mark(row: Row, estimate: Estimate, main: Sequence[str]) -> Mark | None:
     if estimate.mean is None or estimate.low is None or estimate.high is None:
         return None
     value, low, high = (100 * part for part in (estimate.mean, estimate.low, estimate.high))
     return Mark(
         label=row.name,
-        look=_look(row, chief),
+        look=_look(row, main),
         value=value,
         low=low,
         high=high,
-        told=f"{value:.1f} (95 %: {low:.1f} to {high:.1f})",
+        tooltip=f"{value:.1f} (95 %: {low:.1f} to {high:.1f})",
     )
 
 
 def _metric_plots(report: BenchmarkReport) -> Iterator[str]:
-    """Bars of every row but ablations, which the plot of differences tells better."""
-    chief = chiefs(report.rows)
+    """Bars of every row but ablations, which the plot of differences shows."""
+    main = main_profiles(report.rows)
     rows = [row for row in report.rows if row.kind != "ablation"]
     for metric, label in _PLOTTED:
-        found = (_mark(row, row.metrics[metric], chief) for row in rows)
+        found = (_mark(row, row.metrics[metric], main) for row in rows)
         marks = [mark for mark in found if mark is not None]
         if marks:
             yield bars(f"{label}, per cent", marks)
@@ -132,10 +132,10 @@ def _metric_plots(report: BenchmarkReport) -> Iterator[str]:
 
 def _category_plots(report: BenchmarkReport) -> Iterator[str]:
     """R@10 in each category; rows of switches stay in the table."""
-    chief = chiefs(report.rows)
+    main = main_profiles(report.rows)
     rows = [row for row in report.rows if row.kind in ("peer", "profile")]
     for name, count in report.categories.items():
-        found = (_mark(row, row.categories[name]["recall@10"], chief) for row in rows)
+        found = (_mark(row, row.categories[name]["recall@10"], main) for row in rows)
         marks = [mark for mark in found if mark is not None]
         if marks:
             yield bars(f"{name} ({count})", marks)
@@ -149,9 +149,9 @@ def _difference_mark(one: Comparison) -> Mark | None:
     if change.p < SIGNIFICANT:
         look = "better" if change.delta > 0 else "worse"
     value, low, high = (100 * part for part in (change.delta, change.low, change.high))
-    told = f"{value:+.1f} (95 %: {low:+.1f} to {high:+.1f}), p = {change.p:.4f}"
+    tooltip = f"{value:+.1f} (95 %: {low:+.1f} to {high:+.1f}), p = {change.p:.4f}"
     label = named_difference(one.row, one.against)
-    return Mark(label=label, look=look, value=value, low=low, high=high, told=told)
+    return Mark(label=label, look=look, value=value, low=low, high=high, tooltip=tooltip)
 
 
 def _difference_plot(report: BenchmarkReport) -> Iterator[str]:
@@ -180,10 +180,10 @@ def _confidence_plots(report: BenchmarkReport) -> Iterator[str]:
                 Line(
                     label=population,
                     look=population,
-                    points=tuple((told, true) for told, true, _ in met),
-                    told=tuple(
-                        f"told {told:.2f}, true {true:.2f} ({share:.1%} of questions)"
-                        for told, true, share in met
+                    points=tuple((confidence, true) for confidence, true, _ in met),
+                    tooltips=tuple(
+                        f"confidence {confidence:.2f}, true {true:.2f} ({share:.1%} of questions)"
+                        for confidence, true, share in met
                     ),
                 )
             )
@@ -192,7 +192,7 @@ def _confidence_plots(report: BenchmarkReport) -> Iterator[str]:
                     label=population,
                     look=population,
                     points=tuple((at.coverage, at.risk) for at in one.curve),
-                    told=tuple(
+                    tooltips=tuple(
                         f"min_confidence {at.threshold:.3f} answers {at.coverage:.1%},"
                         f" {at.risk:.1%} of that wrongly"
                         for at in one.curve
@@ -216,7 +216,7 @@ def _cell(table: Table, column: int, cell: str) -> str:
 
 
 def _side(table: Table, column: int) -> str:
-    return "told" if table.tells(column) else "figure"
+    return "words" if table.is_words(column) else "figure"
 
 
 def _table(table: Table) -> str:
@@ -266,15 +266,15 @@ _DIFFERENT: Final = (
 
 def _looks(report: BenchmarkReport, kinds: Sequence[str]) -> list[tuple[str, str]]:
     """The colours of rows of these kinds, as far as they are there."""
-    chief = chiefs(report.rows)
-    there = {_look(row, chief) for row in report.rows if row.kind in kinds}
+    main = main_profiles(report.rows)
+    there = {_look(row, main) for row in report.rows if row.kind in kinds}
     words = {
-        "chief": ", ".join(chief),
+        "main": ", ".join(main),
         "profile": "other profiles",
         "peer": "peers",
         "change": "with switches",
     }
-    return [*((look, told) for look, told in words.items() if look in there), _DIFFERENT[-1]]
+    return [*((look, meaning) for look, meaning in words.items() if look in there), _DIFFERENT[-1]]
 
 
 def _benchmark(report: EvaluationReport, benchmark: BenchmarkReport) -> Iterator[str]:

@@ -1,5 +1,5 @@
-"""A text taken apart for the gazetteer: its words in the forms that are looked up, and what the
-patterns of G-03 find in it."""
+"""Analysis of a text for the gazetteer: its words in the forms that are looked up, and the names
+that the rules find."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ from typing import Final
 
 import msgspec
 
-from vestig.language.cache import Remembered
 from vestig.language.names.forms import trimmed, without_possessive
 from vestig.language.names.ontology import UNTYPED
 from vestig.language.names.rules import Name, candidates, starts_sentence, title_name
 from vestig.language.stopwords import NAME_STOPWORDS
+from vestig.language.text_cache import TextCache
 
-__all__ = ["NOTHING", "Forms", "Reading", "first_word", "is_generic", "only_opens", "read"]
+__all__ = [
+    "GAP",
+    "AnalysedText",
+    "WordForms",
+    "analyse",
+    "first_word",
+    "is_generic",
+    "may_be_opener",
+]
 
 # (lower-cased word, left-stripped, right-stripped, stripped on both sides): a name's first word
-# is compared left-stripped, its last right-stripped, one between as it stands.
-Forms = tuple[str, str, str, str]
-# Stands between stretches of words, so that no name is found across them.
-NOTHING: Final[Forms] = ("", "", "", "")
+# is compared left-stripped, its last right-stripped, one between unchanged.
+WordForms = tuple[str, str, str, str]
+# Between runs of words: no name reaches across it.
+GAP: Final[WordForms] = ("", "", "", "")
 
 # Words end at whitespace and at marks that no name holds.
 _WORD: Final = re.compile(r"[^\s“”„«»‹›—–…|]+")  # noqa: RUF001
@@ -29,52 +37,55 @@ _PARTS: Final = re.compile(r"[^/\\,;=]+")
 _PARTED: Final = re.compile(r"[/\\,;=](?=.)")
 
 
-class Reading(msgspec.Struct, frozen=True, kw_only=True):
-    """A text taken apart.
+class AnalysedText(msgspec.Struct, frozen=True, kw_only=True):
+    """The words and rule-based names of a text.
 
     Attributes:
-        words: forms to look up; those of the title come last, behind `NOTHING`.
-        starts, ends: where each of `words` stands in the text, half-open; -1 in the title and
+        title: the title as a name; None where there is none or it is no name.
+        rule_names: names that the rules find, with overlaps.
+        words: forms to look up; those of the title come last, behind `GAP`.
+        starts, ends: spans of `words` in the text, half-open code points; -1 in the title and
             between.
-        title_from: the place of the title's first word in `words`; None without a title.
-        openers: lower-cased words that begin a sentence with a capital, to be asked for.
+        title_start: the place of the title's first word in `words`; None without a title.
+        openers: lower-cased words that begin a sentence with a capital; the caller finds out
+            which of them occur in lower case elsewhere.
     """
 
     text: str
     title: Name | None
-    found: tuple[Name, ...]
-    words: tuple[Forms, ...]
+    rule_names: tuple[Name, ...]
+    words: tuple[WordForms, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
-    title_from: int | None
+    title_start: int | None
     openers: tuple[str, ...]
 
 
-def read(
+def analyse(
     text: str,
     title: str | None = None,
     *,
     rules: bool = True,
     types: Mapping[str, str] | None = None,
-) -> Reading:
-    """Takes a text apart.
+) -> AnalysedText:
+    """Splits a text into words and finds names by the rules.
 
     Args:
         title: the note's or document's title.
-        rules: whether the patterns of G-03 are tried too, or only known names are looked for.
-        types: what the types of the patterns are called here; None = as they are.
+        rules: false = only known names are wanted.
+        types: type of a rule → type of this store's ontology; None = unchanged.
 
     Example:
-        >>> read("Ask (Ada Lovelace)").words[1]
+        >>> analyse("Ask (Ada Lovelace)").words[1]
         ('(ada', 'ada', '(ada', 'ada')
     """
-    found = tuple(_called(_named_in(text), types)) if rules else ()
+    found = tuple(_retyped(_named_in(text), types)) if rules else ()
     named = title_name(title) if rules else None
-    words, starts, ends = list[Forms](), list[int](), list[int]()
+    words, starts, ends = list[WordForms](), list[int](), list[int]()
     parts = list[tuple[str, int]]()
     openers = dict.fromkeys([first_word(name) for name in found if name.opens])
     for word, at in _placed(text):
-        forms, first, last, special = _SEEN[word]
+        forms, first, last, special = _WORD_PARTS[word]
         words.append(forms)
         starts.append(at + first)
         ends.append(at + last)
@@ -84,39 +95,39 @@ def read(
             if special & _MAY_OPEN and starts_sentence(text, at + first):
                 openers[forms[3]] = None
     for word, at in parts:
-        words.append(NOTHING)
+        words.append(GAP)
         starts.append(-1)
         ends.append(-1)
         for part in _PARTS.finditer(word):
-            forms, first, last, special = _seen(part[0])
+            forms, first, last, special = _word_parts(part[0])
             start = at + part.start()
-            words += (forms, NOTHING)
+            words += (forms, GAP)
             starts += (start + first, -1)
             ends += (start + last, -1)
             if special & _MAY_OPEN and starts_sentence(text, start + first):
                 openers[forms[3]] = None
-    title_from = None
+    title_start = None
     if named is not None:
-        words.append(NOTHING)
-        title_from = len(words)
-        words += [_seen(match[0])[0] for match in _WORD.finditer(named.name)]
+        words.append(GAP)
+        title_start = len(words)
+        words += [_word_parts(match[0])[0] for match in _WORD.finditer(named.name)]
         missing = len(words) - len(starts)
         starts += [-1] * missing
         ends += [-1] * missing
-    return Reading(
+    return AnalysedText(
         text=text,
         title=named,
-        found=found,
+        rule_names=found,
         words=tuple(words),
         starts=tuple(starts),
         ends=tuple(ends),
-        title_from=title_from,
+        title_start=title_start,
         openers=tuple(openers),
     )
 
 
 def _placed(text: str) -> Iterable[tuple[str, int]]:
-    """The words of a text, and where each begins."""
+    """(word, offset) of the words of a text."""
     if text.isascii() and "|" not in text:
         words = text.split()
         # Stored texts have single spaces, so that lengths tell the places.
@@ -137,13 +148,13 @@ def _named_in(text: str) -> list[Name]:
     return [name for name in candidates(text) if name.type != UNTYPED or not is_generic(name.name)]
 
 
-def only_opens(text: str, start: int, end: int) -> bool:
+def may_be_opener(text: str, start: int, end: int) -> bool:
     """Whether a word may have its capital from the sentence that it begins."""
     capital = start < end and text[start].isupper() and text[start + 1 : end].islower()
     return capital and starts_sentence(text, start)
 
 
-def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
+def _retyped(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
     if types is None:
         return names
     return [msgspec.structs.replace(name, type=types.get(name.type, UNTYPED)) for name in names]
@@ -154,11 +165,11 @@ def _called(names: list[Name], types: Mapping[str, str] | None) -> list[Name]:
 _PARTED_WORD: Final = 1
 _MAY_OPEN: Final = 2
 # forms, where the bare word begins and ends in the written one, and which of these it is
-_Seen = tuple[Forms, int, int, int]
+_WordParts = tuple[WordForms, int, int, int]
 
 
-def _seen(word: str) -> _Seen:
-    """What one word comes to, wherever it stands."""
+def _word_parts(word: str) -> _WordParts:
+    """What follows from a word alone, wherever it is."""
     low = word.lower()
     if word.isalnum():
         return (low, low, low, low), 0, len(word), _may_open(word, low)
@@ -175,7 +186,7 @@ def _seen(word: str) -> _Seen:
     return forms, start, end, parted | _may_open(bare, alone)
 
 
-_SEEN: Final = Remembered(_seen)
+_WORD_PARTS: Final = TextCache(_word_parts)
 
 
 def _may_open(bare: str, alone: str) -> int:
@@ -190,8 +201,8 @@ def first_word(name: Name) -> str:
 
 
 def is_generic(name: str) -> bool:
-    """Whether a quoted stretch is no name: mere function words, one ordinary word, or what stands
-    between two quotations.
+    """Whether a quoted stretch is no name: mere function words, one ordinary word, or the
+    text between two quotations.
 
     Example:
         >>> [is_generic(name) for name in ("after", "and the", " or ", "eventual consistency")]
@@ -206,4 +217,4 @@ def _is_generic(name: str) -> bool:
     return all(word in NAME_STOPWORDS for word in name.lower().split())
 
 
-_GENERIC: Final = Remembered(_is_generic)
+_GENERIC: Final = TextCache(_is_generic)

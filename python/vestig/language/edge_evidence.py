@@ -1,4 +1,4 @@
-"""The words that an edge gives as its reason."""
+"""The evidence of an edge: the words of the memory that it comes from."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ _CUT: Final = "..."
 
 
 def evidence_text(text: str, length_max: int) -> str:
-    """Evidence as an edge stores it: at most `entities.max_evidence_length` code
-    points; what is longer ends in `...`.
+    """Evidence as an edge stores it.
+
+    Args:
+        text: the words.
+        length_max: limit in code points (`max_evidence_length` of entity extraction); a longer
+            text is cut and ends in `...`.
 
     Example:
         >>> evidence_text("abcdefgh", 6), evidence_text("abcdef", 6)

@@ -1,13 +1,13 @@
-"""A few names and the runs of words that are they: those of a batch not yet in the store."""
+"""A small index of names by their words, for those of a batch that are not yet in the store."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
+from vestig.language.names.analysed_text import WordForms
 from vestig.language.names.forms import norm_name
-from vestig.language.names.gazetteer import Hit
-from vestig.language.names.readings import Forms
+from vestig.language.names.gazetteer import NameHit
 
 __all__ = ["RUN_WORDS_MAX", "NameTable"]
 
@@ -16,13 +16,13 @@ RUN_WORDS_MAX: Final = 8
 
 
 class NameTable:
-    """Finds names among words in the way of `_core.Projection.find_names`.
+    """Finds names among words, with the results of `_core.Projection.find_names`.
 
     Example:
-        >>> from vestig.language.names.readings import read
+        >>> from vestig.language.names.analysed_text import analyse
         >>> table = NameTable()
         >>> table.add("ent_1", "Ada Lovelace")
-        >>> table.find(read("We met Ada Lovelace's sister.").words)
+        >>> table.find(analyse("We met Ada Lovelace's sister.").words)
         [(2, 2, 'ent_1', 'Ada Lovelace')]
     """
 
@@ -36,7 +36,7 @@ class NameTable:
         return bool(self._names)
 
     def add(self, id: str, *stored: str) -> None:
-        """These names are those of the entity."""
+        """Adds names of an entity."""
         for name in stored:
             norm = norm_name(name)
             words = norm.split(" ")
@@ -44,11 +44,11 @@ class NameTable:
                 self._names.setdefault(norm, []).append((id, name))
                 self._lengths.setdefault(words[0], set()).add(len(words))
 
-    def find(self, words: Sequence[Forms]) -> list[Hit]:
+    def find(self, words: Sequence[WordForms]) -> list[NameHit]:
         """Every run of words that is one of the names, any overlap."""
         if not self._names:
             return []
-        hits: list[Hit] = []
+        hits: list[NameHit] = []
         for first, (_, opening, _, alone) in enumerate(words):
             if opening in self._lengths:
                 for count in self._lengths[opening]:

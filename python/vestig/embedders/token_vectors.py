@@ -1,4 +1,6 @@
-"""Token vectors of late interaction: last hidden states made small."""
+"""Token vectors for late interaction (Khattab and Zaharia, ColBERT, 2020), made from last hidden
+states: projected to 64 dimensions by random signs (Achlioptas, Database-friendly random
+projections, 2003) and quantised to 8 bits."""
 
 from __future__ import annotations
 
@@ -45,7 +47,15 @@ def signs(rows: int) -> NDArray[np.float32]:
 
 
 def quantised(ids: Sequence[int], hidden: NDArray[np.float32]) -> Pieces:
-    """The first pieces of a text from its last hidden states: projected, to length 1, to 8 bit."""
+    """The token vectors of the first 160 word pieces of a text.
+
+    Args:
+        ids: numbers of the pieces.
+        hidden: last hidden states, pieces × dimensions of the model.
+
+    Returns:
+        Unit vectors of 64 values as signed 8-bit codes with a scale each: value = code · scale.
+    """
     import numpy as np
 
     projected = hidden[:PIECES_MAX] @ signs(hidden.shape[1])

@@ -1,4 +1,5 @@
-"""An embedder that remembers: a benchmark's texts are embedded once for all rows and runs."""
+"""An embedder with a cache of vectors, in memory and in a file: the texts of a benchmark are
+embedded once for all rows and runs."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["RememberingEmbedder", "RememberingTokenEmbedder", "remembering"]
+__all__ = ["CachedEmbedder", "CachedTokenEmbedder", "cached_embedder"]
 
 _KEY_BYTES: Final = 16
 _FLOAT_BYTES: Final = 4
@@ -35,21 +36,21 @@ def _key(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
 
 
-class RememberingEmbedder:
-    """Wraps an embedder; with a folder, vectors are kept there between runs.
+class CachedEmbedder:
+    """Wraps an embedder; with a folder, its vectors are stored there between runs.
 
     A file holds vectors of one model: records of the text's hash and its vector. Records are
     appended, and a torn end of an interrupted run is cut off.
 
     Args:
         inner: makes the vectors that are not known yet.
-        folder: where they are kept; None = in memory only.
+        folder: of the file; None = in memory only.
         variant: what else determines the vectors, such as a cut of the texts.
 
     Example:
         >>> from vestig.testing import HashingEmbedder
         >>> inner = HashingEmbedder(8)
-        >>> embedder = RememberingEmbedder(inner)
+        >>> embedder = CachedEmbedder(inner)
         >>> embedder.embed(["a", "b"]) == embedder.embed(["a", "b"]), inner.call_count
         (True, 1)
     """
@@ -58,7 +59,7 @@ class RememberingEmbedder:
         self._inner = inner
         self._size = inner.dimensions * _FLOAT_BYTES
         self._known: dict[bytes, bytes] = {}
-        # told how many vectors were made, batch by batch
+        # called with the number of new vectors after each batch
         self.on_made: Callable[[int], None] | None = None
         self._file = None if folder is None else folder / f"{self._name(variant)}.vectors"
         if self._file is not None:
@@ -112,12 +113,12 @@ class RememberingEmbedder:
             part = unknown[start : start + _BATCH]
             made = self._inner.embed([text for _, text in part])
             fresh = {key: vector for (key, _), vector in zip(part, made, strict=True)}
-            self._learn(fresh)
+            self._add(fresh)
             if self.on_made is not None:
                 self.on_made(len(fresh))
         return [self._known[key] for key in keys]
 
-    def _learn(self, fresh: Mapping[bytes, bytes]) -> None:
+    def _add(self, fresh: Mapping[bytes, bytes]) -> None:
         self._known.update(fresh)
         self._write(self._file, b"".join(key + vector for key, vector in fresh.items()))
 
@@ -130,21 +131,21 @@ class RememberingEmbedder:
             opened.write(records)
 
     def count_pieces(self, text: str) -> int | None:
-        """Word pieces of a text; None when the embedder does not tell."""
+        """Word pieces of a text; None when the embedder does not count them."""
         inner = self._inner
         return inner.count_pieces(text) if isinstance(inner, PieceCounter) else None
 
     def matrix(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors as rows."""
+        """The vectors of texts as float32 rows: texts × dimensions."""
         import numpy as np
 
         found = np.frombuffer(b"".join(self.embed(texts)), dtype="<f4")
         return found.reshape(len(texts), self.dimensions)
 
 
-class RememberingTokenEmbedder(RememberingEmbedder):
-    """A `RememberingEmbedder` for a model that gives vectors of word pieces too. They are
-    kept in a file of their own, records of the text's hash, the number of pieces and these."""
+class CachedTokenEmbedder(CachedEmbedder):
+    """A `CachedEmbedder` for a model that gives vectors of word pieces too. They are
+    in a file of their own: records of the text's hash, the number of pieces and the pieces."""
 
     def __init__(self, inner: TokenEmbedder, folder: Path | None = None, variant: str = "") -> None:
         super().__init__(inner, folder, variant)
@@ -188,7 +189,7 @@ class RememberingTokenEmbedder(RememberingEmbedder):
             made = self._tokens([text for _, text in part])
             fresh = {key: vector for (key, _), (vector, _) in zip(part, made, strict=True)}
             pieces = {key: found for (key, _), (_, found) in zip(part, made, strict=True)}
-            self._learn({key: one for key, one in fresh.items() if key not in self._known})
+            self._add({key: one for key, one in fresh.items() if key not in self._known})
             self._pieces.update(pieces)
             self._write(self._pieces_file, b"".join(map(_record, pieces, pieces.values())))
             if self.on_made is not None:
@@ -201,10 +202,10 @@ def _record(key: bytes, pieces: Pieces) -> bytes:
     return b"".join((key, count.to_bytes(_COUNT_BYTES, "little"), *pieces))
 
 
-def remembering(
+def cached_embedder(
     inner: Embedder, folder: Path | None = None, variant: str = ""
-) -> RememberingEmbedder:
+) -> CachedEmbedder:
     """The embedder wrapped, with token vectors where it has them."""
     if gives_tokens(inner):
-        return RememberingTokenEmbedder(inner, folder, variant)
-    return RememberingEmbedder(inner, folder, variant)
+        return CachedTokenEmbedder(inner, folder, variant)
+    return CachedEmbedder(inner, folder, variant)

@@ -1,4 +1,4 @@
-"""What a report says of each category against the hybrid of cosine and BM25 (issue 6)."""
+"""What a report says of each category against the hybrid of cosine and BM25."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pytest
 from labelled_life import Bench, queries, units
 
 import vestig
-from vestig.evaluation import pages, tables
-from vestig.evaluation.against_hybrid import JUDGED_LEAST, against_hybrid, uneven
+from vestig.evaluation import html_report, tables
 from vestig.evaluation.benchmarks import read_benchmark
-from vestig.evaluation.cells import Table
-from vestig.evaluation.comparing import compare
-from vestig.evaluation.losses import with_losses
+from vestig.evaluation.bootstrap import estimates
+from vestig.evaluation.comparison import compare
+from vestig.evaluation.hybrid_comparison import JUDGED_LEAST, against_hybrid, category_differences
+from vestig.evaluation.losses_by_author import with_losses
 from vestig.evaluation.metrics import CUTS, METRICS, Tally
-from vestig.evaluation.report import BenchmarkReport, EvaluationReport, Row, SaidBy
-from vestig.evaluation.resampling import estimates
+from vestig.evaluation.report import AuthorUnits, BenchmarkReport, EvaluationReport, Row
+from vestig.evaluation.report_table import Table
 from vestig.testing import HashingEmbedder
 
 # Category → questions.
@@ -94,7 +94,7 @@ def _table(report: BenchmarkReport) -> Table:
     return table
 
 
-def test_i6_every_category_is_judged_against_hybrid(bench: Bench) -> None:
+def test_every_category_is_judged_against_the_hybrid(bench: Bench) -> None:
     table = _table(_found(bench))
     assert table.title == "default against hybrid"
     lines = {row[0]: row for row in table.rows}
@@ -113,41 +113,41 @@ def test_i6_every_category_is_judged_against_hybrid(bench: Bench) -> None:
     }
 
 
-def test_i6_the_note_names_where_it_is_worse(bench: Bench) -> None:
+def test_the_note_names_categories_that_are_worse(bench: Bench) -> None:
     assert "default is significantly worse in: dates. " in _table(_found(bench)).note
 
 
-def test_i6_a_category_of_few_questions_is_not_judged(bench: Bench) -> None:
+def test_a_category_of_few_questions_is_not_judged(bench: Bench) -> None:
     note = _table(_found(bench, {**OURS, "dates": 0.5})).note
     assert "default is significantly worse nowhere. " in note
 
 
-def test_i6_the_whole_set_is_judged_too(bench: Bench) -> None:
+def test_all_questions_together_are_judged_too(bench: Bench) -> None:
     note = _table(_found(bench, dict.fromkeys(SIZES, 0.1))).note
     assert "worse in: all questions, dates, even, names. " in note
 
 
-def test_i6_what_is_lower_is_explained_by_its_figures(bench: Bench) -> None:
-    told = {row[0]: row[7] for row in _table(_found(bench)).rows}
-    assert told["names"] == ""
-    assert told["dates"] == (
+def test_a_lower_mean_is_explained_by_its_figures(bench: Bench) -> None:
+    explanations = {row[0]: row[7] for row in _table(_found(bench)).rows}
+    assert explanations["names"] == ""
+    assert explanations["dates"] == (
         "questions lower: 24, higher: 0; R@20 -30.0, R@50 -30.0: the gap stays;"
         " words alone find more (40.0)"
     )
-    assert told["even"].startswith(
+    assert explanations["even"].startswith(
         "questions lower: 1, higher: 0; R@20 +0.0, R@50 +0.0: the gap is "
     )
-    assert "gone at 50" in told["even"]
-    assert "most of the gap is gone at 50" in told["tiny"]
+    assert "gone at 50" in explanations["even"]
+    assert "most of the gap is gone at 50" in explanations["tiny"]
 
 
-def test_i6_nothing_is_explained_where_nothing_is_lower(bench: Bench) -> None:
+def test_nothing_is_explained_where_nothing_is_lower(bench: Bench) -> None:
     table = _table(_found(bench, dict.fromkeys(SIZES, 0.9)))
     assert table.columns[-1] == "verdict"
     assert all(len(row) == len(table.columns) for row in table.rows)
 
 
-def test_i6_questions_gained_and_lost_are_counted(bench: Bench) -> None:
+def test_questions_gained_and_lost_are_counted(bench: Bench) -> None:
     found = {
         one.category: (one.gained, one.lost)
         for one in _found(bench).comparisons
@@ -158,11 +158,15 @@ def test_i6_questions_gained_and_lost_are_counted(bench: Bench) -> None:
     assert found[None] == (30, 24 + 1 + 16)
 
 
-def test_i6_the_hybrid_has_a_table_of_its_own(bench: Bench) -> None:
+def test_the_hybrid_has_a_table_of_its_own(bench: Bench) -> None:
     report = _found(bench)
     assert report.comparisons
-    assert not [row for row in uneven(report).rows if "hybrid" in row[0]]
-    assert [row for row in uneven(report).rows if "default against bm25: dates (60)" in row[0]]
+    assert not [row for row in category_differences(report).rows if "hybrid" in row[0]]
+    assert [
+        row
+        for row in category_differences(report).rows
+        if "default against bm25: dates (60)" in row[0]
+    ]
     unmeasured = msgspec.structs.replace(
         report, rows=tuple(row for row in report.rows if row.name != "hybrid")
     )
@@ -170,7 +174,7 @@ def test_i6_the_hybrid_has_a_table_of_its_own(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "html"])
-def test_i6_every_form_of_a_report_tells_it(bench: Bench, form: str) -> None:
+def test_every_format_of_a_report_shows_the_verdicts(bench: Bench, form: str) -> None:
     report = EvaluationReport(
         version="0",
         seed=0,
@@ -181,23 +185,25 @@ def test_i6_every_form_of_a_report_tells_it(bench: Bench, form: str) -> None:
         gated=False,
         benchmarks=(_found(bench),),
     )
-    shown = {"text": tables.text, "markdown": tables.markdown, "html": pages.html}[form](report)
+    shown = {"text": tables.text, "markdown": tables.markdown, "html": html_report.html}[form](
+        report
+    )
     assert "default against hybrid" in shown
     assert "significantly worse in: dates" in shown
     assert "▼ worse, few questions" in shown
     assert "questions lower: 24, higher: 0" in shown
     if form == "html":
-        assert '<td class="told worse">▼ worse</td>' in shown
-        assert '<td class="told better">▲ better</td>' in shown
+        assert '<td class="words worse">▼ worse</td>' in shown
+        assert '<td class="words better">▲ better</td>' in shown
 
 
-def test_i6_lost_units_are_counted_by_who_said_them(bench: Bench) -> None:
+def test_lost_units_are_counted_by_author(bench: Bench) -> None:
     """Ada said 0, 2, 4 of the garden; the tenth place counts, the eleventh does not."""
-    asked = [
+    labelled = [
         {**queries()[0], "relevant": ["0", "1"], "category": "keys"},
         {**queries()[1], "relevant": ["2", "4", "9"], "category": "chores"},
     ]
-    folder = bench([*units(), {**units()[0], "id": "9", "speaker": None}], asked)
+    folder = bench([*units(), {**units()[0], "id": "9", "speaker": None}], labelled)
     benchmark = read_benchmark(folder)
     others = [f"x{n}" for n in range(20)]
     tallies = {"default": Tally(), "hybrid": Tally()}
@@ -212,16 +218,17 @@ def test_i6_lost_units_are_counted_by_who_said_them(bench: Bench) -> None:
     scores = {name: tally.scores for name, tally in tallies.items()}
     compared = compare(scores, rows, [query.category for query in benchmark.queries])
     found = {
-        (one.metric, one.category): one.said_by for one in with_losses(compared, benchmark, tallies)
+        (one.metric, one.category): one.by_author
+        for one in with_losses(compared, benchmark, tallies)
     }
     assert found["recall@10", None] == {
-        "": SaidBy(relevant=1, lost=0, gained=0),
-        "Ada": SaidBy(relevant=3, lost=2, gained=0),
-        "Ben": SaidBy(relevant=1, lost=0, gained=1),
+        "": AuthorUnits(relevant=1, lost=0, gained=0),
+        "Ada": AuthorUnits(relevant=3, lost=2, gained=0),
+        "Ben": AuthorUnits(relevant=1, lost=0, gained=1),
     }
     assert found["recall@10", "chores"] == {
-        "": SaidBy(relevant=1, lost=0, gained=0),
-        "Ada": SaidBy(relevant=2, lost=1, gained=0),
+        "": AuthorUnits(relevant=1, lost=0, gained=0),
+        "Ada": AuthorUnits(relevant=2, lost=1, gained=0),
     }
     assert found["mrr", None] == {}
 
@@ -231,38 +238,39 @@ def _made(name: str) -> Row:
     return _row(name, "profile" if name == "default" else "peer", scores)
 
 
-def _said(bench: Bench, ada: SaidBy, ben: SaidBy) -> str:
+def _explanation(bench: Bench, ada: AuthorUnits, ben: AuthorUnits) -> str:
     """The explanation of `dates` where these units were lost."""
     report = _found(bench)
-    told = tuple(
-        msgspec.structs.replace(one, said_by={"Ada": ada, "Ben": ben})
+    changed = tuple(
+        msgspec.structs.replace(one, by_author={"Ada": ada, "Ben": ben})
         if one.category == "dates"
         else one
         for one in report.comparisons
     )
-    table = _table(msgspec.structs.replace(report, comparisons=told))
+    table = _table(msgspec.structs.replace(report, comparisons=changed))
     return next(row[7] for row in table.rows if row[0] == "dates")
 
 
-def test_i6_a_speaker_is_named_who_loses_more_than_their_share(bench: Bench) -> None:
-    ada = SaidBy(relevant=30, lost=9, gained=0)
-    ben = SaidBy(relevant=50, lost=1, gained=0)
-    told = _said(bench, ada, ben)
-    assert told.endswith("; said by Ada: 9 of 10 units lost, 30 of 80 relevant")
-    assert "Ben" not in told
+def test_an_author_is_named_who_loses_more_than_their_share(bench: Bench) -> None:
+    ada = AuthorUnits(relevant=30, lost=9, gained=0)
+    ben = AuthorUnits(relevant=50, lost=1, gained=0)
+    explanation = _explanation(bench, ada, ben)
+    assert explanation.endswith("; by Ada: 9 of 10 units lost, 30 of 80 relevant")
+    assert "Ben" not in explanation
 
 
 @pytest.mark.parametrize(("lost", "relevant"), [((2, 2), (10, 70)), ((5, 5), (40, 40))])
-def test_i6_nobody_is_named_for_few_units_or_their_own_share(
+def test_no_author_is_named_for_few_units_or_their_own_share(
     bench: Bench, lost: tuple[int, int], relevant: tuple[int, int]
 ) -> None:
     ada, ben = (
-        SaidBy(relevant=many, lost=few, gained=0) for many, few in zip(relevant, lost, strict=True)
+        AuthorUnits(relevant=many, lost=few, gained=0)
+        for many, few in zip(relevant, lost, strict=True)
     )
-    assert "said by" not in _said(bench, ada, ben)
+    assert "; by " not in _explanation(bench, ada, ben)
 
 
-def test_i6_an_evaluation_tells_who_said_what(bench: Bench) -> None:
+def test_an_evaluation_counts_units_by_author(bench: Bench) -> None:
     report = vestig.evaluate(
         bench(units(), queries()), profiles=["baseline"], embedder=HashingEmbedder()
     )
@@ -271,7 +279,7 @@ def test_i6_an_evaluation_tells_who_said_what(bench: Bench) -> None:
         for one in report.benchmarks[0].comparisons
         if (one.against, one.metric, one.category) == ("hybrid", "recall@10", None)
     )
-    assert {name: said.relevant for name, said in whole.said_by.items()} == {
+    assert {name: said.relevant for name, said in whole.by_author.items()} == {
         "Ada": 1,
         "Ben": 3,
         "Kofi": 2,

@@ -1,0 +1,83 @@
+"""Words of fixed lists: how they are stored, written in results and accepted."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import pytest
+
+import vestig
+from vestig import types
+from vestig.arguments import choice, required_choice
+from vestig.times import to_plain
+
+RECORD_WORDS = ("Kind", "Status", "EventType", "EdgeType", "JobState", "CommitOutcomeKind")
+CHOSEN_WORDS = ("Role", "OriginType", "Stability", "Trigger", "RetentionPolicy")
+
+
+def test_every_list_of_words_is_of_one_of_both_groups() -> None:
+    lists = {
+        name
+        for name, kind in vars(types).items()
+        if isinstance(kind, type) and issubclass(kind, StrEnum)
+    }
+    assert lists - {"StrEnum", "Word", "RecordWord"} == {*RECORD_WORDS, *CHOSEN_WORDS}
+
+
+@pytest.mark.parametrize("name", RECORD_WORDS)
+def test_results_write_what_a_record_is_in_capitals(name: str) -> None:
+    for member in getattr(types, name):
+        assert to_plain(member) == member.word == member.value.upper()
+
+
+@pytest.mark.parametrize("name", CHOSEN_WORDS)
+def test_results_write_what_a_caller_chooses_in_lower_case(name: str) -> None:
+    for member in getattr(types, name):
+        assert to_plain(member) == member.word == member.value.lower()
+
+
+@pytest.mark.parametrize("name", RECORD_WORDS + CHOSEN_WORDS)
+def test_words_are_accepted_in_any_case(name: str) -> None:
+    kind = getattr(types, name)
+    for member in kind:
+        for written in (member.value.upper(), member.value.lower(), member.value.title()):
+            assert kind(written) is member
+            assert required_choice("field", written, kind) is member
+
+
+def test_the_value_of_a_status_stays_what_the_ledger_holds() -> None:
+    assert [status.value for status in types.Status] == [
+        "active",
+        "superseded",
+        "deprecated",
+        "archived",
+    ]
+
+
+@pytest.mark.parametrize("value", ["", "actives", " active", 3, True, ["active"]])
+def test_other_words_are_refused_with_those_that_are_allowed(value: object) -> None:
+    with pytest.raises(vestig.ValidationError, match="one of ACTIVE, SUPERSEDED, DEPRECATED"):
+        choice("status", value, types.Status)
+    with pytest.raises(ValueError, match="is not a valid Status"):
+        types.Status(value)
+
+
+def test_only_a_required_word_may_not_be_null() -> None:
+    assert choice("role", None, types.Role) is None
+    with pytest.raises(vestig.ValidationError, match="role: expected one of user, assistant"):
+        required_choice("role", None, types.Role)
+
+
+def test_a_store_takes_words_in_any_case_and_holds_one(store: vestig.Vestig) -> None:
+    outcome = store.commit("The office is in Oslo", role="USER", retention_policy="Decision")
+    memory = store.show(outcome.memory_id).memory
+    assert (memory.role, memory.retention_policy) == ("user", "decision")
+    assert memory.to_dict()["status"] == "ACTIVE"
+    assert (
+        store.count(
+            where={"statuses": "Active", "kinds": "memory", "retention_policies": "DECISION"}
+        )
+        == 1
+    )
+    (hit,) = store.recall("office in Oslo", where={"kinds": ["Memory"], "roles": ["User"]})
+    assert hit.id == memory.id
