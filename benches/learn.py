@@ -32,9 +32,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from asked import check_named_once
-from listing import MIXED, Listing, Weights, question_count
-
+from benchmark_store import check_named_once
+from candidate_lists import MIXED, CandidateLists, Weights, question_count
 from learning import (
     FOLDS,
     GROUPS,
@@ -54,8 +53,8 @@ from vestig.config.weights import LEARNED, OriginWeights, WeightsFile, learned
 from vestig.embedders.builtin import BuiltinEmbedder
 from vestig.errors import ValidationError
 from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_categories
-from vestig.evaluation.resampling import differences
-from vestig.evaluation.vectors import RememberingEmbedder, remembering
+from vestig.evaluation.bootstrap import differences
+from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 
 # Questions of a set of which the first of both rounds takes every so many-th.
 FIRST_ROUND = 3
@@ -151,12 +150,12 @@ def counted(given: Sequence[str], names: set[str], *, mixed: bool) -> dict[str, 
 
 
 def reports(
-    benchmarks: Sequence[Benchmark], vectors: RememberingEmbedder, given: argparse.Namespace
+    benchmarks: Sequence[Benchmark], vectors: CachedEmbedder, given: argparse.Namespace
 ) -> Iterator[dict[str, Any]]:
     """The report; once more with the gains."""
     counts = counted(given.count, {one.name for one in benchmarks}, mixed=given.mixed)
     form = form_of(given.on, given.off)
-    listing = Listing(benchmarks, vectors, mixed=given.mixed)
+    listing = CandidateLists(benchmarks, vectors, mixed=given.mixed)
     weights: Weights | None = None
     for every in (FIRST_ROUND * given.every, given.every):
         lists = list(listing.lists(form, weights, every))
@@ -220,7 +219,7 @@ def main() -> None:
     benchmarks = [without_categories(one, given.leave_out) for one in benchmarks]
     if given.mixed:
         check_named_once(benchmarks)
-    for report in reports(benchmarks, remembering(BuiltinEmbedder(), given.cache), given):
+    for report in reports(benchmarks, cached_embedder(BuiltinEmbedder(), given.cache), given):
         text = json.dumps(report, indent=1) + "\n"
         given.out.write_text(weights_file(report["weights"]).text(), encoding="utf-8")
     sys.stdout.write(text)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from listing import ALMOST_NOTHING, BY_HAND, LATE_POOL, settings
 
+from candidate_lists import ALMOST_NOTHING, BY_HAND, LATE_POOL, settings
 from learn import counted, form_of, gains, signals, weights_file
 from learning import (
     FOLDS,

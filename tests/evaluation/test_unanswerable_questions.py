@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from labelled_life import Bench, queries, units
 
-from vestig.api import Vestig
+from vestig.api.store import Vestig
 from vestig.evaluation.benchmark_run import StoredUnits, stored_units
 from vestig.evaluation.benchmarks import read_benchmark
 from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases

@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from vestig.changes import StoredWindow
-from vestig.language.text_flags import title_key
+from vestig.language.text_flags import text_flags, title_key
 from vestig.ports import Pieces, ProjectionRow
 from vestig.store.ledger import chain
 from vestig.store.ledger.digest_check import DigestCheck
