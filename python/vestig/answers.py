@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
+from vestig.results import SequenceResult
 from vestig.types import Degradation, Memory, TemporalWindow, _Value
 
 __all__ = [
@@ -315,8 +316,8 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
     counted_by: str
 
 
-class RecallResult(_Value, frozen=True, kw_only=True):
-    """The answer of `recall`.
+class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
+    """The answer of `recall`: the sequence of its hits.
 
     `confidence`: the probability that the eligible memories answer the query at all, None
     where a profile has none. `abstained`: it was below `min_confidence`, so that `results` is empty
@@ -348,9 +349,3 @@ class RecallResult(_Value, frozen=True, kw_only=True):
     context: ContextBlock | UnsetType = UNSET
     degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
-
-    def __iter__(self) -> Any:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)

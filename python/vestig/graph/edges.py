@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -16,9 +15,10 @@ from vestig.ids import check_id_prefix, new_id
 from vestig.language.evidence import evidence_text
 from vestig.memories.states import clock_notice, finish
 from vestig.ports import LedgerView
+from vestig.results import SequenceResult
 from vestig.session import nodes
 from vestig.session.session import Session
-from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory, _Value
+from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory
 
 __all__ = [
     "ALL_TYPES",
@@ -214,17 +214,11 @@ class EdgeDetail(nodes.Described, frozen=True, kw_only=True):
     to_label: str
 
 
-class EdgePage(_Value, frozen=True, kw_only=True):
-    """Edges, newest first."""
+class EdgePage(SequenceResult[EdgeDetail], frozen=True, kw_only=True):
+    """The sequence of the edges, newest first."""
 
     edges: tuple[EdgeDetail, ...]
     seq: int
-
-    def __iter__(self) -> Iterator[EdgeDetail]:
-        return iter(self.edges)
-
-    def __len__(self) -> int:
-        return len(self.edges)
 
 
 def link(
