@@ -15,7 +15,8 @@ from vestig.evaluation.unanswerable import Case
 from vestig.evaluation.vectors import RememberingEmbedder
 from vestig.filters import RecallRequest
 from vestig.ids import id_bytes, id_text, repeatable_ids
-from vestig.recall.query import Asking, analysed, planned
+from vestig.recall.query import BoundQuery, analyse, request_of
+from vestig.recall.scan import Scan
 from vestig.session.embedding import query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session
@@ -104,18 +105,16 @@ class AskedStore:
         """The store's configuration with other values."""
         return self.session.config.with_overrides(dict(settings))
 
-    def scan(self, text: str, config: Config, watch: Sequence[str] = (), **fields: Any) -> Any:
-        """What the core tells of a question; `fields` as of `recall`."""
-        context = self.session
-        checked = planned(context, config, RecallRequest(query=text, **fields))
-        vector, pieces = query_vectors(context, checked.query, late=True)
-        asked = analysed(context, config, checked, vector, pieces)
-
-        def reading(view: Any, core: Any) -> Any:
-            asking = Asking(context, view, core, context.keeper.scan, asked)
-            return asking.run(watch=b"".join(map(id_bytes, watch)))
-
-        return context.keeper.run(reading)
+    def scan(self, text: str, config: Config, watch: Sequence[str] = (), **fields: Any) -> Scan:
+        """The exact scan of a question; `fields` as of `recall`."""
+        session = self.session
+        request = request_of(session, config, RecallRequest(query=text, **fields))
+        vector, pieces = query_vectors(session, request.query, late=True)
+        query = analyse(session, config, request, vector, pieces)
+        watched = b"".join(map(id_bytes, watch))
+        return session.keeper.run(
+            lambda view, _: BoundQuery(session, view, query).scan(watch=watched)
+        )
 
     def case(self, benchmark: Benchmark, query: Query) -> dict[str, Any]:
         """Arguments that ask a question of its own conversation, at its time."""
