@@ -14,8 +14,9 @@ from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
 from vestig.evaluation.unanswerable_questions import Case
 from vestig.ids import id_bytes, id_text, repeatable_ids
-from vestig.recall.query import Asking, analysed, planned
+from vestig.recall.query import BoundQuery, analyse, request_of
 from vestig.recall.request import RecallRequest
+from vestig.recall.scan import Scan
 from vestig.session.embedding import query_vectors
 from vestig.session.opening import MEMORY_PATH, OpenRequest, load_config, open_session
 from vestig.session.session import Session
@@ -104,19 +105,16 @@ class BenchmarkStore:
         """The store's configuration with other values."""
         return self.session.config.with_overrides(dict(settings))
 
-    def scan(self, text: str, config: Config, watch: Sequence[str] = (), **fields: Any) -> Any:
-        """The result of the core for a question: rows with their signals, also those of `watch`.
-        `fields` as of `recall`."""
+    def scan(self, text: str, config: Config, watch: Sequence[str] = (), **fields: Any) -> Scan:
+        """The exact scan of a question; `fields` as of `recall`."""
         session = self.session
-        checked = planned(session, config, RecallRequest(query=text, **fields))
-        vector, pieces = query_vectors(session, checked.query, late=True)
-        query = analysed(session, config, checked, vector, pieces)
-
-        def run(view: Any, core: Any) -> Any:
-            asking = Asking(session, view, core, session.keeper.scan, query)
-            return asking.run(watch=b"".join(map(id_bytes, watch)))
-
-        return session.keeper.run(run)
+        request = request_of(session, config, RecallRequest(query=text, **fields))
+        vector, pieces = query_vectors(session, request.query, late=True)
+        query = analyse(session, config, request, vector, pieces)
+        watched = b"".join(map(id_bytes, watch))
+        return session.keeper.run(
+            lambda view, _: BoundQuery(session, view, query).scan(watch=watched)
+        )
 
     def case(self, benchmark: Benchmark, query: Query) -> dict[str, Any]:
         """Arguments of `recall` for a question: its conversation as scope, its query time."""

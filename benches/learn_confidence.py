@@ -35,23 +35,30 @@ from vestig.evaluation.benchmarks import Benchmark, read_benchmark, without_cate
 from vestig.evaluation.cached_embedder import CachedEmbedder, cached_embedder
 from vestig.evaluation.calibration import FOREIGN, POPULATIONS, REMOVED, calibrations
 from vestig.evaluation.unanswerable_questions import ANSWERABLE, Case, cases
-from vestig.recall.confidence import BIAS, EVERYWHERE, FIT, LOOKED_AT, SIGNALLED, seen
+from vestig.recall.confidence import (
+    BASIC_FEATURES,
+    BIAS,
+    FIT,
+    ROWS_READ,
+    SIGNAL_FEATURES,
+    features,
+)
 
 Values = NDArray[np.float64]
 PENALTY = 0.001
 DIGITS = 4
 SHARES = {ANSWERABLE: 0.5, FOREIGN: 0.25, REMOVED: 0.25}
-PIECES = tuple(name for name in SIGNALLED if ".late." in name)
+PIECES = tuple(name for name in SIGNAL_FEATURES if ".late." in name)
 # What a fit may use of what an origin has, the fullest first; a store has all of one, or falls back
 # to the next. How far the first of long messages stand apart says little about them.
 MENUS = {
     "chat_peer": (
-        (*EVERYWHERE, *SIGNALLED),
-        (*EVERYWHERE, *(name for name in SIGNALLED if name not in PIECES)),
-        EVERYWHERE,
+        (*BASIC_FEATURES, *SIGNAL_FEATURES),
+        (*BASIC_FEATURES, *(name for name in SIGNAL_FEATURES if name not in PIECES)),
+        BASIC_FEATURES,
     ),
     "chat_agent": (("meaning", "words", "cover"),),
-    "note": (EVERYWHERE,),
+    "note": (BASIC_FEATURES,),
 }
 # Origins that share tables, by the one that folders have.
 LIKE = {"chat_peer": ("chat_peer",), "chat_agent": ("chat_agent",), "note": ("note", "document")}
@@ -89,15 +96,15 @@ def examples(
         config = asked.session.config
         numbers = Counter[str]()
         for case in found:
-            scan = asked.scan(case.query.text, config, limit=LOOKED_AT, **case.fields(held))
-            what = seen(scan) if scan.rows else None
+            scan = asked.scan(case.query.text, config, limit=ROWS_READ, **case.fields(held))
+            what = features(scan) if scan.rows else None
             place = names.index(case.conversation)
             if len(names) == 1:
                 place = numbers[case.population]
                 numbers[case.population] += 1
             if what is not None:
                 yield Example(
-                    benchmark.name, held.origin or "", case.population, place % FOLDS, what.numbers
+                    benchmark.name, held.origin or "", case.population, place % FOLDS, what.values
                 )
 
 

@@ -10,7 +10,14 @@ import pytest
 from learn_confidence import MENUS, Data, Example, figures, settings_of, tables
 from mixing import CUT, alike, found
 from vestig.config.weights import OriginWeights, WeightsFile
-from vestig.recall.confidence import BIAS, EVERYWHERE, SIGNALLED, Fit, Seen, told
+from vestig.recall.confidence import (
+    BASIC_FEATURES,
+    BIAS,
+    SIGNAL_FEATURES,
+    Features,
+    Fit,
+    probability,
+)
 
 pytest.importorskip("scipy", reason="make learn-confidence needs the extra `learn`")
 
@@ -22,11 +29,11 @@ def asked(count: int = 150, seed: int = 0) -> list[Example]:
     for number in range(count):
         for origin in ("chat_peer", "note"):
             for population in ("answerable", "foreign", "removed"):
-                numbers = {name: float(dice.normal()) for name in EVERYWHERE}
+                numbers = {name: float(dice.normal()) for name in BASIC_FEATURES}
                 numbers["meaning"] -= 4.0 * (population == "foreign")
                 numbers["margin"] -= 1.5 * (population == "removed")
                 if origin == "chat_peer":
-                    numbers |= {name: float(dice.normal()) for name in SIGNALLED}
+                    numbers |= {name: float(dice.normal()) for name in SIGNAL_FEATURES}
                 found.append(Example(origin, origin, population, number % 5, numbers))
     return found
 
@@ -44,12 +51,12 @@ def test_written_tables_tell_what_was_fitted() -> None:
     made = Fit(tables=_plain(tables(found)))
     assert set(made.tables) == {"chat_peer", "chat_agent", "note", "document"}
     assert len(made.tables["chat_peer"]) == 3
-    assert [set(one.belongs) for one in made.tables["note"]] == [{BIAS, *EVERYWHERE}]
+    assert [set(one.belongs) for one in made.tables["note"]] == [{BIAS, *BASIC_FEATURES}]
     own = [one for one in found if one.origin == "chat_peer"]
     data = Data(own, MENUS["chat_peer"][0])
     every = np.ones(len(own), bool)
-    fitted = data.confidence(every, data.fit(every))
-    values = [told(Seen(origin=one.origin, numbers=one.numbers), made) for one in own]
+    fitted = data.told(every, data.fit(every))
+    values = [probability(Features(origin=one.origin, values=one.numbers), made) for one in own]
     assert values == pytest.approx(list(fitted), abs=2e-3)
 
 

@@ -48,7 +48,7 @@ def weighed(value: float, *names: str) -> dict[str, Any]:
     return found | {f"ranking.weights.{o}.{name}": value for o in ORIGINS for name in names}
 
 
-def told(store: vestig.Vestig, clock: FrozenClock) -> None:
+def commit_texts(store: vestig.Vestig, clock: FrozenClock) -> None:
     """Fills a store."""
     for place, (author, text) in enumerate(CHAT):
         day = f"2026-02-{place + 1:02}"

@@ -11,7 +11,7 @@ META = ("keyword", "temporal", "entity", "recency")
 def semantic(reason: dict[str, Any], formula: dict[str, Any]) -> float:
     """S_query."""
     content = reason["similarity"] if reason["similarity"] is not None else 0.0
-    best = reason["hypothetical"]
+    best = reason.get("hypothetical")
     prior = formula["summary_prior"] if reason.get("kind") == "SUMMARY" else 0.0
     if best is None:
         return content + prior
@@ -21,16 +21,14 @@ def semantic(reason: dict[str, Any], formula: dict[str, Any]) -> float:
 
 def linear(reason: dict[str, Any]) -> float:
     """L: bias, then every term of weight · normalised."""
-    terms = (one for one in reason["signals"].values() if one["weight"] is not None)
-    return math.fsum(one["weight"] * one["normalised"] for one in terms)
+    return math.fsum(one["weight"] * one["normalised"] for one in reason["signals"].values())
 
 
 def blended(reason: dict[str, Any], formula: dict[str, Any]) -> float:
     """S of metadata and meaning."""
-    shares = {name: reason["signals"][name] for name in META}
-    used = [one for one in shares.values() if one["raw"] is not None and one["weight"] is not None]
-    alpha = reason["alpha_used"] or 0.0
-    meta = math.fsum(one["weight"] * one["raw"] for one in used)
+    assert set(reason["signals"]) <= set(META)
+    alpha = reason.get("alpha_used") or 0.0
+    meta = math.fsum(one["weight"] * one["raw"] for one in reason["signals"].values())
     plain = semantic({**reason, "kind": None}, formula)
     return alpha * meta + (1 - alpha) * plain
 
@@ -49,7 +47,7 @@ def base(hit: dict[str, Any], formula: dict[str, Any]) -> float:
 
 
 def final(hit: dict[str, Any], formula: dict[str, Any]) -> float:
-    """R-12."""
+    """The final score of the formula."""
     reason = hit["reason"]
     own = base(hit, formula) * reason["path_score"] ** formula["path_power"]
     if reason["retrieval_method"] == "graph_traversal":

@@ -10,7 +10,7 @@ import msgspec
 from vestig.answers import QueryEntity
 from vestig.config.signals import SIGNALS
 from vestig.ids import id_text
-from vestig.recall.reason import Question
+from vestig.recall.reason import Explainer
 from vestig.times import from_us
 from vestig.types import Kind, Memory, OriginType, RetentionPolicy, Stability, Status
 
@@ -70,8 +70,8 @@ class MadeRow(msgspec.Struct, kw_only=True):
     stability: int = 3
 
 
-def question(**fields: Any) -> Question:
-    """A query of which nothing was understood, ranked by the reference formula."""
+def explainer(**fields: Any) -> Explainer:
+    """Of a query of which nothing was understood, ranked by the reference formula."""
     given: dict[str, Any] = {
         "terms": (),
         "windows": (),
@@ -84,7 +84,7 @@ def question(**fields: Any) -> Question:
         "known_at": from_us(NOW_US),
         **fields,
     }
-    return Question(**given)
+    return Explainer(**given)
 
 
 def ada(score: float = 1.0) -> dict[bytes, QueryEntity]:

@@ -1,12 +1,17 @@
-"""What `recall` answers: memories with their reasons, and why others did not come."""
+"""What `recall` returns: memories with their reasons, and why others are not among them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, Final, overload
 
 from msgspec import UNSET, UnsetType
 
+from vestig.results import SequenceResult
+from vestig.times import to_plain
 from vestig.types import Degradation, Memory, TemporalWindow, _Value
 
 __all__ = [
@@ -34,16 +39,17 @@ __all__ = [
 
 
 class SignalTrace(_Value, frozen=True, kw_only=True, gc=False):
-    """One term of the score. None = the signal was unavailable for this query."""
+    """One term that was weighed. `normalised` is None where the formula takes the raw value."""
 
-    raw: float | None
+    raw: float
     normalised: float | None
-    weight: float | None
+    weight: float
     matched: tuple[str, ...] | UnsetType = UNSET
 
 
 class TraceRankBoost(_Value, frozen=True, kw_only=True, gc=False):
-    """Every factor of T-11; `multiplier` is the clipped product."""
+    """Every factor of TraceRank; `multiplier` is the clipped product. The JSON leaves out the
+    factors that change nothing."""
 
     multiplier: float
     trace: float
@@ -53,6 +59,20 @@ class TraceRankBoost(_Value, frozen=True, kw_only=True, gc=False):
     unclipped: float
     events: int
     stability: str
+
+    def plain_fields(self) -> dict[str, Any]:
+        """The fields that JSON shows."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: value for name, value in shown.items() if value != _NEUTRAL.get(name)}
+
+
+_NEUTRAL: Final = {
+    "trace": 0.0,
+    "basic": 1.0,
+    "connectivity": 1.0,
+    "confidence": 1.0,
+    "unclipped": 1.0,
+}
 
 
 class Hypothetical(_Value, frozen=True, kw_only=True):
@@ -76,12 +96,14 @@ class Step(_Value, frozen=True, kw_only=True, gc=False):
 
 
 class Reason(_Value, frozen=True, kw_only=True):
-    """Why a memory came and every number behind its rank.
+    """Why a memory is among the results, and every number behind its rank.
 
-    With the result's `formula`: `final_score` = max(base · path_score ^ path_power, association ·
+    `signals`: the terms that have a value and a weight other than 0, greatest contribution
+    |normalised · weight| first; a term that is missing weighed nothing or was unavailable. With the
+    result's `formula`: `final_score` = max(base · path_score ^ path_power, association ·
     signal_strength · start_base) · tracerank_boost.multiplier ^ tracerank_power; the second part
-    only where `retrieval_method` is graph_traversal. A memory that is a direct candidate counts
-    as direct even where the walk came by; `path` and `steps` tell that it did.
+    only where `retrieval_method` is graph_traversal. A direct candidate that the walk reached too
+    counts as direct; `path` and `steps` show the walk.
     """
 
     retrieval_method: str
@@ -104,18 +126,63 @@ class Reason(_Value, frozen=True, kw_only=True):
     flags: tuple[str, ...] | UnsetType = UNSET
     explanation: str | UnsetType = UNSET
 
+    def plain_fields(self) -> dict[str, Any]:
+        """The fields that JSON shows: without null, but for `similarity`, and `start_base` only
+        where a walk led away from that start."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        if self.hops == 0:
+            del shown["start_base"]
+        return {
+            name: value
+            for name, value in shown.items()
+            if value is not None or name == "similarity"
+        }
 
-class RecallHit(_Value, frozen=True, kw_only=True):
-    """One memory that came, with its score, its plain cosine and the reason.
 
-    `similarity` is None only when the query had no vector (`partial_backend`).
+class _LazyReason:
+    """The field `reason` of a hit: given as it is, or as a function that makes it when it is first
+    read. Threads that read it at once get one and the same."""
+
+    @overload
+    def __get__(self, hit: None, owner: type) -> _LazyReason: ...
+    @overload
+    def __get__(self, hit: object, owner: type) -> Reason: ...
+    def __get__(self, hit: object | None, owner: type) -> _LazyReason | Reason:
+        if hit is None:
+            # how a dataclass sees that the field has no default
+            raise AttributeError("reason")
+        state = hit.__dict__
+        made: Reason | None = state.get(_MADE)
+        return state.setdefault(_MADE, state[_MAKE]()) if made is None else made
+
+    def __set__(self, hit: object, reason: Reason | Callable[[], Reason]) -> None:
+        hit.__dict__[_MADE if isinstance(reason, Reason) else _MAKE] = reason
+
+
+_MADE: Final = "_made"
+_MAKE: Final = "_make"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecallHit:
+    """One memory of a result.
+
+    `score` orders the results of one query and is no probability; `final` is the final score of the
+    formula, and equal to it. `similarity` is the plain cosine, None only when the query had no
+    vector (`partial_backend`). `reason` is made when it is first looked at; it may be given as a
+    function that makes it.
     """
 
     memory: Memory
     score: float
+    final: float
     similarity: float | None
-    reason: Reason
+    reason: _LazyReason = _LazyReason()
     embedding: tuple[float, ...] | UnsetType | None = UNSET
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return partial(RecallHit, **values), ()
 
     @property
     def id(self) -> str:
@@ -128,12 +195,20 @@ class RecallHit(_Value, frozen=True, kw_only=True):
         return self.memory.content
 
     def plain_fields(self) -> dict[str, Any]:
-        """The memory's fields beside score, similarity and reason, as JSON shows them."""
-        fields = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
-        fields.update(score=self.score, similarity=self.similarity, reason=self.reason)
-        if self.embedding is not UNSET:
-            fields["embedding"] = self.embedding
-        return fields
+        """What JSON shows: scores, similarity and reason beside the fields of the memory, without
+        null and without what only the store needs (`show` has it)."""
+        memory = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
+        shown = {name: value for name, value in memory.items() if value is not None}
+        for name in ("content_hash", "embedding_model"):
+            shown.pop(name, None)
+        shown |= {"score": self.score, "final": self.final, "similarity": self.similarity}
+        return shown | {"reason": self.reason, "embedding": self.embedding}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
+        plain = to_plain(self)
+        assert isinstance(plain, dict)
+        return plain
 
 
 class QueryEntity(_Value, frozen=True, kw_only=True, gc=False):
@@ -148,8 +223,8 @@ class QueryEntity(_Value, frozen=True, kw_only=True, gc=False):
 class Analysis(_Value, frozen=True, kw_only=True):
     """What was understood of the query.
 
-     `available`: signals that the query has something for. `weights`: their shares of the metadata
-    ; {} where metadata has no share of its own (`linear`, `cosine`).
+    `available`: metadata signals that the query has something for. `weights`: their shares of the
+    metadata; {} where metadata has no share of its own (`linear`, `cosine`).
     """
 
     keywords: tuple[str, ...]
@@ -161,7 +236,7 @@ class Analysis(_Value, frozen=True, kw_only=True):
 
 class Counts(_Value, frozen=True, kw_only=True):
     """How many memories took part; `walked`: admitted by the walk beside its starts.
-    `approximate` tells whether the scan was not exact."""
+    `approximate`: an index proposed what was scored."""
 
     stored: int
     eligible: int
@@ -175,8 +250,8 @@ class Counts(_Value, frozen=True, kw_only=True):
 class Formula(_Value, frozen=True, kw_only=True):
     """What a reader needs to compute a final score again.
 
-    `bias` per origin type, None unless `base` is linear; `normalisers`: the maxima by which the
-    terms were divided.
+    `bias` per origin type, None unless `base` is linear; `normalisers`: the largest raw values of
+    the terms that weigh something, by which they were divided.
     """
 
     base: str
@@ -188,7 +263,7 @@ class Formula(_Value, frozen=True, kw_only=True):
     content_weight: float
     query_weight: float
     summary_prior: float
-    normalisers: dict[str, float | None]
+    normalisers: dict[str, float]
 
 
 class Standing(_Value, frozen=True, kw_only=True):
@@ -215,13 +290,13 @@ class Change(_Value, frozen=True, kw_only=True):
 
 
 class WhyNot(_Value, frozen=True, kw_only=True):
-    """Why an expected memory did not come.
+    """Why an expected memory is not among the results.
 
     `stage` is the first that stopped it: unknown, other_namespace, filtered (`filters` names each
-    that excludes it), not_in_pool, ranked_below, below_min_score, abstained (it was a result that
-    the call held back). `rank` counts from 1, by start score where it was not in the pool. `change`
-    is None where no single change was found: then `no_change` says why. `runs`: how many runs it
-    took to find out.
+    that excludes it), not_in_pool, ranked_below, below_min_score, abstained (it would have been a
+    result, but the confidence was below `min_confidence`). `rank` counts from 1, by start score
+    where it was not in the pool. `change` is None where no single change was found: then
+    `no_change` says why. `runs`: how many scans that took.
     """
 
     id: str
@@ -245,7 +320,7 @@ class QueryPieces(_Value, frozen=True, kw_only=True):
 
 
 class RerankedScores(_Value, frozen=True, kw_only=True):
-    """What a cross-encoder said, by memory id, and which one it was."""
+    """The scores that a cross-encoder gave, by memory id, and which one it was."""
 
     model: str
     fingerprint: str
@@ -258,7 +333,7 @@ class Receipt(_Value, frozen=True, kw_only=True):
     `config`: values that differ from the built-in ones. `arguments`: every default resolved.
     `query_vector`: base64 of float32 values; `query_pieces`: the vectors of its word pieces, where
     they were compared; `vector_hash`: SHA-256 of all of them. `ids_hash`: SHA-256 over ids and
-    scores in order. `reranked`: what a cross-encoder said, which nobody is asked again.
+    scores in order. `reranked`: the scores of a cross-encoder, which a replay takes as they are.
     """
 
     version: int
@@ -297,11 +372,11 @@ class LeftOut(_Value, frozen=True, kw_only=True):
 
 
 class ContextBlock(_Value, frozen=True, kw_only=True):
-    """What was found as a block for a prompt, in the order of sessions and time.
+    """Results as one block for a prompt, in the order of sessions and time.
 
-    `ids`: results whose text is in it; `neighbours`: what stands beside them because it carries
-    the evidence. `folded`: id → id of the line that says the same and names both. `left_out`: the
-    rest, best first. `tokens` of the text, never more than `budget`, counted by the word pieces of
+    `ids`: results whose text is in it; `neighbours`: turns beside them that carry the evidence.
+    `folded`: id → id of the line that says the same and names both. `left_out`: the rest, best
+    first. `tokens` of the text, never more than `budget`, counted by the word pieces of
     the embedder named in `counted_by`, or by an `estimate`.
     """
 
@@ -315,12 +390,14 @@ class ContextBlock(_Value, frozen=True, kw_only=True):
     counted_by: str
 
 
-class RecallResult(_Value, frozen=True, kw_only=True):
-    """The answer of `recall`.
+class RecallResult(SequenceResult[RecallHit], frozen=True, kw_only=True):
+    """The result of `recall`: the sequence of its hits, best first.
 
     `confidence`: the probability that the eligible memories answer the query at all, None
     where a profile has none. `abstained`: it was below `min_confidence`, so that `results` is empty
-    and `nearest_misses` holds what they would have been.
+    and `nearest_misses` holds what they would have been. `min_confidence` and `min_score` are the
+    thresholds of the call; `best_score` is the best one where `min_score` left no result. Layouts
+    print these three, the JSON leaves them out.
     """
 
     results: tuple[RecallHit, ...]
@@ -348,9 +425,14 @@ class RecallResult(_Value, frozen=True, kw_only=True):
     context: ContextBlock | UnsetType = UNSET
     degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
+    min_confidence: float | None = None
+    min_score: float | None = None
+    best_score: float | None = None
 
-    def __iter__(self) -> Any:
-        return iter(self.results)
+    def plain_fields(self) -> dict[str, Any]:
+        """The fields that JSON shows."""
+        names = (name for name in self.__struct_fields__ if name not in _OF_LAYOUTS)
+        return {name: getattr(self, name) for name in names}
 
-    def __len__(self) -> int:
-        return len(self.results)
+
+_OF_LAYOUTS: Final = frozenset(("min_confidence", "min_score", "best_score"))

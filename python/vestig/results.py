@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 from msgspec import UNSET, UnsetType
 
@@ -33,8 +34,41 @@ __all__ = [
     "MemoryDetail",
     "MemoryPage",
     "RebuildReport",
+    "SequenceResult",
     "StoreStats",
 ]
+
+_T_co = TypeVar("_T_co", covariant=True)
+
+
+class SequenceResult(_Value, Generic[_T_co], frozen=True, kw_only=True):
+    """A result that is the sequence of what its first field holds: it has a length, indexes,
+    slices, a truth value, and is walked through like the tuple itself."""
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[_T_co]:
+        return iter(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> _T_co: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[_T_co, ...]: ...
+    def __getitem__(self, place: int | slice) -> _T_co | tuple[_T_co, ...]:
+        return self._items[place]
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._items
+
+    @property
+    def _items(self) -> tuple[_T_co, ...]:
+        items: tuple[_T_co, ...] = getattr(self, self.__struct_fields__[0])
+        return items
+
+
+# a struct cannot inherit from an abstract class
+Sequence.register(SequenceResult)
 
 
 class LinkedEntity(_Value, frozen=True, kw_only=True):
@@ -79,20 +113,14 @@ class MemoryDetail(_Value, frozen=True, kw_only=True):
         return fields
 
 
-class MemoryPage(_Value, frozen=True, kw_only=True):
-    """One page of a listing; `total` counts the full listing."""
+class MemoryPage(SequenceResult[Memory], frozen=True, kw_only=True):
+    """One page of a listing, the sequence of its memories; `total` counts the full listing."""
 
     memories: tuple[Memory, ...]
     total: int
     offset: int
     seq: int
     warnings: tuple[str, ...] = ()
-
-    def __iter__(self) -> Any:
-        return iter(self.memories)
-
-    def __len__(self) -> int:
-        return len(self.memories)
 
 
 class EnrichReport(_Value, frozen=True, kw_only=True):

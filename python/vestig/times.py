@@ -89,8 +89,8 @@ def to_plain(value: Any) -> Any:
         return getattr(value, "word", value.value)
     if value is None or isinstance(value, (str, bool, int, float)):
         return value
-    if isinstance(value, msgspec.Struct):
-        chosen = getattr(value, "plain_fields", None)
+    chosen = getattr(value, "plain_fields", None)
+    if chosen is not None or isinstance(value, msgspec.Struct):
         fields = (
             {name: getattr(value, name) for name in value.__struct_fields__}
             if chosen is None

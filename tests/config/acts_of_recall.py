@@ -161,7 +161,8 @@ def layout(world: World) -> Any:
     out = io.StringIO()
     with redirect_stdout(out):
         assert run(["memory", "recall", QUERY, "--config", str(file)]) == 0
-    return out.getvalue()[:1]
+    _, _, blocks = out.getvalue().partition("\n\n")
+    return blocks[:1]
 
 
 RECALL: Final[dict[str, Act]] = {

@@ -35,7 +35,7 @@ def garden(opener: Opener) -> vestig.Vestig:
     return store
 
 
-def test_what_is_known_is_surer_than_what_is_not(garden: vestig.Vestig) -> None:
+def test_a_question_that_is_answered_has_more_confidence(garden: vestig.Vestig) -> None:
     sure, unsure = garden.recall(KNOWN).confidence, garden.recall(STRANGE).confidence
     assert sure is not None
     assert unsure is not None
@@ -45,13 +45,13 @@ def test_what_is_known_is_surer_than_what_is_not(garden: vestig.Vestig) -> None:
 def test_below_min_confidence_there_are_only_nearest_misses(garden: vestig.Vestig) -> None:
     plain = garden.recall(STRANGE)
     assert (plain.abstained, plain.nearest_misses, len(plain)) == (False, (), 5)
-    held = garden.recall(STRANGE, min_confidence=1.0)
-    assert held.abstained
-    assert held.results == ()
-    assert [hit.id for hit in held.nearest_misses] == [hit.id for hit in plain]
-    assert held.nearest_misses[0].reason == plain.results[0].reason
-    assert held.counts.returned == 0
-    assert held.confidence == plain.confidence
+    abstention = garden.recall(STRANGE, min_confidence=1.0)
+    assert abstention.abstained
+    assert abstention.results == ()
+    assert [hit.id for hit in abstention.nearest_misses] == [hit.id for hit in plain]
+    assert abstention.nearest_misses[0].reason == plain.results[0].reason
+    assert abstention.counts.returned == 0
+    assert abstention.confidence == plain.confidence
 
 
 def test_at_min_confidence_results_are_given(garden: vestig.Vestig) -> None:
@@ -90,43 +90,47 @@ def test_an_empty_store_answers_nothing(opener: Opener) -> None:
     store = opener()
     found = store.recall(KNOWN)
     assert (found.confidence, found.abstained, len(found)) == (0.0, False, 0)
-    held = store.recall(KNOWN, min_confidence=0.2)
-    assert (held.abstained, held.nearest_misses) == (True, ())
+    abstention = store.recall(KNOWN, min_confidence=0.2)
+    assert (abstention.abstained, abstention.nearest_misses) == (True, ())
 
 
-def test_what_is_held_back_is_not_touched(garden: vestig.Vestig) -> None:
+def test_abstention_touches_nothing(garden: vestig.Vestig) -> None:
     found = garden.recall(STRANGE, min_confidence=1.0, touch=True)
     counts = [garden.show(hit.id).memory.access_count for hit in found.nearest_misses]
     assert counts == [0] * 5
 
 
 def test_why_not_names_abstention(garden: vestig.Vestig) -> None:
-    came = [hit.id for hit in garden.recall(STRANGE)]
-    (away,) = {hit.id for hit in garden.recall(STRANGE, limit=6)} - set(came)
-    found = garden.recall(STRANGE, min_confidence=1.0, expect=[came[1], away])
-    held, behind = found.why_not
-    assert (held.id, held.stage, held.rank) == (came[1], "abstained", 2)
-    assert (held.change.kind, held.change.key) == ("filter", "min_confidence")
-    assert (held.change.before, held.change.after, held.change.rank) == (1.0, None, 2)
+    returned = [hit.id for hit in garden.recall(STRANGE)]
+    (away,) = {hit.id for hit in garden.recall(STRANGE, limit=6)} - set(returned)
+    found = garden.recall(STRANGE, min_confidence=1.0, expect=[returned[1], away])
+    abstention, behind = found.why_not
+    assert (abstention.id, abstention.stage, abstention.rank) == (returned[1], "abstained", 2)
+    assert (abstention.change.kind, abstention.change.key) == ("filter", "min_confidence")
+    assert (abstention.change.before, abstention.change.after, abstention.change.rank) == (
+        1.0,
+        None,
+        2,
+    )
     assert (behind.id, behind.stage, behind.change) == (away, "ranked_below", None)
     assert "abstains" in behind.no_change
-    assert garden.recall(STRANGE, expect=[came[1]]).why_not == ()
+    assert garden.recall(STRANGE, expect=[returned[1]]).why_not == ()
 
 
-def test_receipts_are_of_the_ranking_whether_it_is_held_back(garden: vestig.Vestig) -> None:
+def test_receipts_are_the_same_with_and_without_abstention(garden: vestig.Vestig) -> None:
     plain = garden.recall(STRANGE, receipt=True, seed=1)
-    held = garden.recall(STRANGE, receipt=True, seed=1, min_confidence=1.0)
-    assert held.receipt == plain.receipt
-    assert garden.replay_receipt(held.receipt).equal
+    abstention = garden.recall(STRANGE, receipt=True, seed=1, min_confidence=1.0)
+    assert abstention.receipt == plain.receipt
+    assert garden.replay_receipt(abstention.receipt).equal
 
 
-def test_a_context_that_is_held_back_holds_nothing(garden: vestig.Vestig) -> None:
-    held = garden.recall(STRANGE, min_confidence=1.0, context=True)
-    assert held.context.ids == ()
-    assert not any(text in held.context.text for text in TEXTS)
+def test_the_context_of_an_abstention_holds_no_memory(garden: vestig.Vestig) -> None:
+    abstention = garden.recall(STRANGE, min_confidence=1.0, context=True)
+    assert abstention.context.ids == ()
+    assert not any(text in abstention.context.text for text in TEXTS)
 
 
-def test_without_a_vector_nothing_is_held_back(opener: Opener) -> None:
+def test_without_a_vector_recall_never_abstains(opener: Opener) -> None:
     class Silent(HashingEmbedder):
         silent = False
 
@@ -152,10 +156,10 @@ def test_foreign_questions_of_the_shipped_benchmark_are_less_sure(opener: Opener
     store = opener(":memory:", embedder=BuiltinEmbedder())
     store.import_(benchmark.corpus, format="messages")
     names = list(benchmark.units)
-    told: dict[bool, list[float]] = {True: [], False: []}
+    confidences: dict[bool, list[float]] = {True: [], False: []}
     for query in benchmark.queries[::3]:
         for name in (query.conversation, names[names.index(query.conversation) - 1]):
             confidence = store.recall(query.text, scope=name).confidence
             assert confidence is not None
-            told[name == query.conversation].append(confidence)
-    assert calibrations(told[True], {"foreign": told[False]})["foreign"].auroc > 0.6
+            confidences[name == query.conversation].append(confidence)
+    assert calibrations(confidences[True], {"foreign": confidences[False]})["foreign"].auroc > 0.6

@@ -61,8 +61,8 @@ def test_commits_make_no_index_and_compaction_does(opener: Opener, folder: Path)
     assert result.counts.approximate
     assert any(warning.startswith("approximate:") for warning in result.warnings)
     assert (result.counts.stored, result.counts.eligible) == (NUMBER, NUMBER)
-    assert store.admin.doctor().exit_code == 0
-    # nothing below the threshold, nothing where exact is asked for
+    assert store.doctor().exit_code == 0
+    # nothing below the threshold, nothing where index.mode is exact
     store.close()
     assert not again(opener, EXACT).recall("word1 word2").counts.approximate
     small = again(opener, {**CONFIG, "index.approximate_above": NUMBER})
@@ -126,7 +126,7 @@ def test_forgetting_drops_the_index(opener: Opener, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [3, 60, 5_000, -1])
-def test_a_damaged_index_is_dropped_and_said_so(opener: Opener, folder: Path, place: int) -> None:
+def test_a_damaged_index_is_dropped_and_reported(opener: Opener, folder: Path, place: int) -> None:
     store = filled(opener, CONFIG)
     store.admin.compact()
     store.close()

@@ -1,4 +1,4 @@
-"""The numbers that confidence is made of, from scans written by hand."""
+"""The features of confidence, from scans written by hand."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pytest
 
 from vestig.config.signals import ORIGINS, SIGNALS
 from vestig.recall.confidence import (
+    BASIC_FEATURES,
     BIAS,
-    EVERYWHERE,
-    LOOKED_AT,
-    SIGNALLED,
+    ROWS_READ,
+    SIGNAL_FEATURES,
+    Features,
     Fit,
-    Seen,
     Table,
     confidence,
+    features,
     fit,
     level,
-    seen,
-    told,
+    probability,
 )
 
 
@@ -44,11 +44,11 @@ def scan(rows: list[Any], **maxima: float) -> Any:
     )
 
 
-def test_numbers_of_the_best_rows() -> None:
-    found = seen(scan([row(0.2, -3.0, [0]), row(0.6, -4.0, [0, 2]), row(0.1, -7.5, [1])]))
+def test_features_of_the_best_rows() -> None:
+    found = features(scan([row(0.2, -3.0, [0]), row(0.6, -4.0, [0, 2]), row(0.1, -7.5, [1])]))
     assert found is not None
     assert found.origin == "chat_peer"
-    assert found.numbers == pytest.approx(
+    assert found.values == pytest.approx(
         {
             "meaning": 0.6,
             "words": 3 / 8,
@@ -61,41 +61,41 @@ def test_numbers_of_the_best_rows() -> None:
 
 
 def test_rows_behind_the_best_change_nothing() -> None:
-    best = [row(0.2, -3.0 - n, [0]) for n in range(LOOKED_AT)]
-    assert seen(scan(best)) == seen(scan([*best, row(0.9, -20.0, [0, 1, 2])]))
+    best = [row(0.2, -3.0 - n, [0]) for n in range(ROWS_READ)]
+    assert features(scan(best)) == features(scan([*best, row(0.9, -20.0, [0, 1, 2])]))
 
 
 def test_signals_count_where_they_are_computed() -> None:
     first = row(0.2, -3.0, [0], date=0.4, **{"neighbours.lexical.-1": 0.0})
-    found = seen(scan([first], **{"context.wide": 6.0, "late.window": 0.7}))
+    found = features(scan([first], **{"context.wide": 6.0, "late.window": 0.7}))
     assert found is not None
-    assert found.numbers["most.context.wide"] == 6 / 8, "a part of the query's idf"
-    assert found.numbers["most.late.window"] == 0.7
-    assert found.numbers["first.date"] == 0.4
-    assert found.numbers["first.neighbours.lexical.-1"] == 0.0
-    assert "most.context.vector" not in found.numbers
-    assert "first.neighbours.lexical.+1" not in found.numbers
+    assert found.values["most.context.wide"] == 6 / 8, "a part of the query's idf"
+    assert found.values["most.late.window"] == 0.7
+    assert found.values["first.date"] == 0.4
+    assert found.values["first.neighbours.lexical.-1"] == 0.0
+    assert "most.context.vector" not in found.values
+    assert "first.neighbours.lexical.+1" not in found.values
 
 
-def test_what_a_walk_brought_in_does_not_count() -> None:
+def test_memories_that_the_walk_reached_do_not_count() -> None:
     walked = row(0.9, -20.0, [1, 2])
     walked.direct = False
     best = [row(0.2, -3.0, [0]), row(0.1, -4.0, [])]
-    assert seen(scan([best[0], walked, best[1]])) == seen(scan(best))
+    assert features(scan([best[0], walked, best[1]])) == features(scan(best))
 
 
 def test_one_row_has_no_lead() -> None:
-    found = seen(scan([row(0.2, -3.0, [])]))
+    found = features(scan([row(0.2, -3.0, [])]))
     assert found is not None
-    assert (found.numbers["lead"], found.numbers["margin"], found.numbers["cover"]) == (0, 0, 0)
+    assert (found.values["lead"], found.values["margin"], found.values["cover"]) == (0, 0, 0)
 
 
 def test_a_query_without_words_has_no_cover() -> None:
-    asked = scan([row(0.2, -3.0, [])])
-    asked.idfs = []
-    found = seen(asked)
+    made = scan([row(0.2, -3.0, [])])
+    made.idfs = []
+    found = features(made)
     assert found is not None
-    assert (found.numbers["words"], found.numbers["cover"]) == (0.0, 0.0)
+    assert (found.values["words"], found.values["cover"]) == (0.0, 0.0)
 
 
 def test_nothing_eligible_answers_nothing() -> None:
@@ -103,21 +103,23 @@ def test_nothing_eligible_answers_nothing() -> None:
 
 
 def test_without_words_or_meaning_there_is_no_confidence() -> None:
-    asked = scan([row(0.2, -3.0, [0])])
-    asked.maxima[SIGNALS.index("lexical")] = None
-    assert confidence(asked) is None
+    made = scan([row(0.2, -3.0, [0])])
+    made.maxima[SIGNALS.index("lexical")] = None
+    assert confidence(made) is None
     unembedded = row(0.0, -3.0, [0])
     unembedded.embedded = False
     assert confidence(scan([unembedded])) is None
 
 
-def test_the_first_table_whose_numbers_are_there_counts() -> None:
+def test_the_first_table_whose_features_are_there_counts() -> None:
     rich = Table(belongs={BIAS: 0.0, "most.late.window": 1.0}, answered={BIAS: 0.0})
     poor = Table(belongs={BIAS: math.log(3)}, answered={BIAS: 0.0, "meaning": 0.0})
     made = Fit(tables={"note": [rich, poor]})
-    with_pieces = Seen(origin="note", numbers={"meaning": 0.5, "most.late.window": 0.0})
-    assert told(with_pieces, made) == pytest.approx(0.25)
-    assert told(Seen(origin="note", numbers={"meaning": 0.5}), made) == pytest.approx(0.375)
+    with_pieces = Features(origin="note", values={"meaning": 0.5, "most.late.window": 0.0})
+    assert probability(with_pieces, made) == pytest.approx(0.25)
+    assert probability(Features(origin="note", values={"meaning": 0.5}), made) == pytest.approx(
+        0.375
+    )
 
 
 @pytest.mark.parametrize("base", [0.0, 1.0, 5e-324, 1 - 2**-53])
@@ -128,8 +130,8 @@ def test_levels_are_finite(base: float) -> None:
 def test_confidence_stays_a_probability() -> None:
     wild = Table(belongs={BIAS: 1e9}, answered={BIAS: -1e9, "meaning": 1e12})
     for meaning in (-1.0, 0.0, 1.0):
-        value = told(
-            Seen(origin="note", numbers={"meaning": meaning}), Fit(tables={"note": [wild]})
+        value = probability(
+            Features(origin="note", values={"meaning": meaning}), Fit(tables={"note": [wild]})
         )
         assert 0 <= value <= 1
 
@@ -139,6 +141,6 @@ def test_the_shipped_fit_has_a_table_for_every_store() -> None:
     for tables in fit().tables.values():
         for table in tables:
             assert table.belongs.keys() == table.answered.keys()
-            assert table.belongs.keys() <= {BIAS, *EVERYWHERE, *SIGNALLED}
-        assert tables[-1].belongs.keys() <= {BIAS, *EVERYWHERE}, "numbers that every store has"
+            assert table.belongs.keys() <= {BIAS, *BASIC_FEATURES, *SIGNAL_FEATURES}
+        assert tables[-1].belongs.keys() <= {BIAS, *BASIC_FEATURES}, "numbers that every store has"
     assert fit().data, "what it was fitted on"

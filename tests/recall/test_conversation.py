@@ -1,4 +1,4 @@
-"""Conversations as queries and seeds of walks: X-R26, X-R10 (seeds), R-11, R-19."""
+"""Conversations as queries, and seeds of walks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from vestig.filters import checked_filter
 from vestig.recall.conversation import LAST_CHARS, conversation_query, messages_query
 from vestig.recall.request import (
     SEED_MAX,
-    RecallPlan,
     RecallRequest,
+    Request,
+    check_request,
     chosen_seed,
     derived_seed,
-    plan,
     seed_argument,
 )
 from vestig.times import to_plain
@@ -30,11 +30,11 @@ TALK = [
 ]
 
 
-def planned(**fields: Any) -> RecallPlan:
+def checked(**fields: Any) -> Request:
     where = fields.pop("where", None)
     given = fields if where is not None else selecting(fields)
     where = checked_filter(given.pop("where", where), query=True)
-    return plan(
+    return check_request(
         RecallRequest(where=where, **given),
         now_us=0,
         limit_default=5,
@@ -49,10 +49,10 @@ def test_the_end_of_a_long_conversation_is_the_query() -> None:
     long = [{"author": "Ada", "content": f"Sentence number {n} of the talk."} for n in range(200)]
     whole = "\n\n".join(f"Ada: Sentence number {n} of the talk." for n in range(200))
     for query in (
-        planned(messages=long).query,
-        planned(query=json.dumps(long)).query,
-        planned(query="\n".join(map(json.dumps, long))).query,
-        planned(query=json.dumps({"messages": long})).query,
+        checked(messages=long).query,
+        checked(query=json.dumps(long)).query,
+        checked(query="\n".join(map(json.dumps, long))).query,
+        checked(query=json.dumps({"messages": long})).query,
     ):
         assert query == "..." + whole[-LAST_CHARS:]
         assert len(query) == 2003
@@ -60,12 +60,12 @@ def test_the_end_of_a_long_conversation_is_the_query() -> None:
 
 def test_a_short_conversation_is_whole() -> None:
     expected = "Ada: We moved the build to the new cluster.\n\nBen: Which day was that?"
-    assert planned(messages=TALK).query == expected
-    assert planned(query=json.dumps(TALK)).query == expected
+    assert checked(messages=TALK).query == expected
+    assert checked(query=json.dumps(TALK)).query == expected
 
 
 def test_lines_of_a_session_log() -> None:
-    """Roles, blocks and lines without a message as I-03 has them."""
+    """Roles, blocks and lines without a message, as session logs have them."""
     lines = [
         {"type": "summary", "summary": "what went before"},
         {"type": "user", "message": {"role": "user", "content": "Fix the build"}},
@@ -84,7 +84,7 @@ def test_lines_of_a_session_log() -> None:
         {"type": "system", "message": {"role": "system", "content": "hidden"}},
     ]
     text = "\n".join(map(json.dumps, lines))
-    assert planned(query=text).query == (
+    assert checked(query=text).query == (
         "user: Fix the build\n\nassistant: Done.\n\nassistant: Anything else?"
     )
 
@@ -106,7 +106,7 @@ def test_lines_of_a_session_log() -> None:
 )
 def test_other_texts_are_queries_as_they_are(query: str) -> None:
     assert conversation_query(query) is None
-    assert planned(query=query).query == query[:4000]
+    assert checked(query=query).query == query[:4000]
 
 
 @pytest.mark.parametrize(
@@ -120,16 +120,16 @@ def test_other_texts_are_queries_as_they_are(query: str) -> None:
         ([{"author": 3, "content": "Hello"}], r"messages\[0\]"),
     ],
 )
-def test_what_is_no_conversation(messages: Any, field: str) -> None:
+def test_messages_that_are_no_conversation_are_refused(messages: Any, field: str) -> None:
     with pytest.raises(ValidationError, match=field):
         messages_query(messages)
 
 
 def test_exactly_one_of_query_and_messages() -> None:
     with pytest.raises(ValidationError, match="exactly one of query and messages"):
-        planned(query="which day?", messages=TALK)
+        checked(query="which day?", messages=TALK)
     with pytest.raises(ValidationError, match="exactly one of query and messages"):
-        planned()
+        checked()
 
 
 def test_derived_seeds() -> None:
@@ -166,12 +166,12 @@ def test_seeds_out_of_range(seed: Any) -> None:
 )
 def test_arguments_are_checked(fields: dict[str, Any], word: str) -> None:
     with pytest.raises(ValidationError, match=word):
-        planned(query="which day?", **fields)
+        checked(query="which day?", **fields)
 
 
-def test_a_plan_can_be_made_again_from_its_request() -> None:
+def test_a_request_can_be_checked_again_from_its_arguments() -> None:
     """Iterables are read once; a second run must see the same."""
-    first = planned(
+    first = checked(
         messages=iter(TALK),
         ids=(f"mem_{n:08d}" for n in range(2)),
         expect=iter(["mem_00000009"]),
@@ -180,7 +180,8 @@ def test_a_plan_can_be_made_again_from_its_request() -> None:
         metadata=MappingProxyType({"level": 1}),
     )
     assert first.filter.ids == ("mem_00000000", "mem_00000001")
-    again = planned(**{n: getattr(first.request, n) for n in first.request.__struct_fields__})
+    arguments = first.arguments
+    again = checked(**{name: getattr(arguments, name) for name in arguments.__struct_fields__})
     assert again == first
-    assert to_plain(first.request.where.tags) == ["a", "b"]
-    assert to_plain(first.request.where.since) == "2026-01-05T00:00:00.000000Z"
+    assert to_plain(arguments.tags) == ["a", "b"]
+    assert to_plain(arguments.since) == "2026-01-05T00:00:00.000000Z"

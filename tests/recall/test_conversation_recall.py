@@ -1,4 +1,4 @@
-"""Conversations as queries through the engine: X-R26, R-19."""
+"""Conversations as queries of a store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_conversation_asks_by_its_end(opener: Opener) -> None:
     assert found.query is not None
     assert (len(found.query), found.query[:3]) == (2003, "...")
     assert found.query.endswith("Ben: Which day was that?")
-    assert texts[-1] == found.query, "what is asked is what is embedded"
+    assert texts[-1] == found.query, "the query is what is embedded"
     assert "cluster" in found.analysis.keywords
     assert found.results[0].content.startswith("The build moved")
     as_text = store.recall(json.dumps([*long, *TALK]))

@@ -1,20 +1,24 @@
-"""Layouts of results made by hand, byte for byte: X-R18."""
+"""Layouts of results made by hand, byte for byte."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import Any
 
-from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, memory, question, terms
+import pytest
+
+from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, explainer, memory, terms
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult
 from vestig.ids import id_text
 from vestig.recall.layouts import render
-from vestig.recall.reason import Explained, explain
+from vestig.recall.reason import ReasonParts
 from vestig.times import from_us
 
 S, B, E = id_text("mem", START), id_text("mem", OTHER), id_text("ent", ENTITY)
 
 
-def result(*hits: RecallHit) -> RecallResult:
+def result(*hits: RecallHit, **fields: Any) -> RecallResult:
     formula = Formula(
         base="semantic", bias=None, pool=None, path_power=1.0, tracerank_power=1.0,
         association=0.0, content_weight=0.4, query_weight=0.6, summary_prior=0.0, normalisers={},
@@ -28,15 +32,20 @@ def result(*hits: RecallHit) -> RecallResult:
         results=hits, query="q", namespace="default", profile="reference", mode="deterministic",
         order="best", seed=1, seed_origin="call", seq=1, as_of=None, known_at=None, valid_at=None,
         query_time=from_us(NOW_US), analysis=analysis, counts=counts, formula=formula,
-        timings_ms={"total": 1.0},
+        timings_ms={"total": 1.0}, **fields,
     )  # fmt: skip
 
 
-def hit(row: MadeRow, shown: Explained | None = None, **fields: Any) -> RecallHit:
+def hit(row: MadeRow, parts: ReasonParts | None = None, **fields: Any) -> RecallHit:
     own = memory(row.id, **fields)
-    parts = Explained() if shown is None else shown
-    reason = explain(row, own, (), ("Who wrote it?",), question(entities=ada()), parts)
-    return RecallHit(memory=own, score=row.final_score, similarity=reason.similarity, reason=reason)
+    made = explainer(entities=ada(), parts=ReasonParts() if parts is None else parts)
+    return RecallHit(
+        memory=own,
+        score=row.final_score,
+        final=row.final_score,
+        similarity=row.similarity,
+        reason=made.reason(row, own, (), "Who wrote it?"),
+    )
 
 
 DIRECT = MadeRow(id=START, final_score=0.87, similarity=0.87, semantic_score=0.87, start_score=0.87,
@@ -88,7 +97,7 @@ def test_explain_has_a_line_for_each_group() -> None:
     )
 
 
-def test_explain_tells_of_the_terms_that_add_something() -> None:
+def test_explain_shows_the_terms_that_add_something() -> None:
     """The bias, then signals by what they add, their parts side by side."""
     found = {
         "cosine": (0.4, 0.8),
@@ -101,10 +110,10 @@ def test_explain_tells_of_the_terms_that_add_something() -> None:
     }
     weights = {"bias": -12.0, "cosine": 2.0, "lexical": 4.0, "context.words": 2.0,
                "context.wide": 2.0, "person": 0.5, "late.mean": 3.0}  # fmt: skip
-    asked = question(base="linear", weights=[{}, {}, {}, weights])
+    made = explainer(base="linear", weights=[{}, {}, {}, weights])
     row = MadeRow(signals=terms(found))
-    reason = explain(row, memory(row.id), (), (), asked, Explained())
-    shown = RecallHit(memory=memory(row.id), score=0.5, similarity=0.5, reason=reason)
+    reason = made.reason(row, memory(row.id), (), None)
+    shown = RecallHit(memory=memory(row.id), score=0.5, final=0.5, similarity=0.5, reason=reason)
     assert render(result(shown), "explain").split("\n")[2] == (
         "Signals: bias 1.0000 × -12.0000 (raw 1.0000); context.wide 0.7500 × 2.0000 (raw 9.0000);"
         " context.words 0.2500 × 2.0000 (raw 3.0000); lexical 0.5000 × 4.0000 (raw 7.5000);"
@@ -113,8 +122,8 @@ def test_explain_tells_of_the_terms_that_add_something() -> None:
 
 
 def test_groups_that_are_left_out() -> None:
-    shown = Explained(include_path=False, include_scores=False)
-    assert render(result(hit(DIRECT, shown, content="One line")), "explain") == (
+    parts = ReasonParts(include_path=False, include_scores=False)
+    assert render(result(hit(DIRECT, parts, content="One line")), "explain") == (
         f"[{S}] (score=0.8700, method=direct_match, {AT})\n"
         "Reason: Direct semantic match (similarity 0.8700).\n"
         "Content: One line"
@@ -132,3 +141,79 @@ def test_compact_and_list() -> None:
 
 def test_nothing_found() -> None:
     assert render(result(), "text") == "No memories found."
+
+
+BLOCK = f"[{S}] (score=0.8700, method=direct_match, {AT})\nContent: One line"
+
+
+@pytest.mark.parametrize(
+    ("fields", "first"),
+    [
+        ({"confidence": 0.9477}, "confidence 0.94"),
+        ({"confidence": 0.1}, "confidence 0.10"),
+        ({"confidence": 0.29}, "confidence 0.29"),
+        ({"confidence": 1.0}, "confidence 1.00"),
+        ({"confidence": 0.0999}, "nothing above 0.1 (best 0.09); nearest:"),
+        ({"confidence": 0.0612}, "nothing above 0.1 (best 0.06); nearest:"),
+        ({"confidence": 0.0}, "nothing above 0.1 (best 0.00); nearest:"),
+        ({"confidence": 0.3, "min_confidence": 0.3}, "confidence 0.30"),
+    ],
+)
+def test_the_first_line_says_how_sure_the_store_is(fields: dict[str, Any], first: str) -> None:
+    found = result(hit(DIRECT, content="One line"), **fields)
+    assert render(found, "text") == f"{first}\n\n{BLOCK}"
+    for format in ("compact", "explain", "list"):
+        lines = render(found, format).split("\n")
+        assert lines[:2] == [first, ""]
+        assert lines[2]
+
+
+@pytest.mark.parametrize(
+    ("least", "best", "first"),
+    [
+        (0.5, 0.2871, "nothing above 0.5 (best 0.28); nearest:"),
+        (1.0, 0.999, "nothing above 1 (best 0.99); nearest:"),
+        (0.00001, 0.0, "nothing above 0.00001 (best 0.00); nearest:"),
+    ],
+)
+def test_abstention_shows_the_nearest_misses(least: float, best: float, first: str) -> None:
+    near = hit(DIRECT, content="One line")
+    found = result(nearest_misses=(near,), abstained=True, confidence=best, min_confidence=least)
+    assert render(found, "text") == f"{first}\n\n{BLOCK}"
+
+
+def test_a_least_score_that_leaves_no_result_stands_alone() -> None:
+    fields = {"min_score": 0.5, "best_score": 0.289}
+    for confidence in (None, 0.0):
+        found = result(confidence=confidence, **fields)
+        for format in ("text", "compact", "explain", "list"):
+            assert render(found, format) == "no score above 0.5 (best 0.28)"
+
+
+def test_a_profile_without_confidence_has_no_first_line() -> None:
+    assert render(result(hit(DIRECT, content="One line")), "text") == BLOCK
+
+
+def test_nothing_eligible_has_no_first_line() -> None:
+    assert render(result(confidence=0.0), "text") == "No memories found."
+    abstained = result(confidence=0.0, abstained=True, min_confidence=0.2)
+    assert render(abstained, "text") == "No memories found."
+
+
+@pytest.fixture
+def in_oslo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Oslo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("in_oslo")
+def test_times_are_local_on_a_terminal_and_exact_elsewhere() -> None:
+    found = result(hit(DIRECT, content="One line"))
+    assert "created=2026-03-18 13:00)" in render(found, "text", local_zone=True)
+    assert "created=2026-03-18 13:00)" in render(found, "explain", local_zone=True)
+    assert "Created: 2026-03-18 13:00\n" in render(found, "list", local_zone=True)
+    assert "created=2026-03-18 12:00:00 UTC)" in render(found, "text")
+    assert "Created: 2026-03-18 12:00:00 UTC\n" in render(found, "list")

@@ -16,7 +16,7 @@ from vestig.testing import FrozenClock
 from vestig.times import to_us
 
 
-def asked(store: vestig.Vestig, query: str, **options: Any) -> list[tuple[str, float]]:
+def entities_of(store: vestig.Vestig, query: str, **options: Any) -> list[tuple[str, float]]:
     context = store._session
     return context.keeper.run(lambda view, _: query_entities(context, view, query, **options))
 
@@ -32,30 +32,30 @@ def test_g_27_names_and_aliases_in_any_case_score_one(store: vestig.Vestig) -> N
         "Who was ADA LOVELACE?",
         "is (Ada Lovelace's) book here",
     ):
-        assert asked(store, query) == [(ada, 1.0)]
-    assert asked(store, "what did ada say?") == []
+        assert entities_of(store, query) == [(ada, 1.0)]
+    assert entities_of(store, "what did ada say?") == []
 
 
 def test_g_27_one_word_is_not_meant_where_it_is_a_common_one(store: vestig.Vestig) -> None:
     [mark] = named(store, {"name": "Mark", "type": "PERSON"})
-    assert asked(store, "what did mark say?") == [(mark, 1.0)]
+    assert entities_of(store, "what did mark say?") == [(mark, 1.0)]
     store.commit("they left a mark on the wall")
-    assert asked(store, "what did mark say?") == []
-    assert asked(store, "what did Mark say?") == [(mark, 1.0)]
+    assert entities_of(store, "what did mark say?") == []
+    assert entities_of(store, "what did Mark say?") == [(mark, 1.0)]
 
 
 def test_g_27_a_name_of_two_types_means_both(store: vestig.Vestig) -> None:
     [team] = named(store, {"name": "Mercury", "type": "ORG"})
     [planet] = named(store, {"name": "Mercury", "type": "PLACE"}, text="it is far from here")
-    assert asked(store, "how far is mercury?") == [(team, 1.0), (planet, 1.0)]
+    assert entities_of(store, "how far is mercury?") == [(team, 1.0), (planet, 1.0)]
 
 
 def test_g_27_merged_entities_resolve_first(store: vestig.Vestig) -> None:
     a, b = named(store, {"name": "Postgres", "type": "TOOL"}, {"name": "Cluster", "type": "TOOL"})
-    store.graph.merge_entities(a, b)
-    assert asked(store, "is postgres up?") == [(b, 1.0)]
-    store.graph.expire_entity(b)
-    assert asked(store, "is postgres up?") == []
+    store.merge_entities(a, b)
+    assert entities_of(store, "is postgres up?") == [(b, 1.0)]
+    store.expire_entity(b)
+    assert entities_of(store, "is postgres up?") == []
 
 
 def test_g_27_at_most_ten(store: vestig.Vestig) -> None:
@@ -63,7 +63,7 @@ def test_g_27_at_most_ten(store: vestig.Vestig) -> None:
     first = named(store, *words)
     second = named(store, *(f"Beta{at}" for at in range(9)), text="and about the rest of it")
     query = " and ".join([*words, *(f"Beta{at}" for at in range(9))])
-    found = [id for id, _ in asked(store, query)]
+    found = [id for id, _ in entities_of(store, query)]
     assert len(found) == 10
     assert set(first) <= set(found)
     assert set(found) <= {*first, *second}
@@ -71,8 +71,8 @@ def test_g_27_at_most_ten(store: vestig.Vestig) -> None:
 
 def test_g_27_another_namespace_is_not_asked(store: vestig.Vestig) -> None:
     named(store, "Helios")
-    assert asked(store, "where is Helios?", namespace="other") == []
-    assert len(asked(store, "where is Helios?")) == 1
+    assert entities_of(store, "where is Helios?", namespace="other") == []
+    assert len(entities_of(store, "where is Helios?")) == 1
 
 
 def test_t_13_names_as_they_were_known(store: vestig.Vestig, clock: FrozenClock) -> None:
@@ -81,9 +81,9 @@ def test_t_13_names_as_they_were_known(store: vestig.Vestig, clock: FrozenClock)
     clock.move(days=1)
     store.graph.merge_entities(a, b)
     after = to_us(clock())
-    assert asked(store, "is postgres up?", known_at_us=before - 1) == []
-    assert asked(store, "is postgres up?", known_at_us=before) == [(a, 1.0)]
-    assert asked(store, "is postgres up?", known_at_us=after) == [(b, 1.0)]
+    assert entities_of(store, "is postgres up?", known_at_us=before - 1) == []
+    assert entities_of(store, "is postgres up?", known_at_us=before) == [(a, 1.0)]
+    assert entities_of(store, "is postgres up?", known_at_us=after) == [(b, 1.0)]
 
 
 # --- likeness -------------------------------------------------------------------------------
@@ -116,23 +116,23 @@ def test_g_27_names_unknown_to_the_store_are_compared_on_request(
     assert set(vectors) == {"grace hopper", "ada lavelace"}
     core = Like(context.keeper.core, (id_bytes(other), 0.8))
     monkeypatch.setattr(context.keeper, "core", core)
-    assert asked(store, query, vectors=vectors) == [(known, 1.0), (other, 0.8)]
+    assert entities_of(store, query, vectors=vectors) == [(known, 1.0), (other, 0.8)]
     [(seq, space, packed, types, threshold)] = core.calls
     assert (space, packed, types) == ("default", vectors["ada lavelace"], ["UNTYPED"])
     assert (seq, threshold) == (store.admin.stats().seq, 0.7)
     monkeypatch.setattr(context.keeper, "core", Like(core, None))
-    assert asked(store, query, vectors=vectors) == [(known, 1.0)]
+    assert entities_of(store, query, vectors=vectors) == [(known, 1.0)]
 
 
 def test_g_27_the_core_finds_the_entity_that_is_called_alike(opener: Opener) -> None:
     store = opener(config={"recall": {"entity_similarity_threshold": 0.3}})
     [ada, _] = named(store, {"name": "Ada Byron Lovelace", "type": "PERSON"}, "Helios")
     query = "what did Ada Lovelace say?"
-    [(found, cosine)] = asked(store, query, vectors=name_vectors(store._session, query))
+    [(found, cosine)] = entities_of(store, query, vectors=name_vectors(store._session, query))
     assert found == ada
     assert 0.3 <= cosine < 1
-    store.graph.expire_entity(ada)
-    assert asked(store, query, vectors=name_vectors(store._session, query)) == []
+    store.expire_entity(ada)
+    assert entities_of(store, query, vectors=name_vectors(store._session, query)) == []
 
 
 def test_g_27_without_a_threshold_nothing_is_embedded(store: vestig.Vestig) -> None:
@@ -151,5 +151,5 @@ def test_a_name_that_no_entity_has_is_told() -> None:
     matches = matched(
         analyse("did Grace meet Ada?"), [(3, 1, "ent_ada", "Ada")], {"ent_ada": ada}, ()
     )
-    assert matches.found == {"ent_ada": 1.0}
+    assert matches.scores == {"ent_ada": 1.0}
     assert [name.name for name in matches.unknown] == ["Grace"]

@@ -1,10 +1,11 @@
-"""Reasons from rows made by hand: X-R15, X-R07 (its path), X-T09, R-07, R-14, R-16."""
+"""Reasons from rows made by hand."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from scan_rows import (
     EDGE,
@@ -15,28 +16,25 @@ from scan_rows import (
     START,
     MadeRow,
     ada,
+    explainer,
     memory,
-    question,
     terms,
 )
 from vestig.answers import Reason
-from vestig.config.signals import SIGNALS
 from vestig.ids import id_text
-from vestig.recall.reason import Explained, Question, explain, shares
+from vestig.recall.reason import Explainer, ReasonParts, shares
 from vestig.times import DAY_US, from_us
 from vestig.types import TemporalWindow
 
-EVERYTHING = Explained()
 THIRD = b"\1" * 16
 S, B = id_text("mem", START), id_text("mem", OTHER)
 
 
-def reason(row: MadeRow, asked: Question | None = None, **fields: Any) -> Reason:
-    asked = question() if asked is None else asked
-    shown = fields.pop("shown", EVERYTHING)
-    stored = fields.pop("questions", ())
+def reason(row: MadeRow, query: Explainer | None = None, **fields: Any) -> Reason:
+    made = explainer() if query is None else query
+    question = fields.pop("question", None)
     replaced = fields.pop("replaced", ())
-    return explain(row, memory(row.id, **fields), replaced, stored, asked, shown)
+    return made.reason(row, memory(row.id, **fields), replaced, question)
 
 
 def walked(**fields: Any) -> MadeRow:
@@ -89,11 +87,10 @@ def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
         tracerank=1.42,
         events=3,
     )
-    asked = question(windows=(window,), entities=ada())
     found = reason(
         row,
-        asked,
-        questions=("What is it?", "Who wrote of the engine?"),
+        explainer(windows=(window,), entities=ada()),
+        question="Who wrote of the engine?",
         t_valid=from_us(NOW_US - 2 * DAY_US),
         t_invalid=from_us(NOW_US - DAY_US),
     )
@@ -117,12 +114,12 @@ def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
 
 def test_only_what_is_true_is_said() -> None:
     row = MadeRow(similarity=0.95, hypothetical=(0, 0.9))
-    found = reason(row, questions=("What is it?",))
+    found = reason(row, question="What is it?")
     assert found.explanation == "Direct semantic match (similarity 0.9500)."
     filled = reason(MadeRow(filled=True, direct=False, start_score=0.31))
     assert filled.explanation == "Filled by start score (0.3100)."
     assert filled.retrieval_method == "direct_match"
-    blind = reason(MadeRow(), question(has_vector=False))
+    blind = reason(MadeRow(), explainer(has_vector=False))
     assert blind.explanation == "Direct match by words (the query had no vector)."
     assert blind.similarity is None
 
@@ -163,16 +160,12 @@ def test_a_direct_candidate_that_was_walked_to_counts_as_direct(filled: bool) ->
 
 def test_a_query_without_time_has_no_temporal_signal() -> None:
     signals = terms({"cosine": (0.5, 0.5), "keyword": (0.25, 0.25)})
-    asked = question(meta_shares={"keyword": 1.0})
-    found = reason(MadeRow(signals=signals), asked).to_dict()["signals"]
-    assert list(found) == list(SIGNALS)
-    empty = {"raw": None, "normalised": None, "weight": None}
-    assert found["temporal"] == found["lexical"] == empty
-    assert found["keyword"]["weight"] == 1.0
-    assert found["cosine"] == {"raw": 0.5, "normalised": 0.5, "weight": None}
+    query = explainer(meta_shares={"keyword": 1.0})
+    found = reason(MadeRow(signals=signals), query).to_dict()["signals"]
+    assert found == {"keyword": {"raw": 0.25, "normalised": 0.25, "weight": 1.0, "matched": []}}
 
 
-def test_terms_of_the_linear_score() -> None:
+def test_only_terms_that_were_weighed_are_there_the_greatest_first() -> None:
     signals = terms(
         {
             "cosine": (0.5, 0.8),
@@ -187,28 +180,42 @@ def test_terms_of_the_linear_score() -> None:
     own = {"bias": -12.0, "cosine": 8.0, "keyword": 0.0, "entity": 1.0, "lexical": 5.6,
            "neighbours.lexical.-1": 2.5}  # fmt: skip
     weights = [{}, {"entity_walk": 2.0}, {}, own]
-    asked = question(base="linear", weights=weights, terms=("engin", "weav"), entities=ada())
+    query = explainer(base="linear", weights=weights, terms=("engin", "weav"), entities=ada())
     row = MadeRow(
         signals=signals,
         matched_terms=[1],
         matched_keywords=["weave"],
         matched_entities=[ENTITY],
     )
-    found = reason(row, asked).to_dict()["signals"]
-    assert list(found) == ["bias", *SIGNALS]
+    found = reason(row, query).to_dict()["signals"]
+    # 12; 0.8 · 8; 0.6 · 5.6; 1 · 1; 0.4 · 2.5, equal to the one before it. `keyword` weighs 0,
+    # `entity_walk` weighs for another origin, `recency` for none.
+    assert list(found) == ["bias", "cosine", "lexical", "entity", "neighbours.lexical.-1"]
     assert found["bias"] == {"raw": 1.0, "normalised": 1.0, "weight": -12.0}
     assert found["lexical"] == {"raw": 3.0, "normalised": 0.6, "weight": 5.6, "matched": ["weav"]}
-    assert found["keyword"]["matched"] == ["weave"]
     assert found["entity"]["matched"] == ["PERSON:Ada Lovelace"]
     assert found["neighbours.lexical.-1"] == {"raw": 0.4, "normalised": 0.4, "weight": 2.5}
-    assert found["entity_walk"] == {"raw": 0.2, "normalised": 0.2, "weight": 0.0}, "of another"
-    empty = {"raw": None, "normalised": None, "weight": None}
-    assert found["late.window_idf"] == found["temporal"] == found["recency"] == empty
 
 
-def test_explainability_switches() -> None:
+def test_terms_without_a_value_are_left_out_and_a_value_of_zero_stays() -> None:
+    weights = [{}, {}, {}, {"bias": -1.0, "cosine": 2.0, "lexical": 3.0, "late.mean": 4.0}]
+    row = MadeRow(signals=terms({"cosine": (0.0, 0.0), "lexical": (2.0, 1.0)}))
+    found = reason(row, explainer(base="linear", weights=weights)).signals
+    assert [(name, one.raw, one.weight) for name, one in found.items()] == [
+        ("lexical", 2.0, 3.0),
+        ("bias", 1.0, -1.0),
+        ("cosine", 0.0, 2.0),
+    ]
+
+
+def test_parts_of_a_reason_can_be_left_out() -> None:
     row = walked()
-    short = reason(row, shown=Explained(enabled=False)).to_dict()
+
+    def shown(**parts: bool) -> set[str]:
+        found = reason(row, explainer(parts=ReasonParts(**parts)))
+        return {n for n in found.__struct_fields__ if getattr(found, n) is not UNSET}
+
+    short = reason(row, explainer(parts=ReasonParts(enabled=False))).to_dict()
     assert short == {
         "retrieval_method": "graph_traversal",
         "similarity": 0.5,
@@ -217,10 +224,23 @@ def test_explainability_switches() -> None:
     scores = {"semantic_score", "hypothetical", "signals", "alpha_used", "metadata_score",
               "start_score", "base", "start_base", "tracerank_boost"}  # fmt: skip
     paths = {"path", "hops", "steps", "signal_strength", "path_score"}
-    whole = set(reason(row).to_dict())
+    whole = shown()
     assert scores | paths < whole
-    assert whole - set(reason(row, shown=Explained(include_scores=False)).to_dict()) == scores
-    assert whole - set(reason(row, shown=Explained(include_path=False)).to_dict()) == paths
+    assert whole - shown(include_scores=False) == scores
+    assert whole - shown(include_path=False) == paths
+
+
+def test_the_json_leaves_out_what_is_null_or_changes_nothing() -> None:
+    direct = reason(MadeRow(start_base=0.5)).to_dict()
+    assert {"hypothetical", "alpha_used", "metadata_score", "start_base"}.isdisjoint(direct)
+    assert direct["tracerank_boost"] == {"multiplier": 1.0, "events": 0, "stability": "unknown"}
+    assert reason(MadeRow(), explainer(has_vector=False)).to_dict()["similarity"] is None
+    whole = reason(walked(trace=2.0, basic=1.5, unclipped=1.5, tracerank=1.5, events=3)).to_dict()
+    assert whole["start_base"] == 0.8
+    assert whole["tracerank_boost"] == {
+        "multiplier": 1.5, "trace": 2.0, "basic": 1.5, "unclipped": 1.5, "events": 3,
+        "stability": "unknown",
+    }  # fmt: skip
 
 
 def test_a_replacement_is_flagged() -> None:

@@ -1,4 +1,4 @@
-"""Recall through the engine: X-R02, R03, R13 … R15, R17 … R20, R22, R27."""
+"""Recall: filters, order, counts, layouts and failures."""
 
 from __future__ import annotations
 
@@ -78,6 +78,18 @@ def test_min_score_counts_what_it_drops(opener: Opener) -> None:
     found = store.recall(QUERY, profile="baseline", config=config)
     assert [round(hit.score, 6) for hit in found] == [0.9, 0.8, 0.7]
     assert found.counts.below_min_score == 2
+
+
+def test_a_min_score_above_every_score_names_the_best(opener: Opener) -> None:
+    store = scripted(opener, {f"Statement number {n} here": 0.9 - n / 10 for n in range(5)})
+    config = {"recall": {"min_score": 0.95}}
+    found = store.recall(QUERY, profile="baseline", config=config, context=True)
+    assert (len(found), found.counts.below_min_score) == (0, 5)
+    assert found.best_score == pytest.approx(0.9, abs=1e-6)
+    shown = render(found, "text")
+    assert shown.startswith("no score above 0.95 (best 0.")
+    assert found.context.text == shown
+    assert {"best_score", "min_score", "min_confidence"}.isdisjoint(found.to_dict())
 
 
 def test_negative_cosine_is_below_all(opener: Opener, clock: FrozenClock) -> None:

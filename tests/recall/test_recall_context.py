@@ -1,4 +1,4 @@
-"""`recall(context=True)` through the engine: I6-5."""
+"""`recall(context=True)`: neighbours, folding, budget and abstention."""
 
 from __future__ import annotations
 
@@ -54,15 +54,18 @@ def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
     ids = talk(store)
     found = store.recall(QUERY, limit=1, context=True)
     assert [hit.id for hit in found] == [ids[0]]
-    told = found.context
-    assert isinstance(told, ContextBlock)
-    assert (told.ids, told.neighbours, told.left_out) == ((ids[0],), (ids[1],), ())
-    assert told.text.split("\n")[2:] == [
+    block = found.context
+    assert isinstance(block, ContextBlock)
+    assert (block.ids, block.neighbours, block.left_out) == ((ids[0],), (ids[1],), ())
+    assert block.text.split("\n")[2:] == [
         "## Session s-1 · 2026-03-10",
         f"[{ids[0]}] Ann: Where did you go on holiday, Ben?",
         f"+ [{ids[1]}] Ben: Oslo, for three days last week [2026-03-02 to 2026-03-08]",
     ]
-    assert (told.tokens, told.counted_by) == (len(told.text.split()), store._session.embedder.model)
+    assert (block.tokens, block.counted_by) == (
+        len(block.text.split()),
+        store._session.embedder.model,
+    )
     assert found.to_dict()["context"]["neighbours"] == [ids[1]]
     assert "context" not in store.recall(QUERY, limit=1).to_dict()
 
@@ -71,11 +74,11 @@ def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
 def test_every_profile_and_every_switch(opener: Opener, profile: str) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
-    for config in ({}, {"recall.reasons.enabled": False}, {"ranking.enabled": False}):
-        told = context(store, limit=2, profile=profile, config=config)
-        assert set(ID.findall(told.text)) == set(told.ids) | set(told.neighbours)
-        assert len(told.ids) == 2
-        assert ids[1] in (*told.ids, *told.neighbours)
+    for config in ({}, {"m5.explainability.enabled": False}, {"m5.enabled": False}):
+        block = context(store, limit=2, profile=profile, config=config)
+        assert set(ID.findall(block.text)) == set(block.ids) | set(block.neighbours)
+        assert len(block.ids) == 2
+        assert ids[1] in (*block.ids, *block.neighbours)
 
 
 @pytest.mark.parametrize("looked_up_max", [2_000, 0])
@@ -110,8 +113,8 @@ def test_neighbours_are_of_the_time_asked_for(opener: Opener, clock: FrozenClock
     late = str(outcome.memory_id)
     clock.move(days=1)
     assert context(store, limit=1).neighbours == (late,)
-    told = context(store, limit=1, known_at="2026-03-18T13:00:00Z")
-    assert (told.ids, told.neighbours) == ((ids[0],), ())
+    block = context(store, limit=1, known_at="2026-03-18T13:00:00Z")
+    assert (block.ids, block.neighbours) == ((ids[0],), ())
     now = clock.move(days=1)
     store.deprecate(late, t_invalid=before)
     clock.move(days=1)
@@ -128,8 +131,8 @@ def test_min_similarity_holds_for_neighbours(opener: Opener) -> None:
     ids = talk(store)
     assert context(store, limit=1).neighbours == (ids[1],)
     assert context(store, limit=1, min_similarity=0.3).neighbours == (ids[1],)
-    told = context(store, limit=1, min_similarity=0.5)
-    assert (told.ids, told.neighbours) == ((ids[0],), ())
+    block = context(store, limit=1, min_similarity=0.5)
+    assert (block.ids, block.neighbours) == ((ids[0],), ())
 
 
 def test_a_forgotten_neighbour_is_gone(opener: Opener) -> None:
@@ -137,28 +140,28 @@ def test_a_forgotten_neighbour_is_gone(opener: Opener) -> None:
     ids = talk(store)
     assert context(store, limit=1).neighbours == (ids[1],)
     store.forget(ids[1])
-    told = context(store, limit=1)
-    assert told.ids == (ids[0],)
-    assert "Oslo" not in told.text
+    block = context(store, limit=1)
+    assert block.ids == (ids[0],)
+    assert "Oslo" not in block.text
 
 
-def test_the_trace_names_the_turn_that_has_the_words(opener: Opener) -> None:
+def test_a_turn_that_has_the_words_stands_in_the_context(opener: Opener) -> None:
     store = opener(embedder=Counting())
     turns = (
         ("Ann", "So much for the whole week"),
         ("Ben", "The red pump of the boiler failed"),
-        ("Ann", "Nothing else is to be told"),
+        ("Ann", "Nothing else is to be block"),
     )
     ids = talk(store, *turns)
     own = "ranking.weights.chat_peer"
     weights = {f"{own}.cosine": 0.0, f"{own}.lexical": 0.5, f"{own}.neighbours.lexical.+1": 9.0}
     query = "what happened to the red pump of the boiler?"
-    told = context(store, query, limit=1, config=weights)
-    assert (told.ids, told.neighbours) == ((ids[0],), (ids[1],))
+    block = context(store, query, limit=1, config=weights)
+    assert (block.ids, block.neighbours) == ((ids[0],), (ids[1],))
     # the result itself has all the words: nothing beside it has more
     plain = {f"{own}.neighbours.lexical.+1": 0.01}
-    told = context(store, query, limit=1, config=plain)
-    assert (told.ids, told.neighbours) == ((ids[1],), ())
+    block = context(store, query, limit=1, config=plain)
+    assert (block.ids, block.neighbours) == ((ids[1],), ())
 
 
 def test_long_sessions_are_read_around_the_results(
@@ -174,10 +177,13 @@ def test_long_sessions_are_read_around_the_results(
         place: store.commit(text, author=author, sequence=place, session_id="s-1").memory_id
         for place, (author, text) in texts.items()
     }
-    asked: dict[str, Any] = {"limit": 3, "authors": ["Ann", "Ben"], "budget": 5000}
-    plain = context(store, **asked)
+    arguments: dict[str, Any] = {"limit": 3, "authors": ["Ann", "Ben"], "budget": 5000}
+    plain = context(store, **arguments)
     monkeypatch.setattr("vestig.recall.context.entries._LOOKED_UP_MAX", 0)
-    for one in (context(store, **asked), context(store, **{**asked, "ids": list(ids.values())})):
+    for one in (
+        context(store, **arguments),
+        context(store, **{**arguments, "ids": list(ids.values())}),
+    ):
         assert one == plain
     answers = {ids[0]: ids[1], ids[40]: ids[41], ids[60]: ids[160], ids[500]: ids[501]}
     asking = [id for id in plain.ids if id in answers]
@@ -189,7 +195,7 @@ def test_long_sessions_are_read_around_the_results(
 
 
 def near(first: str, second: str, opener: Opener, **fields: Any) -> tuple[Any, ContextBlock]:
-    """Two texts at cosine 0.95, both kept, and the context of both."""
+    """Two texts at cosine 0.95, both stored, and the context of both."""
     store = opener(vectors=pair(0.95, first, second, query="the question"))
     ids = [
         store.commit(text, on_near_dup="insert", **committing(fields)).memory_id
@@ -199,11 +205,11 @@ def near(first: str, second: str, opener: Opener, **fields: Any) -> tuple[Any, C
 
 
 def test_near_duplicates_fold_and_keep_both_ids(opener: Opener) -> None:
-    ids, told = near("The office is in Oslo", "the office is really in Oslo", opener)
-    assert set(told.ids) == set(ids)
-    assert len(told.folded) == 1
-    assert told.text.count("Oslo") == 1
-    assert all(told.text.count(id) == 1 for id in ids)
+    ids, block = near("The office is in Oslo", "the office is really in Oslo", opener)
+    assert set(block.ids) == set(ids)
+    assert len(block.folded) == 1
+    assert block.text.count("Oslo") == 1
+    assert all(block.text.count(id) == 1 for id in ids)
 
 
 @pytest.mark.parametrize(
@@ -216,10 +222,10 @@ def test_near_duplicates_fold_and_keep_both_ids(opener: Opener) -> None:
     ],
 )
 def test_the_fact_guard_keeps_facts_apart(opener: Opener, first: str, second: str) -> None:
-    ids, told = near(first, second, opener)
-    assert (set(told.ids), told.folded) == (set(ids), {})
-    assert first in told.text
-    assert second in told.text
+    ids, block = near(first, second, opener)
+    assert (set(block.ids), block.folded) == (set(ids), {})
+    assert first in block.text
+    assert second in block.text
 
 
 def test_below_the_threshold_nothing_folds(opener: Opener) -> None:
@@ -230,18 +236,16 @@ def test_below_the_threshold_nothing_folds(opener: Opener) -> None:
     assert context(store, "the question", limit=2).folded == {}
 
 
-def test_one_text_said_twice_is_told_once_with_both_days(
-    opener: Opener, clock: FrozenClock
-) -> None:
+def test_equal_texts_share_one_line_with_both_days(opener: Opener, clock: FrozenClock) -> None:
     store = opener(embedder=Counting())
     text = "The release is today"
     old = str(store.commit(text, session_id="s-1", sequence=0).memory_id)
     store.deprecate(old, t_invalid="2026-03-19")
     clock.move(days=7)
     new = store.commit(text, session_id="s-2", sequence=0).memory_id
-    told = context(store, "when is the release?", limit=2, include_expired=True)
-    assert told.folded == {new: old}
-    assert told.text.split("\n")[-1] == (
+    block = context(store, "when is the release?", limit=2, include_expired=True)
+    assert block.folded == {new: old}
+    assert block.text.split("\n")[-1] == (
         f"[{old}] 2026-03-18 (withdrawn), also [{new}] 2026-03-25 today [2026-03-25]:"
         " The release is today [2026-03-18]"
     )
@@ -258,8 +262,8 @@ def test_scopes_and_authors_are_never_folded(opener: Opener) -> None:
     ]
     for fields in places:
         store.commit(text, **committing(fields))
-    told = context(store, "where is the passport?", limit=9)
-    assert (len(told.ids), told.folded) == (4, {})
+    block = context(store, "where is the passport?", limit=9)
+    assert (len(block.ids), block.folded) == (4, {})
 
 
 # --- bytes and budget ---------------------------------------------------------------------------
@@ -270,21 +274,21 @@ def test_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> None:
     for number in range(4):
         talk(store, session_id=f"s-{number}", scope=f"scope {number % 2}")
     store.commit_many([f"Ben went on holiday number {n}" for n in range(10)])
-    asked: dict[str, Any] = {"limit": 12, "budget": 400}
-    first = store.recall(QUERY, context=True, **selecting(asked))
-    told = context(store, **asked)
-    assert told == first.context
+    arguments: dict[str, Any] = {"limit": 12, "budget": 400}
+    first = store.recall(QUERY, context=True, **selecting(arguments))
+    block = context(store, **arguments)
+    assert block == first.context
     # neither the hour nor what was read changes a byte
     clock.move(days=3)
-    assert context(store, **asked, touch=True).text == told.text
-    store.admin.compact()
-    assert context(store, **asked).text == told.text
-    store.admin.rebuild()
-    assert context(store, **asked).text == told.text
+    assert context(store, **arguments, touch=True).text == block.text
+    store.compact()
+    assert context(store, **arguments).text == block.text
+    store.rebuild()
+    assert context(store, **arguments).text == block.text
     path = store._session.directory
     store.close()
     with vestig.open(path, embedder=Counting(), clock=clock) as again:
-        assert context(again, **asked).text == told.text
+        assert context(again, **arguments).text == block.text
 
 
 def test_every_returned_id_once_within_any_budget(opener: Opener) -> None:
@@ -305,14 +309,14 @@ def test_every_returned_id_once_within_any_budget(opener: Opener) -> None:
     for _ in range(30):
         limit, budget = dice.randint(1, 40), dice.randint(1, 3000)
         found = store.recall(QUERY, context=True, limit=limit, budget=budget)
-        told = found.context
-        assert isinstance(told, ContextBlock)
-        assert estimate(told.text) == told.tokens <= told.budget == budget
-        assert told.counted_by == ESTIMATE
-        left = [one.id for one in told.left_out if not one.neighbour]
-        assert sorted([*told.ids, *left]) == sorted(hit.id for hit in found)
-        shown = [*told.ids, *told.neighbours]
-        assert sorted(ID.findall(told.text)) == sorted(shown)
+        block = found.context
+        assert isinstance(block, ContextBlock)
+        assert estimate(block.text) == block.tokens <= block.budget == budget
+        assert block.counted_by == ESTIMATE
+        left = [one.id for one in block.left_out if not one.neighbour]
+        assert sorted([*block.ids, *left]) == sorted(hit.id for hit in found)
+        shown = [*block.ids, *block.neighbours]
+        assert sorted(ID.findall(block.text)) == sorted(shown)
         assert len(set(shown)) == len(shown)
 
 
@@ -323,10 +327,10 @@ def test_word_pieces_of_the_built_in_embedder(opener: Opener) -> None:
     talk(store)
     count = BuiltinEmbedder().count_pieces
     for budget in (60, 120, 180, 200):
-        told = context(store, budget=budget)
-        assert count(told.text) == told.tokens <= budget
-        assert told.counted_by == MODEL
-        assert told.left_out
+        block = context(store, budget=budget)
+        assert count(block.text) == block.tokens <= budget
+        assert block.counted_by == MODEL
+        assert block.left_out
 
 
 def test_nothing_found_and_wrong_arguments(store: vestig.Vestig) -> None:
@@ -352,7 +356,7 @@ def test_a_recall_that_abstains_gives_no_memory(
     assert (found.abstained, len(found)) == (True, 0)
     assert isinstance(found.context, ContextBlock)
     assert (found.context.ids, found.context.neighbours, found.context.left_out) == ((), (), ())
-    assert found.context.text == "No memory answers this question."
+    assert found.context.text == "nothing above 0.5 (best 0.25)"
     assert not any(id in found.context.text for id in ids)
 
 

@@ -1,4 +1,4 @@
-"""The walk through the engine: X-R04, R06 … R09, R11, X-T13, R-10."""
+"""The walk, from a store to the reason."""
 
 from __future__ import annotations
 

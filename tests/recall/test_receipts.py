@@ -96,7 +96,7 @@ def test_no_embedder_is_asked_and_no_configuration_of_now_counts(
     assert other.replay_receipt(receipt).equal
 
 
-def test_as_json_and_from_the_whole_answer(opener: Opener) -> None:
+def test_receipts_replay_as_json_and_from_a_whole_result(opener: Opener) -> None:
     store, _ = filled(opener)
     found = store.recall(QUERY, receipt=True)
     plain = json.loads(json.dumps(found.to_dict()))
@@ -107,7 +107,7 @@ def test_as_json_and_from_the_whole_answer(opener: Opener) -> None:
     assert "receipt" not in store.recall(QUERY).to_dict()
 
 
-def test_what_a_receipt_holds(opener: Opener) -> None:
+def test_fields_of_a_receipt(opener: Opener) -> None:
     store, _ = filled(opener)
     found = store.recall(QUERY, profile="reference", config={"walk.start.limit": 4}, receipt=True)
     receipt = found.receipt
@@ -137,7 +137,7 @@ def test_a_receipt_leaves_out_weights_that_are_the_learned_ones(opener: Opener) 
     assert "ranking.weights" not in store.recall(QUERY, config=same, receipt=True).receipt.config
 
 
-def test_what_cannot_be_taken_back_is_named(opener: Opener, clock: FrozenClock) -> None:
+def test_changes_that_the_ledger_cannot_undo_are_named(opener: Opener, clock: FrozenClock) -> None:
     store, ids = filled(opener)
     receipt = store.recall(QUERY, tags=["x"], limit=20, receipt=True).receipt
     store.update(ids[3], tags=["y"])
@@ -153,7 +153,7 @@ def test_forgotten_since(opener: Opener) -> None:
         store.replay_receipt(receipt)
 
 
-def test_a_change_that_does_not_matter_is_no_hindrance(opener: Opener) -> None:
+def test_a_change_that_does_not_change_the_ranking_replays(opener: Opener) -> None:
     store, ids = filled(opener)
     receipt = store.recall(QUERY, profile="baseline", receipt=True).receipt
     store.update(ids[3], tags=["y"], metadata={"seen": True})

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 import vestig
-from chat_store import CHAT, PLAIN, QUESTION, told, weighed
+from chat_store import CHAT, PLAIN, QUESTION, commit_texts, weighed
 from scripted import Opener
 from vestig.config.signals import ORIGINS
 from vestig.embedders.checked import float32_bytes
@@ -24,7 +24,7 @@ FIRST = weighed(2.0, "lexical")
 
 
 class Reading(WordReranker):
-    """Keeps what it is asked; answers as it is told to."""
+    """Records the texts that it reads; answers as it is given."""
 
     def __init__(self, answer: Callable[[Sequence[str]], Any] | None = None) -> None:
         super().__init__()
@@ -39,12 +39,14 @@ class Reading(WordReranker):
 
 def filled(opener: Opener, clock: FrozenClock, reranker: Any, **config: Any) -> vestig.Vestig:
     made = opener(config={**PLAIN, **config}, reranker=reranker)
-    told(made, clock)
+    commit_texts(made, clock)
     return made
 
 
-def raw(found: Any) -> dict[str, float | None]:
-    return {hit.content: hit.reason.signals["rerank"].raw for hit in found}
+def raw(found: Any) -> dict[str, float]:
+    """Text → value, of the hits that have the term."""
+    traces = ((hit.content, hit.reason.signals.get("rerank")) for hit in found)
+    return {content: trace.raw for content, trace in traces if trace is not None}
 
 
 def scores(found: Any) -> list[tuple[str, float]]:
@@ -90,9 +92,9 @@ def test_the_limit_does_not_choose_who_is_read(
     assert scores(found) == scores(whole)[:limit]
 
 
-def test_off_asks_nobody(opener: Opener, clock: FrozenClock) -> None:
+def test_switched_off_no_reranker_is_asked(opener: Opener, clock: FrozenClock) -> None:
     def never(_: Any) -> Any:
-        raise AssertionError("nobody is asked")
+        raise AssertionError("no text is read")
 
     store = filled(opener, clock, Reading(never))
     light = {**ON, **{f"ranking.weights.{o}.rerank": 0.0 for o in ORIGINS}}
@@ -101,7 +103,7 @@ def test_off_asks_nobody(opener: Opener, clock: FrozenClock) -> None:
     for keys in (light, switched):
         found = store.recall(QUESTION, limit=EVERY, config=keys)
         assert scores(found) == plain
-        assert set(raw(found).values()) == {None}
+        assert raw(found) == {}
         assert "rerank" not in found.timings_ms
         assert found.degraded == ()
     assert store.recall(QUESTION, config={**ON, "ranking.base": "blend"}).degraded == ()
@@ -120,7 +122,7 @@ def test_off_asks_nobody(opener: Opener, clock: FrozenClock) -> None:
     ],
     ids=["more", "fewer", "a list", "NaN", "infinity", "negative", "raises"],
 )
-def test_a_reranker_that_fails_is_told_and_left_out(
+def test_a_reranker_that_fails_is_reported_and_left_out(
     opener: Opener, clock: FrozenClock, answer: Any
 ) -> None:
     reranker = Reading(answer)
@@ -132,16 +134,16 @@ def test_a_reranker_that_fails_is_told_and_left_out(
     assert "ranked without" in entry.detail
     assert CHAT[0][1] not in entry.detail
     assert scores(found) == scores(store.recall(QUESTION, limit=EVERY, config=FIRST))
-    assert set(raw(found).values()) == {None}
+    assert raw(found) == {}
     assert found.receipt.reranked is None
     assert store.replay_receipt(found.receipt).equal
     last = list(found)[-1].id
     reranker.read.clear()
     store.recall(QUESTION, limit=1, config=ON, expect=last)
-    assert len(reranker.read) == 1, "who failed is not asked again in a call"
+    assert len(reranker.read) == 1, "a reranker that failed reads no more in a call"
 
 
-def test_receipts_hold_what_was_said(opener: Opener, clock: FrozenClock) -> None:
+def test_receipts_hold_the_scores_of_the_reranker(opener: Opener, clock: FrozenClock) -> None:
     reranker = Reading()
     store = filled(opener, clock, reranker)
     found = store.recall(QUESTION, limit=4, config=ON, receipt=True)
@@ -151,7 +153,7 @@ def test_receipts_hold_what_was_said(opener: Opener, clock: FrozenClock) -> None
     reranker.read.clear()
     store.commit("When did Ann meet Grace Hopper in February?")
     assert store.replay_receipt(receipt).equal
-    assert reranker.read == [], "nobody is asked again"
+    assert reranker.read == [], "a replay reads nothing"
     best = next(iter(found)).id
     receipt["reranked"]["scores"][best] = 0.0
     with pytest.raises(ConflictError):

@@ -1,4 +1,4 @@
-"""The numbers that walks draw: X-R10, X-R12, R-11."""
+"""The numbers that walks draw."""
 
 from __future__ import annotations
 

@@ -60,14 +60,14 @@ LAST = "Statement number 11 of the row"
 BASELINE: dict[str, Any] = {"profile": "baseline", "limit": 5}
 
 
-def test_what_came_has_no_entry(opener: Opener) -> None:
+def test_a_result_has_no_entry(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     best = id_of(store, "Statement number 0 of the row")
     assert store.recall(QUERY, expect=best, **selecting(BASELINE)).why_not == ()
     assert "why_not" not in store.recall(QUERY, **selecting(BASELINE)).to_dict()
 
 
-def test_unknown_and_other_namespaces_tell_nothing(opener: Opener) -> None:
+def test_unknown_ids_and_other_namespaces_disclose_nothing(opener: Opener) -> None:
     store = stored(opener, TEXTS)
     elsewhere = store.commit("A statement behind the wall", namespace="other").memory_id
     found = store.recall(QUERY, expect=[NOBODY, elsewhere], **selecting(BASELINE))

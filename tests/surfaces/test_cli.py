@@ -238,11 +238,13 @@ def test_list_layout(vestig: Vestig, ids: list[str]) -> None:
 
 def test_recall_layouts_and_timing(vestig: Vestig, ids: list[str]) -> None:
     recall = vestig("memory", "recall", "staging database port", "--limit", "1")
-    assert recall.out.startswith(f"[{ids[0]}] (score=")
+    sure, _, first, *_ = recall.out.split("\n")
+    assert sure.startswith("confidence 0.")
+    assert first.startswith(f"[{ids[0]}] (score=")
     assert "Reason:" not in recall.out
     assert "Reason:" in vestig("memory", "recall", "staging database port", "--explain").out
     search = vestig("memory", "search", "staging database port", "--limit", "1")
-    assert search.out.startswith(f"ID: {ids[0]}\nScore: ")
+    assert search.out.startswith(f"{sure}\n\nID: {ids[0]}\nScore: ")
     timed = vestig("memory", "search", "staging", "--timing", "--json")
     assert "total" in timed.err
     assert timed.document["results"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -15,10 +14,11 @@ from vestig.errors import NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, new_id
 from vestig.language.edge_evidence import evidence_text
 from vestig.ports import LedgerView
+from vestig.results import SequenceResult
 from vestig.session import nodes
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up, clock_notice
-from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory, _Value
+from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory
 
 __all__ = [
     "ALL_TYPES",
@@ -99,17 +99,11 @@ class EdgeDetail(nodes.Described, frozen=True, kw_only=True):
     to_label: str
 
 
-class EdgePage(_Value, frozen=True, kw_only=True):
-    """Edges, newest first."""
+class EdgePage(SequenceResult[EdgeDetail], frozen=True, kw_only=True):
+    """The sequence of the edges, newest first."""
 
     edges: tuple[EdgeDetail, ...]
     seq: int
-
-    def __iter__(self) -> Iterator[EdgeDetail]:
-        return iter(self.edges)
-
-    def __len__(self) -> int:
-        return len(self.edges)
 
 
 def link(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +14,7 @@ from vestig.errors import ConflictError, NotFoundError, ValidationError
 from vestig.ids import check_id_prefix, new_id
 from vestig.language.names.forms import norm_name
 from vestig.ports import EntityListing, LedgerView
+from vestig.results import SequenceResult
 from vestig.session import nodes
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
@@ -45,19 +46,14 @@ class ListedEntity(nodes.Described, frozen=True, kw_only=True):
     mentions: int
 
 
-class EntityPage(_Value, frozen=True, kw_only=True):
-    """One page of entities, the most mentioned first; `total` counts the full listing."""
+class EntityPage(SequenceResult[ListedEntity], frozen=True, kw_only=True):
+    """One page of entities, the sequence of them, the most mentioned first; `total` counts the
+    full listing."""
 
     entities: tuple[ListedEntity, ...]
     total: int
     offset: int
     seq: int
-
-    def __iter__(self) -> Iterator[ListedEntity]:
-        return iter(self.entities)
-
-    def __len__(self) -> int:
-        return len(self.entities)
 
 
 class EntityDetail(nodes.Described, frozen=True, kw_only=True):

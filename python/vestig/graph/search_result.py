@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from msgspec import UNSET, UnsetType
 
+from vestig.results import SequenceResult
 from vestig.types import Degradation, Entity, Memory, _Value
 
 __all__ = ["SearchHit", "SearchResult", "Span"]
@@ -39,8 +38,8 @@ class SearchHit(_Value, frozen=True, kw_only=True):
         return self.node_id
 
 
-class SearchResult(_Value, frozen=True, kw_only=True):
-    """Nodes, best first; `score_scale` names what their scores are."""
+class SearchResult(SequenceResult[SearchHit], frozen=True, kw_only=True):
+    """The sequence of the nodes, best first; `score_scale` names what their scores are."""
 
     results: tuple[SearchHit, ...]
     query: str | None
@@ -52,12 +51,3 @@ class SearchResult(_Value, frozen=True, kw_only=True):
     trace: tuple[Span, ...] | UnsetType = UNSET
     degraded: tuple[Degradation, ...] = ()
     warnings: tuple[str, ...] = ()
-
-    def __iter__(self) -> Iterator[SearchHit]:
-        return iter(self.results)
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __getitem__(self, place: int) -> SearchHit:
-        return self.results[place]

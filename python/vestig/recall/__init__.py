@@ -1,1 +1,1 @@
-"""The recall room: what a question asks for, and why an answer came. Pure."""
+"""Recalling: from the arguments of a call to its results with their reasons."""

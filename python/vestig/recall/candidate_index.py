@@ -1,11 +1,12 @@
-"""Recall over an index of candidates in large stores. Exact is the definition: everything
-that stops the index from being used, or from being enough, leads back to it."""
+"""Recall over an index of candidates in large stores. The exact scan is the definition: whatever
+keeps the index from being used, or from being enough, leads back to it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -13,10 +14,11 @@ from vestig import registry
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
 from vestig.ports import CandidateIndex, LedgerView, Progress, ScanRequest
+from vestig.recall.scan import Scan, ScanFunction, ScanRow
 from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 
-__all__ = ["CandidateSet", "build", "scanner"]
+__all__ = ["APPROXIMATE", "CandidateScan", "CandidateSet", "build", "scanner"]
 
 # Candidates of each kind: more than enough for what is returned.
 _CANDIDATES_MIN: Final = 200
@@ -25,6 +27,11 @@ _PER_RESULT: Final = 20
 _ELIGIBLE_MIN: Final = 0.1
 # An index that lacks more than this part of the memories waits for the next compaction.
 _NEWER_MAX: Final = 0.1
+# The warning of a result whose scan was not exact.
+APPROXIMATE: Final = (
+    "approximate: an index, the words and the entities proposed what was compared; statistics"
+    " of words and the largest values are those of the proposed"
+)
 
 
 class CandidateSet:
@@ -39,14 +46,14 @@ class CandidateSet:
         self._newer: set[str] = set()
 
     def drop(self, _seq: int, /) -> None:
-        """Forgetting takes the file of the index away; the next look notices that."""
+        """Forgetting takes the file of the index away; the next call notices that."""
 
     def near(
         self, session: Session, view: LedgerView, vector: bytes, count: int
     ) -> set[str] | None:
         """About the nearest memories, and all that are newer than the index; None = no index."""
         with self._lock:
-            self._look(session, view)
+            self._load(session, view)
             if self._file is None or self._index is None:
                 return None
             if view.seq > self._seen:
@@ -57,8 +64,8 @@ class CandidateSet:
             found = self._index.nearest(vector, count)
             return {self._file.id(number) for number in found} | self._newer
 
-    def _look(self, session: Session, view: LedgerView) -> None:
-        """Takes up what lies on disk now."""
+    def _load(self, session: Session, view: LedgerView) -> None:
+        """Reads the file again when it has changed."""
         folder = _folder(session)
         stamp = None if folder is None else files.stamp(folder)
         if stamp == self._stamp:
@@ -85,33 +92,23 @@ class CandidateSet:
         self._file, self._seen = found, found.header.seq
 
 
-class Approximate:
-    """A scan of candidates; counts are those of all that was eligible."""
+class CandidateScan(msgspec.Struct, frozen=True, kw_only=True):
+    """A scan of candidates. `stored` and `eligible` count what all of them were chosen from."""
 
-    approximate = True
-    notes = (
-        "approximate: an index, the words and the entities proposed what was compared; statistics"
-        " of words and the largest values are those of the proposed",
-    )
-
-    def __init__(self, scan: Any, every: Any) -> None:
-        self._scan, self._every = scan, every
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._scan, name)
-
-    @property
-    def stored(self) -> int:
-        """Memories of the namespace."""
-        return int(self._every.stored)
-
-    @property
-    def eligible(self) -> int:
-        """Memories that the filters let through."""
-        return int(self._every.eligible)
+    rows: Sequence[ScanRow]
+    watched: Sequence[ScanRow]
+    terms: Sequence[str]
+    stored: int
+    eligible: int
+    scored: int
+    walked: int
+    below_min_score: int
+    unembedded: int
+    maxima: Sequence[float | None]
+    idfs: Sequence[float]
 
 
-def _folder(session: Session) -> Any:
+def _folder(session: Session) -> Path | None:
     return None if session.directory is None else session.directory / "projection"
 
 
@@ -142,7 +139,7 @@ def build(session: Session, progress: Progress | None = None) -> int:
             return 0
         ids: list[bytes] = []
 
-        def batches() -> Any:
+        def batches() -> Iterator[list[bytes]]:
             for some, vectors in files.all_vectors(view):
                 ids.extend(some)
                 yield vectors
@@ -175,20 +172,22 @@ def build(session: Session, progress: Progress | None = None) -> int:
         return written
 
 
-def scanner(session: Session, view: LedgerView) -> Callable[[int, ScanRequest], Any]:
-    """How a recall asks the projection: all eligible memories, or in a large store those that an
-    index, the words and the entities propose, scored exactly."""
+def scanner(session: Session, view: LedgerView) -> ScanFunction:
+    """The scan of a recall: of all eligible memories, or in a large store of those that an index,
+    the words and the entities propose, scored exactly."""
     if not wanted(session, session.keeper.core.rows):
         return session.keeper.scan
 
-    def scan(seq: int, request: ScanRequest) -> Any:
-        found = _narrowed(session, view, seq, request)
+    def scan(seq: int, request: ScanRequest) -> Scan:
+        found = _candidates(session, view, seq, request)
         return session.keeper.scan(seq, request) if found is None else found
 
     return scan
 
 
-def _narrowed(session: Session, view: LedgerView, seq: int, request: ScanRequest) -> Any:
+def _candidates(
+    session: Session, view: LedgerView, seq: int, request: ScanRequest
+) -> CandidateScan | None:
     """The scan of candidates; None where only the exact one will do."""
     limit = request.ranking["limit"]
     vector = request.query["vector"]
@@ -204,11 +203,25 @@ def _narrowed(session: Session, view: LedgerView, seq: int, request: ScanRequest
     proposed = {id_bytes(id) for id in near} | {row.id for row in every.rows}
     chosen = {**request.filter, "ids": b"".join(sorted(proposed))}
     found = session.keeper.scan(seq, msgspec.structs.replace(request, filter=chosen))
-    return None if len(found.rows) < min(limit, every.eligible) else Approximate(found, every)
+    if len(found.rows) < min(limit, every.eligible):
+        return None
+    return CandidateScan(
+        rows=found.rows,
+        watched=found.watched,
+        terms=found.terms,
+        stored=every.stored,
+        eligible=every.eligible,
+        scored=found.scored,
+        walked=found.walked,
+        below_min_score=found.below_min_score,
+        unembedded=found.unembedded,
+        maxima=found.maxima,
+        idfs=found.idfs,
+    )
 
 
 def without_vector(request: ScanRequest, count: int) -> ScanRequest:
-    """The same question to words, keywords, times and entities alone."""
+    """The same scan by words, keywords, times and entities alone."""
     ranking = {**request.ranking, "limit": count, "pool": count, "min_score": None}
     query = {**request.query, "vector": None}
     return msgspec.structs.replace(request, query=query, ranking=ranking, walk=None)

@@ -1,9 +1,9 @@
-"""Whether the eligible memories answer a query at all: plain numbers of one scan, and two
-logistics of them that were fitted together offline.
+"""Whether the eligible memories answer a query at all: features of one scan, and two logistics of
+them that were fitted together offline.
 
 The first tells whether the question belongs to these memories, the second whether what it asks for
-is among them; confidence is their product, which one logistic alone cannot fit: questions of
-another life look unlike all others, questions whose answer is missing look much like those that
+is among them; confidence is their product, which one logistic alone cannot fit: questions about
+other people look unlike all others, questions whose answer is missing look much like those that
 have one. The weights are plain data beside the package's other data, with the digests of the
 labelled folders they were learned from; `benches/learn_confidence.py` writes them.
 """
@@ -14,31 +14,31 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
 from vestig.config.signals import SIGNALS
-from vestig.recall.reason import ScanRow
+from vestig.recall.scan import Scan
 from vestig.types import OriginType
 
 __all__ = [
+    "BASIC_FEATURES",
     "BIAS",
-    "EVERYWHERE",
     "FIT",
-    "LOOKED_AT",
-    "SIGNALLED",
+    "ROWS_READ",
+    "SIGNAL_FEATURES",
+    "Features",
     "Fit",
-    "Seen",
     "Table",
     "confidence",
+    "features",
     "fit",
-    "seen",
-    "told",
+    "probability",
 ]
 
 # So many of the best rows are read, whatever the limit of the call.
-LOOKED_AT: Final = 5
+ROWS_READ: Final = 5
 FIT: Final = Path(__file__).resolve().parent.parent / "data" / "confidence.json"
 BIAS: Final = "bias"
 
@@ -46,7 +46,7 @@ BIAS: Final = "bias"
 # of the query's idf that the words of one of them hold, `level` the largest L, `lead` and `margin`
 # how far it is above the second and the last; `words` is the best lexical score of all eligible
 # memories as a part of the query's idf.
-EVERYWHERE: Final = ("meaning", "words", "cover", "level", "lead", "margin")
+BASIC_FEATURES: Final = ("meaning", "words", "cover", "level", "lead", "margin")
 # Where these signals are computed: the largest raw value over the eligible memories, and that of
 # the first row.
 _MOST: Final = (
@@ -59,7 +59,10 @@ _MOST: Final = (
 _FIRST: Final = ("date", "neighbours.lexical.-1", "neighbours.lexical.+1")
 # Sums of idf, which count as parts of all that the query has.
 _OF_WORDS: Final = frozenset(("context.wide",))
-SIGNALLED: Final = (*(f"most.{name}" for name in _MOST), *(f"first.{name}" for name in _FIRST))
+SIGNAL_FEATURES: Final = (
+    *(f"most.{name}" for name in _MOST),
+    *(f"first.{name}" for name in _FIRST),
+)
 
 _PLACE: Final = {name: place for place, name in enumerate(SIGNALS)}
 _WORDS: Final = _PLACE["lexical"]
@@ -70,17 +73,6 @@ _ORIGINS: Final = tuple(origin.value for origin in OriginType)
 _FURTHEST: Final = 700.0
 
 
-class ScanLike(Protocol):
-    """What of a `_core.Scan` is read here."""
-
-    @property
-    def rows(self) -> Sequence[ScanRow]: ...
-    @property
-    def idfs(self) -> Sequence[float]: ...
-    @property
-    def maxima(self) -> Sequence[float | None]: ...
-
-
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """Weights by name, `bias` among them, of the two logistics."""
 
@@ -89,20 +81,20 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fit(msgspec.Struct, frozen=True, kw_only=True):
-    """A fitted confidence. `tables`: by origin type of the first row; the first whose numbers are
-    all there counts. `data`: name of a labelled folder → SHA-256 of it; `figures`: by folder, what
-    the fit came to on questions that it had not seen."""
+    """A fitted confidence. `tables`: by origin type of the first row; the first whose features are
+    all there counts. `data`: name of a labelled folder → SHA-256 of it; `figures`: by folder, the
+    quality of the fit on questions that it had not seen."""
 
     tables: Mapping[str, Sequence[Table]]
     data: Mapping[str, str] = {}
     figures: Mapping[str, Any] = {}
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers that a scan has, and the origin type of its first row."""
+class Features(msgspec.Struct, frozen=True, kw_only=True):
+    """The features that a scan has, by name, and the origin type of its first row."""
 
     origin: str
-    numbers: Mapping[str, float]
+    values: Mapping[str, float]
 
 
 @cache
@@ -123,23 +115,23 @@ def level(base: float) -> float:
     return math.log(inside) - math.log1p(-inside)
 
 
-def seen(scan: ScanLike) -> Seen | None:
-    """What a scan with rows tells; None where words or meaning were not compared."""
-    rows = scan.rows[:LOOKED_AT]
-    # what a walk brought in stands where its start does, not where its own L would
+def features(scan: Scan) -> Features | None:
+    """The features of a scan with rows; None where words or meaning were not compared."""
+    rows = scan.rows[:ROWS_READ]
+    # a memory that the walk reached is ranked by its start, not by its own L
     rows = [row for row in rows if row.direct] or rows
-    # each look at a list of a scan makes it anew
+    # a list of the core's scan is made anew each time it is read
     maxima = scan.maxima
     words = maxima[_WORDS]
-    met = [row.similarity for row in rows if row.embedded]
-    if words is None or not met:
+    cosines = [row.similarity for row in rows if row.embedded]
+    if words is None or not cosines:
         return None
     idfs = scan.idfs
     whole = sum(idfs)
     share = 1 / whole if whole > 0 else 0.0
     levels = sorted((level(row.base) for row in rows), reverse=True)
     found = {
-        "meaning": max(met),
+        "meaning": max(cosines),
         "words": words * share,
         "cover": max(sum(idfs[at] for at in row.matched_terms) for row in rows) * share,
         "level": levels[0],
@@ -155,20 +147,20 @@ def seen(scan: ScanLike) -> Seen | None:
         raw = signals[place][0]
         if raw is not None:
             found[name] = raw
-    return Seen(origin=_ORIGINS[rows[0].origin], numbers=found)
+    return Features(origin=_ORIGINS[rows[0].origin], values=found)
 
 
-def told(what: Seen, fitted: Fit) -> float:
-    """The confidence of these numbers under a fit.
+def probability(found: Features, fitted: Fit) -> float:
+    """The confidence of these features under a fit.
 
     Example:
         >>> table = Table(belongs={"bias": 0.0}, answered={"bias": -1.0, "meaning": 2.0})
         >>> made = Fit(tables={"note": [table]})
-        >>> told(Seen(origin="note", numbers={"meaning": 0.5}), made)
+        >>> probability(Features(origin="note", values={"meaning": 0.5}), made)
         0.25
     """
-    known = what.numbers
-    tables = fitted.tables[what.origin]
+    known = found.values
+    tables = fitted.tables[found.origin]
     table = next(
         one for one in tables if all(name in known for name in one.belongs if name != BIAS)
     )
@@ -183,10 +175,10 @@ def _logistic(weights: Mapping[str, float], known: Mapping[str, float]) -> float
     return 1 / (1 + math.exp(-min(max(value, -_FURTHEST), _FURTHEST)))
 
 
-def confidence(scan: ScanLike) -> float | None:
+def confidence(scan: Scan) -> float | None:
     """The probability that the eligible memories answer the query: 0 where there are none,
     None where words or meaning were not compared."""
     if not scan.rows:
         return 0.0
-    what = seen(scan)
-    return None if what is None else told(what, fit())
+    found = features(scan)
+    return None if found is None else probability(found, fit())

@@ -11,7 +11,7 @@ from vestig.errors import ValidationError
 
 __all__ = ["conversation_query", "messages_query"]
 
-# The end of a conversation says what is asked for.
+# The end of a conversation holds what it asks for.
 LAST_CHARS: Final = 2_000
 _CUT: Final = "..."
 _SPEAKERS: Final = ("user", "assistant")
@@ -28,7 +28,7 @@ def messages_query(messages: object) -> str:
             speaker: `author`, `role`, or `type`; texts of tools and systems are left out.
 
     Raises:
-        ValidationError: no list, an entry without text, or nothing that anybody said.
+        ValidationError: no list, an entry without text, or no text of a speaker.
 
     Example:
         >>> messages_query([{"author": "Ada", "content": "Where is the key?"}])
@@ -36,17 +36,17 @@ def messages_query(messages: object) -> str:
     """
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise ValidationError("messages", type(messages).__name__, "a list of messages")
-    said = []
+    texts = []
     for at, message in enumerate(messages):
-        found = _said(message)
+        found = _spoken(message)
         if found is None:
             raise ValidationError(
                 f"messages[{at}]", type(message).__name__, "an object with a text under content"
             )
-        said += found
-    if not said:
+        texts += found
+    if not texts:
         raise ValidationError("messages", "no text", "at least one entry that somebody said")
-    return _ending(said)
+    return _ending(texts)
 
 
 def conversation_query(query: str) -> str | None:
@@ -64,13 +64,13 @@ def conversation_query(query: str) -> str | None:
     entries = _entries(text)
     if not entries:
         return None
-    said = []
+    texts = []
     for entry in entries:
-        found = _said(entry)
+        found = _spoken(entry)
         if found is None:
             return None
-        said += found
-    return _ending(said) if said else None
+        texts += found
+    return _ending(texts) if texts else None
 
 
 def _entries(text: str) -> list[Any]:
@@ -91,8 +91,8 @@ def _decoded(text: str) -> Any:
         return None
 
 
-def _said(message: object) -> list[str] | None:
-    """`speaker: text` of each block of text; [] for what nobody said; None for no message."""
+def _spoken(message: object) -> list[str] | None:
+    """`speaker: text` of each block of text; [] where nobody speaks; None for no message."""
     if not isinstance(message, Mapping):
         return None
     inner = message.get("message")
@@ -133,6 +133,6 @@ def _blocks(content: object) -> list[str] | None:
     return texts
 
 
-def _ending(said: list[str]) -> str:
-    text = _BETWEEN.join(said)
+def _ending(texts: list[str]) -> str:
+    text = _BETWEEN.join(texts)
     return text if len(text) <= LAST_CHARS else _CUT + text[-LAST_CHARS:]

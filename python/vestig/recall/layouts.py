@@ -2,26 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
+from decimal import ROUND_FLOOR, Decimal
 from typing import Final
 
+import msgspec
 from msgspec import UNSET
 
-from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult, SignalTrace
+from vestig.answers import Hypothetical, Reason, RecallHit, RecallResult
 from vestig.errors import ValidationError
+from vestig.recall.reason import contribution
 from vestig.times import age_words, to_us
 
-__all__ = ["ABSTAINED", "FORMATS", "NO_RESULTS", "render", "timing_lines"]
+__all__ = ["FORMATS", "NO_RESULTS", "line_without_results", "render", "timing_lines"]
 
 NO_RESULTS: Final = "No memories found."
-ABSTAINED: Final = "No memory answers this question."
+# Below this confidence the first line says so.
+_CONFIDENCE_MIN: Final = 0.1
 _LIST_CHARS: Final = 100
 _SEPARATOR: Final = "\n\n---\n\n"
 
 
-def _written(moment: datetime) -> str:
+class Style(msgspec.Struct, frozen=True, kw_only=True):
+    """How the hits of one result are shown; `render` says what the fields mean."""
+
+    query_time: datetime
+    explained: bool
+    local_zone: bool
+
+
+def _time(moment: datetime, style: Style) -> str:
+    """A time as layouts print it; at the ends of the calendar the machine's zone may have none."""
+    if style.local_zone:
+        try:
+            return moment.astimezone().strftime("%Y-%m-%d %H:%M").rjust(16, "0")
+        except (OverflowError, ValueError, OSError):
+            pass
     return moment.strftime("%Y-%m-%d %H:%M:%S UTC").rjust(23, "0")
+
+
+def _threshold(value: float) -> str:
+    """Shortest decimal form.
+
+    Example:
+        >>> _threshold(0.5), _threshold(1.0), _threshold(1e-05)
+        ('0.5', '1', '0.00001')
+    """
+    return format(Decimal(repr(value)).normalize(), "f")
+
+
+def _rounded_down(value: float) -> str:
+    """Two decimals; never more than the value.
+
+    Example:
+        >>> _rounded_down(0.29), _rounded_down(0.0999)
+        ('0.29', '0.09')
+    """
+    return str(Decimal(repr(value)).quantize(Decimal("0.01"), rounding=ROUND_FLOOR))
+
+
+def _below(least: float, best: float) -> str:
+    """That the confidence is below a threshold.
+
+    Example:
+        >>> _below(0.5, 0.2871)
+        'nothing above 0.5 (best 0.28)'
+    """
+    return f"nothing above {_threshold(least)} (best {_rounded_down(best)})"
+
+
+def _first_line(result: RecallResult) -> str | None:
+    """How sure the store is, in numbers alone; None where the profile has no confidence."""
+    confidence, least = result.confidence, result.min_confidence
+    if confidence is None:
+        return None
+    if result.abstained and least is not None:
+        return f"{_below(least, confidence)}; nearest:"
+    if confidence < _CONFIDENCE_MIN:
+        return f"{_below(_CONFIDENCE_MIN, confidence)}; nearest:"
+    return f"confidence {_rounded_down(confidence)}"
 
 
 def _escaped(content: str) -> str:
@@ -29,12 +89,12 @@ def _escaped(content: str) -> str:
     return "\n".join("\\---" if line == "---" else line for line in content.split("\n"))
 
 
-def _header(hit: RecallHit) -> str:
+def _header(hit: RecallHit, style: Style) -> str:
     hops = hit.reason.hops
     walked = f", hops={hops}" if isinstance(hops, int) and hops >= 1 else ""
     return (
         f"[{hit.id}] (score={hit.score:.4f}, method={hit.reason.retrieval_method}{walked},"
-        f" created={_written(hit.memory.t_created)})"
+        f" created={_time(hit.memory.t_created, style)})"
     )
 
 
@@ -43,8 +103,8 @@ def _reason(hit: RecallHit) -> list[str]:
     return [] if explanation is UNSET else [f"Reason: {explanation}"]
 
 
-def _text(hit: RecallHit, explained: bool) -> str:
-    lines = [_header(hit), *(_reason(hit) if explained else [])]
+def _text(hit: RecallHit, style: Style) -> str:
+    lines = [_header(hit, style), *(_reason(hit) if style.explained else [])]
     return "\n".join([*lines, f"Content: {_escaped(hit.content)}"])
 
 
@@ -52,17 +112,11 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _share(signal: SignalTrace) -> float:
-    """What a term adds to the score; 0 for one that is unavailable or without weight."""
-    value = signal.raw if signal.normalised is None else signal.normalised
-    return 0.0 if value is None or signal.weight is None else value * signal.weight
-
-
 def _signals(reason: Reason) -> list[str]:
     """The terms that add something: those of the signal that adds most first."""
     if reason.signals is UNSET:
         return []
-    shares = {name: _share(signal) for name, signal in reason.signals.items()}
+    shares = {name: contribution(signal) for name, signal in reason.signals.items()}
     whole: dict[str, float] = {}
     for name, share in shares.items():
         signal, _, _ = name.partition(".")
@@ -126,10 +180,10 @@ def _boost(reason: Reason) -> list[str]:
     ]
 
 
-def _explain(hit: RecallHit) -> str:
+def _explain(hit: RecallHit, style: Style) -> str:
     """One line per group of the trace."""
     reason = hit.reason
-    lines = [_header(hit), *_reason(hit)]
+    lines = [_header(hit, style), *_reason(hit)]
     for group in (_signals, _scores, _path, _boost):
         lines += group(reason)
     if reason.flags is not UNSET and reason.flags:
@@ -137,55 +191,68 @@ def _explain(hit: RecallHit) -> str:
     return "\n".join([*lines, f"Content: {_escaped(hit.content)}"])
 
 
-def _compact(hit: RecallHit, query_time: datetime) -> str:
-    age = age_words(to_us(query_time) - to_us(hit.memory.t_valid))
+def _compact(hit: RecallHit, style: Style) -> str:
+    age = age_words(to_us(style.query_time) - to_us(hit.memory.t_valid))
     stability = hit.memory.temporal_stability.value
     return f"(score={hit.score:.4f}, age={age}, stability={stability})\n{_escaped(hit.content)}"
 
 
-def _list(hit: RecallHit) -> str:
+def _list(hit: RecallHit, style: Style) -> str:
     content = hit.content
     snippet = content if len(content) <= _LIST_CHARS else content[:_LIST_CHARS] + "..."
     return (
-        f"ID: {hit.id}\nScore: {hit.score:.4f}\nCreated: {_written(hit.memory.t_created)}\n"
-        f"Content: {snippet}"
+        f"ID: {hit.id}\nScore: {hit.score:.4f}\n"
+        f"Created: {_time(hit.memory.t_created, style)}\nContent: {snippet}"
     )
 
 
-Layout = Callable[[RecallResult, bool], str]
-
-
-def _blocks(blocks: Sequence[str]) -> str:
-    return _SEPARATOR.join(blocks)
-
-
-FORMATS: Final[dict[str, Layout]] = {
-    "text": lambda result, explained: _blocks([_text(h, explained) for h in result.results]),
-    "compact": lambda result, _: _blocks([_compact(h, result.query_time) for h in result.results]),
-    "explain": lambda result, _: _blocks([_explain(h) for h in result.results]),
-    "list": lambda result, _: "\n\n".join(_list(h) for h in result.results),
+# format → (block of one hit, what stands between blocks)
+FORMATS: Final[dict[str, tuple[Callable[[RecallHit, Style], str], str]]] = {
+    "text": (_text, _SEPARATOR),
+    "compact": (_compact, _SEPARATOR),
+    "explain": (_explain, _SEPARATOR),
+    "list": (_list, "\n\n"),
 }
 
 
-def render(result: RecallResult, format: str = "text", *, explained: bool = False) -> str:
-    """A result in one of the layouts `text`, `compact`, `explain`, `list`.
+def render(
+    result: RecallResult,
+    format: str = "text",
+    *,
+    explained: bool = False,
+    local_zone: bool = False,
+) -> str:
+    """A result in one of the layouts `text`, `compact`, `explain`, `list`: a line that says how
+    sure the store is, then the results, or the nearest misses where recall abstained.
+
+    Args:
+        explained: with a line for the reason of each result, in `text`.
+        local_zone: times to the minute in the zone of the machine, for a terminal; else to the
+            second in UTC.
 
     Raises:
         ValidationError: another format.
     """
-    layout = FORMATS.get(format)
-    if layout is None:
+    if format not in FORMATS:
         raise ValidationError("format", format, "one of " + ", ".join([*FORMATS, "json"]))
-    if result.abstained:
-        return _abstained(result)
-    return layout(result, explained) if result.results else NO_RESULTS
+    layout, separator = FORMATS[format]
+    hits = result.nearest_misses if result.abstained else result.results
+    if not hits:
+        return line_without_results(result)
+    style = Style(query_time=result.query_time, explained=explained, local_zone=local_zone)
+    shown = separator.join(layout(hit, style) for hit in hits)
+    first = _first_line(result)
+    return shown if first is None else f"{first}\n\n{shown}"
 
 
-def _abstained(result: RecallResult) -> str:
-    """That nothing answers, and what came nearest to it."""
-    near = [f"[{hit.id}] (score={hit.score:.4f})" for hit in result.nearest_misses]
-    lines = [f"{ABSTAINED} Confidence {result.confidence:.4f}."]
-    return "\n".join([*lines, "Nearest: " + ", ".join(near)] if near else lines)
+def line_without_results(result: RecallResult) -> str:
+    """What stands instead of results: which threshold left none, or that nothing was eligible."""
+    if result.nearest_misses and result.min_confidence is not None:
+        return _below(result.min_confidence, result.confidence or 0.0)
+    if result.min_score is None or result.best_score is None:
+        return NO_RESULTS
+    least, best = _threshold(result.min_score), _rounded_down(result.best_score)
+    return f"no score above {least} (best {best})"
 
 
 def timing_lines(result: RecallResult) -> str:

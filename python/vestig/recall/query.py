@@ -1,9 +1,10 @@
-"""One question at one state of the store, which can be asked again with changes."""
+"""A query: analysed and embedded, then bound to one state of the store, where it can be scanned for
+again and again with changes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -17,45 +18,47 @@ from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, Pieces, ScanRequest
 from vestig.recall import query_entities
-from vestig.recall.question_words import question_words
-from vestig.recall.ranking import Recipe, recipe
-from vestig.recall.reason import META_SIGNALS, Question, shares
-from vestig.recall.request import RecallPlan, RecallRequest, chosen_seed, plan
-from vestig.recall.rerank import Reranked, best, reranked
+from vestig.recall.question_words import QuestionPostings, question_words
+from vestig.recall.ranking import Ranking, ranking_of
+from vestig.recall.reason import META_SIGNALS, Explainer, shares
+from vestig.recall.request import RecallRequest, Request, check_request, chosen_seed
+from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
+from vestig.recall.scan import Scan, ScanFunction
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
-__all__ = ["Asked", "Asking", "Scanner", "analysed", "planned"]
-
-# seq, request → scan, of a projection that stands at that seq
-Scanner = Callable[[int, ScanRequest], Any]
+__all__ = ["BoundQuery", "Query", "analyse", "request_of"]
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked, before any state is looked at."""
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """A request with what analysis and embedding make of its text, and the ranking of its
+    configuration; nothing of it depends on a state of the store."""
 
-    plan: RecallPlan
+    request: Request
     config: Config
+    ranking: Ranking
     vector: bytes | None
+    # token vectors of the text
     pieces: Pieces | None
     keywords: tuple[str, ...]
     windows: tuple[TemporalWindow, ...]
+    # vectors of the names in it
     name_vectors: dict[str, bytes]
-    # what a cross-encoder says, as far as it was asked
-    reranked: Reranked
+    # what a cross-encoder has scored so far
+    rerank_scores: RerankScores
 
 
-def planned(session: Session, config: Config, request: RecallRequest) -> RecallPlan:
-    """The request checked under a configuration.
+def request_of(session: Session, config: Config, arguments: RecallRequest) -> Request:
+    """The arguments checked under a configuration.
 
     Raises:
         ValidationError: a wrong argument.
     """
     settings = config.settings
-    return plan(
-        request,
+    return check_request(
+        arguments,
         now_us=session.now_us(),
         limit_default=settings.recall.default_limit,
         query_chars_max=settings.recall.max_query_chars,
@@ -65,20 +68,21 @@ def planned(session: Session, config: Config, request: RecallRequest) -> RecallP
     )
 
 
-def analysed(
+def analyse(
     session: Session,
     config: Config,
-    checked: RecallPlan,
+    request: Request,
     vector: bytes | None,
     pieces: Pieces | None,
-    said: Reranked | None = None,
-) -> Asked:
-    """Keywords, windows and vectors of names of the query; `said`: what a
-    cross-encoder said of memories, where nobody is to be asked."""
+    rerank_scores: RerankScores | None = None,
+) -> Query:
+    """Keywords, windows and vectors of names of a request's text.
+
+    Args:
+        vector, pieces: of the text; None = it was not embedded.
+        rerank_scores: those of a receipt; None = a reranker scores where the ranking weighs it.
+    """
     settings = config.settings
-    found = expressions.find_windows(
-        checked.query, checked.moments.query_time_us, zone=settings.time.zone
-    )
     windows = [
         TemporalWindow(
             text=one.text,
@@ -86,198 +90,221 @@ def analysed(
             end=None if one.window_end_us is None else from_us(one.window_end_us),
             grain=one.grain,
         )
-        for one in found
+        for one in expressions.find_windows(
+            request.query, request.moments.query_time_us, zone=settings.time.zone
+        )
         if one.resolved
     ]
     keywords = words.keywords(
-        checked.query,
+        request.query,
         limit=settings.keywords.max_per_memory,
         extra_stopwords=settings.keywords.stopwords,
     )
-    return Asked(
-        plan=checked,
+    return Query(
+        request=request,
         config=config,
+        ranking=ranking_of(session, config),
         vector=vector,
         pieces=pieces,
         keywords=tuple(keywords),
         windows=tuple(windows),
-        name_vectors=query_entities.name_vectors(session, checked.query, config),
-        reranked=Reranked() if said is None else said,
+        name_vectors=query_entities.name_vectors(session, request.query, config),
+        rerank_scores=RerankScores() if rerank_scores is None else rerank_scores,
     )
 
 
-class Asking:
-    """A question at the state of one view; every run sees this state and this seed.
+class BoundQuery:
+    """A query at the state of one view: entities and seed are those of this state, and every scan
+    sees it.
 
     Args:
-        core: the projection at the view's seq.
-        scanner: how that projection is asked.
+        view: for a callback of the keeper's `run`, so that the projection stands at its seq.
+        scan: all eligible memories, or candidates; None = all.
     """
 
     def __init__(
-        self, session: Session, view: LedgerView, core: Any, scanner: Scanner, asked: Asked
+        self, session: Session, view: LedgerView, query: Query, scan: ScanFunction | None = None
     ) -> None:
         self.session = session
         self.view = view
-        self.core = core
-        self.asked = asked
-        self.recipe = recipe(session, asked.config)
-        self.runs = 0
-        # milliseconds of what extra signals needed, by their name
-        self.spent: dict[str, float] = {}
-        self._scanner = scanner
-        checked = asked.plan
-        self.entities = _entities(session, view, asked)
-        said = normalise(checked.query, asked.config.settings.hygiene)
-        self.seed, self.seed_origin = chosen_seed(checked.seed, self.recipe.seed, said, view.seq)
+        self.query = query
+        # milliseconds that signals from outside of the core took, by their name
+        self.extra_ms: dict[str, float] = {}
+        self._scan: ScanFunction = session.keeper.scan if scan is None else scan
+        request = query.request
+        self.entities = _entities(session, view, query)
+        text = normalise(request.query, query.config.settings.hygiene)
+        self.seed, self.seed_origin = chosen_seed(request.seed, query.ranking.seed, text, view.seq)
+
+    @property
+    def request(self) -> Request:
+        """What the query was made of."""
+        return self.query.request
 
     @property
     def mode(self) -> str:
-        """How edges are drawn."""
-        return self.recipe.mode
+        """How the walk chooses edges: probabilistic or deterministic."""
+        return self.query.ranking.mode
 
     @property
     def order(self) -> str:
-        """Which offer is taken first."""
-        return self.recipe.order
+        """Which offer of the walk is taken first: best or dfs."""
+        return self.query.ranking.order
 
     @property
     def has_confidence(self) -> bool:
         """Whether the numbers that confidence is made of are there."""
-        return self.recipe.has_confidence and self.asked.vector is not None
+        return self.query.ranking.has_confidence and self.query.vector is not None
 
     @property
     def available(self) -> list[str]:
         """Metadata signals that the query has something for."""
-        asked = self.asked
         has = {
-            "keyword": bool(asked.keywords),
-            "temporal": bool(asked.windows),
+            "keyword": bool(self.query.keywords),
+            "temporal": bool(self.query.windows),
             "entity": bool(self.entities),
-            "recency": self.recipe.meta_weights["recency"] != 0,
+            "recency": self.query.ranking.meta_weights["recency"] != 0,
         }
         return [name for name in META_SIGNALS if has[name]]
 
     def shares(self) -> dict[str, float]:
         """Shares of the available signals in the metadata; {} where it has no part."""
-        ranking = self.recipe.ranking
-        if self.recipe.base not in ("semantic", "blend") or not ranking["start_enabled"]:
+        ranking = self.query.ranking
+        if ranking.base not in ("semantic", "blend") or not ranking.scores["start_enabled"]:
             return {}
-        return shares(self.recipe.meta_weights, self.available)
+        return shares(ranking.meta_weights, self.available)
 
-    def run(
+    def scan(
         self,
         *,
-        checked: RecallPlan | None = None,
-        made: Recipe | None = None,
+        request: Request | None = None,
+        ranking: Ranking | None = None,
         limit: int | None = None,
         watch: bytes = b"",
-    ) -> Any:
-        """One scan; what is not given is as asked."""
-        own = self.asked.plan if checked is None else checked
-        chosen = self.recipe if made is None else made
-        self.runs += 1
-        ranking, walk = chosen.for_call(
-            limit=own.limit if limit is None else limit,
-            query_time_us=own.moments.query_time_us,
-        )
-        let_through = resolved(self.view, self.core, own.filter)
-        request = ScanRequest(
-            query=self._query(chosen, let_through),
-            filter=let_through,
-            ranking={**ranking, "watch": watch},
-            walk=walk,
-            trace=chosen.trace,
-        )
-        if chosen.counts_rerank:
-            request = self._reranked(request, chosen.rerank_pool)
-        return self._scanner(self.view.seq, request)
+    ) -> Scan:
+        """One scan; what is not given is that of the query.
 
-    def _query(self, made: Recipe, let_through: dict[str, Any]) -> dict[str, Any]:
-        asked = self.asked
-        windows = [(_us(w.start), _us(w.end)) for w in asked.windows]
-        query: dict[str, Any] = {
-            "vector": asked.vector,
+        Args:
+            watch: ids (16 bytes each) whose rows are in `watched` when they are not returned.
+        """
+        chosen = self.request if request is None else request
+        ranked_by = self.query.ranking if ranking is None else ranking
+        scores, walk = ranked_by.for_call(
+            limit=chosen.limit if limit is None else limit,
+            query_time_us=chosen.moments.query_time_us,
+        )
+        filter = self.filter(chosen)
+        made = ScanRequest(
+            query=self._core_query(ranked_by, filter),
+            filter=filter,
+            ranking={**scores, "watch": watch},
+            walk=walk,
+            trace=ranked_by.trace,
+        )
+        if ranked_by.counts_rerank:
+            made = self._reranked(made, ranked_by.rerank_pool)
+        return self._scan(self.view.seq, made)
+
+    def filter(self, request: Request | None = None) -> dict[str, Any]:
+        """Keyword arguments of `_core.Filter`, with the ids that only the ledger knows."""
+        chosen = self.request if request is None else request
+        return resolved(self.view, self.session.keeper.core, chosen.filter)
+
+    def eligible(self, filter: dict[str, Any]) -> bytes:
+        """Ids that a filter lets through, 16 bytes each; `min_similarity` is not looked at."""
+        return self.session.keeper.eligible(self.view, filter)
+
+    def is_stored(self, id: str) -> bool:
+        """Whether a memory of this id lies in any namespace."""
+        return self.session.keeper.core.row(id_bytes(id)) is not None
+
+    def _core_query(self, ranking: Ranking, filter: dict[str, Any]) -> dict[str, Any]:
+        """Keyword arguments of `_core.Query`."""
+        query = self.query
+        windows = [(_us(w.start), _us(w.end)) for w in query.windows]
+        given: dict[str, Any] = {
+            "vector": query.vector,
             "text": None,
-            "keywords": asked.keywords,
+            "keywords": query.keywords,
             "windows": windows,
             "entities": [(id_bytes(entity.id), entity.score) for entity in self.entities],
             "seed": self.seed,
         }
-        if made.base != "linear":
-            return query
-        said = asked.plan.query
-        return query | {
-            "text": said,
-            "said": said,
+        if ranking.base != "linear":
+            return given
+        text = self.request.query
+        return given | {
+            "text": text,
+            "said": text,
             "dates": [
                 (start, end, is_yearless(window.text))
-                for (start, end), window in zip(windows, asked.windows, strict=True)
+                for (start, end), window in zip(windows, query.windows, strict=True)
             ],
-            "asks": answer_types(said),
-            "pieces": asked.pieces,
-            "questions": self._questions(let_through) if made.counts_questions else None,
+            "asks": answer_types(text),
+            "pieces": query.pieces,
+            "questions": self._questions(filter) if ranking.counts_questions else None,
         }
 
     def _reranked(self, request: ScanRequest, count: int) -> ScanRequest:
         started = time.perf_counter()
-        checked = self.asked.plan
-        pool = best(self._scanner, self.view.seq, request, count)
-        found = reranked(
-            self.session, self.view, checked.namespace, checked.query, pool, self.asked.reranked
-        )
-        self._spend("rerank", started)
-        return msgspec.structs.replace(request, query={**request.query, "reranked": found})
-
-    def _spend(self, name: str, since: float) -> None:
-        spent = (time.perf_counter() - since) * 1e3
-        self.spent[name] = self.spent.get(name, 0.0) + spent
-
-    def _questions(self, let_through: dict[str, Any]) -> Any:
-        started = time.perf_counter()
-        found = question_words(
+        pool = rerank_pool(self._scan, self.view.seq, request, count)
+        scores = score_pool(
             self.session,
             self.view,
-            self.asked.plan.namespace,
-            self.eligible(let_through),
-            self.asked.plan.query,
+            self.request.namespace,
+            self.request.query,
+            pool,
+            self.query.rerank_scores,
         )
-        self._spend("questions", started)
-        return found
+        self._add_time("rerank", started)
+        return msgspec.structs.replace(request, query={**request.query, "reranked": scores})
 
-    def eligible(self, chosen: dict[str, Any]) -> bytes:
-        """Ids that a filter lets through, 16 bytes each; `min_similarity` is not looked at."""
-        return self.session.keeper.eligible(self.view, chosen)
+    def _questions(self, filter: dict[str, Any]) -> QuestionPostings:
+        started = time.perf_counter()
+        postings = question_words(
+            self.session,
+            self.view,
+            self.request.namespace,
+            self.eligible(filter),
+            self.request.query,
+        )
+        self._add_time("questions", started)
+        return postings
 
-    def question(self, terms: Any) -> Question:
-        """What reasons refer to; `terms` as the scan found them."""
-        checked, made = self.asked.plan, self.recipe
-        return Question(
-            terms=terms,
-            windows=self.asked.windows,
+    def _add_time(self, name: str, since: float) -> None:
+        spent = (time.perf_counter() - since) * 1e3
+        self.extra_ms[name] = self.extra_ms.get(name, 0.0) + spent
+
+    def explainer(self, scan: Scan) -> Explainer:
+        """What explains the rows of a scan."""
+        query, moments = self.query, self.request.moments
+        return Explainer(
+            terms=scan.terms,
+            windows=query.windows,
             entities={id_bytes(entity.id): entity for entity in self.entities},
-            base=made.base,
-            weights=made.ranking["weights"],
+            base=query.ranking.base,
+            weights=query.ranking.scores["weights"],
             meta_shares=self.shares(),
-            has_vector=self.asked.vector is not None,
-            query_time=from_us(checked.moments.query_time_us),
-            known_at=from_us(checked.moments.known_at_us),
+            has_vector=query.vector is not None,
+            query_time=from_us(moments.query_time_us),
+            known_at=from_us(moments.known_at_us),
+            parts=query.ranking.reason_parts,
         )
 
 
-def _us(moment: Any) -> int | None:
+def _us(moment: datetime | None) -> int | None:
     return None if moment is None else to_us(moment)
 
 
-def _entities(session: Session, view: LedgerView, asked: Asked) -> tuple[QueryEntity, ...]:
-    """The entities that the query names, the surest first."""
-    checked = asked.plan
-    return query_entities.meant_entities(
+def _entities(session: Session, view: LedgerView, query: Query) -> tuple[QueryEntity, ...]:
+    """The entities that the query names, best match first."""
+    request = query.request
+    return query_entities.named_entities(
         session,
         view,
-        checked.query,
-        namespace=checked.namespace,
-        known_at_us=checked.moments.known_at_us,
-        config=asked.config,
-        vectors=asked.name_vectors,
+        request.query,
+        namespace=request.namespace,
+        known_at_us=request.moments.known_at_us,
+        config=query.config,
+        vectors=query.name_vectors,
     )

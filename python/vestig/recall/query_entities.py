@@ -1,4 +1,4 @@
-"""The entities of a query: asked of the store, by name and on request by likeness."""
+"""The entities that a query names: by name or alias, and where it is configured by similarity."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ __all__ = [
     "Matches",
     "best_matches",
     "matched",
-    "meant_entities",
     "name_vectors",
+    "named_entities",
     "query_entities",
 ]
 
@@ -39,9 +39,9 @@ MATCHES_MAX: Final = 10
 
 
 class Matches(msgspec.Struct, frozen=True, kw_only=True):
-    """Entities that a query names, with 1.0 each; and its names that no entity has."""
+    """Match scores of the entities that a query names, by id; and its names that no entity has."""
 
-    found: dict[str, float]
+    scores: dict[str, float]
     unknown: tuple[Mention, ...]
 
 
@@ -59,7 +59,7 @@ def matched(
         >>> ada = KnownEntity(id="ent_1", type="PERSON", name="Ada Lovelace")
         >>> analysed = analyse("what did ada lovelace tell Grace Hopper?")
         >>> found = matched(analysed, [(2, 2, "ent_1", "Ada Lovelace")], {"ent_1": ada}, ())
-        >>> found.found, [name.name for name in found.unknown]
+        >>> found.scores, [name.name for name in found.unknown]
         ({'ent_1': 1.0}, ['Grace Hopper'])
     """
     having: dict[str, list[KnownEntity]] = {}
@@ -76,11 +76,11 @@ def matched(
             found[entity.id] = 1.0
         if name.entity is not None:
             found.setdefault(name.entity, 1.0)
-    return Matches(found=found, unknown=tuple(unknown))
+    return Matches(scores=found, unknown=tuple(unknown))
 
 
 def best_matches(found: Mapping[str, float]) -> list[tuple[str, float]]:
-    """At most ten, the surest first, then as they were found.
+    """At most ten, best match first, equal ones in their order.
 
     Example:
         >>> best_matches({"ent_1": 0.8, "ent_2": 1.0})
@@ -100,8 +100,8 @@ def query_entities(
     config: Config | None = None,
     vectors: dict[str, bytes] | None = None,
 ) -> list[tuple[str, float]]:
-    """At most ten entities with their match score, the surest first: 1.0 by name or alias, a
-    cosine by likeness. For a callback of `ProjectionKeeper.run`, or under `held`.
+    """At most ten entities with their match score, best first: 1.0 by name or alias, a cosine by
+    similarity. For a callback of `ProjectionKeeper.run`, or under `held`.
 
     Args:
         namespace: where; None = the store's.
@@ -112,10 +112,10 @@ def query_entities(
     """
     space = session.namespace if namespace is None else namespace
     chosen = session.config if config is None else config
-    return _meant(session, view, query, (space, known_at_us), chosen, vectors)[0]
+    return _matches(session, view, query, (space, known_at_us), chosen, vectors)[0]
 
 
-def meant_entities(
+def named_entities(
     session: Session,
     view: LedgerView,
     query: str,
@@ -127,7 +127,7 @@ def meant_entities(
 ) -> tuple[QueryEntity, ...]:
     """As `query_entities`, with the type and the name of each."""
     at = (namespace, known_at_us)
-    found, known = _meant(session, view, query, at, config, vectors)
+    found, known = _matches(session, view, query, at, config, vectors)
     named = {id: (one.type, one.name) for id, one in known.items()}
     others = [id for id, _ in found if id not in named]
     if others:
@@ -138,7 +138,7 @@ def meant_entities(
     )
 
 
-def _meant(
+def _matches(
     session: Session,
     view: LedgerView,
     query: str,
@@ -146,14 +146,14 @@ def _meant(
     config: Config,
     vectors: dict[str, bytes] | None,
 ) -> tuple[list[tuple[str, float]], dict[str, KnownEntity]]:
-    """What a query means in a namespace as names were known then, and the entities that names
-    alone could mean."""
+    """The entities of a query in a namespace as names were known then, and every entity that one
+    of its names could mean."""
     (space, known_at_us), settings = at, config.settings
     analysed = analyse(query, types=types_of_rules(settings.entities))
     hits, known = known_names(session, view, space, analysed.words, known_at_us)
-    asked = (*analysed.openers, *single_word_names(analysed, hits, known))
-    matches = matched(analysed, hits, known, common_words(session, view, space, asked))
-    found = dict(matches.found)
+    doubtful = (*analysed.openers, *single_word_names(analysed, hits, known))
+    matches = matched(analysed, hits, known, common_words(session, view, space, doubtful))
+    found = dict(matches.scores)
     threshold = settings.recall.entity_similarity_threshold
     if threshold is not None and vectors and len(found) < MATCHES_MAX:
         near = [name for name in matches.unknown if embedded_name(name.name) in vectors]
@@ -172,14 +172,14 @@ def _similar(
 ) -> list[tuple[str, float]]:
     if not names:
         return []
-    answers = session.keeper.core.entity_similar(
+    nearest = session.keeper.core.entity_similar(
         view.seq,
         space,
         b"".join(vectors[embedded_name(name.name)] for name in names),
         [name.type for name in names],
         threshold,
     )
-    return [(id_text("ent", raw), cosine) for raw, cosine in (one for one in answers if one)]
+    return [(id_text("ent", raw), cosine) for raw, cosine in (one for one in nearest if one)]
 
 
 def name_vectors(session: Session, query: str, config: Config | None = None) -> dict[str, bytes]:

@@ -1,14 +1,14 @@
-"""The words of the questions that memories answer: made when they are first looked for.
+"""The words of the questions that memories answer, made by rules when a ranking first weighs them.
 
 Nothing of them is stored. The first recall that weighs them reads the texts of all memories that
-its filters let through; later ones read those that came since.
+its filters let through; later ones read those that were stored since.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
-from typing import Any, Final
+from typing import Final
 
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.language.answered_questions import answered_questions
@@ -16,16 +16,17 @@ from vestig.language.words import terms
 from vestig.ports import LedgerView
 from vestig.session.session import Session
 
-__all__ = ["QuestionWords", "QuestionWordsByNamespace", "question_words"]
+__all__ = ["QuestionPostings", "QuestionWords", "QuestionWordsByNamespace", "question_words"]
 
 _PAGE: Final = 500
 
-# Ids, words of each, and by term the places of those that hold it with how often each does.
-_Given = tuple[bytes, list[int], dict[str, tuple[list[int], list[int]]]]
+# Ids (16 bytes each), number of words of each, and by term the places of the ids that hold it,
+# with how often each does.
+QuestionPostings = tuple[bytes, list[int], dict[str, tuple[list[int], list[int]]]]
 
 
 class QuestionWords:
-    """Of the memories of one namespace that were looked at, in the order of looking."""
+    """Those of the memories of one namespace that were read, in the order of reading."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -38,18 +39,20 @@ class QuestionWords:
         self._postings: dict[str, tuple[list[int], list[int]]] = {}
 
     def drop(self, seq: int) -> None:
-        """Nothing that was known before this seq is kept, nor taken in again from an older view."""
+        """What was read before this seq goes, and an older view does not bring it back."""
         with self._lock:
             self._clear()
             self._seq = max(self._seq, seq)
 
-    def given(self, view: LedgerView, namespace: str, eligible: list[bytes], said: str) -> _Given:
-        """What a query of the core takes: where its own words stand. Words of memories that were
-        forgotten since the last time go, with all others; of an older view nothing is kept."""
+    def postings(
+        self, view: LedgerView, namespace: str, eligible: list[bytes], query: str
+    ) -> QuestionPostings:
+        """Where the words of a query stand. When memories were forgotten since the last read, all
+        words go and are read anew; of an older view nothing stays."""
         with self._lock:
             older = view.seq < self._seq
         if older:
-            return QuestionWords().given(view, namespace, eligible, said)
+            return QuestionWords().postings(view, namespace, eligible, query)
         with self._lock:
             if self._ids and view.removed_after(self._seq):
                 self._clear()
@@ -59,8 +62,8 @@ class QuestionWords:
                 ids = [id_text("mem", id) for id in unknown[start : start + _PAGE]]
                 for memory in view.memories(namespace, ids):
                     self._add(id_bytes(memory.id), memory.content, memory.author)
-            asked = dict.fromkeys(terms(said))
-            found = {term: self._postings[term] for term in asked if term in self._postings}
+            wanted = dict.fromkeys(terms(query))
+            found = {term: self._postings[term] for term in wanted if term in self._postings}
             # copies: what the core reads must not grow meanwhile
             return (
                 b"".join(self._ids),
@@ -82,7 +85,7 @@ class QuestionWords:
 
 
 class QuestionWordsByNamespace:
-    """The question words of every namespace that was asked with them."""
+    """The question words of every namespace in which a ranking weighed them."""
 
     def __init__(self) -> None:
         self.words: dict[str, QuestionWords] = {}
@@ -92,14 +95,14 @@ class QuestionWordsByNamespace:
         return self.words.setdefault(namespace, QuestionWords())
 
     def drop(self, seq: int) -> None:
-        """Nothing that was known before this seq is kept."""
+        """What was read before this seq goes."""
         for words in list(self.words.values()):
             words.drop(seq)
 
 
 def question_words(
-    session: Session, view: LedgerView, namespace: str, eligible: bytes, said: str
-) -> Any:
+    session: Session, view: LedgerView, namespace: str, eligible: bytes, query: str
+) -> QuestionPostings:
     """`questions` of a query of the core, for memories of these ids (16 bytes each)."""
     own = session.cache(QuestionWordsByNamespace).of(namespace)
-    return own.given(view, namespace, split_ids(eligible), said)
+    return own.postings(view, namespace, split_ids(eligible), query)

@@ -1,4 +1,4 @@
-"""From settings to what the core ranks by; made once per configuration."""
+"""The ranking of a configuration, as the core takes it; made once for each configuration."""
 
 from __future__ import annotations
 
@@ -10,47 +10,53 @@ from vestig.config import Config, Settings
 from vestig.config.graph_sections import UsageSettings
 from vestig.config.signals import TOKEN_TERMS
 from vestig.config.weights import weights_of
-from vestig.recall.confidence import LOOKED_AT
-from vestig.recall.reason import META_SIGNALS, Explained
+from vestig.recall.confidence import ROWS_READ
+from vestig.recall.reason import META_SIGNALS, ReasonParts
 from vestig.session.session import Session
 from vestig.types import EventType, OriginType
 
-__all__ = ["Recipe", "recipe", "recipe_of"]
+__all__ = ["Ranking", "ranking_of", "ranking_of_settings"]
 
-POOL_LEAST: Final = 50
+POOL_MIN: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
 
 
-class Recipe(msgspec.Struct, frozen=True, kw_only=True):
+class Ranking(msgspec.Struct, frozen=True, kw_only=True):
     """What of a configuration decides ranks, as keyword arguments of the core's classes.
 
-    `ranking`: of `_core.Ranking` but for what a call adds; `walk`: of `_core.Walk` but for mode
+    `scores`: of `_core.Ranking` but for what a call adds; `walk`: of `_core.Walk` but for mode
     and order, None = no walk; `trace`: of `_core.TraceParams`.
     """
 
-    ranking: dict[str, Any]
+    scores: dict[str, Any]
     walk: dict[str, Any] | None
     trace: dict[str, Any]
     direct_pool: str | int
     mode: str
     order: str
     seed: int | None
-    explained: Explained
-    # terms that weigh something for an origin
+    reason_parts: ReasonParts
+    # terms that weigh something for any origin, where terms are summed
     weighed: frozenset[str]
-    # how many a cross-encoder reads
+    # how many memories a cross-encoder reads
     rerank_pool: int
 
     @property
     def base(self) -> str:
         """Where the final score starts from."""
-        return str(self.ranking["base"])
+        return str(self.scores["base"])
 
     @property
     def meta_weights(self) -> dict[str, float]:
         """Weights of the metadata before unavailable signals are left out."""
-        return dict(zip(META_SIGNALS, self.ranking["meta_weights"], strict=True))
+        return dict(zip(META_SIGNALS, self.scores["meta_weights"], strict=True))
+
+    @property
+    def min_score(self) -> float | None:
+        """The least score of a result."""
+        least = self.scores["min_score"]
+        return None if least is None else float(least)
 
     @property
     def counts_words(self) -> bool:
@@ -64,25 +70,25 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counts_questions(self) -> bool:
-        """Whether words of the questions that memories answer count."""
+        """Whether words of the questions that memories answer are compared."""
         return self.base == "linear" and self.counts("questions")
 
     @property
     def counts_rerank(self) -> bool:
-        """Whether a cross-encoder reads the best."""
+        """Whether a cross-encoder reads the best memories."""
         return self.base == "linear" and self.counts("rerank")
 
     @property
     def has_confidence(self) -> bool:
-        """Whether a result under this recipe is given a confidence."""
+        """Whether its results have a confidence."""
         return self.counts_words
 
-    def looked_at(self, limit: int) -> int:
-        """How many rows a scan brings for so many results: confidence reads the best few. The first
-        of more rows are the same where the pool does not shrink with the limit."""
-        least = max(limit, LOOKED_AT)
+    def rows_for(self, limit: int) -> int:
+        """How many rows a scan returns for so many results: confidence reads the best few. The
+        first of more rows are the same where the pool does not shrink with the limit."""
+        least = max(limit, ROWS_READ)
         whole = (
-            self.ranking["min_score"] is None
+            self.scores["min_score"] is None
             and self.direct_pool in ("auto", "all")
             and self.pool(limit) == self.pool(least)
         )
@@ -97,59 +103,63 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True):
         if self.direct_pool == "all":
             return None
         if self.direct_pool == "auto":
-            return max(POOL_LEAST, POOL_PER_RESULT * limit)
+            return max(POOL_MIN, POOL_PER_RESULT * limit)
         return self.direct_pool
 
     def for_call(
         self, *, limit: int, query_time_us: int
     ) -> tuple[dict[str, Any], dict[str, Any] | None]:
         """(keywords of `_core.Ranking` without trace and walk, keywords of `_core.Walk`)."""
-        ranking = {
-            **self.ranking,
+        scores = {
+            **self.scores,
             "pool": self.pool(limit),
             "limit": limit,
             "query_time_us": query_time_us,
         }
         if self.walk is None:
-            return ranking, None
+            return scores, None
         walk = {
             **self.walk,
             "deterministic": self.mode == "deterministic",
             "order": self.order,
         }
-        return ranking, walk
+        return scores, walk
+
+    def without_min_score(self) -> Ranking:
+        """The same without a least score."""
+        return msgspec.structs.replace(self, scores={**self.scores, "min_score": None})
 
 
-class Recipes:
-    """The recipes of the configurations that were asked with."""
+class Rankings:
+    """The rankings of the configurations that an open store has recalled with."""
 
     def __init__(self) -> None:
-        # id of a configuration → (it, its recipe)
-        self._made: dict[int, tuple[Config, Recipe]] = {}
+        # id of a configuration → (it, its ranking)
+        self._made: dict[int, tuple[Config, Ranking]] = {}
 
-    def of(self, config: Config) -> Recipe:
-        """The recipe of a configuration, made once."""
-        found = self._made.get(id(config))
-        if found is None or found[0] is not config:
+    def of(self, config: Config) -> Ranking:
+        """The ranking of a configuration, made once."""
+        entry = self._made.get(id(config))
+        if entry is None or entry[0] is not config:
             if len(self._made) >= _CACHED_MAX:
                 self._made.clear()
-            found = self._made[id(config)] = (config, recipe_of(config.settings))
-        return found[1]
+            entry = self._made[id(config)] = (config, ranking_of_settings(config.settings))
+        return entry[1]
 
     def drop(self, _seq: int, /) -> None:
-        """A recipe says nothing of memories."""
+        """A ranking holds nothing of memories."""
 
 
-def recipe(session: Session, config: Config) -> Recipe:
-    """The recipe of a configuration; equal configurations are kept as one object by `Session`."""
-    return session.cache(Recipes).of(config)
+def ranking_of(session: Session, config: Config) -> Ranking:
+    """The ranking of a configuration; `Session` has one object for equal configurations."""
+    return session.cache(Rankings).of(config)
 
 
-def recipe_of(settings: Settings) -> Recipe:
-    """The recipe of settings, made anew."""
+def ranking_of_settings(settings: Settings) -> Ranking:
+    """The ranking of settings, made anew."""
     walk, final, given = settings.walk, settings.ranking, settings.reference
     questions, shown = settings.questions, settings.recall.reasons
-    ranking: dict[str, Any] = {
+    scores: dict[str, Any] = {
         "base": final.base,
         "weights": [weights_of(settings, origin.value) for origin in OriginType],
         "tracerank_power": final.tracerank_power,
@@ -175,7 +185,7 @@ def recipe_of(settings: Settings) -> Recipe:
     if not final.enabled:
         # every eligible memory, max(0, cosine) · TraceRank
         pool = "all"
-        ranking |= {
+        scores |= {
             "base": "semantic",
             "tracerank_power": 1.0,
             "association": 0.0,
@@ -186,20 +196,20 @@ def recipe_of(settings: Settings) -> Recipe:
             "expand_summaries": False,
         }
     walking = final.enabled and walk.enabled
-    return Recipe(
-        ranking=ranking,
+    return Ranking(
+        scores=scores,
         walk=_walk(settings) if walking else None,
         trace=_trace(settings.usage),
         direct_pool=pool,
         mode=walk.mode,
         order=walk.order,
         seed=walk.seed,
-        explained=Explained(
+        reason_parts=ReasonParts(
             enabled=shown.enabled,
             include_path=shown.include_path,
             include_scores=shown.include_scores,
         ),
-        weighed=frozenset().union(*ranking["weights"]),
+        weighed=frozenset().union(*scores["weights"]),
         rerank_pool=settings.signals.rerank.pool,
     )
 

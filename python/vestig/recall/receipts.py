@@ -6,8 +6,8 @@ import base64
 import copy
 import hashlib
 import struct
-from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NoReturn, cast
 
 import msgspec
 from msgspec import UNSET
@@ -20,59 +20,62 @@ from vestig.filters import checked_filter
 from vestig.ids import id_text
 from vestig.language import words
 from vestig.language.answered_questions import RULES_VERSION
-from vestig.ports import Pieces, are_pieces
-from vestig.recall.query import Asked, Asking, analysed, planned
-from vestig.recall.ranking import recipe_of
+from vestig.ports import LedgerView, Pieces, are_pieces
+from vestig.recall.query import BoundQuery, Query, analyse, request_of
+from vestig.recall.ranking import ranking_of_settings
 from vestig.recall.request import RecallRequest
-from vestig.recall.rerank import Reranked
+from vestig.recall.rerank import RerankScores
+from vestig.recall.scan import Scan
 from vestig.session.session import Session
+from vestig.store.ledger.reads import SqliteView
 from vestig.store.projection.earlier_state import EarlierState, irreversible_changes
+from vestig.store.projection.keeper import ProjectionKeeper
 from vestig.times import format_us, to_plain
 
 __all__ = ["receipt_of", "replay"]
 
 VERSION: Final = 3
-# Keys by which a recall can come out otherwise.
+# Keys that can change a recall.
 _PREFIXES: Final = (
     "usage.", "entities.", "links.", "questions.", "walk.", "ranking.", "reference.", "signals.",
     "recall.", "index.", "keywords.", "time.", "hygiene.norm",
 )  # fmt: skip
 # Which profile gave the values does not matter once they stand there.
 _NAMES: Final = ("recall.profile", "recall.profiles")
-# What stands in a receipt by itself, or changes nothing of a ranking.
-_APART: Final = frozenset(
+# Arguments that have a field of their own in a receipt, or change nothing of a ranking.
+_NOT_REPEATED: Final = frozenset(
     ("query", "messages", "query_vector", "seed", "expect", "receipt", "touch", "include_vectors",
      "context", "budget", "min_confidence")
 )  # fmt: skip
 
 
-def receipt_of(session: Session, asked: Asked, result: RecallResult) -> Receipt:
+def receipt_of(session: Session, query: Query, result: RecallResult) -> Receipt:
     """The receipt of a recall."""
-    vector = asked.vector
+    vector, pieces = query.vector, query.pieces
     return Receipt(
         version=VERSION,
         store_uuid=session.ledger.store_uuid.hex(),
         seq=result.seq,
         namespace=result.namespace,
         profile=result.profile,
-        config=_config(asked.config),
-        arguments=_arguments(asked),
+        config=_config(query.config),
+        arguments=_arguments(query),
         seed=result.seed,
         query=result.query or "",
-        query_vector=None if vector is None else _written(vector),
+        query_vector=None if vector is None else _base64(vector),
         query_pieces=None
-        if asked.pieces is None
-        else QueryPieces(**{name: _written(part) for name, part in asked.pieces._asdict().items()}),
-        vector_hash=None if vector is None else _vector_hash(vector, asked.pieces),
-        analyser=_analyser(asked.config),
-        # the ranking is the same whether it is held back or not
+        if pieces is None
+        else QueryPieces(**{name: _base64(part) for name, part in pieces._asdict().items()}),
+        vector_hash=None if vector is None else _vector_hash(vector, pieces),
+        analyser=_analyser(query.config),
+        # the ranking is the same whether recall abstains or not
         ids_hash=_ids_hash((hit.id, hit.score) for hit in result.results or result.nearest_misses),
-        reranked=_reranked(session, asked),
+        reranked=_reranked(session, query),
     )
 
 
-def _reranked(session: Session, asked: Asked) -> RerankedScores | None:
-    known, reranker = asked.reranked, session.reranker
+def _reranked(session: Session, query: Query) -> RerankedScores | None:
+    known, reranker = query.rerank_scores, session.reranker
     if reranker is None or not known.scores:
         return None
     return RerankedScores(
@@ -81,12 +84,13 @@ def _reranked(session: Session, asked: Asked) -> RerankedScores | None:
 
 
 def _analyser(config: Config) -> str:
-    """What made words of the texts, and questions where they count."""
+    """Versions of the rules that make words of texts, and questions where they count."""
     own = words.ANALYSER_VERSION
-    return f"{own} {RULES_VERSION}" if recipe_of(config.settings).counts_questions else own
+    questions = ranking_of_settings(config.settings).counts_questions
+    return f"{own} {RULES_VERSION}" if questions else own
 
 
-def _written(part: bytes) -> str:
+def _base64(part: bytes) -> str:
     return base64.b64encode(part).decode()
 
 
@@ -94,7 +98,7 @@ def _vector_hash(vector: bytes, pieces: Pieces | None) -> str:
     return hashlib.sha256(b"".join((vector, *(pieces or ())))).hexdigest()
 
 
-def _ids_hash(results: Any) -> str:
+def _ids_hash(results: Iterable[tuple[str, float]]) -> str:
     """SHA-256 over each id in ASCII and the 8 bytes of its score, in order."""
     made = hashlib.sha256()
     for id, score in results:
@@ -104,37 +108,37 @@ def _ids_hash(results: Any) -> str:
 
 
 def _config(config: Config) -> dict[str, Any]:
-    """Values that differ from the built-in ones; those that no recall reads are left out."""
+    """Values that differ from the built-in ones, of the keys that a recall reads."""
     plain = {key: entry.value for key, entry in config.effective().items()}
-    usual = {key: entry.value for key, entry in built_in({}).effective().items()}
     plain["ranking.weights"] = changed_weights(config.settings)
-    kept = (key for key in plain if key.startswith(_PREFIXES) and key not in _NAMES)
-    return {key: to_plain(plain[key]) for key in kept if plain[key] != usual[key]}
+    usual = {key: entry.value for key, entry in built_in({}).effective().items()}
+    read = (key for key in plain if key.startswith(_PREFIXES) and key not in _NAMES)
+    return {key: to_plain(plain[key]) for key in read if plain[key] != usual[key]}
 
 
-def _arguments(asked: Asked) -> dict[str, Any]:
+def _arguments(query: Query) -> dict[str, Any]:
     """Every argument with its default resolved; times as text."""
-    checked = asked.plan
+    request = query.request
     given = {
-        name: getattr(checked.request, name)
+        name: getattr(request.arguments, name)
         for name in RecallRequest.__struct_fields__
-        if name not in _APART
+        if name not in _NOT_REPEATED
     }
-    at = checked.moments
-    where = checked.request.where.given()
+    at = request.moments
+    where = request.arguments.where.given()
     if "statuses" not in where:
-        where["include_expired"] = checked.filter.columns["include_expired"]
+        where["include_expired"] = request.filter.columns["include_expired"]
     given |= {
         "where": where,
-        "limit": checked.limit,
-        "namespace": checked.namespace,
+        "limit": request.limit,
+        "namespace": request.namespace,
         "query_time": format_us(at.query_time_us),
         "as_of": _time(at.as_of_given),
         "known_at": _time(at.known_at_given),
         "valid_at": _time(at.valid_at_given),
     }
     if not at.past:
-        # a time that had not come meant now
+        # a time in the future meant now
         known = "as_of" if at.as_of_given is not None else "known_at"
         if known == "as_of":
             given["valid_at"] = _time(at.as_of_given)
@@ -180,19 +184,19 @@ def replay(session: Session, given: object) -> ReplayReport:
     """Derives the ranking of a receipt again, at its seq of this store.
 
     Raises:
-        ConflictError: it comes out otherwise, or cannot be derived; says why.
+        ConflictError: the ranking is another one, or cannot be derived; says why.
         ValidationError: no receipt.
     """
     wanted = _read(given)
     _check_store(session, wanted)
-    asked = _asked(session, wanted)
+    query = _query(session, wanted)
     with session.operation("replay_receipt"), session.ledger.read() as view:
         if wanted.seq > view.seq:
             raise ConflictError(
                 f"the receipt is of transaction {wanted.seq}, and this copy of the store ends at"
                 f" {view.seq}: replay it on the newer copy"
             )
-        scan = _scan(session, view, wanted, asked)
+        scan = _scan(session, view, wanted, query)
         found = _ids_hash((id_text("mem", row.id), row.final_score) for row in scan.rows)
         if found == wanted.ids_hash:
             return ReplayReport(
@@ -209,13 +213,14 @@ def replay(session: Session, given: object) -> ReplayReport:
     )
 
 
-def _scan(session: Session, view: Any, wanted: Receipt, asked: Asked) -> Any:
+def _scan(session: Session, view: SqliteView, wanted: Receipt, query: Query) -> Scan:
+    """The scan at the seq of the receipt."""
     identity = session.ledger.embedding_identity()
-    past: Any = EarlierState(view, wanted.seq, session.ledger.store_uuid, identity)
-    # every reader of the state sees the earlier one
+    past = EarlierState(view, wanted.seq, session.ledger.store_uuid, identity)
+    # the past state stands in for the view and for the keeper
     then = copy.copy(session)
-    then.keeper = past
-    return Asking(then, past, past.core, past.scan, asked).run()
+    then.keeper = cast("ProjectionKeeper", past)
+    return BoundQuery(then, cast("LedgerView", past), query).scan()
 
 
 def _check_store(session: Session, wanted: Receipt) -> None:
@@ -232,12 +237,12 @@ def _check_store(session: Session, wanted: Receipt) -> None:
         )
 
 
-def _asked(session: Session, wanted: Receipt) -> Asked:
-    """What was asked, under the receipt's own configuration."""
+def _query(session: Session, wanted: Receipt) -> Query:
+    """The query of a receipt, under the receipt's own configuration."""
     vector, pieces = _vectors(wanted)
     config = built_in(wanted.config)
     unknown = set(wanted.arguments) - set(RecallRequest.__struct_fields__) | (
-        _APART & set(wanted.arguments)
+        _NOT_REPEATED & set(wanted.arguments)
     )
     if unknown:
         _refused(f"arguments {', '.join(sorted(unknown))}")
@@ -247,14 +252,15 @@ def _asked(session: Session, wanted: Receipt) -> Asked:
             f"the receipt's vector has {len(vector) // 4} values and the store's have"
             f" {identity.dimensions}: the store was embedded again"
         )
-    arguments = dict(wanted.arguments)
-    where = checked_filter(arguments.pop("where", None), query=True)
-    request = RecallRequest(
-        query=wanted.query, query_vector=vector, seed=wanted.seed, where=where, **arguments
+    rest = dict(wanted.arguments)
+    where = checked_filter(rest.pop("where", None), query=True)
+    arguments = RecallRequest(
+        query=wanted.query, query_vector=vector, seed=wanted.seed, where=where, **rest
     )
-    scores = None if wanted.reranked is None else wanted.reranked.scores
-    said = Reranked(scores, asks=False)
-    return analysed(session, config, planned(session, config, request), vector, pieces, said)
+    given = None if wanted.reranked is None else wanted.reranked.scores
+    scores = RerankScores(given, of_receipt=True)
+    request = request_of(session, config, arguments)
+    return analyse(session, config, request, vector, pieces, scores)
 
 
 def _vectors(wanted: Receipt) -> tuple[bytes | None, Pieces | None]:

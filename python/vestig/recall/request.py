@@ -1,4 +1,4 @@
-"""The arguments of `recall`, checked and made plain."""
+"""The arguments of `recall`, checked."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from vestig.times import from_us
 
 __all__ = [
     "SEED_MAX",
-    "RecallPlan",
     "RecallRequest",
+    "Request",
     "Seed",
+    "check_request",
     "chosen_seed",
     "derived_seed",
-    "plan",
     "query_argument",
     "seed_argument",
 ]
@@ -35,7 +35,7 @@ SEED_MAX: Final = 2**53 - 1
 _BITS: Final = 53
 RANDOM: Final = "random"
 
-# A number, or the word that asks for one; None = not given.
+# A number, or `random` for one of the operating system; None = not given.
 Seed = int | Literal["random"] | None
 
 
@@ -64,8 +64,8 @@ def derived_seed(query: str, seq: int) -> int:
         >>> derived_seed("when did we move the build?", 42)
         4550294274369451
     """
-    said = b"\0".join((b"vestig-seed-1", query.encode(), str(seq).encode()))
-    return int.from_bytes(hashlib.sha256(said).digest()[:8], "big") >> (64 - _BITS)
+    parts = b"\0".join((b"vestig-seed-1", query.encode(), str(seq).encode()))
+    return int.from_bytes(hashlib.sha256(parts).digest()[:8], "big") >> (64 - _BITS)
 
 
 def chosen_seed(given: Seed, configured: int | None, query: str, seq: int) -> tuple[int, str]:
@@ -84,7 +84,7 @@ def chosen_seed(given: Seed, configured: int | None, query: str, seq: int) -> tu
     return derived_seed(query, seq), "derived"
 
 
-# Tokens of a context.
+# Tokens of a context block.
 BUDGET_DEFAULT: Final = 1_000
 
 
@@ -111,10 +111,14 @@ class RecallRequest(msgspec.Struct, frozen=True, kw_only=True):
     include_vectors: Any = False
 
 
-class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked request. `request`: what was asked, for a second run of it."""
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked call of `recall`.
 
-    request: RecallRequest
+    `arguments`: those of the call as values that can be read again, for another run of it with
+    one of them changed, and for its receipt.
+    """
+
+    arguments: RecallRequest
     query: str
     query_vector: bytes | None
     limit: int
@@ -124,7 +128,7 @@ class RecallPlan(msgspec.Struct, frozen=True, kw_only=True):
     seed: Seed
     expect: tuple[str, ...]
     receipt: bool
-    # tokens of the context that is asked for; None = no context
+    # tokens that the context block may have; None = no block
     budget: int | None
     min_confidence: float | None
     touch: bool
@@ -169,16 +173,17 @@ def query_argument(value: object, chars_max: int) -> tuple[str, tuple[str, ...]]
     return query[:chars_max], (f"the query was cut to its first {chars_max} characters",)
 
 
-def _asked(request: RecallRequest, chars_max: int) -> tuple[str, tuple[str, ...]]:
-    """The query of a text, or of a conversation."""
-    if request.messages is not None:
-        if request.query is not None:
+def _query(arguments: RecallRequest, chars_max: int) -> tuple[str, tuple[str, ...]]:
+    """The query of a text, or of a conversation, and a warning where it was cut."""
+    if arguments.messages is not None:
+        if arguments.query is not None:
             raise ValidationError("messages", "both", "exactly one of query and messages")
-        return query_argument(messages_query(request.messages), chars_max)
-    if request.query is None:
+        return query_argument(messages_query(arguments.messages), chars_max)
+    if arguments.query is None:
         raise ValidationError("query", None, "exactly one of query and messages")
-    said = conversation_query(text_argument("query", request.query))
-    return query_argument(request.query if said is None else said, chars_max)
+    of_conversation = conversation_query(text_argument("query", arguments.query))
+    text = arguments.query if of_conversation is None else of_conversation
+    return query_argument(text, chars_max)
 
 
 _TIMES: Final = (
@@ -189,17 +194,18 @@ _TIMES: Final = (
 )
 
 
-def _budget(request: RecallRequest) -> int | None:
-    """How many tokens the context may have; None when none is asked for."""
-    if not flag_argument("context", request.context):
-        if request.budget is not None:
-            raise ValidationError("budget", request.budget, "a budget beside context=True")
+def _budget(arguments: RecallRequest) -> int | None:
+    """How many tokens the context block may have; None without a block."""
+    budget = arguments.budget
+    if not flag_argument("context", arguments.context):
+        if budget is not None:
+            raise ValidationError("budget", budget, "a budget beside context=True")
         return None
-    return BUDGET_DEFAULT if request.budget is None else count_argument("budget", request.budget)
+    return BUDGET_DEFAULT if budget is None else count_argument("budget", budget)
 
 
 def _confidence(value: object) -> float | None:
-    """The least confidence at which results are given."""
+    """The least confidence at which recall does not abstain."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
@@ -207,8 +213,8 @@ def _confidence(value: object) -> float | None:
     return float(value)
 
 
-def _settled(request: RecallRequest, query: str) -> RecallRequest:
-    """The request as values that can be read more than once and written as JSON: the query that
+def _readable_again(request: RecallRequest, query: str) -> RecallRequest:
+    """The arguments as values that can be read more than once and written as JSON: the query that
     is used, times as moments, sets and iterables as tuples."""
     fields: dict[str, Any] = {"query": query, "messages": None}
     for name in _TIMES:
@@ -220,8 +226,8 @@ def _settled(request: RecallRequest, query: str) -> RecallRequest:
     return msgspec.structs.replace(request, **fields)
 
 
-def plan(
-    request: RecallRequest,
+def check_request(
+    arguments: RecallRequest,
     *,
     now_us: int,
     limit_default: int,
@@ -229,14 +235,14 @@ def plan(
     namespace: str,
     include_expired: bool,
     dimensions: int,
-) -> RecallPlan:
+) -> Request:
     """Checks everything before any work is done.
 
     Raises:
-        ValidationError: names the field, what came and what is allowed.
+        ValidationError: names the field, its value and what is allowed.
     """
-    query, warnings = _asked(request, query_chars_max)
-    request = _settled(request, query)
+    query, warnings = _query(arguments, query_chars_max)
+    request = _readable_again(arguments, query)
     if request.namespace is not None:
         namespace = check_namespace(request.namespace)
     at = moments(
@@ -247,8 +253,8 @@ def plan(
         query_time=request.query_time,
     )
     vector = request.query_vector
-    return RecallPlan(
-        request=request,
+    return Request(
+        arguments=request,
         query=query,
         query_vector=None
         if vector is None

@@ -1,4 +1,4 @@
-"""Why not: what kept an expected memory away, and the one change that brings it in."""
+"""Why not: what stopped an expected memory, and the one change that brings it in."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from vestig.config.weights import weighing, weights_of
 from vestig.errors import ValidationError
 from vestig.filters import FIELDS
 from vestig.ids import id_bytes, id_text, is_full_id, split_ids
-from vestig.recall.query import Asking, planned
-from vestig.recall.ranking import recipe_of
-from vestig.recall.reason import META_SIGNALS, signals_of
-from vestig.recall.request import RecallPlan
-from vestig.session.filter_ids import resolved
+from vestig.recall.query import BoundQuery, request_of
+from vestig.recall.ranking import ranking_of_settings
+from vestig.recall.reason import META_SIGNALS, Explainer
+from vestig.recall.request import Request
+from vestig.recall.scan import Scan, ScanRow
 from vestig.times import from_us
 from vestig.types import OriginType
 
-__all__ = ["Expected", "expected_of", "held_back", "held_back_too", "why_not"]
+__all__ = ["Expected", "expected_of", "why_not"]
 
 
-def held_back(plan: RecallPlan, at: Standing) -> WhyNot:
-    """The entry of a result that the call held back: without `min_confidence` it comes."""
+def _abstained(min_confidence: float | None, at: Standing) -> WhyNot:
+    """The entry of a memory that would be a result without `min_confidence`."""
     change = Change(
-        kind="filter", key="min_confidence", before=plan.min_confidence, after=None, rank=at.rank
+        kind="filter", key="min_confidence", before=min_confidence, after=None, rank=at.rank
     )
     return WhyNot(
         id=at.id,
@@ -40,8 +40,9 @@ def held_back(plan: RecallPlan, at: Standing) -> WhyNot:
     )
 
 
-def held_back_too(entry: WhyNot) -> WhyNot:
-    """The entry of what would not have come either: no single change of its rank is enough."""
+def _without_change(entry: WhyNot) -> WhyNot:
+    """The entry of a memory that would be no result without abstention either: no single change is
+    enough."""
     return msgspec.structs.replace(
         entry,
         last_returned=None,
@@ -52,12 +53,12 @@ def held_back_too(entry: WhyNot) -> WhyNot:
 
 RUNS_MAX: Final = 64
 RUNS_PER_SIGNAL: Final = 8
-# Kept back from the weights, so that the limit that would be enough is found.
+# Runs that weights leave over, so that the limit that would be enough is found.
 RUNS_OF_LIMITS: Final = 8
 FACTOR_MAX: Final = 4.0
 DIGITS: Final = 2
-# What excludes memories, with the value at which it excludes none.
-_OPEN: Final[dict[str, Any]] = {
+# Arguments that exclude memories, with the value at which they exclude none.
+_WITHOUT: Final[dict[str, Any]] = {
     "scope": None,
     "unscoped": None,
     "kinds": None,
@@ -88,10 +89,10 @@ _OPEN: Final[dict[str, Any]] = {
     "known_at": None,
     "valid_at": None,
 }
-# Without these the query time is another one.
+# Arguments that set the query time too.
 _TIMES: Final = frozenset(("as_of", "known_at"))
-# Switches beside those of the signals, in the order in which they are tried: what changes least
-# comes first.
+# Switches beside those of the signals, in the order in which they are tried: the smallest change
+# first.
 _SWITCHES: Final = (
     "questions.enabled",
     "walk.enabled",
@@ -108,63 +109,68 @@ _NEED_WORDS: Final = frozenset(("ranking.enabled", "signals.lexical.enabled"))
 
 
 class Expected(msgspec.Struct, frozen=True, kw_only=True):
-    """The ids that should come: `here` are of this namespace, `elsewhere` (id → stage) are not."""
+    """Ids of `expect`: `here` are of this namespace, `elsewhere` (id → stage) are not."""
 
     here: tuple[str, ...]
     elsewhere: dict[str, str]
 
     @property
     def watch(self) -> bytes:
-        """What the scan is to tell of."""
+        """Ids whose rows the scan gives although they are not returned, 16 bytes each."""
         return b"".join(id_bytes(id) for id in self.here)
 
 
-class _Spent(Exception):
-    """No runs are left."""
+class _NoRunsLeft(Exception):
+    """`RUNS_MAX` is reached."""
 
 
-def expected_of(asking: Asking) -> Expected:
+def expected_of(bound: BoundQuery) -> Expected:
     """The expected ids looked up.
 
     Raises:
         ValidationError: the beginning of an id that fits several memories.
     """
-    view, checked = asking.view, asking.asked.plan
+    view, request = bound.view, bound.request
     here, elsewhere = dict[str, None](), dict[str, str]()
-    for given in checked.expect:
-        found = view.ids_with_prefix(checked.namespace, given)
+    for given in request.expect:
+        found = view.ids_with_prefix(request.namespace, given)
         if len(found) > 1:
             raise ValidationError(
                 "expect", given, "an unambiguous id", f"it fits {', '.join(found[:5])}"
             )
         if found:
             here[found[0]] = None
-        elif is_full_id(given, "mem") and asking.core.row(id_bytes(given)) is not None:
+        elif is_full_id(given, "mem") and bound.is_stored(given):
             elsewhere[given] = "other_namespace"
         else:
             elsewhere[given] = "unknown"
     return Expected(here=tuple(here), elsewhere=elsewhere)
 
 
-def why_not(asking: Asking, scan: Any, wanted: Expected, held: bool) -> tuple[WhyNot, ...]:
-    """One entry for each expected memory that did not come, in the order asked."""
-    question = asking.question(scan.terms)
-    rows = scan.rows[: asking.asked.plan.limit]
-    # confidence may have read more rows than were asked for
+def why_not(
+    bound: BoundQuery, scan: Scan, expected: Expected, abstained: bool
+) -> tuple[WhyNot, ...]:
+    """One entry for each expected memory that is not among the results, in the order of `expect`.
+
+    Args:
+        scan: with the rows of `expected.watch`.
+    """
+    explainer = bound.explainer(scan)
+    rows = scan.rows[: bound.request.limit]
+    # confidence may have needed more rows than there are results
     watched = {row.id: row for row in (*scan.rows[len(rows) :], *scan.watched)}
-    came = {row.id: place for place, row in enumerate(rows, 1)}
-    last = _standing(rows[-1], len(rows), question) if rows else None
+    ranks = {row.id: rank for rank, row in enumerate(rows, 1)}
+    last = _standing(rows[-1], len(rows), explainer) if rows else None
     entries = []
-    for id in wanted.here:
-        place = came.get(id_bytes(id))
-        if place is None:
-            entry = _Why(asking, scan, id, watched.get(id_bytes(id)), last).entry()
-            entries.append(held_back_too(entry) if held else entry)
-        elif held:
-            entries.append(
-                held_back(asking.asked.plan, _standing(rows[place - 1], place, question))
-            )
-    missing = {
+    for id in expected.here:
+        rank = ranks.get(id_bytes(id))
+        if rank is None:
+            entry = _Missing(bound, scan, id, watched.get(id_bytes(id)), last).entry()
+            entries.append(_without_change(entry) if abstained else entry)
+        elif abstained:
+            standing = _standing(rows[rank - 1], rank, explainer)
+            entries.append(_abstained(bound.request.min_confidence, standing))
+    reasons = {
         "unknown": "no memory has this id",
         "other_namespace": "the id is not in this namespace",
     }
@@ -177,32 +183,41 @@ def why_not(asking: Asking, scan: Any, wanted: Expected, held: bool) -> tuple[Wh
             signals=None,
             last_returned=last,
             change=None,
-            no_change=missing[stage],
+            no_change=reasons[stage],
             runs=0,
         )
-        for id, stage in wanted.elsewhere.items()
+        for id, stage in expected.elsewhere.items()
     ]
     return tuple(entries)
 
 
-def _standing(row: Any, rank: int, question: Any) -> Standing:
-    signals = signals_of(row, None, question)
+def _standing(row: ScanRow, rank: int, explainer: Explainer) -> Standing:
+    signals = explainer.signals(row)
     return Standing(id=id_text("mem", row.id), rank=rank, score=row.final_score, signals=signals)
 
 
-class _Why:
-    """The search for what keeps one memory away."""
+class _Missing:
+    """One expected memory that is not among the results, and the search for a change.
 
-    def __init__(self, asking: Asking, scan: Any, id: str, row: Any, last: Standing | None) -> None:
-        self.asking = asking
+    Args:
+        row: of the memory; None = filters exclude it.
+        last: the last result.
+    """
+
+    def __init__(
+        self, bound: BoundQuery, scan: Scan, id: str, row: ScanRow | None, last: Standing | None
+    ) -> None:
+        self.bound = bound
         self.scan = scan
         self.id = id
         self.raw = id_bytes(id)
         self.row = row
         self.last = last
-        self.left = RUNS_MAX
-        self.settings = asking.asked.config.settings
-        self.limit = asking.asked.plan.limit
+        self.runs_left = RUNS_MAX
+        self.config = bound.query.config
+        self.settings = self.config.settings
+        self.request = bound.request
+        self.limit = bound.request.limit
 
     def entry(self) -> WhyNot:
         """Stage, standing, and the change."""
@@ -211,25 +226,24 @@ class _Why:
         try:
             change = next(self.changes(stage, filters), None)
             why = None if change is not None else self.without(stage, filters)
-        except _Spent:
+        except _NoRunsLeft:
             change, why = None, f"{RUNS_MAX} runs found no change that brings it in"
         row = self.row
-        question = self.asking.question(self.scan.terms)
         return WhyNot(
             id=self.id,
             stage=stage,
             filters=tuple(filters),
             rank=rank,
             score=None if row is None else row.final_score,
-            signals=None if row is None else signals_of(row, None, question),
+            signals=None if row is None else self.bound.explainer(self.scan).signals(row),
             last_returned=self.last,
             change=change,
             no_change=why,
-            runs=RUNS_MAX - self.left,
+            runs=RUNS_MAX - self.runs_left,
         )
 
     def stage(self) -> tuple[str, int | None]:
-        """The first that stopped it, and its rank there from 1."""
+        """The first stage that stopped it, and its rank there from 1."""
         if self.row is None:
             return "filtered", None
         if self.row.pool_rank is None:
@@ -252,18 +266,18 @@ class _Why:
         self,
         *,
         overrides: dict[str, Any] | None = None,
-        checked: RecallPlan | None = None,
+        request: Request | None = None,
         limit: int | None = None,
     ) -> int | None:
-        """The place that the memory has with a change, from 1; None when it does not come."""
-        if self.left == 0:
-            raise _Spent
-        self.left -= 1
-        made = None
+        """The rank that the memory has with a change, from 1; None when it is no result."""
+        if self.runs_left == 0:
+            raise _NoRunsLeft
+        self.runs_left -= 1
+        ranking = None
         if overrides is not None:
-            made = recipe_of(self.asking.asked.config.with_overrides(overrides).settings)
-        rows = self.asking.run(checked=checked, made=made, limit=limit).rows
-        return next((place for place, row in enumerate(rows, 1) if row.id == self.raw), None)
+            ranking = ranking_of_settings(self.config.with_overrides(overrides).settings)
+        rows = self.bound.scan(request=request, ranking=ranking, limit=limit).rows
+        return next((rank for rank, row in enumerate(rows, 1) if row.id == self.raw), None)
 
     def changes(self, stage: str, filters: list[str]) -> Iterator[Change]:
         """Changes that bring it in, in the order in which they are tried."""
@@ -279,7 +293,7 @@ class _Why:
 
     def value(self, key: str) -> Any:
         """The effective value of a key."""
-        return self.asking.asked.config.entry(key).value
+        return self.config.entry(key).value
 
     def keyed(self, kind: str, key: str, after: Any) -> Iterator[Change]:
         """One key of the configuration with another value."""
@@ -289,56 +303,59 @@ class _Why:
 
     # --- filters ---------------------------------------------------------------------------
 
-    def variant(self, **fields: Any) -> RecallPlan:
-        """The plan of the same request with other fields, at the same query time."""
-        asked = self.asking.asked
-        request = asked.plan.request
-        if request.query_time is None and not _TIMES & fields.keys():
-            fields["query_time"] = from_us(asked.plan.moments.query_time_us)
+    def variant(self, **fields: Any) -> Request:
+        """The same request with other arguments, at the same query time."""
+        arguments = self.request.arguments
+        if arguments.query_time is None and not _TIMES & fields.keys():
+            fields["query_time"] = from_us(self.request.moments.query_time_us)
         inside = {name: fields.pop(name) for name in list(fields) if name in FIELDS}
-        where = msgspec.structs.replace(request.where, **inside)
-        request = msgspec.structs.replace(request, where=where, **fields)
-        return planned(self.asking.session, asked.config, request)
+        where = msgspec.structs.replace(arguments.where, **inside)
+        arguments = msgspec.structs.replace(arguments, where=where, **fields)
+        return request_of(self.bound.session, self.config, arguments)
 
     def given(self, name: str) -> Any:
         """What the call has at a field of the filter, or at a time."""
-        plan = self.asking.asked.plan
-        if name in ("include_expired", "include_archived") and not plan.filter.statuses:
-            return plan.filter.columns[name]
-        return getattr(plan.request.where if name in FIELDS else plan.request, name)
+        request = self.request
+        if name in ("include_expired", "include_archived") and not request.filter.statuses:
+            return request.filter.columns[name]
+        return getattr(request.arguments.where if name in FIELDS else request.arguments, name)
 
     def excluding(self) -> list[str]:
-        """The filters that exclude the memory, each looked at alone."""
+        """The filters that exclude the memory, each tried alone."""
         found = []
-        for name, opened in _OPEN.items():
+        for name, without in _WITHOUT.items():
             own = self.given(name)
-            if own is None or (isinstance(own, bool) and own == opened):
+            if own is None or (isinstance(own, bool) and own == without):
                 continue
-            fields = {**_OPEN, name: own}
+            fields = {**_WITHOUT, name: own}
             if not self.passes(self.variant(**fields)):
                 found.append(name)
         return found
 
-    def passes(self, checked: RecallPlan) -> bool:
-        """Whether the memory is eligible under a plan."""
-        asking = self.asking
-        chosen = resolved(asking.view, asking.core, checked.filter)
-        listed = chosen.get("ids")
+    def passes(self, request: Request) -> bool:
+        """Whether the memory is eligible under a request."""
+        filter = self.bound.filter(request)
+        listed = filter.get("ids")
         if listed is not None and self.raw not in split_ids(listed):
             return False
-        if checked.request.where.min_similarity is not None:
-            self.left -= 1
-            parts = msgspec.structs.replace(checked.filter, ids=(self.id,))
-            only = msgspec.structs.replace(checked, filter=parts)
-            return bool(asking.run(checked=only, limit=1).rows)
-        return bool(asking.eligible({**chosen, "ids": self.raw}))
+        if request.arguments.where.min_similarity is not None:
+            self.runs_left -= 1
+            alone = msgspec.structs.replace(request.filter, ids=(self.id,))
+            only = msgspec.structs.replace(request, filter=alone)
+            return bool(self.bound.scan(request=only, limit=1).rows)
+        return bool(self.bound.eligible({**filter, "ids": self.raw}))
 
     def filter_removed(self, name: str) -> Iterator[Change]:
         """Without this filter."""
-        rank = self.rank_with(checked=self.variant(**{name: _OPEN[name]}))
+        after = _WITHOUT[name]
+        rank = self.rank_with(request=self.variant(**{name: after}))
         if rank is not None:
             yield Change(
-                kind="filter", key=name, before=self.given(name), after=_OPEN[name], rank=rank
+                kind="filter",
+                key=name,
+                before=self.given(name),
+                after=after,
+                rank=rank,
             )
 
     # --- switches, weights, limit ----------------------------------------------------------
@@ -348,7 +365,7 @@ class _Why:
         ranking = self.settings.ranking
         keys = list(_SWITCHES)
         if ranking.enabled and ranking.base == "linear":
-            missing = {"rerank"} if self.asking.session.reranker is None else set[str]()
+            missing = {"rerank"} if self.bound.session.reranker is None else set[str]()
             names = [name for name in weighing(self.settings) if name not in missing]
             keys[:0] = [f"signals.{name}.enabled" for name in names]
         for key in keys:
@@ -358,7 +375,7 @@ class _Why:
                 if ranking.pool != "all":
                     yield from self.keyed("switch", key, "all")
                 continue
-            if self.asking.asked.vector is None and key in _NEED_WORDS:
+            if self.bound.query.vector is None and key in _NEED_WORDS:
                 continue
             yield from self.keyed("switch", key, not self.value(key))
 
@@ -368,6 +385,7 @@ class _Why:
         if not ranking.enabled or ranking.base == "cosine":
             return
         if ranking.base == "linear":
+            assert self.row is not None, "filters do not exclude it"
             origin = list(OriginType)[self.row.origin].value
             keys = {
                 f"ranking.weights.{origin}.{name}": weight
@@ -380,16 +398,16 @@ class _Why:
             keys = {
                 f"reference.{n}_weight": getattr(place, f"{n}_weight")
                 for n in META_SIGNALS
-                if n in self.asking.available
+                if n in self.bound.available
             }
             most = 1.0
         for key, weight in keys.items():
-            if weight != 0 and self.left > RUNS_OF_LIMITS:
+            if weight != 0 and self.runs_left > RUNS_OF_LIMITS:
                 yield from self.weight(key, weight, most)
 
     def weight(self, key: str, weight: float, most: float | None) -> Iterator[Change]:
         """The smallest change of one weight that is enough, to two digits."""
-        spent = self.left
+        spent = self.runs_left
         for end in (FACTOR_MAX, 1 / FACTOR_MAX):
             value = _rounded(weight * end)
             if most is not None and value > most:
@@ -400,7 +418,7 @@ class _Why:
             if rank is None:
                 continue
             near, best = weight, (value, rank)
-            while spent - self.left < RUNS_PER_SIGNAL:
+            while spent - self.runs_left < RUNS_PER_SIGNAL:
                 middle = _rounded((abs(near) * abs(best[0])) ** 0.5 * (1 if weight > 0 else -1))
                 if middle in (_rounded(near), best[0]):
                     break
@@ -413,13 +431,13 @@ class _Why:
 
     def limits(self) -> Iterator[Change]:
         """A greater limit, raised until it comes."""
-        row = self.row
-        place = row.start_rank if row.pool_rank is None else row.pool_rank
-        limit = max(self.limit + 1, 0 if place is None else place + 1)
+        assert self.row is not None, "filters do not exclude it"
+        rank = self.row.start_rank if self.row.pool_rank is None else self.row.pool_rank
+        limit = max(self.limit + 1, 0 if rank is None else rank + 1)
         while True:
             rank = self.rank_with(limit=limit)
             if rank is not None:
-                # all that stand before it come too, so its place is the limit that is enough
+                # all memories before it are results too, so its rank is the limit that is enough
                 if rank < limit and self.rank_with(limit=max(rank, self.limit + 1)) is not None:
                     limit = max(rank, self.limit + 1)
                 yield Change(kind="limit", key="limit", before=self.limit, after=limit, rank=rank)

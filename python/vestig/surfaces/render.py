@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final
@@ -110,7 +111,9 @@ def _layout(value: Any, args: Args, layout: str) -> str:
     if value.context is not UNSET:
         shown = value.context.text
     else:
-        shown = render(value, layout, explained=bool(args.get("explain")))
+        shown = render(
+            value, layout, explained=bool(args.get("explain")), local_zone=sys.stdout.isatty()
+        )
     return "\n\n".join([shown, *expectations(value), *receipts(value)])
 
 

@@ -45,8 +45,8 @@ def _number(signal: Any) -> str:
 
 
 def _silent(signal: Any) -> bool:
-    """Whether a term says nothing: unavailable, without weight, or 0."""
-    return signal is None or signal.raw in (None, 0) or signal.weight == 0
+    """Whether a term adds nothing: it was not weighed, or its value is 0."""
+    return signal is None or signal.raw == 0
 
 
 def _signals(entry: Any) -> list[str]:
@@ -55,9 +55,10 @@ def _signals(entry: Any) -> list[str]:
     if entry.signals is None or last is None:
         return []
     pairs = [
-        f"{name} {_number(own)} / {_number(last.signals.get(name))}"
-        for name, own in entry.signals.items()
-        if name != "bias" and not (_silent(own) and _silent(last.signals.get(name)))
+        f"{name} {_number(entry.signals.get(name))} / {_number(last.signals.get(name))}"
+        for name in {**entry.signals, **last.signals}
+        if name != "bias"
+        and not (_silent(entry.signals.get(name)) and _silent(last.signals.get(name)))
     ]
     return [f"  Signals (its own / of the last result): {'; '.join(pairs)}"] if pairs else []
 

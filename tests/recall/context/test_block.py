@@ -1,4 +1,4 @@
-"""The block for a prompt: order, folding, quoting, budget. I6-5."""
+"""The block for a prompt: order, folding, quoting, budget."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def test_by_session_then_sequence_whatever_the_scores_are() -> None:
         entry(6, t_valid=from_us(NOW_US - 3 * DAY_US)),
         entry(7, scope="home", t_valid=from_us(NOW_US - 2 * DAY_US)),
     ]
-    told = made(*entries)
-    assert [int(id[-2:], 16) for id in told.ids] == [3, 2, 1, 4, 6, 5, 7]
-    assert [line for line in body(told) if line.startswith("## ")] == [
+    shown = made(*entries)
+    assert [int(id[-2:], 16) for id in shown.ids] == [3, 2, 1, 4, 6, 5, 7]
+    assert [line for line in body(shown) if line.startswith("## ")] == [
         "## Session early · 2026-03-17",
         "## Session late · 2026-03-18",
         "## No session · 2026-03-15 to 2026-03-16",
@@ -74,11 +74,11 @@ def test_by_session_then_sequence_whatever_the_scores_are() -> None:
         mixed = list(entries)
         random.Random(seed).shuffle(mixed)
         others = [Entry(memory=one.memory, rank=rank) for rank, one in enumerate(mixed)]
-        assert made(*others).text == told.text
+        assert made(*others).text == shown.text
 
 
 def test_a_line_tells_what_a_reader_needs() -> None:
-    told = made(
+    shown = made(
         entry(1, author="Ann", content="The pump failed", kind=Kind.SUMMARY),
         entry(2, title="Manual", content="Press the red button", flags=("archived",)),
         entry(3, t_invalid=from_us(NOW_US - DAY_US), flags=("no_longer_valid", "pinned")),
@@ -86,20 +86,20 @@ def test_a_line_tells_what_a_reader_needs() -> None:
         entry(5, flags=("not_yet_valid",), neighbour=True),
     )
     ids = [memory(bytes([number] * 16)).id for number in range(6)]
-    assert body(told)[1:] == [
+    assert body(shown)[1:] == [
         f"[{ids[1]}] Ann (summary): The pump failed",
         f"[{ids[2]}] “Manual” (archived): Press the red button",
         f"[{ids[3]}] (ended 2026-03-17): fact number 3",
         f"[{ids[4]}] (replaced): fact number 4",
         f"+ [{ids[5]}] (not yet): fact number 5",
     ]
-    assert (told.ids, told.neighbours) == (tuple(ids[1:5]), (ids[5],))
+    assert (shown.ids, shown.neighbours) == (tuple(ids[1:5]), (ids[5],))
 
 
 def test_days_stand_once_where_there_is_only_one() -> None:
     day, next_day = from_us(NOW_US), from_us(NOW_US + DAY_US)
-    told = made(entry(1, t_valid=day), entry(2, t_valid=next_day))
-    assert [line.split(": ")[0][-10:] for line in body(told)[1:]] == ["2026-03-18", "2026-03-19"]
+    shown = made(entry(1, t_valid=day), entry(2, t_valid=next_day))
+    assert [line.split(": ")[0][-10:] for line in body(shown)[1:]] == ["2026-03-18", "2026-03-19"]
     assert made(entry(1), zone="Asia/Tokyo").text.split("\n")[0].endswith("of Asia/Tokyo.")
 
 
@@ -112,24 +112,24 @@ def test_what_says_the_same_stands_on_one_line_with_both_ids_and_times() -> None
         entry(1, content="Deploys run on Fridays"),
         entry(3),
     ]
-    told = made(*entries, twins=[(1, 2)])
+    shown = made(*entries, twins=[(1, 2)])
     first, second, third = (memory(bytes([number] * 16)).id for number in (1, 2, 3))
-    assert body(told)[1:] == [
+    assert body(shown)[1:] == [
         f"[{first}] 2026-03-18, also [{second}] 2026-03-19: Deploys run on Fridays",
         f"[{third}]: fact number 3",
     ]
-    assert told.folded == {second: first}
-    assert set(told.ids) == {first, second, third}
-    assert all(told.text.count(id) == 1 for id in told.ids)
+    assert shown.folded == {second: first}
+    assert set(shown.ids) == {first, second, third}
+    assert all(shown.text.count(id) == 1 for id in shown.ids)
 
 
 def test_a_neighbour_joins_a_result_and_three_share_a_line() -> None:
-    told = made(entry(1, neighbour=True), entry(2), entry(3), twins=[(1, 2), (1, 3)])
+    shown = made(entry(1, neighbour=True), entry(2), entry(3), twins=[(1, 2), (1, 3)])
     first, second, third = (memory(bytes([number] * 16)).id for number in (1, 2, 3))
-    assert told.folded == {second: first, third: first}
-    assert (told.neighbours, set(told.ids)) == ((first,), {second, third})
-    assert len(body(told)) == 2
-    assert not body(told)[1].startswith("+")
+    assert shown.folded == {second: first, third: first}
+    assert (shown.neighbours, set(shown.ids)) == ((first,), {second, third})
+    assert len(body(shown)) == 2
+    assert not body(shown)[1].startswith("+")
 
 
 # --- quoting ------------------------------------------------------------------------------------
@@ -145,21 +145,21 @@ EVIL = (
 
 @pytest.mark.parametrize("text", EVIL)
 def test_stored_text_begins_no_line(text: str) -> None:
-    told = made(entry(1, content=text, author=text, session_id=text, scope=text, title=text))
-    head, first, *rest = body(told)
+    shown = made(entry(1, content=text, author=text, session_id=text, scope=text, title=text))
+    head, first, *rest = body(shown)
     assert head.startswith("## Session ok")
     assert first.startswith(f"[{memory(bytes([1] * 16)).id}] ok")
     assert all(line.startswith("    ") for line in rest)
-    assert len(told.text.splitlines()) == len(told.text.split("\n"))
-    assert not set(told.text) & set("\x1b\x00\u202e\u2066\U000e0041")
+    assert len(shown.text.splitlines()) == len(shown.text.split("\n"))
+    assert not set(shown.text) & set("\x1b\x00\u202e\u2066\U000e0041")
     # ids in brackets stand before the text, and names cannot make them
     assert first.split(": ")[0].count("[") == 1
     assert "[" not in head
 
 
 def test_lines_of_a_text_stay() -> None:
-    told = made(entry(1, content="def f():\n  return 1"))
-    assert body(told)[2:] == ["      return 1"]
+    shown = made(entry(1, content="def f():\n  return 1"))
+    assert body(shown)[2:] == ["      return 1"]
     assert made(entry(1, content="")).text.endswith("]: ")
 
 
@@ -191,19 +191,19 @@ def test_every_id_once_and_never_more_than_the_budget(
     ]
     twins = [(a, b) for a, b in pairs if a != b]
     for count in (words, estimate, len):
-        told = made(*entries, twins=twins, budget=budget, count=count)
-        assert told.tokens == count(told.text) <= told.budget == budget
-        gone = [one.id for one in told.left_out]
-        every = [*told.ids, *told.neighbours, *gone]
+        shown = made(*entries, twins=twins, budget=budget, count=count)
+        assert shown.tokens == count(shown.text) <= shown.budget == budget
+        gone = [one.id for one in shown.left_out]
+        every = [*shown.ids, *shown.neighbours, *gone]
         assert sorted(every) == sorted(one.memory.id for one in entries)
         beside = {one.memory.id for one in entries if one.neighbour}
-        assert set(told.neighbours) | {one.id for one in told.left_out if one.neighbour} == beside
-        shown = [*told.ids, *told.neighbours]
-        assert all(told.text.count(id) == 1 for id in shown)
-        assert all(id not in told.text for id in gone)
-        assert set(told.folded) | set(told.folded.values()) <= set(shown)
+        assert set(shown.neighbours) | {one.id for one in shown.left_out if one.neighbour} == beside
+        inside = [*shown.ids, *shown.neighbours]
+        assert all(shown.text.count(id) == 1 for id in inside)
+        assert all(id not in shown.text for id in gone)
+        assert set(shown.folded) | set(shown.folded.values()) <= set(inside)
         again = made(*reversed(entries), twins=twins, budget=budget, count=count)
-        assert again.text == told.text
+        assert again.text == shown.text
         wide = made(*entries, twins=twins, count=count)
         assert wide.left_out == ()
 
@@ -215,16 +215,16 @@ def test_the_lowest_score_goes_first_and_neighbours_before_results() -> None:
     ids = [memory(bytes([number] * 16)).id for number in (*range(6), 9)]
     gone = list[str]()
     for budget in range(whole.tokens - 1, 0, -1):
-        told = made(*entries, budget=budget)
-        left = [one.id for one in told.left_out]
+        shown = made(*entries, budget=budget)
+        left = [one.id for one in shown.left_out]
         # never more than what is worth less than all that is shown
         assert left == ids[len(ids) - len(left) :]
         assert set(gone) <= set(left)
         gone = left
-        if told.ids:
-            beside = sum(one.neighbour for one in told.left_out)
+        if shown.ids:
+            beside = sum(one.neighbour for one in shown.left_out)
             found = len(left) - beside
-            assert body(told)[-1] == (
+            assert body(shown)[-1] == (
                 f"Left out for want of room: {found} found, {beside} neighbours."
             )
     assert gone == ids
@@ -232,9 +232,9 @@ def test_the_lowest_score_goes_first_and_neighbours_before_results() -> None:
 
 
 def test_a_line_that_is_too_long_makes_room_for_others() -> None:
-    told = made(entry(1, content="word " * 500), entry(2), entry(3), budget=60)
-    assert [int(id[-2:], 16) for id in told.ids] == [2, 3]
-    (gone,) = told.left_out
+    shown = made(entry(1, content="word " * 500), entry(2), entry(3), budget=60)
+    assert [int(id[-2:], 16) for id in shown.ids] == [2, 3]
+    (gone,) = shown.left_out
     assert gone.tokens > 500
     assert not gone.neighbour
 
@@ -246,8 +246,8 @@ def test_a_counter_that_counts_more_together_than_apart() -> None:
         return words(text) + text.count("\n") ** 2
 
     for budget in range(1, 300, 7):
-        told = made(*entries, budget=budget, count=joint)
-        assert joint(told.text) == told.tokens <= budget
+        shown = made(*entries, budget=budget, count=joint)
+        assert joint(shown.text) == shown.tokens <= budget
 
 
 def test_nothing_found() -> None:

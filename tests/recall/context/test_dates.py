@@ -1,4 +1,4 @@
-"""Expressions of time with their dates beside them: I6-5, T-05."""
+"""Expressions of time with their dates beside them."""
 
 from __future__ import annotations
 

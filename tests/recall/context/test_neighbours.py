@@ -1,12 +1,11 @@
-"""Which neighbours carry evidence: I6-5, Q-11, Q-12."""
+"""Which neighbours of a result carry its evidence."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from scan_rows import memory
-from vestig.answers import SignalTrace
-from vestig.recall.context.neighbours import Found, Sessions, beside
+from vestig.recall.context.neighbours import RankedTurn, Sessions, evidence_neighbours
 from vestig.types import Memory
 
 
@@ -25,18 +24,21 @@ def chosen(
     places: dict[str, Any] = {one.id: (one.scope, one.session_id, one.sequence) for one in turns}
     sessions = Sessions(places)
     results = [
-        Found(
+        RankedTurn(
             memory=turns[place],
-            signals={
-                name: SignalTrace(raw=value, normalised=value, weight=1.0)
-                for name, value in (signals or {}).get(place, {}).items()
+            words=values.get("lexical", 0.0),
+            words_beside={
+                offset: values[f"neighbours.lexical.{offset:+d}"]
+                for offset in (-1, 1)
+                if f"neighbours.lexical.{offset:+d}" in values
             },
         )
         for place in found
+        for values in ((signals or {}).get(place, {}),)
     ]
-    known = {one.id: one for one in turns}
+    by_id = {one.id: one for one in turns}
     at = {one.id: place for place, one in enumerate(turns)}
-    return {at[id]: rank for id, rank in beside(results, sessions, known)}
+    return {at[id]: rank for id, rank in evidence_neighbours(results, sessions, by_id)}
 
 
 def test_an_answer_follows_its_question() -> None:
@@ -52,7 +54,7 @@ def test_one_voice_answers_no_question_of_its_own() -> None:
     assert chosen(talk((None, "Which port?"), (None, "5433")), 0) == {1: 0}
 
 
-def test_the_trace_tells_of_words_beside() -> None:
+def test_a_turn_with_more_of_the_words_of_the_query_is_beside_its_result() -> None:
     turns = talk(("Ann", "the red pump"), ("Ben", "it failed"), ("Ann", "at night"))
     beneath = {1: {"lexical": 0.6, "neighbours.lexical.-1": 0.5, "neighbours.lexical.+1": 1.0}}
     assert chosen(turns, 1, signals=beneath) == {2: 0}

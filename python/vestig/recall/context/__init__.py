@@ -1,1 +1,1 @@
-"""The block for a prompt: what was found, told within a budget of tokens."""
+"""The context block: results and their neighbours for a prompt, within a budget of tokens."""

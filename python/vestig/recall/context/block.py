@@ -1,8 +1,8 @@
-"""A block for an agent's prompt: what was found, as a reader would want it told.
+"""The text of a context block: results and neighbours as quoted lines for an agent's prompt.
 
 The order is that of sessions and of time, never that of scores, and nothing in the text depends on
-the hour at which it is asked: the same arguments on the same state give the same bytes. Stored text
-is quoted: it begins no line, so that it can pass neither for another memory nor for a heading.
+the hour of the call: the same arguments on the same state give the same bytes. Stored text is
+quoted: it begins no line, so that it can pass neither for another memory nor for a heading.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PREFACE: Final = (
 )
 _NAME_CHARS_MAX: Final = 80
 _INDENT: Final = "\n    "
-# Neither shown nor read aloud: controls, marks that turn the direction of writing, and tags.
+# Characters that readers do not see: controls, marks that turn the direction of writing, and tags.
 _HIDDEN: Final = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]"
 )
@@ -48,7 +48,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
-    """How tokens are counted: by whom, and how many there may be."""
+    """How tokens are counted, the name of what counts them, and how many there may be."""
 
     count: Callable[[str], int]
     counted_by: str
@@ -73,7 +73,7 @@ def estimate(text: str) -> int:
 
 
 class _Line(msgspec.Struct, kw_only=True):
-    """One line of the block: an entry, and those whose text it has."""
+    """One line of the block: an entry, and those folded into it because they say the same."""
 
     entry: Entry
     folded: list[Entry] = msgspec.field(default_factory=list)
@@ -130,7 +130,7 @@ def _within(entry: Entry) -> tuple[Any, ...]:
 
 
 def _arranged(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """Sessions by their earliest time, what belongs to none last; inside by sequence, then time."""
+    """Sessions by their earliest time, memories without one last; inside by sequence, then time."""
     groups: dict[tuple[str | None, str | None], list[Entry]] = {}
     for entry in entries:
         groups.setdefault(_session(entry.memory), []).append(entry)
@@ -144,7 +144,7 @@ def _arranged(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def _folded(ordered: Sequence[Entry], twins: AbstractSet[frozenset[str]]) -> dict[str, _Line]:
-    """Id → line. What says the same as an earlier line joins it."""
+    """Id → line. An entry that says the same as an earlier line joins it."""
     lines: dict[str, _Line] = {}
     heads: list[_Line] = []
     for entry in ordered:
@@ -172,7 +172,7 @@ def _heading(entries: Sequence[Entry], days: Sequence[str]) -> str:
 
 
 def _state(entry: Entry, zone: str) -> str:
-    """What a reader must know before believing the line; "" for what simply holds."""
+    """What limits the memory, in round brackets; "" where nothing does."""
     memory, notes = entry.memory, list[str]()
     if memory.kind is Kind.SUMMARY:
         notes.append("summary")
@@ -196,7 +196,7 @@ def _speaker(memory: Memory) -> str:
 
 
 def _also(entry: Entry, line: _Line, zone: str) -> str:
-    """What a line tells of a folded entry: id, day, and what its own words of time meant."""
+    """The part of a line for a folded entry: id, day, and the dates that its own words mean."""
     own = meanings(entry.memory.times, zone)
     same = meanings(line.entry.memory.times, zone)
     words = [f"also [{entry.memory.id}]", day_of(entry.memory.t_valid, zone), _state(entry, zone)]
@@ -205,7 +205,7 @@ def _also(entry: Entry, line: _Line, zone: str) -> str:
 
 
 def _written(line: _Line, day: str, zone: str) -> str:
-    """Everything that Vestig says stands before the colon; behind it is the text alone."""
+    """The line: what Vestig writes stands before the first colon, behind it the text alone."""
     entry = line.entry
     memory = entry.memory
     mark = "+" if all(one.neighbour for one in line.entries) else ""
@@ -235,7 +235,7 @@ def _parts(entries: Sequence[Entry], twins: AbstractSet[frozenset[str]], zone: s
 # --- the budget ---------------------------------------------------------------------------------
 
 
-def _gone_words(lines: Sequence[_Line]) -> str:
+def _left_out_note(lines: Sequence[_Line]) -> str:
     entries = [entry for line in lines for entry in line.entries]
     beside = sum(entry.neighbour for entry in entries)
     return f"Left out for want of room: {len(entries) - beside} found, {beside} neighbours."
@@ -250,28 +250,29 @@ class _Fit:
         self.preface = preface
         self.lines = sorted((line for p in parts for line in p.lines), key=lambda one: one.priority)
         self.costs = {line.id: self._cost(line.text) for line in self.lines}
-        self.kept: set[str] = set()
+        # ids of the lines of the text
+        self.chosen: set[str] = set()
 
     def _cost(self, text: str) -> int:
         return self.measure.count(f"{text}\n")
 
     def choose(self) -> str:
-        """The text; `kept` has the ids of the lines that are in it."""
+        """The text."""
         self._fill()
         # lines may cost more together than one by one
-        while self.kept:
+        while self.chosen:
             text = self._text()
             if self.measure.count(text) <= self.measure.budget:
                 return text
-            last = [line for line in self.lines if line.id in self.kept][-1]
-            self.kept.discard(last.id)
+            last = [line for line in self.lines if line.id in self.chosen][-1]
+            self.chosen.discard(last.id)
         return ""
 
     def _fill(self) -> None:
         headings = [self._cost(f"\n{part.heading}") for part in self.parts]
         room = self.measure.budget - self._cost(self.preface)
         if sum(headings) + sum(self.costs.values()) > room:
-            room -= self._cost(_gone_words(self.lines))
+            room -= self._cost(_left_out_note(self.lines))
         part_of = {line.id: place for place, part in enumerate(self.parts) for line in part.lines}
         opened = set[int]()
         for line in self.lines:
@@ -279,28 +280,28 @@ class _Fit:
             need = self.costs[line.id] + (0 if place in opened else headings[place])
             if need <= room:
                 room -= need
-                self.kept.add(line.id)
+                self.chosen.add(line.id)
                 opened.add(place)
 
     def _text(self) -> str:
         blocks = [self.preface]
         for part in self.parts:
-            kept = [line.text for line in part.lines if line.id in self.kept]
-            if kept:
-                blocks.append("\n".join([part.heading, *kept]))
-        gone = self.left_out()
-        if gone:
-            blocks.append(_gone_words(gone))
+            texts = [line.text for line in part.lines if line.id in self.chosen]
+            if texts:
+                blocks.append("\n".join([part.heading, *texts]))
+        left_out = self.left_out()
+        if left_out:
+            blocks.append(_left_out_note(left_out))
         return "\n\n".join(blocks)
 
     def left_out(self) -> list[_Line]:
         """Lines that are not in the text, the best first."""
-        return [line for line in self.lines if line.id not in self.kept]
+        return [line for line in self.lines if line.id not in self.chosen]
 
     def shown(self) -> list[_Line]:
         """Lines of the text in its order."""
         lines = (line for part in self.parts for line in part.lines)
-        return [line for line in lines if line.id in self.kept]
+        return [line for line in lines if line.id in self.chosen]
 
 
 def block(
@@ -314,7 +315,7 @@ def block(
     """The block: sessions by time, their memories by sequence, equal ones on one line.
 
     Args:
-        entries: what was found and what stands beside it, each memory once.
+        entries: results and neighbours, each memory once.
         twins: pairs of ids that say the same.
         measure: how tokens are counted, and how many there may be.
         zone: time zone in which days begin.
@@ -324,7 +325,7 @@ def block(
     fit = _Fit(_parts(entries, twins, zone), measure, preface)
     text = fit.choose() if entries else _within_budget(nothing, measure)
     shown = [entry for line in fit.shown() for entry in line.entries]
-    gone = [
+    left_out = [
         LeftOut(id=entry.memory.id, neighbour=entry.neighbour, tokens=fit.costs[line.id])
         for line in fit.left_out()
         for entry in line.entries
@@ -334,7 +335,7 @@ def block(
         ids=tuple(entry.memory.id for entry in shown if not entry.neighbour),
         neighbours=tuple(entry.memory.id for entry in shown if entry.neighbour),
         folded=_homes(fit.shown()),
-        left_out=tuple(gone),
+        left_out=tuple(left_out),
         tokens=measure.count(text),
         budget=measure.budget,
         counted_by=measure.counted_by,

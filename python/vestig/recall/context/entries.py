@@ -1,30 +1,33 @@
-"""The context of a recall: what stands beside the results, what says the same, and how many tokens
-it takes."""
+"""The context block of a recall: the neighbours of the results, which of them say the same, and how
+tokens are counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
-
-import msgspec
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from vestig.answers import ContextBlock
 from vestig.commit.fact_guard import differs
 from vestig.commit.near_duplicates import stored_guard
+from vestig.config.signals import SIGNALS
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.read import as_known, flags_of
 from vestig.ports import PieceCounter
 from vestig.recall.context.block import ESTIMATE, Entry, Measure, block, estimate
-from vestig.recall.context.neighbours import Found, Sessions, beside
-from vestig.recall.layouts import ABSTAINED, NO_RESULTS
-from vestig.recall.query import Asking
-from vestig.recall.reason import Question, signals_of
-from vestig.session.filter_ids import resolved
+from vestig.recall.context.neighbours import (
+    OFFSETS,
+    RankedTurn,
+    Sessions,
+    evidence_neighbours,
+)
+from vestig.recall.query import BoundQuery
+from vestig.recall.scan import Scan, ScanRow
 from vestig.session.session import Session
 from vestig.store.projection.keeper import similar_within
+from vestig.times import from_us
 from vestig.types import Kind, Memory
 
-__all__ = ["Gathered", "context_block", "gather"]
+__all__ = ["context_block"]
 
 # So many memories are looked up one by one; longer sessions are read around the results.
 _LOOKED_UP_MAX: Final = 2_000
@@ -32,71 +35,82 @@ _REACH: Final = 32
 _SEQUENCE_MAX: Final = 2**63 - 1
 _SPANS_MAX: Final = 200
 _FLOAT32_BYTES: Final = 4
+_LEXICAL: Final = SIGNALS.index("lexical")
+_LEXICAL_BESIDE: Final = {
+    offset: SIGNALS.index(f"neighbours.lexical.{offset:+d}") for offset in OFFSETS
+}
 
 
-class Gathered(msgspec.Struct, frozen=True, kw_only=True):
-    """What the store has for a block, of the state that was ranked. `twins`: pairs of ids that say
-    the same."""
-
-    entries: tuple[Entry, ...]
-    twins: frozenset[frozenset[str]]
-
-
-def gather(
-    asking: Asking, rows: Sequence[Any], memories: Mapping[str, Memory], question: Question
-) -> Gathered:
-    """Results, neighbours, and which of them say the same; for a callback of the keeper's `run`.
+def context_block(
+    bound: BoundQuery, scan: Scan, memories: Sequence[Memory], nothing: str
+) -> ContextBlock:
+    """The block of a scan's results, of their neighbours, and of what says the same; for a callback
+    of the keeper's `run`.
 
     Args:
-        rows: of the scan, best first.
-        memories: their texts by id, as known at the time asked for.
+        memories: the results, as known at the time of the request; () where recall abstains.
+        nothing: the text without results.
     """
-    results = [
-        Found(memory=memories[id_text("mem", row.id)], signals=signals_of(row, None, question))
-        for row in rows
-    ]
-    sessions = _sessions(asking, [one.memory for one in results])
-    known = _around(asking, sessions, results)
-    near = _similar_enough(asking, beside(results, sessions, known))
-    plan = asking.asked.plan
-    told = as_known(asking.view, plan.namespace, [known[id] for id, _ in near], plan.moments)
-    entries = [Entry(memory=one.memory, rank=rank) for rank, one in enumerate(results)]
-    entries += [
-        Entry(memory=memory, rank=rank, neighbour=True)
-        for memory, (_, rank) in zip(told, near, strict=True)
-    ]
-    flagged = tuple(
-        msgspec.structs.replace(
-            entry, flags=tuple(flags_of(entry.memory, question.query_time, question.known_at))
-        )
-        for entry in entries
+    settings = bound.session.config.settings
+    entries = _entries(bound, scan, memories) if memories else ()
+    return block(
+        entries,
+        _twins(bound, [one.memory for one in entries]),
+        _measure(bound.session, bound.request.budget or 0),
+        zone=settings.time.zone,
+        nothing=nothing,
     )
-    return Gathered(entries=flagged, twins=_twins(asking, [one.memory for one in flagged]))
+
+
+def _entries(bound: BoundQuery, scan: Scan, memories: Sequence[Memory]) -> tuple[Entry, ...]:
+    """Results, then neighbours, with their flags."""
+    request = bound.request
+    results = [_ranked_turn(row, memory) for row, memory in zip(scan.rows, memories, strict=False)]
+    sessions = _sessions(bound, memories)
+    turns = _around(bound, sessions, memories)
+    near = _similar_enough(bound, evidence_neighbours(results, sessions, turns))
+    known = as_known(bound.view, request.namespace, [turns[id] for id, _ in near], request.moments)
+    query_time = from_us(request.moments.query_time_us)
+    known_at = from_us(request.moments.known_at_us)
+
+    def entry(memory: Memory, rank: int, neighbour: bool) -> Entry:
+        flags = tuple(flags_of(memory, query_time, known_at))
+        return Entry(memory=memory, rank=rank, neighbour=neighbour, flags=flags)
+
+    return (
+        *(entry(memory, rank, False) for rank, memory in enumerate(memories)),
+        *(entry(memory, rank, True) for memory, (_, rank) in zip(known, near, strict=True)),
+    )
 
 
 # --- neighbours ---------------------------------------------------------------------------------
 
 
-def _sessions(asking: Asking, found: Sequence[Memory]) -> Sessions:
-    """The sessions of the results, of what passes the filters of the call alone; of long ones no
-    more than what lies around the results."""
+def _ranked_turn(row: ScanRow, memory: Memory) -> RankedTurn:
+    values = row.signals
+    beside = {offset: values[place][0] or 0.0 for offset, place in _LEXICAL_BESIDE.items()}
+    return RankedTurn(memory=memory, words=values[_LEXICAL][1] or 0.0, words_beside=beside)
+
+
+def _sessions(bound: BoundQuery, results: Sequence[Memory]) -> Sessions:
+    """The sessions of the results, only the memories that pass the filters of the call; of long
+    sessions no more than what lies around the results."""
     placed = {
         one.id: one.sequence
-        for one in found
+        for one in results
         if one.session_id is not None and one.sequence is not None
     }
-    names = sorted({str(one.session_id) for one in found if one.id in placed})
+    names = sorted({str(one.session_id) for one in results if one.id in placed})
     if not names:
         return Sessions({})
-    plan, view = asking.asked.plan, asking.view
-    packed = asking.eligible({**resolved(view, asking.core, plan.filter), "session_ids": names})
-    eligible = set(split_ids(packed))
+    namespace, view = bound.request.namespace, bound.view
+    eligible = set(split_ids(bound.eligible({**bound.filter(), "session_ids": names})))
     if len(eligible) <= _LOOKED_UP_MAX:
         ids = [id_text("mem", raw) for raw in eligible]
-        return Sessions(view.places(plan.namespace, ids))
+        return Sessions(view.places(namespace, ids))
     reaches = (_REACH, _SEQUENCE_MAX)
     for reach in reaches:
-        turns = view.turns(plan.namespace, names, _spans(placed.values(), reach))
+        turns = view.turns(namespace, names, _spans(placed.values(), reach))
         sessions = Sessions({id: at for id, at in turns.items() if id_bytes(id) in eligible})
         if all(map(sessions.whole, placed)):
             break
@@ -104,7 +118,7 @@ def _sessions(asking: Asking, found: Sequence[Memory]) -> Sessions:
 
 
 def _spans(sequences: Iterable[int], reach: int) -> list[tuple[int, int]]:
-    """What lies at most so far from one of these, as few spans."""
+    """The sequences at most `reach` from one of these, as few spans."""
     spans = list[tuple[int, int]]()
     for sequence in sorted(sequences):
         low, high = max(0, sequence - reach), min(_SEQUENCE_MAX, sequence + reach)
@@ -115,28 +129,26 @@ def _spans(sequences: Iterable[int], reach: int) -> list[tuple[int, int]]:
     return spans
 
 
-def _around(asking: Asking, sessions: Sessions, results: Sequence[Found]) -> dict[str, Memory]:
-    near = sessions.around(one.memory.id for one in results)
-    space = asking.asked.plan.namespace
-    return {memory.id: memory for memory in asking.view.memories(space, near)} if near else {}
+def _around(bound: BoundQuery, sessions: Sessions, results: Sequence[Memory]) -> dict[str, Memory]:
+    near = sessions.around(one.id for one in results)
+    namespace = bound.request.namespace
+    return {memory.id: memory for memory in bound.view.memories(namespace, near)} if near else {}
 
 
-def _similar_enough(asking: Asking, near: list[tuple[str, int]]) -> list[tuple[str, int]]:
+def _similar_enough(bound: BoundQuery, near: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """Those that pass `min_similarity` too, which only a scan judges."""
-    if not near or asking.asked.plan.filter.columns.get("min_similarity") is None:
+    if not near or bound.request.filter.columns.get("min_similarity") is None:
         return near
-    exact = Asking(
-        asking.session, asking.view, asking.core, asking.session.keeper.scan, asking.asked
-    )
-    scan = exact.run(watch=b"".join(id_bytes(id) for id, _ in near))
+    exact = BoundQuery(bound.session, bound.view, bound.query)
+    scan = exact.scan(watch=b"".join(id_bytes(id) for id, _ in near))
     passed = {id_text("mem", row.id) for row in scan.watched}
     return [(id, rank) for id, rank in near if id in passed]
 
 
-# --- what says the same -------------------------------------------------------------------------
+# --- texts that say the same ---------------------------------------------------------------------
 
 
-def _twins(asking: Asking, memories: Sequence[Memory]) -> frozenset[frozenset[str]]:
+def _twins(bound: BoundQuery, memories: Sequence[Memory]) -> frozenset[frozenset[str]]:
     """Pairs of one scope and author: of one text, or near-duplicates that the fact guard lets
     pass."""
     groups: dict[tuple[str | None, str | None], list[Memory]] = {}
@@ -147,7 +159,7 @@ def _twins(asking: Asking, memories: Sequence[Memory]) -> frozenset[frozenset[st
     for group in groups.values():
         if len(group) > 1:
             pairs |= _same_text(group)
-            pairs |= _near(asking, group, pairs)
+            pairs |= _near(bound, group, pairs)
     return frozenset(pairs)
 
 
@@ -164,12 +176,12 @@ def _same_text(group: Sequence[Memory]) -> set[frozenset[str]]:
 
 
 def _near(
-    asking: Asking, group: Sequence[Memory], known: set[frozenset[str]]
+    bound: BoundQuery, group: Sequence[Memory], known: set[frozenset[str]]
 ) -> set[frozenset[str]]:
-    near = asking.session.config.settings.hygiene.near_duplicate
+    near = bound.session.config.settings.hygiene.near_duplicate
     if not near.enabled:
         return set()
-    vectors = asking.view.vectors(asking.asked.plan.namespace, [one.id for one in group])
+    vectors = bound.view.vectors(bound.request.namespace, [one.id for one in group])
     found = set[frozenset[str]]()
     for model in sorted({model for model, _ in vectors.values()}):
         mine = [one for one in group if one.id in vectors and vectors[one.id][0] == model]
@@ -180,13 +192,13 @@ def _near(
         ):
             for other, _ in earlier:
                 pair = frozenset((mine[place].id, mine[other].id))
-                if pair not in known and _says_the_same(asking, mine[place], mine[other]):
+                if pair not in known and _says_the_same(bound, mine[place], mine[other]):
                     found.add(pair)
     return found
 
 
-def _says_the_same(asking: Asking, one: Memory, other: Memory) -> bool:
-    session, view = asking.session, asking.view
+def _says_the_same(bound: BoundQuery, one: Memory, other: Memory) -> bool:
+    session, view = bound.session, bound.view
     classes = session.config.settings.hygiene.near_duplicate.guard
     mine, others = stored_guard(session, view, one), stored_guard(session, view, other)
     return not differs(mine, others, classes)
@@ -195,23 +207,8 @@ def _says_the_same(asking: Asking, one: Memory, other: Memory) -> bool:
 # --- the block ----------------------------------------------------------------------------------
 
 
-def context_block(session: Session, found: Gathered, *, returned: int, budget: int) -> ContextBlock:
-    """The block in the space that it may take.
-
-    Args:
-        returned: how many results the call gives; 0 although there are some = it abstains.
-    """
-    return block(
-        found.entries if returned else (),
-        found.twins,
-        _measure(session, budget),
-        zone=session.config.settings.time.zone,
-        nothing=ABSTAINED if found.entries else NO_RESULTS,
-    )
-
-
 def _measure(session: Session, budget: int) -> Measure:
-    """Word pieces of the store's embedder where it tells them, else an estimate."""
+    """Word pieces of the store's embedder where it counts them, else an estimate."""
     embedder = session.embedder
     if not isinstance(embedder, PieceCounter) or embedder.count_pieces("") is None:
         return Measure(count=estimate, counted_by=ESTIMATE, budget=budget)

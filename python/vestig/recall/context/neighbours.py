@@ -1,13 +1,14 @@
-"""Which neighbours of a found memory carry its evidence.
+"""Which neighbours of a result carry its evidence.
 
-A turn of a conversation is often found for what stands beside it: the question has the words, the
-answer has the fact. Three rules, from what stands in the session and in the reason trace:
+A turn of a conversation is often a result because of the turn beside it: the question has the
+words, the answer has the fact. Three rules, from the texts of the session and from values of
+signals, which are read whether they weigh anything or not:
 
-1. The result asks: the next turn, by somebody else, answers.
+1. The result asks a question: the next turn, by another speaker, answers it.
 2. A turn directly beside the result has more of the query's words than the result, and is no
    question (`neighbours.lexical.-1` or `.+1` above the normalised `lexical`).
-3. The turn before, by somebody else, asks and has more than twice the result's share of the query's
-   words: the result is its answer, and hardly to be understood without it.
+3. The turn before, by another speaker, is a question and has more than twice the result's share of
+   the query's words: the result is its answer, and hardly to be understood without it.
 
 All other neighbours would only fill the block: a further result is worth more than they are.
 """
@@ -19,14 +20,13 @@ from typing import Final
 
 import msgspec
 
-from vestig.answers import SignalTrace
 from vestig.types import Memory
 
-__all__ = ["Found", "Sessions", "beside"]
+__all__ = ["OFFSETS", "RankedTurn", "Sessions", "evidence_neighbours"]
 
 # Places in the session that the rules look at, counted from the result's own.
-_AROUND: Final = (-1, 1)
-# From here on a result is found for the question before it.
+OFFSETS: Final = (-1, 1)
+# From here on a result owes its rank to the question before it.
 _QUESTION_FACTOR: Final = 2.0
 
 
@@ -44,13 +44,13 @@ class Sessions:
     """
 
     def __init__(self, places: Mapping[str, tuple[str | None, str | None, int | None]]) -> None:
-        held: dict[tuple[str | None, str], dict[int, list[str]]] = {}
+        by_session: dict[tuple[str | None, str], dict[int, list[str]]] = {}
         for id, (scope, session, sequence) in places.items():
             if session is not None and sequence is not None:
-                held.setdefault((scope, session), {}).setdefault(sequence, []).append(id)
+                by_session.setdefault((scope, session), {}).setdefault(sequence, []).append(id)
         self._where: dict[str, tuple[tuple[str | None, str], int]] = {}
         self._at: dict[tuple[tuple[str | None, str], int], tuple[str, ...]] = {}
-        for key, rows in held.items():
+        for key, rows in by_session.items():
             for place, sequence in enumerate(sorted(rows)):
                 ids = tuple(sorted(rows[sequence]))
                 self._at[key, place] = ids
@@ -63,19 +63,21 @@ class Sessions:
 
     def whole(self, id: str) -> bool:
         """Whether something stands at every place that the rules look at beside this one."""
-        return all(self.at(id, offset) for offset in _AROUND)
+        return all(self.at(id, offset) for offset in OFFSETS)
 
     def around(self, ids: Iterable[str]) -> list[str]:
         """Ids of everything that the rules look at beside these, each once."""
-        found = (near for id in ids for offset in _AROUND for near in self.at(id, offset))
+        found = (near for id in ids for offset in OFFSETS for near in self.at(id, offset))
         return list(dict.fromkeys(found))
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """A result and the terms of its reason."""
+class RankedTurn(msgspec.Struct, frozen=True, kw_only=True):
+    """A result with the share of the query's words that it has (`lexical`, normalised; 0 where it
+    is unavailable) and those that the turns beside it have, by offset."""
 
     memory: Memory
-    signals: Mapping[str, SignalTrace]
+    words: float
+    words_beside: Mapping[int, float]
 
 
 def _asks(memory: Memory) -> bool:
@@ -84,46 +86,37 @@ def _asks(memory: Memory) -> bool:
 
 
 def _by_others(one: Memory, other: Memory) -> bool:
-    """Whether two turns are told by two: where nobody is named, they may be."""
+    """Whether two turns are by two speakers; they may be where nobody is named."""
     return (one.author, one.role) != (other.author, other.role) or one.author is one.role is None
 
 
-def _share(found: Found, offset: int) -> tuple[float, float]:
-    """How much of the query's words the turn there has, and the result itself; 0 where the trace
-    does not tell. What a neighbour brings is its own normalised value."""
-    own = found.signals.get("lexical")
-    mine = 0.0 if own is None or own.normalised is None else own.normalised
-    near = found.signals.get(f"neighbours.lexical.{offset:+d}")
-    return 0.0 if near is None or near.raw is None else near.raw, mine
-
-
-def _carries(found: Found, offset: int, turn: Memory) -> bool:
+def _carries_evidence(result: RankedTurn, offset: int, turn: Memory) -> bool:
     """Whether the turn that many places after the result carries its evidence."""
-    by_others, asks = _by_others(found.memory, turn), _asks(turn)
-    if offset == 1 and by_others and _asks(found.memory):
+    by_others, asks = _by_others(result.memory, turn), _asks(turn)
+    if offset == 1 and by_others and _asks(result.memory):
         return True
-    near, mine = _share(found, offset)
+    beside = result.words_beside.get(offset, 0.0)
     if not asks:
-        return near > mine
-    return offset == -1 and by_others and near > _QUESTION_FACTOR * mine
+        return beside > result.words
+    return offset == -1 and by_others and beside > _QUESTION_FACTOR * result.words
 
 
-def beside(
-    results: Sequence[Found], sessions: Sessions, known: Mapping[str, Memory]
+def evidence_neighbours(
+    results: Sequence[RankedTurn], sessions: Sessions, turns: Mapping[str, Memory]
 ) -> list[tuple[str, int]]:
-    """(id, place of the result) of the neighbours that carry evidence, each once, for the best
-    result that they stand beside.
+    """(id, rank of the result from 0) of the neighbours that carry evidence, each once, for the
+    best result that they stand beside.
 
     Args:
         results: best first.
-        known: texts of what stands around them.
+        turns: memories around them, by id.
     """
-    mine = {one.memory.id for one in results}
+    own = {one.memory.id for one in results}
     chosen: dict[str, int] = {}
-    for rank, found in enumerate(results):
-        for offset in _AROUND:
-            for id in sessions.at(found.memory.id, offset):
-                turn = known.get(id)
-                if turn is not None and id not in mine and _carries(found, offset, turn):
+    for rank, result in enumerate(results):
+        for offset in OFFSETS:
+            for id in sessions.at(result.memory.id, offset):
+                turn = turns.get(id)
+                if turn is not None and id not in own and _carries_evidence(result, offset, turn):
                     chosen.setdefault(id, rank)
     return list(chosen.items())

@@ -1,0 +1,142 @@
+"""Reasons are made when they are looked at, once, without the store."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import gc
+import json
+import pickle
+import threading
+from typing import Any
+
+import msgspec
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.answers import Reason, RecallHit
+from vestig.recall.reason import Explainer
+
+QUERY = "Who keeps the red key?"
+
+
+@pytest.fixture
+def store(opener: Opener) -> vestig.Vestig:
+    made = opener()
+    for text in ("Ada keeps the red key", "The pump needs oil", "Tomatoes need water"):
+        made.commit(text)
+    return made
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ids of the memories whose reasons were made."""
+    ids: list[str] = []
+    reason = Explainer.reason
+
+    def counted(self: Explainer, row: Any, memory: Any, *rest: Any) -> Reason:
+        ids.append(memory.id)
+        return reason(self, row, memory, *rest)
+
+    monkeypatch.setattr(Explainer, "reason", counted)
+    return ids
+
+
+def test_scores_are_there_without_reasons(store: vestig.Vestig, made: list[str]) -> None:
+    found = store.recall(QUERY, receipt=True, touch=True, context=True)
+    for hit in found:
+        assert hit.score == hit.final > 0
+        assert hit.similarity is not None
+        assert hit.content
+    assert made == []
+
+
+def test_a_reason_is_made_once(store: vestig.Vestig, made: list[str]) -> None:
+    first, second, _ = store.recall(QUERY)
+    reason = first.reason
+    assert first.reason is reason
+    assert reason.final_score == first.score
+    assert reason.similarity == first.similarity
+    assert made == [first.id]
+    assert second.reason.explanation
+    assert made == [first.id, second.id]
+
+
+def test_threads_get_one_and_the_same_reason(store: vestig.Vestig) -> None:
+    hit = store.recall(QUERY)[0]
+    start, reasons = threading.Barrier(8), list[Reason]()
+
+    def read() -> None:
+        start.wait()
+        reasons.append(hit.reason)
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(reasons) == 8
+    assert {id(one) for one in reasons} == {id(hit.reason)}
+
+
+def test_a_reason_outlives_its_store_and_what_was_forgotten(store: vestig.Vestig) -> None:
+    expected = [hit.reason for hit in store.recall(QUERY, seed=1)]
+    found = store.recall(QUERY, seed=1)
+    store.forget([hit.id for hit in found])
+    store.close()
+    assert [hit.reason for hit in found] == expected
+
+
+def test_a_hit_refers_to_no_part_of_the_store(store: vestig.Vestig) -> None:
+    hit = store.recall(QUERY)[0]
+    seen, waiting = set[int](), [hit.__dict__]
+    while waiting:
+        one: Any = waiting.pop()
+        if id(one) in seen or isinstance(one, type):
+            continue
+        seen.add(id(one))
+        module = type(one).__module__
+        assert not module.startswith(("vestig.session", "vestig.store", "apsw")), type(one)
+        assert type(one).__name__ not in ("Projection", "Scan"), type(one)
+        # functions refer to the modules that they stand in
+        if not callable(one) or hasattr(one, "func"):
+            waiting += gc.get_referents(one)
+
+
+def test_equality_copies_and_encodings_show_the_reason(store: vestig.Vestig) -> None:
+    one, two = store.recall(QUERY, seed=1), store.recall(QUERY, seed=1)
+    assert one.results == two.results
+    hit = store.recall(QUERY, seed=1)[0]
+    assert hit == one[0]
+    assert hit != dataclasses.replace(hit, score=2.0)
+    assert f"reason={hit.reason!r}" in repr(store.recall(QUERY, seed=1)[0])
+    for same in (copy.copy(hit), copy.deepcopy(hit), pickle.loads(pickle.dumps(hit))):
+        assert same == hit
+    encoded = msgspec.json.decode(msgspec.json.encode(store.recall(QUERY, seed=1)[0]))
+    assert encoded["reason"] == msgspec.json.decode(msgspec.json.encode(hit.reason))
+    assert "embedding" not in encoded
+    shown = store.recall(QUERY, seed=1)[0].to_dict()
+    assert shown["reason"] == hit.reason.to_dict()
+    assert (shown["score"], shown["final"]) == (hit.score, hit.reason.final_score)
+    assert "embedding" not in shown
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        hit.score = 1.0  # type: ignore[misc]
+
+
+def test_a_hit_takes_a_reason_as_it_is(store: vestig.Vestig) -> None:
+    hit = store.recall(QUERY)[0]
+    values = {"memory": hit.memory, "score": 0.5, "final": 0.5, "similarity": None}
+    assert RecallHit(**values, reason=hit.reason).reason is hit.reason
+    with pytest.raises(TypeError, match="reason"):
+        RecallHit(**values)  # type: ignore[call-arg]
+
+
+def test_the_json_of_a_note_without_session_is_small(store: vestig.Vestig) -> None:
+    text = "The boiler pump failed on the night of the storm, and Ada ordered a brass gasket."
+    store.commit(text)
+    found = store.recall("why did the boiler pump fail?")
+    first = found.to_dict()["results"][0]
+    assert first["content"] == text
+    assert set(first["reason"]["signals"]) <= {"bias", "cosine", "lexical", "entity_walk", "title"}
+    assert len(json.dumps(first, separators=(",", ":"), ensure_ascii=False).encode()) <= 1_500

@@ -1,0 +1,48 @@
+"""Results that hold a list are sequences of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+import vestig
+from scripted import Opener
+
+
+@pytest.fixture
+def store(opener: Opener) -> vestig.Vestig:
+    made = opener()
+    for text in ("Ada Lovelace keeps the red key", "The pump needs oil", "Tomatoes need water"):
+        made.commit(text)
+    first, second, _ = (memory.id for memory in made.list())
+    made.link(first, second, "RELATED", weight=0.5)
+    return made
+
+
+@pytest.mark.parametrize("name", ["recall", "search", "list", "entities", "edges"])
+def test_results_are_sequences(store: vestig.Vestig, name: str) -> None:
+    found, items = {
+        "recall": lambda: (one := store.recall("Who keeps the key?"), one.results),
+        "search": lambda: (one := store.search("Who keeps the key?"), one.results),
+        "list": lambda: (one := store.list(), one.memories),
+        "entities": lambda: (one := store.entities(), one.entities),
+        "edges": lambda: (one := store.edges(), one.edges),
+    }[name]()
+    assert items
+    assert isinstance(found, Sequence)
+    assert len(found) == len(items)
+    assert (found[0], found[-1], found[:2]) == (items[0], items[-1], items[:2])
+    assert tuple(found) == items
+    assert list(reversed(found)) == list(reversed(items))
+    assert items[-1] in found
+    assert "something else" not in found
+    assert found
+    with pytest.raises(IndexError):
+        found[len(items)]
+
+
+def test_a_result_without_hits_is_false(opener: Opener) -> None:
+    found = opener().recall("Who keeps the key?")
+    assert not found
+    assert found[:3] == ()
