@@ -183,5 +183,5 @@ def test_a_request_can_be_checked_again_from_its_arguments() -> None:
     arguments = first.arguments
     again = checked(**{name: getattr(arguments, name) for name in arguments.__struct_fields__})
     assert again == first
-    assert to_plain(arguments.tags) == ["a", "b"]
-    assert to_plain(arguments.since) == "2026-01-05T00:00:00.000000Z"
+    assert to_plain(arguments.where.tags) == ["a", "b"]
+    assert to_plain(arguments.where.since) == "2026-01-05T00:00:00.000000Z"
