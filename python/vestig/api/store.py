@@ -902,17 +902,22 @@ class Vestig:
         self,
         target: str | os.PathLike[str] | IO[str],
         *,
+        where: Filter | FilterFields | None = None,
         all_namespaces: bool = False,
     ) -> ExportReport:
         """Every record as JSON lines, vectors included.
 
         Args:
             target: A file's path, or a file that is open for writing.
+            where: Only these memories, with what belongs to them: vectors, events, sources, the
+                entities that they mention, and the edges between these.
             all_namespaces: Of every namespace, not only the store's own.
         """
         from vestig.exchange import export
 
-        counts = export.export(self._session, target, all_namespaces=all_namespaces)
+        counts = export.export(
+            self._session, target, where=checked_filter(where), all_namespaces=all_namespaces
+        )
         lines = counts.pop("lines")
         return ExportReport(lines=lines, records=counts)
 

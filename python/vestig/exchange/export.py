@@ -8,6 +8,10 @@ from typing import IO, Any
 
 from vestig.arguments import flag
 from vestig.errors import ValidationError
+from vestig.filters import Filter, filter_parts, moments
+from vestig.ids import id_text, split_ids
+from vestig.ports import LedgerView
+from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.store.portable.export import export as write_export
 
@@ -15,9 +19,16 @@ __all__ = ["export"]
 
 
 def export(
-    session: Session, target: str | os.PathLike[str] | IO[str], *, all_namespaces: bool
+    session: Session,
+    target: str | os.PathLike[str] | IO[str],
+    *,
+    where: Filter,
+    all_namespaces: bool,
 ) -> dict[str, Any]:
     """Writes the store's namespace, or all; how many records of each kind were written.
+
+    Args:
+        where: a checked filter; one without a field is no filter.
 
     Raises:
         ValidationError: a target that is neither a path nor an open file.
@@ -26,7 +37,21 @@ def export(
     flag("all_namespaces", all_namespaces)
     if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "write"):
         raise ValidationError("target", type(target).__name__, "a file's path, or an open file")
+    if all_namespaces and where.given():
+        raise ValidationError("where", "a filter", "either a filter or all_namespaces, not both")
     with session.operation("export"):
         namespace = None if all_namespaces else session.namespace
+        chosen = _chosen(session, where) if where.given() else None
         place = Path(target) if isinstance(target, (str, os.PathLike)) else target
-        return dict(write_export(session.ledger, place, namespace=namespace))
+        return dict(write_export(session.ledger, place, namespace=namespace, memory_ids=chosen))
+
+
+def _chosen(session: Session, where: Filter) -> list[str]:
+    """Ids of the memories that the filter lets through."""
+    parts = filter_parts(where, session.namespace, moments(session.now_us()))
+
+    def read(view: LedgerView, core: Any) -> list[str]:
+        raw = session.keeper.eligible(view, resolved(view, core, parts))
+        return [id_text("mem", one) for one in split_ids(raw)]
+
+    return session.keeper.run(read)

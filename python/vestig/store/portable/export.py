@@ -6,7 +6,7 @@ import heapq
 import io
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final, cast
 
@@ -27,6 +27,7 @@ from vestig.store.portable.restore import Restoration, RestoreReport
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import select_in
+from vestig.types import EdgeType
 
 __all__ = ["RestoreReport", "export", "restore"]
 
@@ -45,8 +46,15 @@ def export(
     target: Path | str | IO[str] | IO[bytes],
     *,
     namespace: str | None,
+    memory_ids: Collection[str] | None = None,
 ) -> dict[str, int]:
     """Writes every record of a namespace (None: of all) and returns how many of each kind.
+
+    Args:
+        memory_ids: only these memories, with their vectors, events and questions, the sources
+            that produced them, the entities that they mention, and the edges between all of
+            these. A memory whose successor stays behind is written without it. Tombstones stay
+            behind: a filter says nothing of what was forgotten.
 
     A path gets a file for the owner alone, which appears whole or not at all; a stream is
     written as it comes. The header names the store the records first came from.
@@ -65,7 +73,7 @@ def export(
         True
     """
     if not isinstance(target, (str, Path)):
-        return _write_lines(ledger, _writer_of(target), namespace)
+        return _write_lines(ledger, _writer_of(target), namespace, memory_ids)
     path = Path(target)
     if path.is_dir():
         raise ValidationError("target", str(path), "the path of a file", "add a file name")
@@ -74,7 +82,7 @@ def export(
         files.make_private(fresh)
         try:
             with fresh.open("wb") as out:
-                counts = _write_lines(ledger, out.write, namespace)
+                counts = _write_lines(ledger, out.write, namespace, memory_ids)
                 out.flush()
                 os.fsync(out.fileno())
             os.replace(fresh, path)
@@ -98,7 +106,10 @@ def _writer_of(stream: IO[str] | IO[bytes]) -> Callable[[bytes], object]:
 
 
 def _write_lines(
-    ledger: SqliteLedger, write: Callable[[bytes], object], namespace: str | None
+    ledger: SqliteLedger,
+    write: Callable[[bytes], object],
+    namespace: str | None,
+    memory_ids: Collection[str] | None,
 ) -> dict[str, int]:
     counts: Counter[str] = Counter()
     where = ledger.where
@@ -121,7 +132,10 @@ def _write_lines(
             embedding=identity,
         )
         write(encode_line(header) + b"\n")
-        for kind, fields in _records(conn, namespace):
+        records = _records(conn, namespace)
+        if memory_ids is not None:
+            records = _of_nodes(records, _nodes_of(conn, namespace, memory_ids))
+        for kind, fields in records:
             counts[kind] += 1
             write(encode_line((kind, fields)) + b"\n")
     return {"lines": counts.total() + 1, **counts}
@@ -145,6 +159,59 @@ def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str
     for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
         yield kind, fields
     yield from _jobs(conn, namespace)
+
+
+def _nodes_of(
+    conn: apsw.Connection, namespace: str | None, memory_ids: Collection[str]
+) -> frozenset[str]:
+    """Ids of these memories, of the sources that produced them, and of the entities that they
+    mention, with what those were merged into."""
+    chosen = set(memory_ids)
+    nodes = set(chosen)
+    for _key, _kind, edge in _edges(conn, namespace, 0):
+        if edge["edge_type"] == EdgeType.PRODUCED.value and edge["to_id"] in chosen:
+            nodes.add(edge["from_id"])
+        elif edge["edge_type"] == EdgeType.MENTIONS.value and edge["from_id"] in chosen:
+            nodes.add(edge["to_id"])
+    merged = {
+        fields["id"]: fields["merged_into"]
+        for _key, _kind, fields in _rows(conn, "entity", _ENTITIES, namespace, 0)
+        if fields["merged_into"] is not None
+    }
+    for id in list(nodes):
+        while (id := merged.get(id, "")) and id not in nodes:
+            nodes.add(id)
+    return frozenset(nodes)
+
+
+# What a record belongs to, by its kind: every node named here has to be among those written.
+_BELONGS_TO: Final[dict[str, tuple[str, ...]]] = {
+    "source": ("id",),
+    "memory": ("id",),
+    "entity": ("id",),
+    "vector": ("memory",),
+    "entity_vector": ("entity",),
+    "question": ("memory",),
+    "event": ("memory",),
+    "edge": ("from_id", "to_id"),
+    "supersession": ("superseding", "superseded"),
+    "token_vectors": ("memory",),
+    "job": ("memory",),
+}
+
+
+def _of_nodes(
+    records: Iterable[tuple[str, dict[str, Any]]], nodes: frozenset[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Records that belong to these nodes alone."""
+    for kind, fields in records:
+        owners = _BELONGS_TO.get(kind)
+        if owners is None or not all(fields[name] in nodes for name in owners):
+            continue
+        for name in ("superseded_by", "revives"):
+            if fields.get(name) is not None and fields[name] not in nodes:
+                fields[name] = None
+        yield kind, fields
 
 
 class _Select:
