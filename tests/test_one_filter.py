@@ -1,0 +1,170 @@
+"""One filter in every operation: each field lets through the same memories everywhere."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.filters import FIELDS, Filter
+from vestig.testing import FrozenClock
+
+QUERY = "the pump of the harbour"
+
+
+@pytest.fixture
+def filled(opener: Opener, clock: FrozenClock) -> dict[str, Any]:
+    """Five memories that differ in every field, and one of each status but ACTIVE."""
+    config = {"hygiene.near_duplicate.enabled": False}
+    store = opener("filled", config=config)
+
+    def commit(text: str, **fields: Any) -> str:
+        clock.move(days=1)
+        id = store.commit(f"The pump of the harbour: {text}", **fields).memory_id
+        assert id is not None
+        return id
+
+    a = commit(
+        "Ada Lovelace oils it",
+        scope="lab",
+        tags=["plant", "oil"],
+        author="Ada",
+        role="user",
+        session_id="s1",
+        sequence=0,
+        source="hook",
+        actor="bot",
+        metadata={"level": 1},
+        provenance={"artifact_ref": "msg-1", "agent": "ci", "origin_type": "chat_agent"},
+        t_valid="2026-01-05",
+    )
+    b = commit("it stands still", tags=["plant"], pinned=True, t_valid="2026-02-05")
+    c = commit("a gasket is on order", retention_policy="decision", t_valid="2026-03-05")
+    old = commit("it runs on Mondays", t_valid="2025-01-05")
+    new = commit("it runs on Tuesdays", t_valid="2025-06-05")
+    gone = commit("nobody knows it", t_valid="2025-07-05")
+    hidden = commit("it was painted", t_valid="2025-08-05")
+    store.supersede(old, new)
+    store.deprecate(gone)
+    store.archive(hidden)
+    found: dict[str, Any] = {
+        "store": store, "a": a, "b": b, "c": c, "old": old, "new": new, "gone": gone,
+        "hidden": hidden, "source": store.show(a).sources[0].id, "day": clock(),
+    }  # fmt: skip
+    return found
+
+
+CASES: list[tuple[dict[str, Any], str]] = [
+    ({"scope": "lab"}, "a"),
+    ({"scope": ["lab", "elsewhere"]}, "a"),
+    ({"unscoped": True}, "b c new"),
+    ({"scope": "lab", "unscoped": True}, "a b c new"),
+    ({"kinds": "memory", "tags": "plant"}, "a b"),
+    ({"kinds": "SUMMARY", "tags": "plant"}, ""),
+    ({"statuses": ["superseded", "ARCHIVED"], "unscoped": True}, "old hidden"),
+    ({"include_expired": True, "unscoped": True}, "b c new old gone"),
+    ({"include_archived": True, "unscoped": True}, "b c new hidden"),
+    ({"tags": ["plant", "nothing"]}, "a b"),
+    ({"tags": ["plant", "oil"], "tags_mode": "all"}, "a"),
+    ({"sources": "hook"}, "a"),
+    ({"actors": ["bot"]}, "a"),
+    ({"authors": "Ada"}, "a"),
+    ({"roles": "USER"}, "a"),
+    ({"session_ids": ["s1"]}, "a"),
+    ({"origin_types": "chat_agent"}, "a"),
+    ({"entities": "Ada Lovelace"}, "a"),
+    ({"metadata": {"level": 1}}, "a"),
+    ({"metadata": {"level": True}}, ""),
+    ({"since": "2026-01-01", "unscoped": True}, "b c"),
+    ({"until": "2026-02-01", "tags": "plant"}, "a"),
+    ({"created_since": "day", "unscoped": True}, ""),
+    ({"created_until": "day", "tags": "plant"}, "a b"),
+    ({"ids": ["a", "c"]}, "a c"),
+    ({"exclude_ids": ["a"], "tags": "plant"}, "b"),
+    ({"source_ids": "source"}, "a"),
+    ({"message_ids": ["msg-1", "msg-9"]}, "a"),
+    ({"pinned": True, "tags": "plant"}, "b"),
+    ({"pinned": False, "tags": "plant"}, "a"),
+    ({"retention_policies": ["Decision"], "unscoped": True}, "c"),
+]
+
+
+def test_every_field_has_a_case() -> None:
+    assert {name for where, _ in CASES for name in where} | {"min_similarity"} == set(FIELDS)
+
+
+@pytest.mark.parametrize(("fields", "names"), CASES, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("as_object", [False, True], ids=["mapping", "Filter"])
+def test_every_operation_lets_the_same_through(
+    filled: dict[str, Any], fields: dict[str, Any], names: str, as_object: bool
+) -> None:
+    store: vestig.Vestig = filled["store"]
+
+    def resolved(value: Any) -> Any:
+        if isinstance(value, list):
+            return [resolved(item) for item in value]
+        return filled.get(value, value) if isinstance(value, str) else value
+
+    plain: Any = {name: resolved(value) for name, value in fields.items()}
+    where = Filter(**plain) if as_object else plain
+    wanted = {filled[name] for name in names.split()}
+    assert {hit.id for hit in store.recall(QUERY, where=where, limit=20)} == wanted
+    kinds = plain.get("kinds") or "MEMORY"
+    found = store.search(QUERY, "vector", where={**plain, "kinds": kinds}, limit=20)
+    assert {hit.node_id for hit in found} == wanted
+    assert {memory.id for memory in store.list(where, limit=100)} == wanted
+    assert store.count(where) == len(wanted)
+    assert set(store.forget(where=where, force=True, dry_run=True).memory_ids) == wanted
+    assert store.export(io.StringIO(), where=where).records.get("memory", 0) == len(wanted)
+
+
+def test_min_similarity_needs_a_query(filled: dict[str, Any]) -> None:
+    store: vestig.Vestig = filled["store"]
+    where: Any = {"min_similarity": 0.99, "tags": "plant"}
+    assert len(store.recall("The pump of the harbour: it stands still", where=where)) == 1
+    for call in (store.list, store.count):
+        with pytest.raises(vestig.ValidationError, match="min_similarity"):
+            call(where)
+    with pytest.raises(vestig.ValidationError, match="min_similarity"):
+        store.forget(where=where)
+    with pytest.raises(vestig.ValidationError, match="min_similarity"):
+        store.export(io.StringIO(), where=where)
+
+
+@pytest.mark.parametrize(
+    ("where", "named"),
+    [
+        ({"authors": [None]}, "authors"),
+        ({"tags": ["a", " "]}, "tags"),
+        ({"statuses": "gone"}, "statuses"),
+        ({"kinds": "ENTITY"}, "kinds"),
+        ({"unscoped": 1}, "unscoped"),
+        ({"since": "2026-02-01", "until": "2026-01-01"}, "since"),
+        ({"metadata": {"level": float("nan")}}, "metadata"),
+        ({"ids": "x"}, "ids"),
+        ({"retention_policies": "forever"}, "retention_policies"),
+        ({"tags_mode": "some"}, "tags_mode"),
+        ({"author": "Ada"}, "did you mean authors"),
+        ("tags", "where"),
+        (5, "where"),
+    ],
+    ids=repr,
+)
+def test_what_is_no_filter_is_refused_everywhere(
+    filled: dict[str, Any], where: Any, named: str
+) -> None:
+    store: vestig.Vestig = filled["store"]
+    before = store.admin.stats()
+    for call in (
+        lambda: store.recall(QUERY, where=where),
+        lambda: store.list(where),
+        lambda: store.count(where),
+        lambda: store.forget(where=where),
+        lambda: store.export(io.StringIO(), where=where),
+    ):
+        with pytest.raises(vestig.ValidationError, match=named):
+            call()
+    assert store.admin.stats() == before
