@@ -22,7 +22,7 @@ _FAR_FUTURE = 253_402_300_799_999_999
 
 def cosine(a: bytes, b: bytes) -> float:
     """Cosine as the core computes it, cut to -1 … 1."""
-    return max(-1.0, min(1.0, _core.dot(_core.unit(a), _core.unit(b))))
+    return max(-1.0, min(1.0, _core.testing.dot(_core.unit(a), _core.unit(b))))
 
 
 def every_memory(view: Any, namespace: str) -> list[Memory]:

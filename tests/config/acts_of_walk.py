@@ -145,7 +145,7 @@ def summary(world: World) -> Any:
     )
     world.opened.append(other)
     other.import_(str(file))
-    other.link(ids["S"], ids["B"], "SUMMARIZES")
+    other.graph.link(ids["S"], ids["B"], "SUMMARIZES")
     found = other.recall(QUERY_OF_GRAPH, limit=2)
     return [
         (hit.memory.kind.value, round(hit.score, 9), str(hit.reason.explanation)[:6])

@@ -144,7 +144,7 @@ def test_listing(ledger: Ledger) -> None:
     assert listed(scopes=()) == []
     assert listed(tags=("t1",)) == [5, 3, 1]
     assert listed(tags=("t1", "all")) == [5, 4, 3, 2, 1, 0]
-    assert listed(kind=Kind.SUMMARY) == []
+    assert listed(kinds=(Kind.SUMMARY,)) == []
     assert listed(pinned=False, limit=1) == [5]
     with ledger.read() as view, pytest.raises(ValidationError, match="created_at"):
         view.list_memories("default", Listing(order_by="content"))

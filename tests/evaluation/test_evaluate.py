@@ -186,7 +186,7 @@ def test_without_names_all_shipped_profiles_and_the_one_in_effect_are_measured()
 
 
 def test_without_the_linear_score_and_tracerank_a_profile_equals_the_baseline(bench: Bench) -> None:
-    both_off = {"m5.enabled": False, "m3.tracerank.enabled": False}
+    both_off = {"ranking.enabled": False, "usage.enabled": False}
     report = _evaluated(bench(units(), queries()), profiles=PROFILES, switches=[both_off])
     row = next(row for row in report.rows if row.kind == "switch")
     assert row.metrics == report.row("baseline").metrics

@@ -23,7 +23,9 @@ def filled(opener: Opener) -> vestig.Vestig:
     pump = store.commit(ADA, tags=["plant"], author="Omar", provenance={"agent": "ci"}).memory_id
     gasket = store.commit(GASKET, tags=["plant"], scope="lab").memory_id
     office = store.commit(OSLO, tags=["people"]).memory_id
-    assert pump and gasket and office
+    assert pump is not None
+    assert gasket is not None
+    assert office is not None
     store.graph.link(pump, gasket, "RELATED", weight=0.9)
     store.graph.link(pump, office, "RELATED", weight=0.8)
     gone = store.commit("A sentence that is forgotten again").memory_id

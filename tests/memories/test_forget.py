@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from calls import selecting
 from forget_checks import OTHER, QUICK, SECRET, clean, commit, folder_of, raw_vector
 from scripted import Opener
 from traces import holding
@@ -232,7 +231,7 @@ def test_arguments_that_select_nothing_are_refused(opener: Opener, given: dict[s
     store = opener()
     commit(store, SECRET)
     with pytest.raises(ValidationError):
-        store.forget(**selecting(given))
+        store.forget(**given)
     assert store.count() == 1
 
 

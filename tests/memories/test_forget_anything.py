@@ -160,13 +160,13 @@ class World:
     def check(self) -> None:
         """The chain closes, and the files say what a fresh projection says, to the bit."""
         assert self.store._session.ledger.verify_all() == []
-        assert [f for f in self.store.doctor().findings if f.level == "damage"] == []
+        assert [f for f in self.store.admin.doctor().findings if f.level == "damage"] == []
         fields = {"limit": 1000, "include_expired": True}
         query = " ".join(WORDS)
         as_it_is = [
             (h.id, h.score, h.similarity) for h in self.store.recall(query, **selecting(fields))
         ]
-        self.store.rebuild()
+        self.store.admin.rebuild()
         anew = [
             (h.id, h.score, h.similarity) for h in self.store.recall(query, **selecting(fields))
         ]

@@ -61,7 +61,7 @@ def test_commits_make_no_index_and_compaction_does(opener: Opener, folder: Path)
     assert result.counts.approximate
     assert any(warning.startswith("approximate:") for warning in result.warnings)
     assert (result.counts.stored, result.counts.eligible) == (NUMBER, NUMBER)
-    assert store.doctor().exit_code == 0
+    assert store.admin.doctor().exit_code == 0
     # nothing below the threshold, nothing where index.mode is exact
     store.close()
     assert not again(opener, EXACT).recall("word1 word2").counts.approximate

@@ -52,9 +52,9 @@ def test_g_27_a_name_of_two_types_means_both(store: vestig.Vestig) -> None:
 
 def test_g_27_merged_entities_resolve_first(store: vestig.Vestig) -> None:
     a, b = named(store, {"name": "Postgres", "type": "TOOL"}, {"name": "Cluster", "type": "TOOL"})
-    store.merge_entities(a, b)
+    store.graph.merge_entities(a, b)
     assert entities_of(store, "is postgres up?") == [(b, 1.0)]
-    store.expire_entity(b)
+    store.graph.expire_entity(b)
     assert entities_of(store, "is postgres up?") == []
 
 
@@ -131,7 +131,7 @@ def test_g_27_the_core_finds_the_entity_that_is_called_alike(opener: Opener) -> 
     [(found, cosine)] = entities_of(store, query, vectors=name_vectors(store._session, query))
     assert found == ada
     assert 0.3 <= cosine < 1
-    store.expire_entity(ada)
+    store.graph.expire_entity(ada)
     assert entities_of(store, query, vectors=name_vectors(store._session, query)) == []
 
 

@@ -85,7 +85,7 @@ def test_off_costs_nothing(store: vestig.Vestig, monkeypatch: pytest.MonkeyPatch
     def never(*_: Any) -> Any:
         raise AssertionError("no question is made")
 
-    monkeypatch.setattr(question_words, "answered", never)
+    monkeypatch.setattr(question_words, "answered_questions", never)
     switched = {**ON, "signals.questions.enabled": False}
     light = {**ON, **{key: 0.0 for key in ON if key.endswith(".questions")}}
     for keys in ({}, switched, light, {**ON, "ranking.base": "blend"}):

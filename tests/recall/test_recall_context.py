@@ -74,7 +74,7 @@ def test_a_block_with_the_answer_beside_its_question(opener: Opener) -> None:
 def test_every_profile_and_every_switch(opener: Opener, profile: str) -> None:
     store = opener(embedder=Counting())
     ids = talk(store)
-    for config in ({}, {"m5.explainability.enabled": False}, {"m5.enabled": False}):
+    for config in ({}, {"recall.reasons.enabled": False}, {"ranking.enabled": False}):
         block = context(store, limit=2, profile=profile, config=config)
         assert set(ID.findall(block.text)) == set(block.ids) | set(block.neighbours)
         assert len(block.ids) == 2
@@ -281,9 +281,9 @@ def test_same_arguments_same_bytes(opener: Opener, clock: FrozenClock) -> None:
     # neither the hour nor what was read changes a byte
     clock.move(days=3)
     assert context(store, **arguments, touch=True).text == block.text
-    store.compact()
+    store.admin.compact()
     assert context(store, **arguments).text == block.text
-    store.rebuild()
+    store.admin.rebuild()
     assert context(store, **arguments).text == block.text
     path = store._session.directory
     store.close()

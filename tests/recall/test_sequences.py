@@ -16,7 +16,7 @@ def store(opener: Opener) -> vestig.Vestig:
     for text in ("Ada Lovelace keeps the red key", "The pump needs oil", "Tomatoes need water"):
         made.commit(text)
     first, second, _ = (memory.id for memory in made.list())
-    made.link(first, second, "RELATED", weight=0.5)
+    made.graph.link(first, second, "RELATED", weight=0.5)
     return made
 
 
@@ -26,8 +26,8 @@ def test_results_are_sequences(store: vestig.Vestig, name: str) -> None:
         "recall": lambda: (one := store.recall("Who keeps the key?"), one.results),
         "search": lambda: (one := store.search("Who keeps the key?"), one.results),
         "list": lambda: (one := store.list(), one.memories),
-        "entities": lambda: (one := store.entities(), one.entities),
-        "edges": lambda: (one := store.edges(), one.edges),
+        "entities": lambda: (one := store.graph.entities(), one.entities),
+        "edges": lambda: (one := store.graph.edges(), one.edges),
     }[name]()
     assert items
     assert isinstance(found, Sequence)

@@ -96,7 +96,7 @@ def test_scores_recompute_from_every_term(store: vestig.Vestig, query: str) -> N
 
 def test_terms_without_weight_are_left_out(store: vestig.Vestig) -> None:
     """A term is in the reasons of the memories for whose origin it weighs something."""
-    keys = {**weighed(0.0), "m5.signals.weights.chat_peer.form.length": 1.0}
+    keys = {**weighed(0.0), "ranking.weights.chat_peer.form.length": 1.0}
     found = store.recall(QUESTION, limit=EVERY, config=keys)
     weighed_in = {
         hit.memory.origin_type.value: hit.reason.signals["form.length"].weight

@@ -38,7 +38,8 @@ def as_shown(ledger: SqliteLedger, space: str, id: str) -> dict[str, Any]:
     with ledger.read() as view:
         (memory,) = view.memories(space, [id])
         return {
-            "memory": memory.to_dict(),
+            # the word as it is stored
+            "memory": memory.to_dict() | {"status": memory.status.value},
             "events": [event.to_dict() for event in view.events(space, id)],
             "vector": view.vectors(space, [id])[id][1].hex(),
             "sources": [source.to_dict() for source in view.sources(space, id)],

@@ -77,8 +77,8 @@ def test_merging_changes_no_bit_of_any_result(
         core.merge(2)
         assert answers(store) == before
         compacted = store.admin.compact()
-        assert compacted["segments"] == 1
-        assert compacted["rows"] == len(ids)
+        assert compacted.segments == 1
+        assert compacted.rows == len(ids)
         assert answers(store) == before
         assert all(finding.level != "damage" for finding in store.admin.doctor().findings)
         store.admin.rebuild()

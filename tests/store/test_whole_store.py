@@ -135,11 +135,11 @@ def test_rebuilding_embeddings_stopped_half_way(
     with opened(folder) as store:
         before = answers(store)
         ids = sorted(memory.id for memory in store.list())
-    from vestig.store.upkeep import reembed
+    from vestig.admin import upkeep
 
-    real = reembed.reembed
+    real = upkeep.reembed
     monkeypatch.setattr(
-        reembed, "reembed", lambda *args, **given: real(*args, **{**given, "batch": 2})
+        upkeep, "reembed", lambda *args, **given: real(*args, **{**given, "batch": 2})
     )
     change = {"change_embedder": True}
     with opened(folder, embedder=Breaking(32), **change) as store, pytest.raises(ProviderError):
@@ -151,7 +151,7 @@ def test_rebuilding_embeddings_stopped_half_way(
     with opened(folder, embedder=HashingEmbedder(32), **change) as store:
         texts = 5 + store.admin.stats().entities
         report = store.admin.rebuild(embeddings=True)
-        assert (report["rows"], report["embedded"]) == (5, texts - 2)
+        assert (report.rows, report.embedded) == (5, texts - 2)
         assert sorted(memory.id for memory in store.list()) == ids
         after = answers(store)
     assert after != before

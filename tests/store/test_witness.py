@@ -80,7 +80,7 @@ def test_an_older_ledger_under_a_newer_witness(store: Path) -> None:
 def test_the_second_copy_finds_a_whole_folder_put_back(store: Path) -> None:
     """Ledger and witness are both old; the copy in the user's folder knows better."""
     put_back_older(store)
-    (store / "witness".graph).unlink()
+    (store / "witness").unlink()
     open_ledger(store).close()
     state = store.parent / "state"
     with pytest.raises(StoreDamagedError, match="2 are missing"):

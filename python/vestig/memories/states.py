@@ -100,7 +100,7 @@ def check_unexpired(memory: Memory, action: str) -> None:
     """Final states stay final; the message names id, state and since when."""
     if memory.status in _FINAL:
         raise ConflictError(
-            f"cannot {action} {memory.id}: it is {memory.status.value} since {_since(memory)};"
+            f"cannot {action} {memory.id}: it is {memory.status.word} since {_since(memory)};"
             " commit its text again to revive it"
         )
 
@@ -143,7 +143,7 @@ def check_pair(old: Memory, new: Memory, records: Sequence[SupersessionRecord]) 
         since = f" since {_since(new)}" if new.t_expired else "; restore it first"
         raise ConflictError(
             f"cannot supersede by {new.id}: the newer memory must be active, it is"
-            f" {new.status.value}{since}"
+            f" {new.status.word}{since}"
         )
 
 
