@@ -82,7 +82,7 @@ def forget_group(store: Vestig, session: str) -> None:
     """Takes a group back. Told first: from now on it may be there or not, but whole."""
     say("-", session)
     try:
-        store.forget({"session_ids": [session]})
+        store.forget(where={"session_ids": [session]})
     except ForgetIncompleteError:
         say("!", ForgetIncompleteError.code)
 

@@ -138,7 +138,7 @@ def damage(folder: Path, trial: int) -> str:
     target = chance.choice(sorted(folder.glob(targets[trial // len(KINDS) % len(targets)])))
     target.chmod(0o600)
     if kind is None:
-        target.graph.unlink()
+        target.unlink()
         return f"{target.name} deleted"
     raw = bytearray(target.read_bytes())
     kind(raw, chance)
