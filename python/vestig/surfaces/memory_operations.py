@@ -1,4 +1,4 @@
-"""The operations on memories: arguments of S-03, answered by the engine."""
+"""The operations on memories, each answered by one call of the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as text for humans; layouts of recall are those of R-18."""
+"""Results as text for humans; the layouts of recall are those of `recall.layouts`."""
 
 from __future__ import annotations
 
