@@ -13,7 +13,7 @@ from vestig.hints import nearest
 from vestig.parameters import Parameter
 from vestig.surfaces import wire
 from vestig.surfaces.opening import configuration, open_store
-from vestig.surfaces.operations import GROUPS, Call, Operation, operations
+from vestig.surfaces.operation import GROUPS, Call, Operation, operations
 from vestig.surfaces.terminal import Terminal
 
 __all__ = ["cli", "main", "run"]

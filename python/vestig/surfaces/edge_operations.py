@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.operation import Call, Operation
 from vestig.types import EdgeType
 
 __all__ = ["EDGE_OPERATIONS"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["EVAL"]
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 from vestig.parameters import Parameter
 from vestig.surfaces import render
 from vestig.surfaces.memory_params import FILTER, filtered
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["FORGET"]
 

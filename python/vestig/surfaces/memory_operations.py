@@ -20,7 +20,7 @@ from vestig.surfaces.memory_params import (
     committed,
     filtered,
 )
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.operation import Call, Operation
 from vestig.types import CommitOutcomeKind
 
 __all__ = ["MEMORY_OPERATIONS"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.operation import Call, Operation
 from vestig.surfaces.why import replayed
 
 __all__ = ["REPLAY"]

@@ -12,7 +12,7 @@ import click
 
 from vestig.errors import ValidationError
 from vestig.surfaces import render, wire
-from vestig.surfaces.operations import Operation
+from vestig.surfaces.operation import Operation
 
 __all__ = ["Terminal"]
 
