@@ -321,7 +321,7 @@ def test_a_reader_that_goes_away_ends_quietly(
 
 
 def test_control_characters_of_stored_text_do_not_reach_a_terminal() -> None:
-    from vestig.surfaces.terminal import _harmless
+    from vestig.surfaces.cli.terminal import _harmless
 
     assert _harmless("a\x1b]0;title\x07b\n\tc\x9b") == "a\\x1b]0;title\\x07b\n\tc\\x9b"
 

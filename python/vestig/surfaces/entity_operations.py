@@ -64,7 +64,7 @@ def _line(entity: Any, mentions: int) -> str:
 
 
 def _shown(detail: Any, args: Mapping[str, Any]) -> str:
-    from vestig.surfaces.render import snippet
+    from vestig.surfaces.cli.render import snippet
     from vestig.times import to_plain
 
     plain = to_plain(detail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces import render
+from vestig.surfaces.cli import render
 from vestig.surfaces.memory_params import FILTER, filtered
 from vestig.surfaces.operation import Call, Operation
 

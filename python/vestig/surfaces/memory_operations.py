@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from vestig.parameters import LIST, UPDATE, Parameter
-from vestig.surfaces import render
+from vestig.surfaces.cli import render
 from vestig.surfaces.forget_operation import FORGET
 from vestig.surfaces.memory_params import (
     ADDED,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from vestig.parameters import Parameter
+from vestig.surfaces.cli.why import replayed
 from vestig.surfaces.operation import Call, Operation
-from vestig.surfaces.why import replayed
 
 __all__ = ["REPLAY"]
 

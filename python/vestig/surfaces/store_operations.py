@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces import render
+from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["STORE_OPERATIONS"]
@@ -56,7 +56,7 @@ def _explain_config(call: Call) -> Any:
 
 
 def _demo(call: Call) -> Any:
-    from vestig.surfaces.demo import tour
+    from vestig.surfaces.cli.demo import tour
 
     return tour(call.say, keep=bool(call.args.get("keep", False)))
 

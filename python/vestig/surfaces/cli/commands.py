@@ -12,9 +12,9 @@ from vestig.errors import VestigError
 from vestig.hints import nearest
 from vestig.parameters import Parameter
 from vestig.surfaces import wire
-from vestig.surfaces.opening import configuration, open_store
+from vestig.surfaces.cli.opening import configuration, open_store
+from vestig.surfaces.cli.terminal import Terminal
 from vestig.surfaces.operation import GROUPS, Call, Operation, operations
-from vestig.surfaces.terminal import Terminal
 
 __all__ = ["cli", "main", "run"]
 

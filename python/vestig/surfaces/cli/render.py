@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from vestig.surfaces.why import expectations, receipts
+from vestig.surfaces.cli.why import expectations, receipts
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from vestig.surfaces.opening import open_store, plain_configuration
+from vestig.surfaces.cli.opening import open_store, plain_configuration
 
 __all__ = ["Say", "tour"]
 
@@ -38,7 +38,7 @@ _END: Final = "2026-03-30T09:00:00Z"
 # A process that stores one memory, says so, and dies at once without a chance to tidy up.
 _KILLED: Final = """
 import os, pathlib, signal, sys
-from vestig.surfaces.opening import open_store, plain_configuration
+from vestig.surfaces.cli.opening import open_store, plain_configuration
 from vestig.testing import FrozenClock
 folder, moment = pathlib.Path(sys.argv[1]), sys.argv[2]
 store = open_store(plain_configuration(folder), one_shot=True, clock=FrozenClock(moment))
@@ -77,7 +77,7 @@ class _Tour:
         self.clock.move(days=-days_before_end)
 
     def commit(self, text: str, **fields: Any) -> Any:
-        from vestig.surfaces.render import outcome
+        from vestig.surfaces.cli.render import outcome
 
         result = self.store.commit(text, source="demo", **fields)
         self.tell(f"“{text}”")

@@ -11,7 +11,8 @@ from typing import IO, Any
 import click
 
 from vestig.errors import ValidationError
-from vestig.surfaces import render, wire
+from vestig.surfaces import wire
+from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Operation
 
 __all__ = ["Terminal"]
