@@ -70,13 +70,13 @@ def operations() -> tuple[Operation, ...]:
         >>> [op.name for op in operations()][:2]
         ['memory add', 'memory search']
     """
-    from vestig.surfaces.edge_operations import EDGE_OPERATIONS
-    from vestig.surfaces.entity_operations import ENTITY_BACKFILL, ENTITY_OPERATIONS
-    from vestig.surfaces.eval_operation import EVAL
-    from vestig.surfaces.memory_operations import MEMORY_OPERATIONS
-    from vestig.surfaces.replay_operation import REPLAY
-    from vestig.surfaces.search_operation import SEARCH
-    from vestig.surfaces.store_operations import STORE_OPERATIONS
+    from vestig.surfaces.operations.edge import EDGE_OPERATIONS
+    from vestig.surfaces.operations.entity import ENTITY_BACKFILL, ENTITY_OPERATIONS
+    from vestig.surfaces.operations.evaluate import EVAL
+    from vestig.surfaces.operations.memory import MEMORY_OPERATIONS
+    from vestig.surfaces.operations.replay import REPLAY
+    from vestig.surfaces.operations.search import SEARCH
+    from vestig.surfaces.operations.store import STORE_OPERATIONS
 
     return (
         *MEMORY_OPERATIONS,

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from vestig.parameters import LIST, UPDATE, Parameter
 from vestig.surfaces.cli import render
-from vestig.surfaces.forget_operation import FORGET
-from vestig.surfaces.memory_params import (
+from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operations.forget import FORGET
+from vestig.surfaces.operations.memory_parameters import (
     ADDED,
     ASKED,
     FILTER,
@@ -20,7 +21,6 @@ from vestig.surfaces.memory_params import (
     committed,
     filtered,
 )
-from vestig.surfaces.operation import Call, Operation
 from vestig.types import CommitOutcomeKind
 
 __all__ = ["MEMORY_OPERATIONS"]

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from vestig.filters import FIELDS
 from vestig.parameters import SEARCH as ROWS
-from vestig.surfaces.memory_params import filtered
 from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operations.memory_parameters import filtered
 
 __all__ = ["SEARCH"]
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from vestig.parameters import Parameter
 from vestig.surfaces.cli import render
-from vestig.surfaces.memory_params import FILTER, filtered
 from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operations.memory_parameters import FILTER, filtered
 
 __all__ = ["FORGET"]
 
