@@ -1,20 +1,15 @@
-"""What an operation is, and the table of all of them.
-
-Every surface reads this table: the command line makes its commands, help and
-JSON from it, and servers their routes and tools.
-"""
+"""What an operation is, and one call of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import IO, Any
 
 import msgspec
 
 from vestig.parameters import Parameter
 
-__all__ = ["Call", "Operation", "operation", "operations"]
+__all__ = ["Call", "Operation"]
 
 
 class Call(msgspec.Struct, kw_only=True):
@@ -51,53 +46,3 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     needs_store: bool = True
     writes: bool = False
     open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
-
-
-GROUPS: Mapping[str, str] = {
-    "memory": "Keep, find and change memories.",
-    "entity": "Names that memories mention.",
-    "edge": "Links between memories, and between entities.",
-    "housekeeping": "Work that can wait.",
-    "config": "What is configured, where, and what it means.",
-}
-
-
-@cache
-def operations() -> tuple[Operation, ...]:
-    """Every operation, in the order of help texts.
-
-    Example:
-        >>> [op.name for op in operations()][:2]
-        ['memory add', 'memory search']
-    """
-    from vestig.surfaces.operations.edge import EDGE_OPERATIONS
-    from vestig.surfaces.operations.entity import ENTITY_BACKFILL, ENTITY_OPERATIONS
-    from vestig.surfaces.operations.evaluate import EVAL
-    from vestig.surfaces.operations.memory import MEMORY_OPERATIONS
-    from vestig.surfaces.operations.replay import REPLAY
-    from vestig.surfaces.operations.search import SEARCH
-    from vestig.surfaces.operations.store import STORE_OPERATIONS
-
-    return (
-        *MEMORY_OPERATIONS,
-        REPLAY,
-        SEARCH,
-        *ENTITY_OPERATIONS,
-        *EDGE_OPERATIONS,
-        *STORE_OPERATIONS,
-        ENTITY_BACKFILL,
-        EVAL,
-    )
-
-
-def operation(name: str) -> Operation:
-    """One operation by name.
-
-    Raises:
-        KeyError: unknown.
-
-    Example:
-        >>> operation("memory add").writes
-        True
-    """
-    return {op.name: op for op in operations()}[name]

@@ -14,7 +14,8 @@ from vestig.parameters import Parameter
 from vestig.surfaces import wire
 from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.cli.terminal import Terminal
-from vestig.surfaces.operation import GROUPS, Call, Operation, operations
+from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.table import GROUPS, operations
 
 __all__ = ["cli", "main", "run"]
 
