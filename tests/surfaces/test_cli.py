@@ -233,7 +233,7 @@ def test_list_layout(vestig: Vestig, ids: list[str]) -> None:
     cells = lines[0].split(" | ")
     assert cells[0] == ids[0]
     assert cells[1].endswith(" UTC")
-    assert cells[2:] == ["manual", "active", "The staging..."]
+    assert cells[2:] == ["manual", "ACTIVE", "The staging..."]
     assert "1 of 3 memories" in vestig("memory", "list", "--limit", "1").err
 
 

@@ -167,7 +167,7 @@ def _related(memory: Any) -> str:
 
 
 def _event(event: Any) -> str:
-    parts = [_time(event.occurred_at), event.event_type.value, event.source]
+    parts = [_time(event.occurred_at), event.event_type.word, event.source]
     parts += [part for part in (event.actor, event.artifact_ref) if part]
     if event.payload:
         parts.append(_plain(event.payload))
@@ -186,7 +186,7 @@ def page(value: Any, args: Args) -> str:
             memory.id,
             _time(memory.t_created),
             source,
-            memory.status.value,
+            memory.status.word,
             snippet(memory.content, length),
         )
         lines.append(" | ".join(cells))
