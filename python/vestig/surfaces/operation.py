@@ -1,4 +1,4 @@
-"""What an operation is, and one call of it."""
+"""What an operation is: one entry of the table that all surfaces are made from, and one call."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Call", "Operation"]
 
 
 class Call(msgspec.Struct, kw_only=True):
-    """One call of an operation: where it acts and with what. `args` holds only what was given."""
+    """One call of an operation. `args` holds only the parameters that were given."""
 
     args: dict[str, Any]
     config: Any = None
     store: Any = None
     progress: Callable[[int, int | None], None] | None = None
-    # where an export to `-` goes and an import from `-` comes from
+    # the streams that `-` stands for in an export and an import
     output: Callable[[], IO[str]] | None = None
     input: Callable[[], IO[str]] | None = None
-    # a running account: line, style
+    # prints a line, in a style, while the operation runs
     say: Callable[..., None] | None = None
     # asks before something is destroyed: plan → whether to go on
     confirm: Callable[[str], bool] | None = None
@@ -32,8 +32,8 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """One operation, declared once.
 
     `document` names its JSON (`vestig/<document>/1`); `text` makes its text for humans;
-    `exit_code` judges a value that is no error. `open_options` makes options of `vestig.open`
-    from the arguments.
+    `exit_code` is that of a result: an error has its own. `open_options` makes options of
+    `vestig.open` from the arguments.
     """
 
     name: str

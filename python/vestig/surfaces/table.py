@@ -14,11 +14,11 @@ from vestig.surfaces.operation import Operation
 __all__ = ["GROUPS", "operation", "operations"]
 
 GROUPS: Mapping[str, str] = {
-    "memory": "Keep, find and change memories.",
-    "entity": "Names that memories mention.",
+    "memory": "Store, find and change memories.",
+    "entity": "People, places and things that memories mention.",
     "edge": "Links between memories, and between entities.",
-    "housekeeping": "Work that can wait.",
-    "config": "What is configured, where, and what it means.",
+    "housekeeping": "Maintenance, at a time of your choice.",
+    "config": "Configured values, where each was set, and what it means.",
 }
 
 

@@ -1,4 +1,4 @@
-"""How surfaces come to a configuration and an open store."""
+"""The configuration and the open store of a command."""
 
 from __future__ import annotations
 

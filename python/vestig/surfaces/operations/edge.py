@@ -139,7 +139,7 @@ EDGE_OPERATIONS: Final = (
                 default_text="1.0",
             ),
             Parameter(name="confidence", kind="number", flag="--confidence", help="0 to 1."),
-            Parameter(name="evidence", flag="--evidence", help="Why."),
+            Parameter(name="evidence", flag="--evidence", help="Why the link holds."),
         ),
         run=_link,
         document="edge",

@@ -1,4 +1,4 @@
-"""The ranking of a receipt, derived again."""
+"""`replay-receipt`: the ranking that a receipt describes, derived again and compared."""
 
 from __future__ import annotations
 
