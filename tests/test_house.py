@@ -53,6 +53,7 @@ def test_there_is_something_to_check() -> None:
     [
         house.floors,
         house.exclusive_imports,
+        house.pure,
         house.environment,
         house.clock,
         house.prints,
@@ -114,6 +115,38 @@ def test_tracked_files_know_no_machine_and_no_registry() -> None:
     assert not found, "\n" + "\n".join(found)
 
 
+def test_pure_modules_exist() -> None:
+    assert package_sources().keys() >= house.PURE
+
+
+def test_no_class_exists_only_as_the_base_of_one_other() -> None:
+    sources = package_sources()
+    assert house.lone_bases(sources) == []
+    text = "\n".join(sources.values())
+    assert [name for name in house.LONE_BASES if f"class {name}" not in text] == []
+
+
+def test_modules_are_not_named_after_activities() -> None:
+    modules = [name for name in tracked_files() if name.startswith(("python/", "rust/"))]
+    assert [line for name in modules for line in house.gerund(name)] == []
+
+
+def test_tracked_files_cite_no_codes_of_other_documents() -> None:
+    places = ("python/", "tests/", "benches/", "rust/", "docs/")
+    wholes = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "Makefile", "pyproject.toml")
+    found = []
+    for name in tracked_files():
+        # texts and word lists of data speak of what they like; the samples below are codes
+        if name.startswith("python/vestig/data/") or name == "tests/test_house.py":
+            continue
+        if name.startswith(places) or name in wholes:
+            try:
+                found += house.document_codes(name, (ROOT / name).read_text("utf-8"))
+            except UnicodeDecodeError:
+                continue
+    assert not found, "\n" + "\n".join(found)
+
+
 def test_file_names_say_something() -> None:
     assert [line for name in tracked_files() for line in house.file_name(name)] == []
 
@@ -150,6 +183,20 @@ BAD: list[tuple[Check, str, str]] = [
     (house.exclusive_imports, "store/a.py", "def f():\n    import sqlite3"),
     (house.exclusive_imports, "embedders/openai.py", "import onnxruntime as o"),
     (house.exclusive_imports, "embedders/a.py", "from anthropic import Anthropic"),
+    (house.pure, "commit/text.py", "from vestig.session.session import Session"),
+    (house.pure, "commit/text.py", "def f():\n    from vestig import _core"),
+    (house.pure, "recall/scan.py", "import vestig.store.projection.keeper"),
+    (house.pure, "recall/context/dates.py", "from vestig.recall.ranking import ranking_of"),
+    (house.pure, "recall/scan.py", "from vestig.recall import ranking"),
+    (house.pure, "commit/rows.py", "from . import pipeline"),
+    (house.document_codes, "a.py", '"""As R-12 says."""'),
+    (house.document_codes, "a.md", "see X-D02, and the rest"),
+    (house.document_codes, "a.md", "step I6-5"),
+    (house.document_codes, "a.rs", "// spec README, second table"),
+    (house.document_codes, "a.py", "def test_damage_never_raises_d10():"),
+    (house.document_codes, "a.py", "def test_orders_x_r07():"),
+    (house.document_codes, "a.rs", "fn x_c13_holds() {}"),
+    (house.document_codes, "a.py", "def test_blocks_i6_5():"),
     (house.environment, "session/a.py", "import os\nx = os.environ['A']"),
     (house.environment, "store/a.py", "from os import getenv"),
     (house.environment, "surfaces/cli.py", "click.option('--x', envvar='X')"),
@@ -192,6 +239,17 @@ GOOD: list[tuple[Check, str, str]] = [
     (house.floors, "language/words.py", "from vestig import _core"),
     (house.floors, "surfaces/a.py", "import vestig\nfrom vestig.errors import ConfigError"),
     (house.exclusive_imports, "store/a.py", "import apsw"),
+    (house.pure, "commit/rows.py", "from vestig.commit import text\nfrom .item import Item"),
+    (house.pure, "commit/rows.py", "from vestig.language.words import terms"),
+    (house.pure, "commit/pipeline.py", "from vestig.session.session import Session"),
+    (
+        house.pure,
+        "commit/rows.py",
+        "if TYPE_CHECKING:\n    from vestig.session.session import Session",
+    ),
+    (house.document_codes, "a.py", "UTF-8, SHA-256, C-contiguous, F-string, 2026-01-02T-03"),
+    (house.document_codes, "a.rs", "fn dot_f32() {}\nfn detect_x86() {}\nlet x = 0.0_f64;"),
+    (house.document_codes, "a.py", "def test_words_count_up_to_1200(): ..."),
     (house.environment, "config/a.py", "import os\nx = os.environ"),
     (house.clock, "recall/a.py", "import time\nt = time.monotonic()"),
     (house.clock, "session/a.py", "t = datetime.now(UTC)"),
@@ -215,3 +273,20 @@ def test_vendor_and_name_checkers_can_fail() -> None:
     for name in ("utils.py", "store/memory_manager.py", "format_v2.rs", "tests/helpers.py"):
         assert house.file_name(name), name
     assert house.file_name("kernels/dispatch.rs") == []
+
+
+def test_lone_base_checker_can_fail() -> None:
+    base = "class A:\n    pass\n"
+    assert house.lone_bases({"a.py": base, "b.py": "class B(A): ..."})
+    assert house.lone_bases({"a.py": "class A(Struct): ...\nclass B(a.A[int]): ...\nB()"})
+    assert house.lone_bases({"a.py": base + "class B(A): ...\nclass C(A): ..."}) == []
+    assert house.lone_bases({"a.py": base + "class B(A): ...", "c.py": "x = A()"}) == []
+    assert house.lone_bases({"a.py": base + "class B(A): ...\nA.of(1)"}) == []
+    assert house.lone_bases({"a.py": "class A(Protocol): ...\nclass B(A): ..."}) == []
+
+
+def test_gerund_checker_can_fail() -> None:
+    for name in ("engine/deciding.py", "graph/tag_matching.py", "src/moving.rs"):
+        assert house.gerund(name), name
+    for name in ("session/opening.py", "recall/ranking.rs", "string.py", "rolling_hash.rs"):
+        assert house.gerund(name) == [], name

@@ -20,7 +20,7 @@ Window = tuple[int | None, int | None]
 
 
 def dot(x: np.ndarray, y: np.ndarray) -> np.float32:
-    """B-16: 64 lanes, multiplied, then added, folded by halves; every step in float32."""
+    """Dot product of 64 lanes: multiplied, then added, folded by halves; every step in float32."""
     size = -(-len(x) // LANES) * LANES
     left, right = np.zeros(size, np.float32), np.zeros(size, np.float32)
     left[: len(x)], right[: len(y)] = x, y
@@ -41,7 +41,7 @@ def dot_error(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def unit(v: np.ndarray) -> np.ndarray:
-    """B-16: f32(f64(v) / sqrt(s)), s the float64 sum of squares in index order."""
+    """f32(f64(v) / sqrt(s)), s the float64 sum of squares in index order; zeros stay zeros."""
     squares = 0.0
     for value in v:
         squares += float(value) * float(value)
@@ -60,7 +60,11 @@ def tracerank(
     connectivity_n: int = 0,
     **settings: float | bool | None,
 ) -> tuple[float, float, float, float, float, float, int]:
-    """T-07 … T-11."""
+    """TraceRank of one memory, by its counted events, the newest first.
+
+    `events`: (kind, occurred at, seq, number), times in microseconds. Returns trace, basic boost,
+    connectivity, temporal confidence, boost before and after clipping, events counted.
+    """
     s: dict[str, float | bool | None] = {
         "enabled": True,
         "tau_days": 21.0,
@@ -120,7 +124,7 @@ def temporal_match(
     query: Sequence[Window],
     open_scale_days: float = 30.0,
 ) -> float:
-    """T-06."""
+    """exp(−distance / width) of the nearest pair of times, in days: 1 where they overlap."""
     best = 0.0
     for start, end in query:
         low, high = _ends((start, end))
@@ -196,7 +200,8 @@ def _pieces(run: str, start: int) -> list[tuple[str, int, int, bool]]:
 
 
 def tokens(text: str) -> list[tuple[str, int, int, bool]]:
-    """C-09, for texts without marks that stand alone."""
+    """(token, start, end, identifier) of a text without marks that stand alone: letters and digits;
+    identifiers whole; Chinese, Japanese and Thai in pairs of characters."""
     runs: list[tuple[int, int]] = []
     i = 0
     while i < len(text):
@@ -226,13 +231,13 @@ def tokens(text: str) -> list[tuple[str, int, int, bool]]:
 
 
 def uniform(seed: int, start: str, edge: str) -> float:
-    """R-11."""
+    """The draw in [0, 1) for one edge of a walk: the first 53 bits of a hash."""
     text = b"\0".join([b"vestig-walk-1", str(seed).encode(), start.encode(), edge.encode()])
     return (int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> 11) / 2**53
 
 
 def jaccard(query: set[str], memory: set[str]) -> float:
-    """R-06."""
+    """Keywords in common divided by all keywords of both; 0 where the memory has none."""
     return len(query & memory) / len(query | memory) if memory else 0.0
 
 
@@ -269,8 +274,8 @@ def walk(
     cap: int,
     settings: Mapping[str, Any],
 ) -> list[Reached]:
-    """R-10. `ways`: RELATED and MENTIONS ways of a node to eligible others; what does not hold is
-    left out already. `settings`: keywords of `_core.Walk`."""
+    """The walk over edges from the best memories. `ways`: RELATED and MENTIONS ways of a
+    node to eligible others, expired edges left out. `settings`: keywords of `_core.Walk`."""
     admitted = [Reached(node, rank, 1.0, (), ()) for rank, node in enumerate(starts)]
     inside = set(starts)
 
@@ -348,8 +353,8 @@ def entity_walk(
     threshold: float = 1e-4,
     pushes_max: int = 33_333,
 ) -> list[float]:
-    """π of Q-04. `mentions`: entities of every eligible memory, both numbered in their order;
-    `starts`: the best memories with L₁."""
+    """π of the entity walk by pushes. `mentions`: entities of every eligible memory, both numbered
+    in their order; `starts`: the best memories with L₁."""
     total = len(mentions)
     held: dict[int, list[int]] = {}
     for memory, entities in enumerate(mentions):
@@ -386,6 +391,6 @@ def entity_walk(
 
 
 def entity_signal(rank: Sequence[float]) -> list[float]:
-    """Q-04."""
+    """ln(1 + 10⁴·π/max π) / ln(1 + 10⁴); 0 where nothing was reached."""
     most = max(rank, default=0.0)
     return [ln(1 + 1e4 * (r / most)) / ln(1 + 1e4) if most > 0 else 0.0 for r in rank]

@@ -108,7 +108,7 @@ def contrast(rank: Values) -> Values:
 def pairs(
     eligible: Eligible, mentions: Mentions, level: Values, text: str
 ) -> tuple[Values, Values]:
-    """Q-28: for each memory that shares an entity with one of the best five, the part of the
+    """For each memory that shares an entity with one of the best five, the part of the
     query's words that the two hold together; and how much more than the other holds alone."""
     words = eligible.words
     asked = list(dict.fromkeys(terms(text)))
@@ -128,7 +128,7 @@ def pairs(
 
 
 def titles(eligible: Eligible, level: Values, query: Query) -> Values:
-    """Q-29: 1/(1 + rank) of the best of the five memories that name this one's title, 1 if the
+    """1/(1 + rank) of the best of the five memories that name this one's title, 1 if the
     query names it."""
     of_title: dict[str, list[int]] = {}
     for row, memory in enumerate(eligible.memories):

@@ -68,7 +68,7 @@ class Late:
         self.held = held
 
     def idf(self, piece: int) -> float:
-        """R-06 over the word pieces of the eligible memories; special ones weigh nothing."""
+        """idf over the word pieces of the eligible memories; special ones weigh nothing."""
         if piece in self.special:
             return 0.0
         holding = self.held.get(piece, 0)
@@ -101,7 +101,7 @@ class Late:
 
 
 def within(values: Values, pool: Values) -> Values:
-    """Q-03: divided by the maximum over the pool, 0 outside of it."""
+    """Divided by the maximum over the pool, 0 outside of it."""
     most = float(values[pool].max()) if len(pool) else 0.0
     found = np.zeros_like(values)
     if most > 0:

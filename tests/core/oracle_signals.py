@@ -1,4 +1,4 @@
-"""What each signal of signals.md means, in a few slow float64 lines: the definition that the
+"""What each signal means, in a few slow float64 lines: the definition that the
 kernels are tested against, and that weights are learned with.
 
 `Eligible` holds what the eligible memories are, `Eligible.raw` gives every term of L₁ for a query,
@@ -95,7 +95,7 @@ class Query:
 
 
 def memory_terms(memory: Memory) -> list[str]:
-    """Q-10: author first; words that begin behind the cut of a chat_agent memory are left out."""
+    """Author first; words that begin behind the cut of a chat_agent memory are left out."""
     text = memory.content
     if memory.origin == "chat_agent" and len(text) > AGENT_CHARS:
         late = (start for _, start, _, _ in tokens(text) if start >= AGENT_CHARS)
@@ -104,7 +104,7 @@ def memory_terms(memory: Memory) -> list[str]:
 
 
 def question_terms(memory: Memory) -> list[str]:
-    """Q-15: all words of the questions that a memory answers."""
+    """All words of the questions that a memory answers."""
     asked = memory.questions
     if asked is None:
         asked = answered_questions(memory.content, memory.author)
@@ -149,7 +149,7 @@ class Words:
 
 
 def normalised(raw: Values) -> Values:
-    """Q-03: by the maximum over the eligible; a maximum ≤ 0 gives 0."""
+    """Divided by the maximum over the eligible; a maximum ≤ 0 gives 0."""
     most = float(raw.max()) if len(raw) else 0.0
     return raw / most if most > 0 else np.zeros_like(raw)
 
@@ -330,7 +330,7 @@ class Eligible:
         return {name: found[name] for name in FIRST_TERMS}
 
     def _answer(self, values: Values) -> Values:
-        """Q-13: of the next memory, where that is the assistant's."""
+        """The value of the next memory of the session, where that is the assistant's."""
         said = np.array([memory.role == "assistant" for memory in self.memories])
         return self.most_beside(np.maximum(0, values) * said, 1)
 

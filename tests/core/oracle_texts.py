@@ -51,7 +51,7 @@ def named_authors(query: str, authors: Iterable[str]) -> set[str]:
 
 
 def every_year(window: tuple[int | None, int | None, str], years: Iterable[int]) -> list[Window]:
-    """Q-17: a month or day without a year stands for each of these years."""
+    """A month or day without a year stands for each of these years."""
     start, end, words = window
     if start is None or end is None or YEAR.search(words) or not MONTH.search(words):
         return [(start, end)]
@@ -68,7 +68,7 @@ def every_year(window: tuple[int | None, int | None, str], years: Iterable[int])
 
 
 def date_match(instants: Sequence[Window], window: Window) -> float:
-    """Q-17. Windows of a month and longer: 1 inside, 0.4 in the 11 days after; shorter ones fall
+    """Windows of a month and longer: 1 inside, 0.4 in the 11 days after; shorter ones fall
     off on both sides, slower behind; open ones count inside only."""
     low = -math.inf if window[0] is None else window[0]
     high = math.inf if window[1] is None else window[1]

@@ -204,7 +204,7 @@ def everything(**settings: Any) -> _core.Filter:
 
 
 def indexed(row: Given) -> list[str]:
-    """Q-10: words of a chat_agent memory count up to code point 1,200."""
+    """Words of a chat_agent memory count up to code point 1,200."""
     if row.origin != 1:
         return _core.terms(row.content, row.author)
     starts = [t for t in _core.tokens(row.content) if t[1] < 1200]
@@ -212,7 +212,7 @@ def indexed(row: Given) -> list[str]:
 
 
 def cosines(rows: Sequence[Given], query: bytes) -> list[float]:
-    """B-16."""
+    """Of each row with the query, in [−1, 1]; 0 without a vector."""
     unit = oracle.unit(np.frombuffer(query, np.float32))
     found = []
     for row in rows:
@@ -225,7 +225,7 @@ def cosines(rows: Sequence[Given], query: bytes) -> list[float]:
 
 
 def words_scores(rows: Sequence[Given], text: str) -> tuple[list[str], list[float]]:
-    """BM25 of Q-10: k1 0.9, b 0.4, idf of R-06, sums by first position of the term."""
+    """BM25 with k1 0.9 and b 0.4; sums in the order of the query's distinct terms."""
     terms = list(dict.fromkeys(_core.terms(text)))
     held = [indexed(row) for row in rows]
     mean = sum(map(len, held)) / len(rows)
@@ -242,7 +242,7 @@ def words_scores(rows: Sequence[Given], text: str) -> tuple[list[str], list[floa
 
 
 def share(value: float, most: float) -> float:
-    """Q-03: divided by the maximum over the eligible."""
+    """Divided by the maximum over the eligible."""
     return value / most if most > 0 else 0.0
 
 

@@ -76,7 +76,7 @@ FILTERS: list[tuple[dict[str, Any], set[int]]] = [
 
 @pytest.mark.parametrize(("given", "wanted"), FILTERS)
 @pytest.mark.parametrize("layout", ["tail", "published", "both"])
-def test_filters_before_any_cut_r02_b06(
+def test_filters_before_any_cut(
     given: dict[str, Any], wanted: set[int], layout: str, tmp_path: Path
 ) -> None:
     rows = [Given(id=id_of(n), seq=n + 1, **kind).row() for n, kind in enumerate(KINDS)]
@@ -96,7 +96,7 @@ def test_filters_before_any_cut_r02_b06(
     assert len(one.rows) == min(1, len(wanted))
 
 
-def test_min_similarity_is_a_float32_threshold_b16() -> None:
+def test_min_similarity_is_a_float32_threshold() -> None:
     projection = opened([Given(id=id_of(0), seq=1, embedding=vector(3, 4))], 2)
     cosine = (
         projection.recall(1, asked(vector(0, 1), None), everything(), ranking()).rows[0].similarity
@@ -147,7 +147,7 @@ TRAVELS: list[tuple[dict[str, Any], set[int]]] = [
 
 
 @pytest.mark.parametrize(("given", "wanted"), TRAVELS)
-def test_time_travel_t03_t13(given: dict[str, Any], wanted: set[int]) -> None:
+def test_time_travel(given: dict[str, Any], wanted: set[int]) -> None:
     rows = [Given(id=id_of(n), seq=n + 1, **kind) for n, kind in enumerate(PAST)]
     scan = opened(rows, 2).recall(6, asked(None, None), everything(**given), ranking(limit=50))
     assert ids(scan) == {id_of(n) for n in wanted}

@@ -43,7 +43,7 @@ def distances(near: dict[bytes, set[bytes]], seeds: list[bytes]) -> dict[bytes, 
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_nearest_nodes_g21(seed: int) -> None:
+def test_nearest_nodes(seed: int) -> None:
     projection, rows, _ = graph(seed)
     query = unit_vector(random.Random(seed), DIMENSIONS)
     for memories, entities in ((True, True), (True, False), (False, True)):
@@ -62,7 +62,7 @@ def test_nearest_nodes_g21(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_neighbourhoods_are_breadth_first_g22_g23(seed: int) -> None:
+def test_neighbourhoods_are_breadth_first(seed: int) -> None:
     projection, rows, near = graph(seed)
     kinds = {row.id: row.kind for row in rows}
     seeds = [row.id for row in random.Random(seed).sample(rows, 3)]
@@ -92,7 +92,7 @@ def _order(hit: tuple[bytes, int, int]) -> tuple[int, bytes]:
     return hit[2], hit[0]
 
 
-def test_wide_entities_are_told_but_not_crossed_g22() -> None:
+def test_wide_entities_are_reported_but_not_crossed() -> None:
     entity = Given(id=id_of(50), seq=1, kind=2, role="PERSON")
     rows = [Given(id=id_of(n), seq=1, edges=[edge(n, entity.id, MENTIONS)]) for n in range(3)]
     projection = opened([*rows, entity], 2)
@@ -124,7 +124,7 @@ def test_nearest_entity_of_a_type() -> None:
     assert projection.entity_similar(4, "default", vector(0, 1), ["PERSON"], 0.81) == [None]
 
 
-def test_connectivity_counts_inbound_related_x_t04() -> None:
+def test_connectivity_counts_inbound_related() -> None:
     target = id_of(0)
     kinds = [MENTIONS] * 4 + [RELATED] * 2
     rows = [Given(id=target, seq=1)]
@@ -144,7 +144,7 @@ def test_connectivity_counts_inbound_related_x_t04() -> None:
     assert {row.connectivity for row in off.rows} == {1.0}
 
 
-def test_a_query_without_time_ranks_as_without_the_signal_x_t09() -> None:
+def test_a_query_without_time_ranks_as_without_the_signal() -> None:
     dice = random.Random(9)
     rows = world(dice, 30)
     projection = opened(rows, DIMENSIONS)
@@ -160,7 +160,7 @@ def test_a_query_without_time_ranks_as_without_the_signal_x_t09() -> None:
     assert any(row.metadata_score for row in one.rows)
 
 
-def test_entity_walk_of_four_memories_q04() -> None:
+def test_entity_walk_of_four_memories() -> None:
     held = [[0, 1], [0, 2], [3, 1], []]
     starts = [(0, 0.5), (1, 0.4), (2, 0.3), (3, 0.2)]
     limit = oracle.entity_walk(held, starts, [0], threshold=1e-15)

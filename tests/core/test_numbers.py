@@ -29,7 +29,7 @@ def bits(value: float) -> int:
     return int(np.float32(value).view(np.uint32))
 
 
-def test_golden_dot_product_has_the_bits_of_b16_at_every_level() -> None:
+def test_golden_dot_product_has_the_same_bits_at_every_level() -> None:
     x = np.array([1 / (i + 1) for i in range(384)], np.float32)
     y = np.array([1 / (i % 31 + 1) for i in range(384)], np.float32)
     assert bits(_core.testing.dot(x, y)) == 0x3FFCF650
@@ -132,7 +132,7 @@ def test_similar_within_lists_the_earlier_ones(batch: list[np.ndarray], limit: f
 
 
 def test_similar_within_compares_a_threshold_rounded_to_float32() -> None:
-    """B-16: 0.92 as float32 is what a cosine must reach."""
+    """0.92 as float32 is what a cosine must reach."""
     vectors = np.array([[1, 0], [0.92, math.sqrt(1 - 0.92**2)]], np.float32)
     (_, [(_, cosine)]) = _core.similar_within(vectors, 2, -1.0)
     assert [len(found) for found in _core.similar_within(vectors, 2, cosine)] == [0, 1]

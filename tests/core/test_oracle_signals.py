@@ -1,4 +1,4 @@
-"""The definitions of the signals, against numbers worked out by hand (signals.md)."""
+"""The definitions of the signals, against numbers worked out by hand."""
 
 from __future__ import annotations
 

@@ -49,9 +49,7 @@ def ids(scan: _core.Scan) -> set[bytes]:
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize(("pool", "limit"), [(20, 7), (3, 9), (None, 5)])
 @pytest.mark.parametrize("power", [0.0, 0.5])
-def test_recall_is_its_definition_r12_r13_q03_b16(
-    base: str, pool: int | None, limit: int, power: float
-) -> None:
+def test_recall_is_its_definition(base: str, pool: int | None, limit: int, power: float) -> None:
     dice = random.Random(f"{base}{pool}{power}")
     rows = make(dice, 60, 70)
     projection = opened(rows, 70)
@@ -88,7 +86,7 @@ def test_recall_is_its_definition_r12_r13_q03_b16(
             assert row.signals[COSINE][0] == row.similarity
 
 
-def test_bounded_pass_is_the_exact_scan_r20() -> None:
+def test_bounded_pass_is_the_exact_scan() -> None:
     dice = random.Random(20)
     rows = make(dice, 4_300, 16)
     projection = opened(rows, 16)
@@ -110,7 +108,7 @@ def test_bounded_pass_is_the_exact_scan_r20() -> None:
         )
 
 
-def test_threads_change_nothing_b09() -> None:
+def test_threads_change_nothing() -> None:
     dice = random.Random(9)
     rows = make(dice, 20_000, 8)
     projection = opened(rows, 8)
@@ -122,7 +120,7 @@ def test_threads_change_nothing_b09() -> None:
     assert found(one) == found(eight)
 
 
-def test_words_of_long_agent_messages_count_up_to_1200_q10() -> None:
+def test_words_of_long_agent_messages_count_up_to_1200() -> None:
     filler = "ok " * 398
     rows = [
         Given(id=id_of(n), seq=n + 1, content=filler + "early " + "x " * 5 + "late", origin=n)
@@ -156,7 +154,7 @@ def test_no_text_no_words_no_vector() -> None:
     assert all(row.similarity == 0.0 for row in zero.rows)
 
 
-def test_min_score_only_shortens_r13() -> None:
+def test_min_score_only_shortens() -> None:
     rows = make(random.Random(13), 30, 4)
     projection = opened(rows, 4)
     query = vector(1, 0, 0, 0)
@@ -169,7 +167,7 @@ def test_min_score_only_shortens_r13() -> None:
     assert cut.below_min_score == 20 - len(cut.rows)
 
 
-def test_events_and_summaries_in_tracerank_t07_t11_t13() -> None:
+def test_events_and_summaries_in_tracerank() -> None:
     late = NOW - DAY
     events = [(2, NOW - 9 * DAY, NOW - 9 * DAY, 1, 0), (2, NOW - 2 * DAY, late, 1, 1)]
     rows = [
@@ -189,7 +187,7 @@ def test_events_and_summaries_in_tracerank_t07_t11_t13() -> None:
     assert [row.events for row in past.rows] == [1]
 
 
-def test_a_new_version_masks_the_old_one_and_ties_end_at_the_id_b09(tmp_path: Path) -> None:
+def test_a_new_version_masks_the_old_one_and_ties_end_at_the_id(tmp_path: Path) -> None:
     rows = [Given(id=id_of(n), seq=n + 1, embedding=vector(1, 1)) for n in range(5)]
     projection = opened(rows, 2, str(tmp_path))
     projection.publish()
@@ -303,7 +301,7 @@ def test_many_threads_read_while_one_writes(tmp_path: Path) -> None:
     assert projection.rows == 400
 
 
-def test_similar_c07_g07_b16() -> None:
+def test_similar_memories_are_those_over_the_threshold() -> None:
     near = float(np.float32(0.8))
     places: list[dict[str, Any]] = [
         {"embedding": vector(0, 1)},

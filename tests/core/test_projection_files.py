@@ -16,7 +16,7 @@ def found(scan: _core.Scan) -> list[tuple[bytes, float, float, float]]:
     return [(r.id, r.final_score, r.start_score, r.similarity) for r in scan.rows]
 
 
-def test_two_processes_share_publications_x_r19(tmp_path: Path) -> None:
+def test_two_processes_share_publications(tmp_path: Path) -> None:
     writer = opened(make(random.Random(1), 50, 4), 4, str(tmp_path))
     reader = _core.Projection.open(str(tmp_path), STORE, 4, "test", read_only=True)
     assert (reader.rows, reader.generation) == (0, 0)
@@ -41,7 +41,7 @@ def test_two_processes_share_publications_x_r19(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("victim", ["manifest", "seg-"])
 @pytest.mark.parametrize("deed", ["flip", "cut", "empty", "foreign"])
-def test_damage_never_raises_at_open_d10(victim: str, deed: str, tmp_path: Path) -> None:
+def test_damage_never_raises_at_open(victim: str, deed: str, tmp_path: Path) -> None:
     rows = make(random.Random(3), 20, 4)
     opened(rows, 4, str(tmp_path)).publish()
     path = next(p for p in tmp_path.iterdir() if p.name.startswith(victim))
@@ -63,7 +63,7 @@ def test_damage_never_raises_at_open_d10(victim: str, deed: str, tmp_path: Path)
     assert (third.discarded, third.rows) == (None, 20)
 
 
-def test_files_of_another_model_or_store_are_discarded_d10(tmp_path: Path) -> None:
+def test_files_of_another_model_or_store_are_discarded(tmp_path: Path) -> None:
     opened([Given(id=id_of(0), seq=1)], 4, str(tmp_path)).publish()
     for uuid, dimensions, model in (
         (bytes(16), 4, "test"),

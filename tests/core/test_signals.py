@@ -215,7 +215,7 @@ def weighing(dice: random.Random) -> list[dict[str, float]]:
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_terms_are_their_definitions_q10_to_q29(seed: int, tmp_path: Path) -> None:
+def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
     world = make(dice, dice.choice([6, 40, 90]))
     projection = projected(dice, world, tmp_path if seed % 2 else None)

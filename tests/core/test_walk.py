@@ -23,7 +23,7 @@ def numbers(scan: _core.Scan) -> list[Any]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_recall_is_its_definition_r05_r13(seed: int) -> None:
+def test_recall_is_its_definition(seed: int) -> None:
     dice = random.Random(seed)
     rows = world(dice, dice.choice([1, 3, 12, 40]))
     projection = opened(rows, DIMENSIONS)
@@ -38,7 +38,7 @@ def test_recall_is_its_definition_r05_r13(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", range(0, 200, 20))
-def test_layouts_and_threads_change_no_bit_b09_x_r10(first: int, tmp_path: Path) -> None:
+def test_layouts_and_threads_change_no_bit(first: int, tmp_path: Path) -> None:
     for seed in range(first, first + 20):
         dice = random.Random(seed)
         rows = world(dice, dice.choice([4, 20, 60]))
@@ -86,7 +86,7 @@ def _answers(
     ]
 
 
-def test_bounds_keep_every_signal_exact_r20() -> None:
+def test_bounds_keep_every_signal_exact() -> None:
     """Above the size from which bounds are used, the walk and the signals are as defined."""
     dice = random.Random(20)
     rows = world(dice, 2_300)
@@ -154,7 +154,7 @@ def walked(
     return {names[row.id]: row for row in scan.rows}
 
 
-def test_best_first_x_r06() -> None:
+def test_best_first() -> None:
     projection, ids = fixed()
     found = walked(projection, ids)
     assert list(found) == ["S", "B", "E"]
@@ -165,7 +165,7 @@ def test_best_first_x_r06() -> None:
     assert found["E"].start_base == 1.0
 
 
-def test_orders_x_r07() -> None:
+def test_orders() -> None:
     projection, ids = fixed("SBCD")
     assert list(walked(projection, ids)) == ["S", "B", "D"]
     deep = walked(projection, ids, walk={"order": "dfs"})
@@ -177,7 +177,7 @@ def test_orders_x_r07() -> None:
     assert last.final_score == pytest.approx(0.4 * 0.27, abs=1e-6)
 
 
-def test_ineligible_nodes_are_not_crossed_x_r08() -> None:
+def test_ineligible_nodes_are_not_crossed() -> None:
     for hidden in ({"status": 1}, {"scope": "elsewhere"}):
         projection, ids = fixed(B=hidden)
         found = walked(projection, ids, everything(scopes=[None]))
@@ -186,14 +186,14 @@ def test_ineligible_nodes_are_not_crossed_x_r08() -> None:
         assert len(found["E"].path) == 1
 
 
-def test_all_starts_are_there_x_r09() -> None:
+def test_all_starts_are_there() -> None:
     projection, ids = fixed()
     for most in (3, 1):
         found = walked(projection, ids, start_top_k=3, limit=3, walk={"max_nodes": most})
         assert sorted(found) == ["B", "C", "S"]
 
 
-def test_random_numbers_x_r10_x_r12() -> None:
+def test_random_numbers() -> None:
     for seed, name, wanted in (
         (7, "edge_1", 0.256754842799),
         (7, "edge_2", 0.869195390843),
@@ -207,7 +207,7 @@ def test_random_numbers_x_r10_x_r12() -> None:
     assert _core.testing.walk_uniform(7, "mem_s", "a|b") == number / 2**53
 
 
-def test_walks_draw_by_the_ids_of_the_ledger_r11() -> None:
+def test_walks_draw_by_the_ids_of_the_ledger() -> None:
     projection, ids = fixed("SB", S={"edges": [edge(1, id_of(1), RELATED, 0.5)]})
     drawn = 0
     for seed in range(60):
@@ -227,7 +227,7 @@ def test_walks_draw_by_the_ids_of_the_ledger_r11() -> None:
     assert 0 < drawn < 60
 
 
-def test_time_travel_hides_later_edges_and_events_x_t13() -> None:
+def test_time_travel_hides_later_edges_and_events() -> None:
     at = NOW - 10 * DAY
     event = (2, at - DAY, at + DAY, 1, 0)
     old = {"t_created_us": at - DAY, "t_valid_us": at - DAY, "events": [event]}
@@ -244,7 +244,7 @@ def test_time_travel_hides_later_edges_and_events_x_t13() -> None:
     assert (earlier["B"].filled, len(earlier["D"].path)) == (True, 1)
 
 
-def test_association_lets_a_linked_memory_in_r12() -> None:
+def test_association_lets_a_linked_memory_in() -> None:
     projection, ids = fixed()
     found = walked(projection, ids, association=0.9, pool=1, limit=2, walk={"max_nodes": 2})
     assert found["B"].final_score == pytest.approx(0.9 * 0.9)
@@ -254,7 +254,7 @@ def test_association_lets_a_linked_memory_in_r12() -> None:
     assert (pooled["B"].direct, len(pooled["B"].path), pooled["B"].path_score) == (True, 1, 1.0)
 
 
-def test_watched_memories_are_told_r22() -> None:
+def test_watched_memories_are_reported() -> None:
     projection, ids = fixed()
     ranking = core_ranking(
         **(REFERENCE | {"walk": None, "pool": 3, "limit": 1}),
@@ -268,7 +268,7 @@ def test_watched_memories_are_told_r22() -> None:
     ]
 
 
-def test_mentions_are_two_hops_r10() -> None:
+def test_mentions_are_two_hops() -> None:
     entity = Given(id=id_of(50), seq=1, kind=2, role="PERSON", names=[("ada", "Ada")])
     rows = [
         Given(

@@ -303,7 +303,7 @@ class Whole:
         return tracerank(counted, NOW, row.t_valid_us, row.stability, trace())[5]
 
     def results(self) -> list[Result]:
-        """R-12, R-13."""
+        """The ranking: direct and reached memories by final score, `limit` of them."""
         ranking, limit = self.ranking, self.ranking["limit"]
         order = sorted(range(len(self.rows)), key=lambda i: self.key(i, self.start))
         place = {row.id: i for i, row in enumerate(self.rows)}

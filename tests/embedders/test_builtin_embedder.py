@@ -186,7 +186,7 @@ def test_other_model_or_dimension_is_refused() -> None:
 
 
 def test_word_pieces_are_counted_whole(embedder: BuiltinEmbedder) -> None:
-    """I6-5: however long a text is, and the same whether its lines are counted one by one."""
+    """However long a text is, and the same whether its lines are counted one by one."""
     count = embedder.count_pieces
     assert count("") == 0
     assert count("The office is in Oslo.") == 6

@@ -16,7 +16,7 @@ from recomputed_scores import final, linear
 from scripted import Opener
 from vestig.answers import Receipt
 from vestig.config.signals import ORIGINS, SIGNALS, SWITCHES, TOKEN_TERMS
-from vestig.surfaces import render
+from vestig.surfaces.cli import render
 from vestig.testing import FrozenClock, TokenHashingEmbedder, WordReranker
 
 EVERY = len(CHAT) + len(AGENT) + len(DOCUMENTS) + 1

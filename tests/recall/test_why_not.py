@@ -11,7 +11,7 @@ from calls import selecting
 from fixed_graph import PLAIN
 from scripted import Opener
 from vestig.answers import WhyNot
-from vestig.surfaces import render
+from vestig.surfaces.cli import render
 from vestig.testing import vector_at
 
 QUERY = "which port has the deploy?"

@@ -24,7 +24,8 @@ from vestig.errors import (
     ValidationError,
     VestigError,
 )
-from vestig.surfaces import cli, wire
+from vestig.surfaces import wire
+from vestig.surfaces.cli import commands
 
 
 @pytest.mark.parametrize(
@@ -109,7 +110,7 @@ def test_each_error_has_its_exit_code_and_problem(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "configuration", fail)
+    monkeypatch.setattr(commands, "configuration", fail)
     answer = vestig("memory", "list", "--json")
     assert answer.code == code
     assert answer.problem["type"] == f"urn:vestig:problem:{error.code}"
@@ -123,7 +124,7 @@ def test_a_defect_tells_its_place_and_no_text(
     def fail(*_: Any) -> None:
         raise RuntimeError("the secret text of a memory")
 
-    monkeypatch.setattr(cli, "configuration", fail)
+    monkeypatch.setattr(commands, "configuration", fail)
     answer = vestig("memory", "list", "--json")
     assert answer.code == 1
     assert answer.problem["type"] == "urn:vestig:problem:internal"
@@ -137,13 +138,13 @@ def test_interruption_is_130(vestig: Vestig, monkeypatch: pytest.MonkeyPatch) ->
     def stop(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "configuration", stop)
+    monkeypatch.setattr(commands, "configuration", stop)
     assert vestig("memory", "list").code == 130
 
 
 def test_group_alone_prints_help_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
     for words in (["memory"], ["config"], ["housekeeping"], ["--namespace", "a", "memory"]):
-        assert cli.run(words) == 2
+        assert commands.run(words) == 2
         out, err = capfd.readouterr()
         assert out == ""
         assert err.startswith("Usage: vestig")
@@ -155,7 +156,7 @@ def test_show_has_no_expansion_yet(vestig: Vestig, ids: list[str]) -> None:
 
 
 def test_bare_command_prints_version_and_help(capfd: pytest.CaptureFixture[str]) -> None:
-    assert cli.run([]) == 0
+    assert commands.run([]) == 0
     out, err = capfd.readouterr()
     assert out.startswith("vestig ")
     assert "Commands:" in out
@@ -232,7 +233,7 @@ def test_list_layout(vestig: Vestig, ids: list[str]) -> None:
     cells = lines[0].split(" | ")
     assert cells[0] == ids[0]
     assert cells[1].endswith(" UTC")
-    assert cells[2:] == ["manual", "active", "The staging..."]
+    assert cells[2:] == ["manual", "ACTIVE", "The staging..."]
     assert "1 of 3 memories" in vestig("memory", "list", "--limit", "1").err
 
 
@@ -320,7 +321,7 @@ def test_a_reader_that_goes_away_ends_quietly(
 
 
 def test_control_characters_of_stored_text_do_not_reach_a_terminal() -> None:
-    from vestig.surfaces.terminal import _harmless
+    from vestig.surfaces.cli.terminal import _harmless
 
     assert _harmless("a\x1b]0;title\x07b\n\tc\x9b") == "a\\x1b]0;title\\x07b\n\tc\\x9b"
 

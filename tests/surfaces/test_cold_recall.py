@@ -1,4 +1,4 @@
-"""A cold command line over a thousand memories (X-R23; how fast it is, `benches/` measures)."""
+"""A cold command line over a thousand memories; how fast it is, `benches/` measures."""
 
 from __future__ import annotations
 

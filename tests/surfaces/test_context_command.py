@@ -1,4 +1,4 @@
-"""`memory recall --context` on the command line: I6-5, S-03."""
+"""`memory recall --context` on the command line: a block of text within a budget of tokens."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from command_answers import Vestig
 
-from vestig.surfaces.operations import operations
+from vestig.surfaces.table import operations
 
 
 def an_edge(vestig: Vestig) -> str:

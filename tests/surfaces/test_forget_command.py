@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_answers import FACTS, UNKNOWN, Vestig
 
-from vestig.surfaces.terminal import Terminal
+from vestig.surfaces.cli.terminal import Terminal
 
 
 def test_without_yes_and_terminal_nothing_goes(vestig: Vestig, ids: list[str]) -> None:

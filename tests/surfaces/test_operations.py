@@ -13,7 +13,8 @@ from vestig.api.store import Vestig
 from vestig.arguments import Provenance
 from vestig.filters import FIELDS
 from vestig.surfaces.cli import cli
-from vestig.surfaces.operations import GROUPS, Operation, operations
+from vestig.surfaces.operation import Operation
+from vestig.surfaces.table import GROUPS, operations
 
 VERBS = ("add", "search", "recall", "show", "list", "events", "deprecate", "supersede")
 STATES = ("pin", "unpin", "archive", "restore", "update")

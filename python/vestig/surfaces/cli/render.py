@@ -1,4 +1,4 @@
-"""Results as text for humans; layouts of recall are those of R-18."""
+"""Results as text for humans. The layouts of recall are made in `vestig.recall.layouts`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from vestig.surfaces.why import expectations, receipts
+from vestig.surfaces.cli.why import expectations, receipts
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
 
@@ -71,7 +71,7 @@ def snippet(content: str, length: int) -> str:
 
 
 def outcome(value: Any, args: Args) -> str:
-    """What a commit did."""
+    """What a commit stored, counted again or would store, and what it relates to."""
     dry = bool(args.get("dry_run"))
     kind = value.outcome
     if kind is CommitOutcomeKind.INSERTED_NEW:
@@ -95,12 +95,12 @@ def outcome(value: Any, args: Args) -> str:
 
 
 def recall(value: Any, args: Args) -> str:
-    """Blocks for a prompt, in the layout asked for."""
+    """Blocks for a prompt, in the layout of the call or the configuration."""
     return _layout(value, args, str(args.get("format", "text")))
 
 
 def search(value: Any, args: Args) -> str:
-    """A list, unless another layout is asked for."""
+    """A list, unless the call names another layout."""
     explained = bool(args.get("explain"))
     return _layout(value, args, str(args.get("format", "explain" if explained else "list")))
 
@@ -167,7 +167,7 @@ def _related(memory: Any) -> str:
 
 
 def _event(event: Any) -> str:
-    parts = [_time(event.occurred_at), event.event_type.value, event.source]
+    parts = [_time(event.occurred_at), event.event_type.word, event.source]
     parts += [part for part in (event.actor, event.artifact_ref) if part]
     if event.payload:
         parts.append(_plain(event.payload))
@@ -186,7 +186,7 @@ def page(value: Any, args: Args) -> str:
             memory.id,
             _time(memory.t_created),
             source,
-            memory.status.value,
+            memory.status.word,
             snippet(memory.content, length),
         )
         lines.append(" | ".join(cells))
@@ -222,7 +222,7 @@ def supersession(value: Any, _: Args) -> str:
 
 
 def updated(value: Any, _: Args) -> str:
-    """Which fields changed, or which memory took the place."""
+    """Which fields changed, or the memory that a new text became."""
     if getattr(value, "outcome", None) is not None:
         return f"Memory updated by a new text: {value.memory_id}"
     if not value.fields:
@@ -242,7 +242,7 @@ _PLANNED_IDS: Final = 20
 
 
 def forget_plan(report: Any) -> str:
-    """What would go, before it goes."""
+    """What would be deleted: ids, counts of rows, and what lies outside the store."""
     ids = report.memory_ids
     lines = [f"{len(ids)} memories would be forgotten for good:"]
     lines += [f"  {id}" for id in ids[:_PLANNED_IDS]]
@@ -253,7 +253,7 @@ def forget_plan(report: Any) -> str:
 
 
 def forgotten(report: Any, _: Args) -> str:
-    """What was forgotten, and what the search of the files came to."""
+    """What was forgotten, and how many residues the search of the files found."""
     if report.dry_run and report.memory_ids:
         return forget_plan(report)
     if not report.memory_ids:
@@ -266,7 +266,7 @@ def forgotten(report: Any, _: Args) -> str:
 
 
 def collected(report: Any, _: Args) -> str:
-    """What supported nothing."""
+    """Counts of the records that garbage collection removed."""
     would = "would be " if report.dry_run else ""
     counts = f"{report.sources_removed} sources, {report.entities_removed} entities"
     return f"{counts} and {report.edges_removed} links {would}removed"
@@ -346,7 +346,7 @@ def _explained(entry: Any) -> str:
 
 
 def demo(value: Any, _: Args) -> str:
-    """The end of the tour; the tour itself has been told as it went."""
+    """The end of the tour; its steps were printed as they ran."""
     kept = value.get("kept")
     took = f"Done in {value['seconds']:.1f} s"
     return took if kept is None else f"{took}; the store stays in {kept}"

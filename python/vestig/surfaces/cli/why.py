@@ -1,4 +1,4 @@
-"""Why a memory did not come, and receipts, as text for humans."""
+"""Why an expected memory is not among the results, and receipts, as text for humans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STAGES: Final = {
     "not_in_pool": "not among the candidates",
     "ranked_below": "ranked below the last result",
     "below_min_score": "its score is too small",
-    "abstained": "held back by min_confidence",
+    "abstained": "left out by min_confidence",
 }
 
 
@@ -50,7 +50,7 @@ def _silent(signal: Any) -> bool:
 
 
 def _signals(entry: Any) -> list[str]:
-    """Each term that says something beside that of the last result."""
+    """Each term that adds something to either score, beside that of the last result."""
     last = entry.last_returned
     if entry.signals is None or last is None:
         return []
@@ -75,7 +75,7 @@ def _change(entry: Any) -> list[str]:
 
 
 def expectations(result: Any) -> list[str]:
-    """One block for each expected memory that did not come."""
+    """One block for each expected memory that is not among the results."""
     if result.why_not is UNSET:
         return []
     return [
@@ -92,7 +92,7 @@ def receipts(result: Any) -> list[str]:
 
 
 def replayed(report: Any, _: Any) -> str:
-    """What a replay came to."""
+    """The outcome of a replay: it raises unless the ranking is equal."""
     return (
         f"Equal: {report.returned} results of transaction {report.seq}, derived again at"
         f" {report.ledger_seq}"

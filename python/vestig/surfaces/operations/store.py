@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces import render
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.cli import render
+from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["STORE_OPERATIONS"]
 
@@ -56,7 +56,7 @@ def _explain_config(call: Call) -> Any:
 
 
 def _demo(call: Call) -> Any:
-    from vestig.surfaces.demo import tour
+    from vestig.surfaces.cli.demo import tour
 
     return tour(call.say, keep=bool(call.args.get("keep", False)))
 
@@ -77,7 +77,7 @@ STORE_OPERATIONS: Final = (
                 name="dry_run",
                 kind="flag",
                 flag="--dry-run",
-                help="Say what would go; keep everything.",
+                help="Say what would be removed; remove nothing.",
             ),
         ),
         run=lambda call: call.store.admin.gc(**call.args),
@@ -87,9 +87,9 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="housekeeping enrich",
-        help="Work the jobs that wait, such as vectors that could not be made.",
+        help="Run the jobs of the queue, such as vectors that could not be made.",
         params=(
-            Parameter(name="limit", kind="integer", flag="--limit", help="Most jobs."),
+            Parameter(name="limit", kind="integer", flag="--limit", help="Most jobs in this run."),
             Parameter(
                 name="retry_failed",
                 kind="flag",
@@ -115,7 +115,7 @@ STORE_OPERATIONS: Final = (
         name="export",
         help="Write every record as JSON lines, complete with vectors.",
         params=(
-            Parameter(name="file", help="Where to; - is standard output."),
+            Parameter(name="file", help="File to write; - is standard output."),
             Parameter(
                 name="all_namespaces",
                 kind="flag",
@@ -138,7 +138,7 @@ STORE_OPERATIONS: Final = (
                 kind="choice",
                 flag="--format",
                 choices=_IMPORT_FORMATS,
-                help="What the lines are.",
+                help="Format of the lines.",
                 default_text="auto",
             ),
             Parameter(name="scope", flag="--scope", help="Scope of every line."),
@@ -183,7 +183,7 @@ STORE_OPERATIONS: Final = (
                 name="accept_ledger",
                 kind="flag",
                 flag="--accept-ledger",
-                help="Take the ledger as it stands, even if records are missing.",
+                help="Accept the ledger as it is, even if records are missing.",
             ),
         ),
         run=_rebuild,
@@ -205,7 +205,7 @@ STORE_OPERATIONS: Final = (
         name="demo",
         help="A tour on a temporary store, offline and without a key.",
         params=(
-            Parameter(name="keep", kind="flag", flag="--keep", help="Leave the store where it is."),
+            Parameter(name="keep", kind="flag", flag="--keep", help="Keep the temporary store."),
         ),
         run=_demo,
         document="demo",

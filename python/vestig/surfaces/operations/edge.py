@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.operation import Call, Operation
 from vestig.types import EdgeType
 
 __all__ = ["EDGE_OPERATIONS"]
@@ -139,7 +139,7 @@ EDGE_OPERATIONS: Final = (
                 default_text="1.0",
             ),
             Parameter(name="confidence", kind="number", flag="--confidence", help="0 to 1."),
-            Parameter(name="evidence", flag="--evidence", help="Why."),
+            Parameter(name="evidence", flag="--evidence", help="Why the link holds."),
         ),
         run=_link,
         document="edge",

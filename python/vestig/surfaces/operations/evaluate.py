@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["EVAL"]
 
@@ -47,12 +47,12 @@ def _switch(text: str) -> dict[str, Any]:
 
 
 def _targets(paths: Sequence[str], shown: str) -> list[tuple[Path, str]]:
-    """Files to write and their forms, which the ends of their names tell."""
+    """Files to write, and the format of each by the suffix of its name."""
     from vestig.errors import ValidationError
 
     found = [(Path(one), _SUFFIXES.get(Path(one).suffix.lower(), shown)) for one in paths]
     for path, _ in found:
-        # told before the work, not after it
+        # checked before an evaluation of minutes, not after it
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise ValidationError("output", str(path), "a file in a folder that exists")
     return found
@@ -142,19 +142,19 @@ EVAL: Final = Operation(
             name="confidence",
             kind="flag",
             flag="--confidence",
-            help="Measure how well confidence tells questions that the memories do not answer;"
-            " asks three times as many.",
+            help="Measure how well confidence separates questions that the memories answer from"
+            " those that they do not; three times as many queries.",
         ),
         Parameter(
             name="leave_out",
             kind="words",
             flag="--leave-out",
-            help="Categories that are not asked; repeatable.",
+            help="Categories of questions to leave out; repeatable.",
         ),
         Parameter(
             name="cache",
             flag="--cache",
-            help="Folder that keeps vectors between runs.",
+            help="Folder in which vectors are stored between runs.",
         ),
         Parameter(
             name="format",
@@ -168,7 +168,7 @@ EVAL: Final = Operation(
             name="output",
             kind="texts",
             flag="--output",
-            help="A file to write the report to, in the form that its end names (.html, .md,"
+            help="A file to write the report to, in the format that its suffix names (.html, .md,"
             " .json, .txt); repeatable.",
         ),
     ),

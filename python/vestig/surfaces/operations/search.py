@@ -1,4 +1,4 @@
-"""Unified search on the command line."""
+"""`search`: memories and entities by meaning or by links, and its lines."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from vestig.filters import FIELDS
 from vestig.parameters import SEARCH as ROWS
-from vestig.surfaces.memory_params import filtered
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operations.memory_parameters import filter_arguments
 
 __all__ = ["SEARCH"]
 
@@ -16,7 +16,7 @@ _LABEL_CHARS: Final = 100
 
 
 def _search(call: Call) -> Any:
-    given = filtered(call.args)
+    given = filter_arguments(call.args)
     return call.store.search(given.pop("query", None), **given)
 
 
@@ -34,7 +34,7 @@ def _line(hit: Any) -> str:
     return f"{hit.score:.4f} | {hit.source}{depth}{raw} | {hit.node_id} | {_label(hit)}"
 
 
-def _found(result: Any, _: Mapping[str, Any]) -> str:
+def _text(result: Any, _: Mapping[str, Any]) -> str:
     if not result.results:
         return "Nothing found."
     lines = [f"score: {result.score_scale}" + (", decayed" if result.decayed else "")]
@@ -54,5 +54,5 @@ SEARCH: Final = Operation(
     ),
     run=_search,
     document="search",
-    text=_found,
+    text=_text,
 )

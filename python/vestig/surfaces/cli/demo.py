@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from vestig.surfaces.opening import open_store, plain_configuration
+from vestig.surfaces.cli.opening import open_store, plain_configuration
 
 __all__ = ["Say", "tour"]
 
@@ -38,7 +38,7 @@ _END: Final = "2026-03-30T09:00:00Z"
 # A process that stores one memory, says so, and dies at once without a chance to tidy up.
 _KILLED: Final = """
 import os, pathlib, signal, sys
-from vestig.surfaces.opening import open_store, plain_configuration
+from vestig.surfaces.cli.opening import open_store, plain_configuration
 from vestig.testing import FrozenClock
 folder, moment = pathlib.Path(sys.argv[1]), sys.argv[2]
 store = open_store(plain_configuration(folder), one_shot=True, clock=FrozenClock(moment))
@@ -48,7 +48,7 @@ os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
 
 
 class _Tour:
-    """The steps in order; each tells what it does and what came."""
+    """The steps in order; each prints what it does and what the store answers."""
 
     def __init__(self, folder: Path, say: Say) -> None:
         from vestig.testing import FrozenClock
@@ -77,7 +77,7 @@ class _Tour:
         self.clock.move(days=-days_before_end)
 
     def commit(self, text: str, **fields: Any) -> Any:
-        from vestig.surfaces.render import outcome
+        from vestig.surfaces.cli.render import outcome
 
         result = self.store.commit(text, source="demo", **fields)
         self.tell(f"“{text}”")
@@ -105,13 +105,13 @@ class _Tour:
         return str(stored[0])
 
     def gates(self) -> str:
-        self.title("What is heard again is counted, not stored again")
+        self.title("A repeated fact is counted, not stored again")
         self.at(2)
         self.commit("The staging database runs on port 5433")
         self.commit("Note that the staging database runs on port 5433.")
         self.title("Another number is another fact, however alike the words")
         changed = self.commit("The staging database runs on port 5434")
-        self.title("Noise is refused, with the reason")
+        self.title("Texts without content are refused, with the reason")
         self.commit("thanks")
         self.commit("ok")
         return str(changed.memory_id)
@@ -124,7 +124,7 @@ class _Tour:
         self.tell(f"  because {record.reason}")
 
     def recalls(self) -> None:
-        self.title("Ask, and see why each memory came")
+        self.title("Ask, and see why each memory was returned")
         self.at(0)
         self.ask("Which port does the staging database use?")
         self.ask("how does Maria like her answers?")
@@ -157,10 +157,10 @@ class _Tour:
 
 
 def tour(say: Callable[..., None] | None, *, keep: bool = False) -> dict[str, Any]:
-    """Runs the tour and returns what was told.
+    """Runs the tour and returns its steps with the lines they printed.
 
     Args:
-        say: gets every line and its style; None is silent.
+        say: prints a line in a style; None prints nothing.
         keep: leave the store in place; its folder is in the answer.
     """
     started = time.monotonic()

@@ -1,4 +1,4 @@
-"""The streams of one command: results to stdout, everything else to stderr."""
+"""Standard streams: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import IO, Any
 import click
 
 from vestig.errors import ValidationError
-from vestig.surfaces import render, wire
-from vestig.surfaces.operations import Operation
+from vestig.surfaces import wire
+from vestig.surfaces.cli import render
+from vestig.surfaces.operation import Operation
 
 __all__ = ["Terminal"]
 
@@ -31,7 +32,7 @@ def _harmless(text: str) -> str:
 
 
 class Terminal:
-    """Where a command speaks."""
+    """The streams of one command: text or one JSON document, progress, questions, errors."""
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
@@ -87,7 +88,7 @@ class Terminal:
             click.echo(render.timing(value), err=True)
 
     def say(self, line: str, style: str = "") -> None:
-        """A line of a running account: silent in JSON, coloured on a terminal."""
+        """A line while the operation runs: none with `--json`, coloured on a terminal."""
         if self.as_json:
             return
         if not sys.stdout.isatty():
@@ -112,7 +113,7 @@ class Terminal:
         """Shows what would be destroyed and asks.
 
         Raises:
-            ValidationError: nobody is there to ask; `--yes` is the answer then.
+            ValidationError: no terminal to ask on; `--yes` confirms instead.
         """
         if not self.as_json:
             click.echo(_harmless(plan), err=True)
@@ -121,7 +122,7 @@ class Terminal:
         return click.confirm("Go on?", default=False, err=True)
 
     def progress(self, done: int, total: int | None) -> None:
-        """Moves a progress bar, on a terminal only."""
+        """Moves a progress bar, on a terminal only. `total` None: length unknown."""
         if self.as_json or not sys.stderr.isatty():
             return
         if self._progress is None:
@@ -140,7 +141,7 @@ class Terminal:
         self._progress.update(self._progress.tasks[0].id, completed=done, total=total)
 
     def finish_work(self) -> None:
-        """Takes the bar away and gives borrowed streams back."""
+        """Removes the progress bar and detaches borrowed streams."""
         while self._borrowed:
             stream = self._borrowed.pop()
             if not stream.closed:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["ENTITY_BACKFILL", "ENTITY_OPERATIONS"]
 
@@ -23,7 +23,7 @@ _BATCH: Final = Parameter(
     name="batch_size",
     kind="integer",
     flag="--batch-size",
-    help="Memories of one transaction.",
+    help="Memories per transaction.",
     default_text="500",
 )
 _DRY_RUN: Final = Parameter(
@@ -64,7 +64,7 @@ def _line(entity: Any, mentions: int) -> str:
 
 
 def _shown(detail: Any, args: Mapping[str, Any]) -> str:
-    from vestig.surfaces.render import snippet
+    from vestig.surfaces.cli.render import snippet
     from vestig.times import to_plain
 
     plain = to_plain(detail)
@@ -126,7 +126,7 @@ def _purged(report: Any, _: Mapping[str, Any]) -> str:
 ENTITY_OPERATIONS: Final = (
     Operation(
         name="entity list",
-        help="Names that memories mention, the most mentioned first.",
+        help="People, places and things that memories mention, the most mentioned first.",
         params=(
             Parameter(name="entity_type", flag="--type", help="Only this type, such as PERSON."),
             Parameter(
@@ -155,13 +155,13 @@ ENTITY_OPERATIONS: Final = (
     ),
     Operation(
         name="entity extract",
-        help="Find the names in memories that mention none yet.",
+        help="Find entities in memories that have none yet.",
         params=(
             Parameter(
                 name="reprocess",
                 kind="flag",
                 flag="--reprocess",
-                help="Every memory again; what is linked stays.",
+                help="Read every memory again; existing links stay.",
             ),
             _BATCH,
         ),
@@ -172,10 +172,10 @@ ENTITY_OPERATIONS: Final = (
     ),
     Operation(
         name="entity merge",
-        help="Make one entity another name of a second one.",
+        help="Merge one entity into another; its name becomes an alias.",
         params=(
-            Parameter(name="a", help="Id of the entity that becomes a name of the other."),
-            Parameter(name="b", help="Id of the one that stays."),
+            Parameter(name="a", help="Id of the entity that is merged."),
+            Parameter(name="b", help="Id of the entity that remains."),
         ),
         run=lambda call: call.store.graph.merge_entities(**call.args),
         document="entity",
@@ -193,7 +193,8 @@ ENTITY_OPERATIONS: Final = (
     ),
     Operation(
         name="entity purge",
-        help="Remove expired and merged entities for good. Prints what would go and asks.",
+        help="Remove expired and merged entities for good. Prints what would be removed and asks"
+        " first.",
         params=(
             Parameter(
                 name="ids", help="Ids; absent: all that are expired.", many=True, required=False
@@ -209,8 +210,8 @@ ENTITY_OPERATIONS: Final = (
 )
 ENTITY_BACKFILL: Final = Operation(
     name="housekeeping entity-backfill",
-    help="Give memories that were stored without them their entities: first all names, then the"
-    " links. An interrupted run is safe to repeat.",
+    help="Add entities to memories that were stored without any: first the entities of all"
+    " memories, then the links. An interrupted run is safe to repeat.",
     params=(_DRY_RUN, _BATCH),
     run=lambda call: call.store.graph.entity_backfill(progress=call.progress, **call.args),
     document="entity_backfill",

@@ -1,4 +1,4 @@
-"""The ranking of a receipt, derived again."""
+"""`replay-receipt`: the ranking that a receipt describes, derived again and compared."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces.operations import Call, Operation
-from vestig.surfaces.why import replayed
+from vestig.surfaces.cli.why import replayed
+from vestig.surfaces.operation import Call, Operation
 
 __all__ = ["REPLAY"]
 

@@ -1,4 +1,4 @@
-"""How surfaces come to a configuration and an open store."""
+"""The configuration and the open store of a command."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ __all__ = ["configuration", "open_store", "plain_configuration"]
 
 
 def configuration(given: Mapping[str, Any]) -> Any:
-    """The layers of K-01 under the options `store`, `config`, `namespace` and `profile`."""
+    """Defaults, files and environment, with the options `store`, `config`, `namespace` and
+    `profile` on top."""
     from vestig.config import load
 
     overrides = {

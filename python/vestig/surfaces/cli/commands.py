@@ -12,9 +12,10 @@ from vestig.errors import VestigError
 from vestig.hints import nearest
 from vestig.parameters import Parameter
 from vestig.surfaces import wire
-from vestig.surfaces.opening import configuration, open_store
-from vestig.surfaces.operations import GROUPS, Call, Operation, operations
-from vestig.surfaces.terminal import Terminal
+from vestig.surfaces.cli.opening import configuration, open_store
+from vestig.surfaces.cli.terminal import Terminal
+from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.table import GROUPS, operations
 
 __all__ = ["cli", "main", "run"]
 
@@ -200,7 +201,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
         call.config = configuration(given) if operation.name != "demo" else None
         try:
             if operation.needs_store:
-                options = {"one_shot": _asks_once(operation)}
+                options = {"one_shot": _embeds_one_query(operation)}
                 options |= operation.open_options(call.args)
                 with open_store(call.config, **options) as store:
                     call.store = store
@@ -217,8 +218,8 @@ def _callback(operation: Operation) -> Callable[..., int]:
     return command
 
 
-def _asks_once(operation: Operation) -> bool:
-    """Whether the command embeds one query and ends."""
+def _embeds_one_query(operation: Operation) -> bool:
+    """Whether the command embeds one query and ends: its model may start in the quickest way."""
     return operation.document in ("recall", "search")
 
 
@@ -317,7 +318,7 @@ def run(args: Sequence[str]) -> int:
         return wire.exit_code(error)
     except _FILE_FAULTS as error:
         return _bad_file(error, terminal)
-    except Exception as error:  # the last door: a defect becomes a problem, not a traceback
+    except Exception as error:  # a defect becomes a problem object, not a traceback
         return _defect(error, terminal)
 
 

@@ -1,13 +1,13 @@
-"""`memory forget`: a plan, a confirmation, and the report of an erase that was proved."""
+"""`memory forget`: a plan, a confirmation, and the report of an erase that a search confirmed."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from vestig.parameters import Parameter
-from vestig.surfaces import render
-from vestig.surfaces.memory_params import FILTER, filtered
-from vestig.surfaces.operations import Call, Operation
+from vestig.surfaces.cli import render
+from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operations.memory_parameters import FILTER_PARAMETERS, filter_arguments
 
 __all__ = ["FORGET"]
 
@@ -17,7 +17,7 @@ def _forget(call: Call) -> Any:
 
     given = dict(call.args)
     ids = given.pop("ids", None)
-    given = filtered(given)
+    given = filter_arguments(given)
     if ids:
         given["ids"] = ids
     if given.pop("finish", False):
@@ -38,7 +38,8 @@ def _forget(call: Call) -> Any:
 FORGET: Final = Operation(
     name="memory forget",
     help="Delete memories for good: no byte of them stays in any file of the store. Prints what"
-    " would go and asks; named by id or found by filters. Backups and exports are other files.",
+    " would be deleted and asks first. Memories are named by id or selected by filters. Backups and"
+    " exports are other files and stay.",
     params=(
         Parameter(name="ids", help="Ids.", many=True, required=False),
         Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),
@@ -47,7 +48,7 @@ FORGET: Final = Operation(
             name="dry_run",
             kind="flag",
             flag="--dry-run",
-            help="Say what would go; keep everything.",
+            help="Say what would be deleted; delete nothing.",
         ),
         Parameter(
             name="finish",
@@ -55,19 +56,19 @@ FORGET: Final = Operation(
             flag="--finish",
             help="Repeat the erase of an earlier call that could not be completed.",
         ),
-        Parameter(name="actor", flag="--actor", help="Who forgets; kept with the id."),
+        Parameter(name="actor", flag="--actor", help="Who forgets; recorded beside the id."),
         Parameter(
             name="all",
             kind="flag",
             flag="--all",
             help="Take a filter that only narrows (times, kinds, statuses) as the selection.",
         ),
-        *(row for row in FILTER if row.name != "ids"),
+        *(row for row in FILTER_PARAMETERS if row.name != "ids"),
     ),
     run=_forget,
     document="forgotten",
     text=render.forgotten,
-    # A filter that matched nothing; --finish with nothing to do is done.
+    # 1: a filter that matched nothing; `--finish` with nothing left to erase is no failure
     exit_code=lambda report: 1 if report.rows_removed.get("memories") == 0 else 0,
     writes=True,
 )

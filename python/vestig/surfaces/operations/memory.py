@@ -1,26 +1,26 @@
-"""The operations on memories: arguments of S-03, answered by the engine."""
+"""The operations on memories, each answered by one call of the store."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 from vestig.parameters import LIST, UPDATE, Parameter
-from vestig.surfaces import render
-from vestig.surfaces.forget_operation import FORGET
-from vestig.surfaces.memory_params import (
-    ADDED,
-    ASKED,
-    FILTER,
+from vestig.surfaces.cli import render
+from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operations.forget import FORGET
+from vestig.surfaces.operations.memory_parameters import (
+    COMMIT_PARAMETERS,
+    FILTER_PARAMETERS,
     ID,
     INCLUDE_EXPIRED,
-    LAYOUT,
+    LAYOUT_PARAMETERS,
     REASON,
+    RECALL_PARAMETERS,
     T_INVALID,
-    TIMES,
-    committed,
-    filtered,
+    TIME_PARAMETERS,
+    commit_arguments,
+    filter_arguments,
 )
-from vestig.surfaces.operations import Call, Operation
 from vestig.types import CommitOutcomeKind
 
 __all__ = ["MEMORY_OPERATIONS"]
@@ -29,7 +29,7 @@ __all__ = ["MEMORY_OPERATIONS"]
 def _add(call: Call) -> Any:
     from vestig.errors import HygieneError
 
-    given = committed(call.args)
+    given = commit_arguments(call.args)
     outcome = call.store.commit(given.pop("content"), **given)
     if outcome.outcome is CommitOutcomeKind.REJECTED_HYGIENE:
         raise HygieneError(outcome)
@@ -37,8 +37,8 @@ def _add(call: Call) -> Any:
 
 
 def _recall(call: Call) -> Any:
-    given = filtered(call.args)
-    for layout in LAYOUT:
+    given = filter_arguments(call.args)
+    for layout in LAYOUT_PARAMETERS:
         given.pop(layout.name, None)
     walk = {f"walk.{name}": given.pop(name) for name in ("mode", "order") if name in given}
     if walk:
@@ -47,7 +47,7 @@ def _recall(call: Call) -> Any:
 
 
 def _list(call: Call) -> Any:
-    given = filtered(call.args)
+    given = filter_arguments(call.args)
     given.pop("snippet_len", None)
     if given.pop("ascending", False):
         given["descending"] = False
@@ -67,7 +67,7 @@ def _update(call: Call) -> Any:
 def _state(action: str) -> Operation:
     help_text = {
         "pin": "Protect a memory from decay and pruning.",
-        "unpin": "Take the protection back.",
+        "unpin": "End the protection of a memory.",
         "archive": "Hide a memory from ordinary reads.",
         "restore": "Show an archived memory again.",
     }[action]
@@ -88,8 +88,8 @@ def _state(action: str) -> Operation:
 
 _ADD: Final = Operation(
     name="memory add",
-    help="Keep one self-contained fact.",
-    params=ADDED,
+    help="Store one self-contained fact.",
+    params=COMMIT_PARAMETERS,
     run=_add,
     document="outcome",
     text=render.outcome,
@@ -99,7 +99,7 @@ _ADD: Final = Operation(
 _SEARCH: Final = Operation(
     name="memory search",
     help="Memories that answer a question, as a list.",
-    params=ASKED,
+    params=RECALL_PARAMETERS,
     run=_recall,
     document="recall",
     text=render.search,
@@ -108,7 +108,7 @@ _SEARCH: Final = Operation(
 _RECALL: Final = Operation(
     name="memory recall",
     help="Memories that answer a question, as blocks for a prompt.",
-    params=ASKED,
+    params=RECALL_PARAMETERS,
     run=_recall,
     document="recall",
     text=render.recall,
@@ -116,7 +116,7 @@ _RECALL: Final = Operation(
 
 _SHOW: Final = Operation(
     name="memory show",
-    help="One memory with its evidence.",
+    help="One memory with its sources, events and replacements.",
     params=(
         ID,
         Parameter(
@@ -127,7 +127,7 @@ _SHOW: Final = Operation(
             default_text="0",
         ),
         INCLUDE_EXPIRED,
-        *TIMES,
+        *TIME_PARAMETERS,
     ),
     run=lambda call: call.store.show(call.args.pop("id"), **call.args),
     document="memory",
@@ -149,8 +149,8 @@ _LIST: Final = Operation(
         ),
         LIST["order_by"],
         Parameter(name="ascending", kind="flag", flag="--ascending", help="Smallest first."),
-        *TIMES,
-        *FILTER,
+        *TIME_PARAMETERS,
+        *FILTER_PARAMETERS,
     ),
     run=_list,
     document="memories",
@@ -171,7 +171,7 @@ _EVENTS: Final = Operation(
 
 _DEPRECATE: Final = Operation(
     name="memory deprecate",
-    help="Withdraw a memory, or end its fact.",
+    help="Withdraw a memory that is wrong, or record when its fact ended.",
     params=(ID, REASON, T_INVALID),
     run=lambda call: call.store.deprecate(call.args.pop("id"), **call.args),
     document="state",

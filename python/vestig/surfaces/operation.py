@@ -1,0 +1,48 @@
+"""What an operation is: one entry of the table that all surfaces are made from, and one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import IO, Any
+
+import msgspec
+
+from vestig.parameters import Parameter
+
+__all__ = ["Call", "Operation"]
+
+
+class Call(msgspec.Struct, kw_only=True):
+    """One call of an operation. `args` holds only the parameters that were given."""
+
+    args: dict[str, Any]
+    config: Any = None
+    store: Any = None
+    progress: Callable[[int, int | None], None] | None = None
+    # the streams that `-` stands for in an export and an import
+    output: Callable[[], IO[str]] | None = None
+    input: Callable[[], IO[str]] | None = None
+    # prints a line, in a style, while the operation runs
+    say: Callable[..., None] | None = None
+    # asks before something is destroyed: plan → whether to go on
+    confirm: Callable[[str], bool] | None = None
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation, declared once.
+
+    `document` names its JSON (`vestig/<document>/1`); `text` makes its text for humans;
+    `exit_code` is that of a result: an error has its own. `open_options` makes options of
+    `vestig.open` from the arguments.
+    """
+
+    name: str
+    help: str
+    params: tuple[Parameter, ...] = ()
+    run: Callable[[Call], Any]
+    document: str
+    text: Callable[[Any, Mapping[str, Any]], str]
+    exit_code: Callable[[Any], int] = lambda _: 0
+    needs_store: bool = True
+    writes: bool = False
+    open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}
