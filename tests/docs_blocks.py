@@ -58,6 +58,16 @@ def term_rows() -> str:
     )
 
 
+def signal_rows() -> str:
+    """One table row for each term that the core computes, in the order in which they are summed."""
+    from vestig._core import signal_table
+
+    return _rows(
+        ("Term", "What it measures", "Its raw value is divided by"),
+        ((f"`{name}`", measures, divisor) for name, measures, divisor in signal_table()),
+    )
+
+
 def old_rows() -> str:
     """One table row for each old spelling of a key."""
     from vestig.config.aliases import OLD_NAMES
@@ -105,6 +115,7 @@ def help_pages() -> str:
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/configuration.md": {"keys": key_rows, "terms": term_rows, "old": old_rows},
     "docs/cli.md": {"help": help_pages},
+    "docs/ranking.md": {"signals": signal_rows},
 }
 
 
