@@ -21,6 +21,8 @@ import documents
 import house
 import vestig
 import vestig.errors
+from vestig.api.admin import Admin
+from vestig.api.graph import Graph
 from vestig.config import schema
 
 ROOT = documents.ROOT
@@ -140,8 +142,21 @@ def test_every_error_is_documented() -> None:
 
 def test_every_public_method_is_in_the_readme() -> None:
     text = read(README) + read(ROOT / "docs" / "python.md")
-    methods = [n for n in dir(vestig.Vestig) if not n.startswith("_")]
+    groups = {"": vestig.Vestig, "graph.": Graph, "admin.": Admin}
+    methods = [g + n for g, place in groups.items() for n in dir(place) if not n.startswith("_")]
     assert [name for name in methods if f"`{name}" not in text and f".{name}(" not in text] == []
+
+
+NOUNS = (
+    "Memory Event Source Entity Edge Session Scope Namespace seq Ledger Projection Segment"
+    " Candidate Signal Score Confidence Query Question Context Turn Pin Provenance Receipt Filter Eligible"
+)
+
+
+@pytest.mark.parametrize("noun", NOUNS.split())
+def test_every_noun_is_defined_once(noun: str) -> None:
+    page = read(ROOT / "docs" / "concepts.md")
+    assert len(re.findall(rf"^\*\*{noun}[.,]", page, re.MULTILINE)) == 1
 
 
 def test_tests_that_documents_name_exist() -> None:

@@ -318,7 +318,7 @@ class Vestig:
             ...     id = store.commit("Deploys run on Fridays", tags=["infra"]).memory_id
             ...     changed = store.update(id, trigger="learning-success", clear=["tags"])
             ...     changed.fields, store.show(id).memory.tags
-            (('tags', 'trigger'), ())
+            (('metadata', 'trigger'), ())
         """
         from vestig.commit import update as updating
 
