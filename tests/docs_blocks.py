@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 _PART = re.compile(r"(<!-- generated:(\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -58,6 +60,65 @@ def term_rows() -> str:
     )
 
 
+def signal_rows() -> str:
+    """One table row for each term that the core computes, in the order in which they are summed."""
+    from vestig._core import signal_table
+
+    return _rows(
+        ("Term", "What it measures", "Its raw value is divided by"),
+        ((f"`{name}`", measures, divisor) for name, measures, divisor in signal_table()),
+    )
+
+
+def filter_rows() -> str:
+    """One table row for each field of the filter."""
+    from vestig.filters import FIELDS
+
+    return _rows(("Field", "Meaning"), ((f"`{f.name}`", f.help) for f in FIELDS.values()))
+
+
+def signature(name: str, call: Callable[..., object]) -> str:
+    """`def name(…) -> …` as a stub has it, without `self`, a line each where one is too short."""
+    shape = inspect.signature(call)
+    written = []
+    for parameter in shape.parameters.values():
+        if parameter.name == "self":
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in written:
+            written.append("*")
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        written.append(f"{parameter.name}: {parameter.annotation}{default}")
+    result = f" -> {shape.return_annotation}:"
+    line = f"def {name}({', '.join(written)}){result}"
+    if len(line) > 96:
+        line = f"def {name}(\n" + "".join(f"    {one},\n" for one in written) + f"){result}"
+    return line.replace("builtins.", "")
+
+
+def signatures() -> str:
+    """Every public call: its signature and the first paragraph of its docstring."""
+    import vestig
+    from vestig.api.admin import Admin
+    from vestig.api.graph import Graph
+    from vestig.evaluation.evaluate import evaluate
+
+    places: dict[str, dict[str, Any]] = {
+        "vestig": {"open": vestig.open, "evaluate": evaluate},
+        "Vestig": dict(vars(vestig.Vestig)),
+        "Vestig.graph": dict(vars(Graph)),
+        "Vestig.admin": dict(vars(Admin)),
+    }
+    parts = []
+    for heading, members in places.items():
+        stubs = []
+        for name, call in members.items():
+            if callable(call) and not name.startswith("_"):
+                said = (inspect.getdoc(call) or "").partition("\n\n")[0].replace("\n", "\n    ")
+                stubs.append(f'{signature(name, call)}\n    """{said}"""')
+        parts.append(f"### `{heading}`\n\n```pyi\n" + "\n\n".join(stubs) + "\n```")
+    return "\n\n".join(parts)
+
+
 def old_rows() -> str:
     """One table row for each old spelling of a key."""
     from vestig.config.aliases import OLD_NAMES
@@ -105,6 +166,8 @@ def help_pages() -> str:
 GENERATED: dict[str, dict[str, Callable[[], str]]] = {
     "docs/configuration.md": {"keys": key_rows, "terms": term_rows, "old": old_rows},
     "docs/cli.md": {"help": help_pages},
+    "docs/python.md": {"filter": filter_rows, "signatures": signatures},
+    "docs/ranking.md": {"signals": signal_rows},
 }
 
 

@@ -18,12 +18,17 @@ import pytest
 
 import docs_blocks
 import documents
+import house
 import vestig
 import vestig.errors
+from vestig.api.admin import Admin
+from vestig.api.graph import Graph
 from vestig.config import schema
 
 ROOT = documents.ROOT
 README = ROOT / "README.md"
+# Rooms of the floor plan that hold nothing yet.
+PLANNED = ("llms", "firewall", "updates", "knowledge", "retrieve")
 PAGES = [README, ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -137,8 +142,21 @@ def test_every_error_is_documented() -> None:
 
 def test_every_public_method_is_in_the_readme() -> None:
     text = read(README) + read(ROOT / "docs" / "python.md")
-    methods = [n for n in dir(vestig.Vestig) if not n.startswith("_")]
+    groups = {"": vestig.Vestig, "graph.": Graph, "admin.": Admin}
+    methods = [g + n for g, place in groups.items() for n in dir(place) if not n.startswith("_")]
     assert [name for name in methods if f"`{name}" not in text and f".{name}(" not in text] == []
+
+
+NOUNS = (
+    "Memory Event Source Entity Edge Session Scope Namespace seq Ledger Projection Segment"
+    " Candidate Signal Score Confidence Query Question Context Turn Pin Provenance Receipt Filter Eligible"
+)
+
+
+@pytest.mark.parametrize("noun", NOUNS.split())
+def test_every_noun_is_defined_once(noun: str) -> None:
+    page = read(ROOT / "docs" / "concepts.md")
+    assert len(re.findall(rf"^\*\*{noun}[.,]", page, re.MULTILINE)) == 1
 
 
 def test_tests_that_documents_name_exist() -> None:
@@ -149,6 +167,39 @@ def test_tests_that_documents_name_exist() -> None:
         tree = ast.parse(read(ROOT / path))
         names = {n.name for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
         assert function in names, f"{path}::{function}"
+
+
+PLACES = ("", "python/vestig", "rust/vestig-core/src", "python/vestig/commit")
+
+
+def test_paths_in_architecture_exist() -> None:
+    """Every folder and source file that the page names in code type or in a road is there."""
+    text = read(ROOT / "ARCHITECTURE.md")
+    named = set(re.findall(r"`([\w/.-]+(?:/|\.(?:py|rs|json|md)))`", text))
+    named |= set(re.findall(r"(?<![\w/])((?:commit|recall|session|store)/[\w/]+(?:\.py|/))", text))
+    assert len(named) >= 40
+    missing = [
+        name
+        for name in named
+        if not any((ROOT / place / name).exists() for place in PLACES)
+        and not list((ROOT / "rust").rglob(name))
+    ]
+    assert missing == []
+
+
+def test_every_room_is_in_architecture() -> None:
+    """The table of folders names all rooms in the order of the floors."""
+    text = read(ROOT / "ARCHITECTURE.md")
+    table = text.partition("| `times.py`")[2].partition("Beside the package:")[0]
+    places = {
+        room: max(table.find(f"`{room.replace('.', '/')}{end}`") for end in ("/", ".py"))
+        for rooms in house.ROOMS
+        for room in rooms
+        if room not in ("times", "_core", "store", "", "__main__", *PLANNED)
+    }
+    assert [room for room, place in places.items() if place < 0] == []
+    floors = [(house.FLOORS[room], room) for room in sorted(places, key=places.__getitem__)]
+    assert [floor for floor, _ in floors] == sorted(floor for floor, _ in floors)
 
 
 def test_links_between_documents_lead_somewhere() -> None:

@@ -317,8 +317,8 @@ class Vestig:
             >>> with vestig.open(":memory:", embedder=HashingEmbedder()) as store:
             ...     id = store.commit("Deploys run on Fridays", tags=["infra"]).memory_id
             ...     changed = store.update(id, trigger="learning-success", clear=["tags"])
-            ...     sorted(changed.fields), store.show(id).memory.tags
-            (['metadata', 'trigger'], ())
+            ...     changed.fields, store.show(id).memory.tags
+            (('metadata', 'trigger'), ())
         """
         from vestig.commit import update as updating
 
