@@ -121,7 +121,7 @@ impl Traversal {
             mentions: self.mentions,
             min_signal: self.min_signal,
             max_hops: self.max_hops,
-            boosts: self.use_tracerank,
+            use_tracerank: self.use_tracerank,
             max_edges: self.max_edges,
         }
     }
@@ -178,7 +178,7 @@ pub struct Ranking {
     pub min_score: Option<f64>,
     /// Memories that token vectors are compared for.
     pub late_pool: usize,
-    /// µs.
+    /// Query time, µs since the epoch: ages and recency count up to it.
     pub query_time: i64,
     /// Memories whose rows are wanted even when they are not among the results.
     pub watch: Vec<Id>,

@@ -27,13 +27,13 @@ impl RowSignals {
 /// The scores of a row before its path and TraceRank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scores {
-    /// S_query.
+    /// S_query, in [−1, 1].
     pub(super) semantic: f64,
     /// S, or L.
     pub(super) start: f64,
     /// What the final score starts from, the summary's prior included.
     pub(super) base: f64,
-    /// S_meta.
+    /// S_meta, in [0, 1]; None = no metadata signal is available or α is 0.
     pub(super) metadata: Option<f64>,
 }
 
