@@ -130,7 +130,7 @@ impl<'a> Scorer<'a> {
 
     #[inline]
     pub(super) fn semantic_of(&self, content: f64, question: Option<(u32, f64)>) -> f64 {
-        let weights = (self.ranking.content_weight, self.ranking.query_weight);
+        let weights = (self.ranking.content_weight, self.ranking.question_weight);
         metadata::semantic(content, question.map(|(_, cosine)| cosine), weights)
     }
 
