@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from benchmark_store import BenchmarkStore, by_id, unit_of
 from learning import FOLDS, GROUPS, PLACE, Form, Listed, Values, grouped
 from vestig.config import Config
-from vestig.config.signals import ORIGINS
+from vestig.config.signals import ORIGINS, SIGNALS
 from vestig.evaluation.benchmark_run import StoredUnits
 from vestig.evaluation.benchmarks import Benchmark, Query
 from vestig.evaluation.cached_embedder import CachedEmbedder
@@ -113,7 +113,7 @@ class _BenchmarkLists:
 
     @staticmethod
     def _terms(rows: Mapping[str, Any], ids: Sequence[str]) -> Values:
-        return np.array([[share or 0.0 for _, share in rows[id].signals] for id in ids])
+        return np.array([[rows[id].signal(name)[1] or 0.0 for name in SIGNALS] for id in ids])
 
     def listed(self, query: Query, fold: int) -> Listed:
         fields = self._store.case(self._benchmark, query)

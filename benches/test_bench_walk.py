@@ -18,6 +18,7 @@ import numpy as np
 from conftest import QUESTIONS, SIZES, median_ms, note_line
 from generator import vectors
 from vestig import _core
+from vestig.ports import ProjectionRow
 
 NOW = 1_773_835_200_000_000
 Rows = list[tuple[Any, ...]]
@@ -36,7 +37,7 @@ def _rows(count: int) -> Rows:
         # a mention weighs 1, its confidence counts
         return (_id(3, next(numbers)), end, kind, weight if kind else 1.0, weight, NOW, None)
 
-    def row(kind: int, number: int, edges: list[Any]) -> tuple[Any, ...]:
+    def row(kind: int, number: int, edges: list[Any]) -> ProjectionRow:
         place = (
             _id(1 + kind // 2, number),
             number + 1,
@@ -50,7 +51,7 @@ def _rows(count: int) -> Rows:
         vector = None if kind else matrix[number].tobytes()
         times = (NOW, None, NOW, None)
         text = (0, None, None)
-        return (
+        return ProjectionRow(
             *(*place, 0, None, None, None, 3, 3, False, *times, vector, *_EMPTY, edges, [], []),
             *text,
         )
@@ -99,17 +100,13 @@ def _ranking(walk: bool, entity_walk: bool) -> _core.Ranking:
         recency_tau_days=30.0,
         open_scale_days=30.0,
         content_weight=0.4,
-        query_weight=0.6,
-        hyde=True,
+        question_weight=0.6,
+        questions=True,
         start_enabled=True,
-        start_top_k=5,
-        pool=50,
+        start_limit=5,
         walk=traversal if walk else None,
         summary_prior=0.0,
         expand_summaries=False,
-        limit=10,
-        min_score=None,
-        query_time_us=NOW,
     )
 
 
@@ -123,11 +120,11 @@ def test_walks() -> None:
         for name, on in (("none", (False, False)), ("walk", (True, False)), ("both", (True, True))):
             ranking = _ranking(*on)
             queries = itertools.cycle(
-                _core.Query(vector=one.tobytes(), text=None, seed=n)
+                _core.Query(vector=one.tobytes(), text=None, query_time_us=NOW, seed=n)
                 for n, one in enumerate(query_vectors)
             )
             spent[name] = median_ms(
-                lambda: core.recall(size, next(queries), filter, ranking),  # noqa: B023
+                lambda: core.recall(size, next(queries), filter, ranking, limit=10, pool=50),  # noqa: B023
                 rounds=200,
             )
         walk, entities = spent["walk"] - spent["none"], spent["both"] - spent["walk"]

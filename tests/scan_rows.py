@@ -25,12 +25,6 @@ EDGE_2 = "00" * 15 + "0b"
 Value = tuple[float | None, float | None]
 
 
-def terms(found: Mapping[str, Value]) -> list[Value]:
-    """(raw, normalised) in the order of the terms; those that are not named are unavailable."""
-    assert set(found) <= set(SIGNALS)
-    return [found.get(name, (None, None)) for name in SIGNALS]
-
-
 class MadeRow(msgspec.Struct, kw_only=True):
     """What `_core.Row` has."""
 
@@ -43,8 +37,9 @@ class MadeRow(msgspec.Struct, kw_only=True):
     origin: int = 3
     kind: int = 0
     embedded: bool = True
-    signals: list[Value] = msgspec.field(default_factory=lambda: terms({}))
-    hypothetical: tuple[int, float] | None = None
+    # (raw, normalised) by name; those that are not named are unavailable
+    values: Mapping[str, Value] = {}
+    nearest_question: tuple[int, float] | None = None
     metadata_score: float | None = None
     alpha_used: float | None = None
     matched_terms: list[int] = []
@@ -68,6 +63,16 @@ class MadeRow(msgspec.Struct, kw_only=True):
     tracerank: float = 1.0
     events: int = 0
     stability: int = 3
+
+    @property
+    def signals(self) -> tuple[tuple[str, float, float | None], ...]:
+        """Those with a value; all of them have a weight."""
+        named = ((name, self.values.get(name, (None, None))) for name in SIGNALS)
+        return tuple((name, raw, share) for name, (raw, share) in named if raw is not None)
+
+    def signal(self, name: str) -> Value:
+        """One of them."""
+        return self.values.get(name, (None, None))
 
 
 def explainer(**fields: Any) -> Explainer:

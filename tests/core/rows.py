@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import oracle
 
 from vestig import _core
+from vestig.ports import ProjectionRow
 from vestig.types import EventType
 
 STORE = bytes(range(16))
@@ -74,12 +75,9 @@ class Given(msgspec.Struct, kw_only=True):
     title: str | None = None
     pieces: tuple[bytes, bytes, bytes] | None = None
 
-    def row(self) -> tuple[Any, ...]:
+    def row(self) -> ProjectionRow:
         """As the ledger gives it."""
-        values = list(msgspec.structs.astuple(self))
-        values[2] = max(self.wseq, self.seq)
-        values[20:29] = [list(v) for v in values[20:29]]
-        return tuple(values)
+        return ProjectionRow(**(msgspec.structs.asdict(self) | {"wseq": max(self.wseq, self.seq)}))
 
 
 def id_of(number: int) -> bytes:
@@ -154,18 +152,18 @@ PLAIN: dict[str, Any] = {
     "recency_tau_days": 30.0,
     "open_scale_days": 30.0,
     "content_weight": 0.4,
-    "query_weight": 0.6,
-    "hyde": True,
+    "question_weight": 0.6,
+    "questions": True,
     "start_enabled": True,
-    "start_top_k": 5,
+    "start_limit": 5,
     "pool": 50,
     "walk": None,
     "summary_prior": 0.0,
     "expand_summaries": False,
     "limit": 10,
     "min_score": None,
-    "query_time_us": NOW,
 }
+WANTED = ("limit", "pool", "min_score", "watch")
 WALK: dict[str, Any] = {
     "deterministic": True,
     "threshold": 0.5,
@@ -185,17 +183,42 @@ WALK: dict[str, Any] = {
 }
 
 
-def ranking(**settings: Any) -> _core.Ranking:
+class Ranked(NamedTuple):
+    """How memories are ranked, and which of them are wanted: keywords of `Projection.recall`."""
+
+    core: _core.Ranking
+    wanted: dict[str, Any]
+
+
+def ranking(**settings: Any) -> Ranked:
     """Linear, pool 50, limit 10, no walk; `walk` as keywords of `_core.Walk`."""
     values = PLAIN | {"trace": trace()} | settings
     if isinstance(values["walk"], dict):
         values["walk"] = _core.Walk(**(WALK | values["walk"]))
-    return _core.Ranking(**values)
+    wanted = {name: values.pop(name) for name in WANTED if name in values}
+    return Ranked(_core.Ranking(**values), wanted)
+
+
+def recall(
+    projection: _core.Projection,
+    seq: int,
+    query: _core.Query,
+    filter: _core.Filter,
+    ranked: Ranked,
+    threads: int = 1,
+) -> _core.Scan:
+    """One crossing."""
+    return projection.recall(seq, query, filter, ranked.core, **ranked.wanted, threads=threads)
+
+
+def signals(row: _core.Row) -> list[tuple[float | None, float | None]]:
+    """(raw, normalised) of every signal, in their order."""
+    return [row.signal(name) for name in _core.SIGNALS]
 
 
 def asked(vector: bytes | None, text: str | None, **more: Any) -> _core.Query:
     """A query."""
-    return _core.Query(vector=vector, text=text, **more)
+    return _core.Query(vector=vector, text=text, query_time_us=NOW, **more)
 
 
 def everything(**settings: Any) -> _core.Filter:

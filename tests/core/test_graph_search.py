@@ -7,7 +7,20 @@ from collections import deque
 
 import oracle
 import pytest
-from rows import NOW, Given, asked, cosines, everything, id_of, opened, ranking, trace, vector
+from rows import (
+    NOW,
+    Given,
+    asked,
+    cosines,
+    everything,
+    id_of,
+    opened,
+    ranking,
+    recall,
+    signals,
+    trace,
+    vector,
+)
 from whole import Net
 from worlds import DIMENSIONS, MENTIONS, RELATED, edge, unit_vector, world
 
@@ -136,11 +149,11 @@ def test_connectivity_counts_inbound_related() -> None:
     rows[0].edges = [edge(90, id_of(1), RELATED)]
     projection = opened(rows, 2)
     on = trace(connectivity_enabled=True)
-    scan = projection.recall(len(rows), asked(None, None), everything(), ranking(trace=on))
+    scan = recall(projection, len(rows), asked(None, None), everything(), ranking(trace=on))
     found = {row.id: row.connectivity for row in scan.rows}
     assert found[target] == 1 + 0.15 * _core.ln(1 + 2)
     assert found[id_of(1)] == 1 + 0.15 * _core.ln(2.0)
-    off = projection.recall(len(rows), asked(None, None), everything(), ranking())
+    off = recall(projection, len(rows), asked(None, None), everything(), ranking())
     assert {row.connectivity for row in off.rows} == {1.0}
 
 
@@ -152,11 +165,11 @@ def test_a_query_without_time_ranks_as_without_the_signal() -> None:
     with_time = {"base": "blend", "alpha": 0.6, "meta_weights": (0.5, 0.3, 0.0, 0.0)}
     without = with_time | {"meta_weights": (0.5, 0.0, 0.0, 0.0)}
     one, other = (
-        projection.recall(len(rows), query, everything(), ranking(**settings))
+        recall(projection, len(rows), query, everything(), ranking(**settings))
         for settings in (with_time, without)
     )
     assert [(r.id, r.final_score) for r in one.rows] == [(r.id, r.final_score) for r in other.rows]
-    assert all(row.signals[2] == (None, None) for row in one.rows)
+    assert all(signals(row)[2] == (None, None) for row in one.rows)
     assert any(row.metadata_score for row in one.rows)
 
 

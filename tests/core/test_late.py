@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from oracle_late import LATE_TERMS, Late, Tokens, within
 from oracle_signals import Eligible, Memory, Places, Values
-from rows import HEAD, STORE, Given, asked, everything, id_of, ranking, vector
+from rows import HEAD, STORE, Given, asked, everything, id_of, ranking, recall, signals, vector
 
 from vestig import _core
 from vestig.language.text_flags import text_flags
@@ -125,7 +125,8 @@ def scanned(
     **settings: Any,
 ) -> _core.Scan:
     """All eligible memories with what made their rank."""
-    return projection.recall(
+    return recall(
+        projection,
         projection.applied_seq,
         asked(vector(1, 2, 3, 4), "river", pieces=packed(query)),
         everything(**(chosen or {})),
@@ -142,7 +143,7 @@ def check(scan: _core.Scan, world: World, wanted: dict[str, Values], pool: Value
     for row in scan.rows:
         at = place[row.id]
         for name in TERMS:
-            raw, share = row.signals[PLACES[name]]
+            raw, share = signals(row)[PLACES[name]]
             want = wanted[name][at] if at in inside else 0.0
             assert raw == pytest.approx(want, abs=1e-12), name
             assert share == pytest.approx(shares[name][at], abs=1e-9), name
@@ -213,7 +214,8 @@ def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
     weighing = [at for at in order if world.rows[at].origin in (1, 2)]
     above = {"bias": 50.0, "cosine": 1.0, "late.mean": 0.0}
     for size in (1, 7, 1_000):
-        scan = projection.recall(
+        scan = recall(
+            projection,
             projection.applied_seq,
             asked(vector(1, 2, 3, 4), "river", pieces=packed(query)),
             everything(),
@@ -238,7 +240,7 @@ def test_q_20_parts_that_weigh_nothing_are_not_made() -> None:
         most = max(0.0, wanted[name].max())
         assert scan.maxima[PLACES[name]] == pytest.approx(most, abs=1e-12)
         for row in scan.rows:
-            raw, _share = row.signals[PLACES[name]]
+            raw, _share = signals(row)[PLACES[name]]
             assert raw == pytest.approx(wanted[name][place[row.id]], abs=1e-12)
 
 
@@ -250,7 +252,7 @@ def test_q_20_is_unavailable_without_tokens_of_the_query() -> None:
     without = scanned(projection, tokens(dice, [1]), {"cosine": 1.0, "bias": 0.1})
     for at in PLACES.values():
         assert scan.maxima[at] is None
-        assert all(row.signals[at] == (None, None) for row in scan.rows)
+        assert all(signals(row)[at] == (None, None) for row in scan.rows)
     numbers = [(row.id, row.final_score) for row in scan.rows]
     assert numbers == [(row.id, row.final_score) for row in without.rows]
 
@@ -262,7 +264,7 @@ def test_q_20_has_no_value_where_no_memory_has_tokens() -> None:
     query = tokens(dice, [1, 2])
     scan = scanned(laid_out(dice, world, None), query, ALL)
     assert [scan.maxima[at] for at in PLACES.values()] == [0.0] * len(PLACES)
-    assert all(row.signals[at] == (0.0, 0.0) for row in scan.rows for at in PLACES.values())
+    assert all(signals(row)[at] == (0.0, 0.0) for row in scan.rows for at in PLACES.values())
 
 
 @pytest.mark.parametrize("wrong", [(b"", b"", b""), (bytes(4), bytes(64), bytes(8))])
@@ -279,7 +281,7 @@ def test_q_20_counts_in_the_score() -> None:
     scan = scanned(projection, tokens(dice, [1, 2, 5]), weights, tracerank_power=0.0)
     levels = []
     for row in scan.rows:
-        mean, window = (row.signals[PLACES[n]][1] for n in ("late.mean", "late.window_idf"))
+        mean, window = (signals(row)[PLACES[n]][1] for n in ("late.mean", "late.window_idf"))
         assert mean is not None
         assert window is not None
         level = -0.25 + 0.75 * mean - 0.5 * window

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,14 @@ from rows import (
     make,
     opened,
     ranking,
+    recall,
+    signals,
     vector,
     weighing,
 )
 
 from vestig import _core
+from vestig.ports import ProjectionRow
 
 WEIGHTS = [(0.2, 2.0, 1.5), (-0.1, 1.0, None), (0.0, None, 1.0), (0.0, 1.0, 1.0)]
 COSINE, LEXICAL = (_core.SIGNALS.index(name) for name in ("cosine", "lexical"))
@@ -58,7 +62,7 @@ def test_recall_is_its_definition(base: str, pool: int | None, limit: int, power
     rank = ranking(
         base=base, weights=weighing(*WEIGHTS), pool=pool, limit=limit, tracerank_power=power
     )
-    scan = projection.recall(60, asked(query, text), everything(), rank)
+    scan = recall(projection, 60, asked(query, text), everything(), rank)
     assert found(scan) == expected(
         rows,
         query,
@@ -83,7 +87,7 @@ def test_recall_is_its_definition(base: str, pool: int | None, limit: int, power
         assert row.filled == (pool is not None and i >= pool)
         assert row.semantic_score == row.similarity
         if base == "linear":
-            assert row.signals[COSINE][0] == row.similarity
+            assert signals(row)[COSINE][0] == row.similarity
 
 
 def test_bounded_pass_is_the_exact_scan() -> None:
@@ -92,8 +96,8 @@ def test_bounded_pass_is_the_exact_scan() -> None:
     projection = opened(rows, 16)
     for text in ("coffee in Berlin", "zzz"):
         query = vector(*(dice.uniform(-1, 1) for _ in range(16)))
-        scan = projection.recall(
-            4_300, asked(query, text), everything(), ranking(weights=weighing(*WEIGHTS))
+        scan = recall(
+            projection, 4_300, asked(query, text), everything(), ranking(weights=weighing(*WEIGHTS))
         )
         assert found(scan) == expected(
             rows,
@@ -114,7 +118,7 @@ def test_threads_change_nothing() -> None:
     projection = opened(rows, 8)
     query = vector(*(dice.uniform(-1, 1) for _ in range(8)))
     one, eight = (
-        projection.recall(20_000, asked(query, "the night"), everything(), ranking(), threads)
+        recall(projection, 20_000, asked(query, "the night"), everything(), ranking(), threads)
         for threads in (1, 8)
     )
     assert found(one) == found(eight)
@@ -129,7 +133,7 @@ def test_words_of_long_agent_messages_count_up_to_1200() -> None:
     assert rows[0].content.index("early") < 1200 <= rows[0].content.index("late")
     projection = opened(rows, 4)
     for word, holders in (("early", {0, 1, 2, 3}), ("late", {0, 2, 3})):
-        scan = projection.recall(4, asked(None, word), everything(), ranking())
+        scan = recall(projection, 4, asked(None, word), everything(), ranking())
         assert {r.origin for r in scan.rows if r.matched_terms} == holders
     columns = projection.row(id_of(1))
     assert columns is not None
@@ -139,17 +143,17 @@ def test_words_of_long_agent_messages_count_up_to_1200() -> None:
 def test_no_text_no_words_no_vector() -> None:
     rows = make(random.Random(4), 20, 4)
     projection = opened(rows, 4)
-    silent = projection.recall(20, asked(vector(1, 2, 3, 4), None), everything(), ranking())
-    assert silent.terms == []
+    silent = recall(projection, 20, asked(vector(1, 2, 3, 4), None), everything(), ranking())
+    assert silent.terms == ()
     assert silent.maxima[LEXICAL] is None
-    assert all(row.signals[LEXICAL] == (None, None) for row in silent.rows)
-    empty = projection.recall(20, asked(vector(1, 2, 3, 4), "?!"), everything(), ranking())
+    assert all(signals(row)[LEXICAL] == (None, None) for row in silent.rows)
+    empty = recall(projection, 20, asked(vector(1, 2, 3, 4), "?!"), everything(), ranking())
     assert found(empty) == found(silent)
-    assert all(row.signals[LEXICAL] == (None, None) for row in empty.rows)
-    blind = projection.recall(20, asked(None, "coffee"), everything(), ranking())
+    assert all(signals(row)[LEXICAL] == (None, None) for row in empty.rows)
+    blind = recall(projection, 20, asked(None, "coffee"), everything(), ranking())
     assert blind.maxima[COSINE] is None
     assert all(row.similarity == 0.0 for row in blind.rows)
-    zero = projection.recall(20, asked(vector(0, 0, 0, 0), None), everything(), ranking())
+    zero = recall(projection, 20, asked(vector(0, 0, 0, 0), None), everything(), ranking())
     assert zero.maxima[COSINE] == 0.0
     assert all(row.similarity == 0.0 for row in zero.rows)
 
@@ -158,10 +162,10 @@ def test_min_score_only_shortens() -> None:
     rows = make(random.Random(13), 30, 4)
     projection = opened(rows, 4)
     query = vector(1, 0, 0, 0)
-    whole = projection.recall(30, asked(query, "the"), everything(), ranking(limit=20))
+    whole = recall(projection, 30, asked(query, "the"), everything(), ranking(limit=20))
     least = whole.rows[4].final_score
-    cut = projection.recall(
-        30, asked(query, "the"), everything(), ranking(limit=20, min_score=least)
+    cut = recall(
+        projection, 30, asked(query, "the"), everything(), ranking(limit=20, min_score=least)
     )
     assert found(cut) == [row for row in found(whole) if row[1] >= least]
     assert cut.below_min_score == 20 - len(cut.rows)
@@ -174,16 +178,16 @@ def test_events_and_summaries_in_tracerank() -> None:
         Given(id=id_of(n), seq=1, kind=n, events=events, embedding=vector(1, 1)) for n in range(2)
     ]
     projection = opened(rows, 2)
-    now = projection.recall(2, asked(vector(1, 1), None), everything(), ranking())
+    now = recall(projection, 2, asked(vector(1, 1), None), everything(), ranking())
     by_kind = {row.id: row for row in now.rows}
     assert by_kind[id_of(0)].events == 2
     assert by_kind[id_of(0)].tracerank > 1.0
     summary = by_kind[id_of(1)]
     assert (summary.tracerank, summary.events, summary.trace) == (1.0, 0, 0.0)
     then = everything(past=True, known_at_us=late - 1, include_expired=True)
-    assert projection.recall(2, asked(None, None), then, ranking()).eligible == 0
+    assert recall(projection, 2, asked(None, None), then, ranking()).eligible == 0
     rows = [Given(id=id_of(0), seq=1, events=events, t_created_us=NOW - 10 * DAY)]
-    past = opened(rows, 2).recall(1, asked(None, None), then, ranking())
+    past = recall(opened(rows, 2), 1, asked(None, None), then, ranking())
     assert [row.events for row in past.rows] == [1]
 
 
@@ -194,10 +198,10 @@ def test_a_new_version_masks_the_old_one_and_ties_end_at_the_id(tmp_path: Path) 
     changed = Given(id=id_of(1), seq=2, wseq=6, tags=["new"], content="other words")
     projection.apply([changed.row()], 6, HEAD)
     assert (projection.rows, projection.tail_rows, projection.segments) == (5, 1, 1)
-    scan = projection.recall(6, asked(vector(1, 1), "rivers"), everything(), ranking(limit=50))
+    scan = recall(projection, 6, asked(vector(1, 1), "rivers"), everything(), ranking(limit=50))
     assert [row.id for row in scan.rows] == [*sorted(id_of(n) for n in (0, 2, 3, 4)), id_of(1)]
     assert scan.unembedded == 1
-    assert ids(projection.recall(6, asked(None, None), everything(tags=["new"]), ranking())) == {
+    assert ids(recall(projection, 6, asked(None, None), everything(tags=["new"]), ranking())) == {
         id_of(1)
     }
     assert projection.ids() == b"".join(sorted(id_of(n) for n in range(5)))
@@ -244,9 +248,59 @@ def test_row_gives_every_column() -> None:
 def test_a_call_belongs_to_one_seq() -> None:
     projection = opened([Given(id=id_of(0), seq=1)], 2)
     with pytest.raises(_core.SnapshotMoved):
-        projection.recall(2, asked(None, "x"), everything(), ranking())
+        recall(projection, 2, asked(None, "x"), everything(), ranking())
     with pytest.raises(_core.SnapshotMoved):
         projection.similar(0, vector(1, 0), "default", [None], [None], [b""], 0.9, 1, 0.6, 1)
+
+
+def test_fields_of_rows_are_checked_by_name() -> None:
+    assert ProjectionRow._fields == _core.ROW_FIELDS
+    projection = opened([Given(id=id_of(0), seq=1)], 2)
+    row = Given(id=id_of(1), seq=2).row()
+    with pytest.raises(TypeError, match="expected rows as a named tuple, got tuple"):
+        projection.apply([tuple(row)], 2, HEAD)
+    swapped = namedtuple("swapped", ["id", "wseq", "seq", *ProjectionRow._fields[3:]])
+    with pytest.raises(ValueError, match="expected field 2 of a row to be `seq`, got `wseq`"):
+        projection.apply([swapped(*row)], 2, HEAD)
+    short = namedtuple("short", ProjectionRow._fields[:-1])
+    with pytest.raises(ValueError, match="expected field 32 of a row to be `pieces`, got none"):
+        projection.apply([short(*row[:-1])], 2, HEAD)
+    assert (projection.rows, projection.applied_seq) == (1, 1)
+
+
+def test_rows_give_the_signals_that_were_weighed() -> None:
+    rows = make(random.Random(3), 12, 4)
+    weights = [{"bias": -1.0, "cosine": 2.0, "lexical": 0.0}, {"lexical": 3.0}, {}, {"cosine": 1.0}]
+    ranked = ranking(weights=weights, limit=12)
+    query = asked(vector(1, 2, 3, 4), "the night cache")
+    scan = recall(opened(rows, 4), 12, query, everything(), ranked)
+    seen = set()
+    for row in scan.rows:
+        weighed = [
+            name for name, weight in weights[row.origin].items() if weight and name != "bias"
+        ]
+        assert [name for name, _, _ in row.signals] == weighed
+        assert all(row.signal(name) == (raw, share) for name, raw, share in row.signals)
+        assert row.signals is row.signals
+        seen.add(row.origin)
+    assert len(seen) > 1
+    assert scan.rows is scan.rows
+    with pytest.raises(KeyError, match="expected a signal, got unheard"):
+        scan.rows[0].signal("unheard")
+
+
+def test_objects_of_a_scan_are_changed_by_copies() -> None:
+    rows = make(random.Random(4), 12, 4)
+    projection = opened(rows, 4)
+    query = asked(vector(1, 2, 3, 4), "the night cache")
+    blind = query.without_vector()
+    assert (query.vector, blind.vector) == (vector(1, 2, 3, 4), None)
+    scan = recall(projection, 12, blind, everything(), ranking())
+    same = recall(projection, 12, asked(None, "the night cache"), everything(), ranking())
+    assert [row.final_score for row in scan.rows] == [row.final_score for row in same.rows]
+    chosen = everything().with_ids(rows[3].id)
+    assert (everything().has_ids, chosen.has_ids) == (False, True)
+    assert ids(recall(projection, 12, query, chosen, ranking())) <= {rows[3].id}
 
 
 BAD_ROWS: list[dict[str, Any]] = [
@@ -279,8 +333,8 @@ def test_many_threads_read_while_one_writes(tmp_path: Path) -> None:
         while not done.is_set():
             seq = projection.applied_seq
             try:
-                scan = projection.recall(
-                    seq, asked(vector(1, 2, 3, 4), "the"), everything(), ranking()
+                scan = recall(
+                    projection, seq, asked(vector(1, 2, 3, 4), "the"), everything(), ranking()
                 )
             except _core.SnapshotMoved:
                 continue

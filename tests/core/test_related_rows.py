@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import vestig
 from vestig import _core
+from vestig.ports import ProjectionRow
 from vestig.testing import FrozenClock, ScriptedEmbedder
 
 TOP, THRESHOLD = 3, 0.6
@@ -114,10 +115,12 @@ def _store(rows: int, dimensions: int, seed: int) -> tuple[Any, list[tuple[float
         vectors.append(values)
         packed = struct.pack(f"<{dimensions}f", *values)
         made.append(
-            (number.to_bytes(16, "big"), 1 + number // 10, 1 + number // 10, f"text {number}",
-             None, "default", None, 0, 0, None, None, None, 0, 0, False, 0, None, 0, None,
-             packed, [], ["manual"], [], [(0, 0, 0, 1 + number // 10, number)],
-             [], [], [], [], [], 0, None, None)
+            ProjectionRow(
+                number.to_bytes(16, "big"), 1 + number // 10, 1 + number // 10, f"text {number}",
+                None, "default", None, 0, 0, None, None, None, 0, 0, False, 0, None, 0, None,
+                packed, [], ["manual"], [], [(0, 0, 0, 1 + number // 10, number)],
+                [], [], [], [], [], 0, None, None,
+            )
         )  # fmt: skip
     projection = _core.Projection.open(None, bytes(16), dimensions, "m", False)
     for start in range(0, rows, 700):

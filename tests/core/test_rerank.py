@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import HEAD, STORE, Given, everything, id_of, ranking, vector
+from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, signals, vector
 
 from vestig import _core
 
@@ -41,10 +41,12 @@ def projected(dice: random.Random, given: list[Given], path: Path | None) -> _co
 
 
 def told(projection: Any, given: list[Given], said: Any, weights: Any = WEIGHTS) -> Any:
-    query = _core.Query(vector=vector(1, 0.5, 0, -1), text="river", reranked=said)
+    query = _core.Query(
+        query_time_us=NOW, vector=vector(1, 0.5, 0, -1), text="river", rerank_scores=said
+    )
     ids = b"".join(row.id for row in given)
     made = ranking(weights=weights, tracerank_power=0.0, limit=5, watch=ids)
-    scan = projection.recall(projection.applied_seq, query, everything(), made)
+    scan = recall(projection, projection.applied_seq, query, everything(), made)
     return scan, {row.id: row for row in (*scan.rows, *scan.watched)}
 
 
@@ -65,7 +67,7 @@ def test_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> None:
     assert set(found) == {row.id for row in eligible}
     for row in eligible:
         raw = said.get(row.id, 0.0)
-        value = found[row.id].signals[RERANK]
+        value = signals(found[row.id])[RERANK]
         assert value == pytest.approx((raw, raw / most), abs=1e-12)
         weight = WEIGHTS[row.origin]["rerank"]
         wanted = without[row.id].start_score + weight * raw / most
@@ -82,7 +84,7 @@ def test_is_null_without_scores_or_without_weight() -> None:
     for said, weights in ((None, WEIGHTS), ([(given[0].id, 1.0)], unweighed)):
         scan, found = told(projection, given, said, weights)
         assert scan.maxima[RERANK] is None
-        assert {row.signals[RERANK] for row in found.values()} == {(None, None)}
+        assert {signals(row)[RERANK] for row in found.values()} == {(None, None)}
 
 
 def test_nothing_above_0_is_nothing() -> None:
@@ -91,4 +93,4 @@ def test_nothing_above_0_is_nothing() -> None:
     projection = projected(dice, given, None)
     scan, found = told(projection, given, [(row.id, 0.0) for row in given])
     assert scan.maxima[RERANK] == 0.0
-    assert {row.signals[RERANK] for row in found.values()} == {(0.0, 0.0)}
+    assert {signals(row)[RERANK] for row in found.values()} == {(0.0, 0.0)}

@@ -14,7 +14,7 @@ import oracle_graph
 import pytest
 from oracle_signals import AFTER_TERMS, FIRST_TERMS, OFFSETS, Eligible, Memory, Query, normalised
 from oracle_texts import DAY_US, MONTH, YEAR
-from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking
+from rows import HEAD, NOW, STORE, Given, everything, id_of, ranking, recall, signals
 from worlds import edge, unit_vector
 
 from vestig import _core
@@ -224,13 +224,15 @@ def test_terms_are_their_definitions(seed: int, tmp_path: Path) -> None:
         vector = unit_vector(dice, DIMENSIONS)
         asked = dice.sample(world.entities, k=dice.choice([0, 1, 2]))
         eligible, query, raw = raw_values(world, text, windows, asked, vector)
-        scan = projection.recall(
+        scan = recall(
+            projection,
             projection.applied_seq,
             _core.Query(
+                query_time_us=NOW,
                 vector=vector,
                 text=text,
-                said=text,
-                asks=answer_types(text),
+                names_text=text,
+                question_kinds=answer_types(text),
                 questions=world.question_words(text),
                 entities=[(one.id, 1.0) for one in asked],
                 dates=[
@@ -261,7 +263,7 @@ def check(world: World, scan: Any, raw: Mapping[str, Any], weights: Any) -> None
     origins = {ORIGINS.index(memory.origin) for memory in world.memories}
     for at, name in enumerate(_core.SIGNALS):
         weighs = any(weights[origin].get(name, 0.0) != 0.0 for origin in origins)
-        values = [of[id].signals[at] for id in ids]
+        values = [signals(of[id])[at] for id in ids]
         if name not in raw or (not weighs and name not in ("cosine", "lexical")):
             assert all(value == (None, None) for value in values), name
         elif values[0][0] is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rows import DAY, HEAD, NOW, STORE, WALK, Given, everything, id_of, opened, vector
+from rows import DAY, HEAD, NOW, STORE, WALK, Given, everything, id_of, opened, recall, vector
 from rows import ranking as core_ranking
 from whole import Asked, Whole, of_row
 from worlds import DIMENSIONS, MENTIONS, PLAIN_TERMS, RELATED, edge, question, settings, world
@@ -29,7 +29,7 @@ def test_recall_is_its_definition(seed: int) -> None:
     projection = opened(rows, DIMENSIONS)
     for _ in range(6):
         ranking, asked = settings(dice), question(dice, rows)
-        scan = projection.recall(len(rows), asked.query(), everything(), core_ranking(**ranking))
+        scan = recall(projection, len(rows), asked.query(), everything(), core_ranking(**ranking))
         whole = Whole(rows, asked, ranking)
         assert [of_row(row) for row in scan.rows] == whole.results()
         for place, name in enumerate(_core.SIGNALS):
@@ -78,8 +78,8 @@ def _answers(
 ) -> list[Any]:
     return [
         numbers(
-            projection.recall(
-                len(rows), query.query(), everything(), core_ranking(**ranking), threads
+            recall(
+                projection, len(rows), query.query(), everything(), core_ranking(**ranking), threads
             )
         )
         for ranking, query in asked
@@ -100,14 +100,14 @@ def test_bounds_keep_every_signal_exact() -> None:
         "limit": 12,
         "association": 0.9,
         "start_enabled": True,
-        "hyde": True,
+        "questions": True,
         "expand_summaries": False,
         "walk": WALK | {"mentions": True, "threshold": 0.1},
     }
     asked = question(dice, rows)
     asked = Asked(vector=vector(*range(DIMENSIONS)), text="the night cache", seed=3)
     asked.entities = [(row.id, 1.0) for row in rows if row.kind == 2][:3]
-    scan = projection.recall(len(rows), asked.query(), everything(), core_ranking(**ranking))
+    scan = recall(projection, len(rows), asked.query(), everything(), core_ranking(**ranking))
     assert [of_row(row) for row in scan.rows] == Whole(rows, asked, ranking).results()
     assert scan.walked > 0
 
@@ -118,7 +118,7 @@ REFERENCE: dict[str, Any] = {
     "base": "semantic",
     "tracerank_power": 1.0,
     "pool": "starts",
-    "start_top_k": 1,
+    "start_limit": 1,
     "limit": 3,
     "walk": {"max_nodes": 3, "exploration_factor": 2.0},
 }
@@ -147,9 +147,9 @@ def walked(
     ranking = REFERENCE | more
     ranking["walk"] = REFERENCE["walk"] | more.get("walk", {})
     names = {id: name for name, id in ids.items()}
-    query = _core.Query(vector=vector(1, 0), text=None)
-    scan = projection.recall(
-        projection.applied_seq, query, filter or everything(), core_ranking(**ranking)
+    query = _core.Query(query_time_us=NOW, vector=vector(1, 0), text=None)
+    scan = recall(
+        projection, projection.applied_seq, query, filter or everything(), core_ranking(**ranking)
     )
     return {names[row.id]: row for row in scan.rows}
 
@@ -159,7 +159,7 @@ def test_best_first() -> None:
     found = walked(projection, ids)
     assert list(found) == ["S", "B", "E"]
     assert [row.signal_strength for row in found.values()] == [1.0, 0.9, 0.9 * 0.9]
-    assert found["E"].path == [(RELATED, ids["B"]), (RELATED, ids["E"])]
+    assert found["E"].path == ((RELATED, ids["B"]), (RELATED, ids["E"]))
     assert (found["S"].direct, found["B"].direct) == (True, False)
     assert found["E"].start == ids["S"]
     assert found["E"].start_base == 1.0
@@ -171,7 +171,7 @@ def test_orders() -> None:
     deep = walked(projection, ids, walk={"order": "dfs"})
     assert list(deep) == ["S", "B", "C"]
     last = deep["C"]
-    assert last.path == [(RELATED, ids["B"]), (RELATED, ids["C"])]
+    assert last.path == ((RELATED, ids["B"]), (RELATED, ids["C"]))
     assert (last.signal_strength, last.path_score) == (0.9 * 0.3, 0.9 * 0.3)
     assert last.steps[-1][2] == pytest.approx(0.54)
     assert last.final_score == pytest.approx(0.4 * 0.27, abs=1e-6)
@@ -189,7 +189,7 @@ def test_ineligible_nodes_are_not_crossed() -> None:
 def test_all_starts_are_there() -> None:
     projection, ids = fixed()
     for most in (3, 1):
-        found = walked(projection, ids, start_top_k=3, limit=3, walk={"max_nodes": most})
+        found = walked(projection, ids, start_limit=3, limit=3, walk={"max_nodes": most})
         assert sorted(found) == ["B", "C", "S"]
 
 
@@ -211,10 +211,10 @@ def test_walks_draw_by_the_ids_of_the_ledger() -> None:
     projection, ids = fixed("SB", S={"edges": [edge(1, id_of(1), RELATED, 0.5)]})
     drawn = 0
     for seed in range(60):
-        query = _core.Query(vector=vector(1, 0), text=None, seed=seed)
+        query = _core.Query(query_time_us=NOW, vector=vector(1, 0), text=None, seed=seed)
         walk = {"deterministic": False, "max_nodes": 3, "exploration_factor": 1.0}
         ranking = core_ranking(**(REFERENCE | {"walk": walk}))
-        rows = projection.recall(2, query, everything(), ranking).rows
+        rows = recall(projection, 2, query, everything(), ranking).rows
         u = _core.testing.walk_uniform(
             seed, f"mem_{uuid.UUID(bytes=ids['S'])}", f"edge_{uuid.UUID(bytes=id_of(1_000_001))}"
         )
@@ -223,7 +223,7 @@ def test_walks_draw_by_the_ids_of_the_ledger() -> None:
         assert rows[1].filled == (not steps)
         if steps:
             drawn += 1
-            assert steps == [(id_of(1_000_001).hex(), 0.5, 0.5, u)]
+            assert steps == ((id_of(1_000_001).hex(), 0.5, 0.5, u),)
     assert 0 < drawn < 60
 
 
@@ -260,7 +260,13 @@ def test_watched_memories_are_reported() -> None:
         **(REFERENCE | {"walk": None, "pool": 3, "limit": 1}),
         watch=b"".join(ids[name] for name in "SCE") + id_of(99),
     )
-    scan = projection.recall(5, _core.Query(vector=vector(1, 0), text=None), everything(), ranking)
+    scan = recall(
+        projection,
+        5,
+        _core.Query(query_time_us=NOW, vector=vector(1, 0), text=None),
+        everything(),
+        ranking,
+    )
     assert [row.id for row in scan.rows] == [ids["S"]]
     assert [(row.id, row.start_rank, row.pool_rank) for row in scan.watched] == [
         (ids["C"], 2, 2),
@@ -282,7 +288,7 @@ def test_mentions_are_two_hops() -> None:
     projection = opened([*rows, entity], 2)
     ids = {"S": id_of(0), "B": id_of(1)}
     found = walked(projection, ids, walk={"mentions": True})["B"]
-    assert found.path == [(MENTIONS, entity.id), (MENTIONS, id_of(1))]
+    assert found.path == ((MENTIONS, entity.id), (MENTIONS, id_of(1)))
     assert found.steps[0][0] == f"{id_of(1_000_000).hex()}|{id_of(1_000_001).hex()}"
     assert found.steps[0][1] == 0.9 * 0.8
     assert walked(projection, ids)["B"].filled

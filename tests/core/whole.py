@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import oracle
-from rows import NOW, Given, cosines, share, trace, words_scores
+from rows import NOW, Given, cosines, share, signals, trace, words_scores
 
 from vestig import _core
 from vestig._core.testing import exp, logistic, temporal_match, tracerank
@@ -29,7 +29,7 @@ class Asked(msgspec.Struct, kw_only=True):
 
     def query(self) -> _core.Query:
         """For the core."""
-        return _core.Query(**msgspec.structs.asdict(self))
+        return _core.Query(query_time_us=NOW, **msgspec.structs.asdict(self))
 
 
 class Result(NamedTuple):
@@ -59,7 +59,7 @@ def of_row(row: _core.Row) -> Result:
         row.start_score,
         row.semantic_score,
         row.base,
-        tuple(row.signals),
+        tuple(signals(row)),
         row.metadata_score,
         row.filled,
         row.direct,
@@ -150,7 +150,7 @@ class Whole:
             self.content = cosines(self.rows, asked.vector)
         self.questions = [self.question(row) for row in self.rows]
         self.semantic = [
-            c if q is None else ranking["content_weight"] * c + ranking["query_weight"] * q
+            c if q is None else ranking["content_weight"] * c + ranking["question_weight"] * q
             for c, q in zip(self.content, self.questions, strict=True)
         ]
         self.raw = self.columns()
@@ -162,7 +162,7 @@ class Whole:
             self.score()
 
     def question(self, row: Given) -> float | None:
-        if self.asked.vector is None or not self.ranking["hyde"] or not row.questions:
+        if self.asked.vector is None or not self.ranking["questions"] or not row.questions:
             return None
         rows = [msgspec.structs.replace(row, embedding=q) for q in row.questions]
         return max(cosines(rows, self.asked.vector))
@@ -307,7 +307,7 @@ class Whole:
         ranking, limit = self.ranking, self.ranking["limit"]
         order = sorted(range(len(self.rows)), key=lambda i: self.key(i, self.start))
         place = {row.id: i for i, row in enumerate(self.rows)}
-        count = ranking["start_top_k"] if ranking["pool"] == "starts" else ranking["pool"]
+        count = ranking["start_limit"] if ranking["pool"] == "starts" else ranking["pool"]
         direct = order[:count]
         reached = {one.node: one for one in self.walk(order)}
         if ranking["expand_summaries"]:
@@ -331,7 +331,7 @@ class Whole:
         ]
 
     def walk(self, order: Sequence[int]) -> list[oracle.Reached]:
-        settings, top_k = self.ranking["walk"], self.ranking["start_top_k"]
+        settings, top_k = self.ranking["walk"], self.ranking["start_limit"]
         if settings is None:
             return []
         self.starts = [self.rows[i].id for i in order[:top_k]]

@@ -33,7 +33,7 @@ def row(similarity: float, level: float, matched: list[int], **signals: float) -
         base=1 / (1 + math.exp(-level)),
         matched_terms=matched,
         origin=ORIGINS.index("chat_peer"),
-        signals=[(signals.get(name), None) for name in SIGNALS],
+        signal=lambda name: (signals.get(name), None),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, explainer, memory, terms
+from scan_rows import EDGE, ENTITY, NOW_US, OTHER, START, MadeRow, ada, explainer, memory
 from vestig.answers import Analysis, Counts, Formula, RecallHit, RecallResult
 from vestig.ids import id_text
 from vestig.recall.layouts import render
@@ -59,7 +59,7 @@ WALKED = MadeRow(
     path_score=0.9,
     start=START,
     start_base=0.8,
-    hypothetical=(0, 0.4),
+    nearest_question=(0, 0.4),
     alpha_used=0.6,
     metadata_score=0.25,
 )
@@ -111,7 +111,7 @@ def test_explain_shows_the_terms_that_add_something() -> None:
     weights = {"bias": -12.0, "cosine": 2.0, "lexical": 4.0, "context.words": 2.0,
                "context.wide": 2.0, "person": 0.5, "late.mean": 3.0}  # fmt: skip
     made = explainer(base="linear", weights=[{}, {}, {}, weights])
-    row = MadeRow(signals=terms(found))
+    row = MadeRow(values=found)
     reason = made.reason(row, memory(row.id), (), None)
     shown = RecallHit(memory=memory(row.id), score=0.5, final=0.5, similarity=0.5, reason=reason)
     assert render(result(shown), "explain").split("\n")[2] == (

@@ -18,7 +18,6 @@ from scan_rows import (
     ada,
     explainer,
     memory,
-    terms,
 )
 from vestig.answers import Reason
 from vestig.ids import id_text
@@ -81,7 +80,7 @@ def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
     )
     row = MadeRow(
         similarity=0.87,
-        hypothetical=(1, 0.9),
+        nearest_question=(1, 0.9),
         matched_keywords=["engine", "patterns"],
         matched_entities=[ENTITY],
         tracerank=1.42,
@@ -113,7 +112,7 @@ def test_sentences_in_order_with_the_numbers_of_the_fields() -> None:
 
 
 def test_only_what_is_true_is_said() -> None:
-    row = MadeRow(similarity=0.95, hypothetical=(0, 0.9))
+    row = MadeRow(similarity=0.95, nearest_question=(0, 0.9))
     found = reason(row, question="What is it?")
     assert found.explanation == "Direct semantic match (similarity 0.9500)."
     filled = reason(MadeRow(filled=True, direct=False, start_score=0.31))
@@ -159,30 +158,28 @@ def test_a_direct_candidate_that_was_walked_to_counts_as_direct(filled: bool) ->
 
 
 def test_a_query_without_time_has_no_temporal_signal() -> None:
-    signals = terms({"cosine": (0.5, 0.5), "keyword": (0.25, 0.25)})
+    values = {"cosine": (0.5, 0.5), "keyword": (0.25, 0.25)}
     query = explainer(meta_shares={"keyword": 1.0})
-    found = reason(MadeRow(signals=signals), query).to_dict()["signals"]
+    found = reason(MadeRow(values=values), query).to_dict()["signals"]
     assert found == {"keyword": {"raw": 0.25, "normalised": 0.25, "weight": 1.0, "matched": []}}
 
 
 def test_only_terms_that_were_weighed_are_there_the_greatest_first() -> None:
-    signals = terms(
-        {
-            "cosine": (0.5, 0.8),
-            "keyword": (0.25, 1.0),
-            "entity": (1.0, 1.0),
-            "lexical": (3.0, 0.6),
-            "neighbours.lexical.-1": (0.4, 0.4),
-            "entity_walk": (0.2, 0.2),
-            "recency": (0.7, 0.7),
-        }
-    )
+    values = {
+        "cosine": (0.5, 0.8),
+        "keyword": (0.25, 1.0),
+        "entity": (1.0, 1.0),
+        "lexical": (3.0, 0.6),
+        "neighbours.lexical.-1": (0.4, 0.4),
+        "entity_walk": (0.2, 0.2),
+        "recency": (0.7, 0.7),
+    }
     own = {"bias": -12.0, "cosine": 8.0, "keyword": 0.0, "entity": 1.0, "lexical": 5.6,
            "neighbours.lexical.-1": 2.5}  # fmt: skip
     weights = [{}, {"entity_walk": 2.0}, {}, own]
     query = explainer(base="linear", weights=weights, terms=("engin", "weav"), entities=ada())
     row = MadeRow(
-        signals=signals,
+        values=values,
         matched_terms=[1],
         matched_keywords=["weave"],
         matched_entities=[ENTITY],
@@ -199,7 +196,7 @@ def test_only_terms_that_were_weighed_are_there_the_greatest_first() -> None:
 
 def test_terms_without_a_value_are_left_out_and_a_value_of_zero_stays() -> None:
     weights = [{}, {}, {}, {"bias": -1.0, "cosine": 2.0, "lexical": 3.0, "late.mean": 4.0}]
-    row = MadeRow(signals=terms({"cosine": (0.0, 0.0), "lexical": (2.0, 1.0)}))
+    row = MadeRow(values={"cosine": (0.0, 0.0), "lexical": (2.0, 1.0)})
     found = reason(row, explainer(base="linear", weights=weights)).signals
     assert [(name, one.raw, one.weight) for name, one in found.items()] == [
         ("lexical", 2.0, 3.0),

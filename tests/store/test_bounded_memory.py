@@ -23,13 +23,16 @@ MOST = {"rebuild": (2 * 64 + 88) << 20, "merge": ROWS * 1024 + (24 << 20)}
 
 LIMITED = """
 import resource, struct, sys
+from collections import namedtuple
 from vestig import _core
+ProjectionRow = namedtuple("ProjectionRow", _core.ROW_FIELDS)
 folder, rows, dimensions, chunk, most, how = sys.argv[1], *map(int, sys.argv[2:6]), sys.argv[6]
 def row(number):
     id = number.to_bytes(16, "big")
     vector = struct.pack("<f", number % 97 + 1.0) * dimensions
     text = f"memory {number} of {number % 13} others"
-    return (id, 1, 1, text, None, "default", None, 0, 0, None, None, None, 0, 0, False, number,
+    return ProjectionRow(
+            id, 1, 1, text, None, "default", None, 0, 0, None, None, None, 0, 0, False, number,
             None, number, None, vector, [], ["manual"], [], [(0, number, number, 1, number)],
             [], [], [], [], [], 0, None, (bytes(256), bytes(4096), bytes(256)))
 projection = _core.Projection.open(folder, bytes(16), dimensions, "m")

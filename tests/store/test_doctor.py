@@ -20,6 +20,7 @@ from filled_store import (
     keeper_of,
     levels,
 )
+from vestig.ports import ProjectionRow
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.sqlite.files import LEDGER_FILE
@@ -213,7 +214,7 @@ def test_a_projection_with_another_graph_is_damage(folder: Path, case: str) -> N
             ]
             row = rows[0]
             row[place] = changed(row[place])
-            keeper.core.apply([tuple(row)], view.seq, view.head)
+            keeper.core.apply([ProjectionRow(*row)], view.seq, view.head)
         keeper.compact()
         found = doctor(ledger)["projection"]
     assert found.level == "damage"
@@ -254,7 +255,7 @@ def test_a_projection_of_another_history_is_damage(folder: Path, tmp_path: Path)
         with ledger.read() as view:
             row = list(next(iter(view.projection_rows(0))))
             row[14] = not row[14]
-            keeper.core.apply([tuple(row)], view.seq, view.head)
+            keeper.core.apply([ProjectionRow(*row)], view.seq, view.head)
         keeper.compact()
         found = doctor(ledger)["projection"]
     assert ledger_file.exists()
@@ -268,7 +269,7 @@ def test_a_row_too_many_and_a_row_too_few_are_damage(folder: Path) -> None:
         with ledger.read() as view:
             rows = list(view.projection_rows(0))
             keeper.core.reset()
-            strange = (b"\x01" * 16, *rows[0][1:])
+            strange = rows[0]._replace(id=b"\x01" * 16)
             keeper.core.apply([strange, *rows[1:]], view.seq, view.head)
         keeper.compact()
         found = doctor(ledger)["projection"]

@@ -15,7 +15,7 @@ from vestig._core import testing as testing
 __all__ = [
     "ANALYSER_VERSION",
     "FORMAT_VERSION",
-    "PROJECTION_FIELDS",
+    "ROW_FIELDS",
     "SIGNALS",
     "VERSION",
     "Filter",
@@ -42,7 +42,8 @@ __all__ = [
 
 VERSION: str
 FORMAT_VERSION: int
-PROJECTION_FIELDS: int
+ROW_FIELDS: tuple[str, ...]
+"""Names of the fields of a projection row, in order."""
 SIGNALS: tuple[str, ...]
 """Signals in the order of their sum, the linear score L; parts of one stand behind dots."""
 
@@ -152,37 +153,67 @@ class Filter:
         `t_invalid` as known at K for memories whose end was written later. entities: only memories
         with an edge of type MENTIONS, unexpired at K, to one of these (16 bytes each)."""
 
+    @property
+    def has_ids(self) -> bool:
+        """Whether `ids` restricts it."""
+
+    def with_ids(self, ids: bytes) -> Filter:
+        """The same filter for these ids alone, 16 bytes each."""
+
 @final
 class Query:
-    """A query, analysed. ValueError: a vector that is not finite, a window that ends before
-    it starts."""
+    """A query, analysed; made once and used for every scan. What is given twice counts once."""
 
     def __new__(
         cls,
         *,
         vector: Buffer | None,
         text: str | None,
+        query_time_us: int,
         keywords: Sequence[str] = ...,
         windows: Sequence[tuple[int | None, int | None]] = ...,
         entities: Sequence[tuple[bytes, float]] = ...,
         seed: int = 0,
-        said: str | None = None,
+        names_text: str | None = None,
         dates: Sequence[tuple[int | None, int | None, bool]] = ...,
-        asks: int = 0,
+        question_kinds: int = 0,
         pieces: tuple[bytes, bytes, bytes] | None = None,
-        questions: tuple[bytes, Sequence[int], dict[str, tuple[Sequence[int], Sequence[int]]]]
+        questions: tuple[bytes, Sequence[int], dict[str, tuple[list[int], list[int]]]]
         | None = None,
-        reranked: Sequence[tuple[bytes, float]] | None = None,
+        rerank_scores: Sequence[tuple[bytes, float]] | None = None,
     ) -> Self:
-        """text: for the lexical terms, None = without. keywords: of the analysed text. windows:
-        (start_us, end_us), None = open. entities: ids of 16 bytes with their match score, merges
-        resolved. seed: of the walk. What is given twice counts once. said: the text in which names
-        of authors are looked for. dates: windows of explicit dates; True = of every year in which
-        an eligible memory is valid, unless it is open. asks: bit 0 when, 1 how many, 2 who, where,
-        which or what thing. pieces: token vectors as in `ProjectionRow`; the id 0xFFFFFFFF stands
-        for no word. questions: of an extra field, ids (16 bytes each), words of each, and by term
-        of the query the places of those that hold it, with how often each does. reranked: ids of
-        the best with the score of each; no one else has one."""
+        """A query.
+
+        Args:
+            vector: of the embedder, need not have length 1; None = no cosine.
+            text: for the index terms; None = no lexical score.
+            query_time_us: ages and recency count up to it.
+            keywords: of the analysed text.
+            windows: (start_us, end_us), None = open.
+            entities: (16 bytes, match score in [0, 1]), merges resolved.
+            seed: of the walk, below 2^53.
+            names_text: the text in which names of authors are looked for.
+            dates: windows of explicit dates; True = of every year in which an eligible memory is
+                valid, unless it is open.
+            question_kinds: bit 0 when, bit 1 how many, bit 2 who, where, which or what thing.
+            pieces: token vectors as in a projection row; the id 0xFFFFFFFF belongs to no word.
+            questions: that memories answer: their ids (16 bytes each), number of words of each, and
+                by term of the query the places of those that hold it, with how often each does.
+            rerank_scores: of a cross-encoder for the best memories; the others have none.
+
+        Raises:
+            ValueError: a vector that is not finite, a window that ends before it starts.
+        """
+
+    @property
+    def vector(self) -> bytes | None:
+        """As it was given, float32."""
+
+    def without_vector(self) -> Query:
+        """The same query by words, keywords, times and entities alone."""
+
+    def with_rerank_scores(self, given: Sequence[tuple[bytes, float]] | None) -> Query:
+        """The same query with these scores of a cross-encoder; None = the signal is unavailable."""
 
 @final
 class Walk:
@@ -212,8 +243,7 @@ class Walk:
 
 @final
 class Ranking:
-    """How scores are made. ValueError: an unknown word, a share outside
-    [0, 1], a tau of 0."""
+    """How scores are made; one object for a configuration."""
 
     def __new__(
         cls,
@@ -231,25 +261,36 @@ class Ranking:
         recency_tau_days: float,
         open_scale_days: float,
         content_weight: float,
-        query_weight: float,
-        hyde: bool,
+        question_weight: float,
+        questions: bool,
         start_enabled: bool,
-        start_top_k: int,
-        pool: int | str | None,
+        start_limit: int,
         walk: Walk | None,
         summary_prior: float,
         expand_summaries: bool,
-        limit: int,
-        min_score: float | None,
-        query_time_us: int,
-        watch: bytes = ...,
         late_pool: int = 128,
     ) -> Self:
-        """base: "semantic", "blend", "linear" or "cosine". weights: per code of `OriginType`, names
-        of `SIGNALS` and "bias", absent = switched off. meta_weights: keyword, temporal, entity,
-        recency. keyword_mode: "jaccard" or "weighted". entity_mode: "overlap" or "weighted". pool:
-        direct candidates, None = all, "starts" = the start nodes. walk: None = no traversal. watch:
-        ids (16 bytes each) to tell of although they are not returned."""
+        """A ranking.
+
+        Args:
+            base: "semantic", "blend", "linear" or "cosine".
+            weights: per code of `OriginType`, by names of `SIGNALS` and "bias"; absent = off.
+            meta_weights: of keyword, temporal, entity and recency in S_meta.
+            keyword_mode: "jaccard" or "weighted".
+            entity_mode: "overlap" or "weighted".
+            content_weight, question_weight: of the cosines with the content and with the nearest
+                stored question in S_query.
+            questions: whether stored questions count.
+            start_limit: number of start nodes of the walk.
+            walk: None = no walk.
+            late_pool: memories that token vectors are compared for.
+
+        Raises:
+            ValueError: an unknown word, a share outside [0, 1], a tau of 0.
+        """
+
+    def with_walk(self, walk: Walk | None) -> Ranking:
+        """The same ranking with another walk, or without one."""
 
 @final
 class Row:
@@ -268,10 +309,10 @@ class Row:
     origin: int
     kind: int
     embedded: bool
-    signals: list[tuple[float | None, float | None]]
-    """(raw, normalised) in the order of `SIGNALS`. (None, None) = unavailable, or without weight
-    in every origin. Normalised is None where the base is not linear, but for cosine."""
-    hypothetical: tuple[int, float] | None
+    signals: tuple[tuple[str, float, float | None], ...]
+    """(name, raw, normalised) of the signals with a value and a weight for its origin, in the order
+    of `SIGNALS`; where the base is not linear those of S_meta, without normalised values."""
+    nearest_question: tuple[int, float] | None
     """The nearest stored question: its place and cosine."""
     metadata_score: float | None
     alpha_used: float | None
@@ -281,7 +322,7 @@ class Row:
     matched_keywords: list[str]
     matched_entities: list[bytes]
     filled: bool
-    """Came because the pool was smaller than the limit."""
+    """Added in order of S because the pool was smaller than the limit."""
     direct: bool
     """A direct candidate: path score 1, and association does not apply. A watched row that is
     neither direct nor walked to has the score that it would have as a direct candidate."""
@@ -290,10 +331,10 @@ class Row:
     is watched."""
     pool_rank: int | None
     """Rank by final score in the pool, from 0; None = not in the pool."""
-    path: list[tuple[int, bytes]]
+    path: tuple[tuple[int, bytes], ...]
     """(type code, id) of each place after START: memories, and before a memory the entity of a
-    MENTIONS step. [] for a start and for what the walk did not reach."""
-    steps: list[tuple[str, float, float, float | None]]
+    MENTIONS step. () for a start and for what the walk did not reach."""
+    steps: tuple[tuple[str, float, float, float | None], ...]
     """(edge in hexadecimal, or both joined by `|`; weight; p; u, None where none was drawn)."""
     signal_strength: float
     """Signal of the walk; 1 for a start and for what the walk did not reach."""
@@ -311,14 +352,18 @@ class Row:
     events: int
     stability: int
 
+    def signal(self, name: str) -> tuple[float | None, float | None]:
+        """(raw, normalised) of one of `SIGNALS`, whatever its weight. (None, None) = unavailable,
+        or without weight in every origin. KeyError: no signal."""
+
 @final
 class Scan:
     """Result of one crossing."""
 
-    rows: list[Row]
-    watched: list[Row]
+    rows: tuple[Row, ...]
+    watched: tuple[Row, ...]
     """Eligible ones of `watch` that were not returned, in its order."""
-    terms: list[str]
+    terms: tuple[str, ...]
     stored: int
     eligible: int
     scored: int
@@ -326,9 +371,9 @@ class Scan:
     """Memories that the walk admitted beyond its starts."""
     below_min_score: int
     unembedded: int
-    maxima: list[float | None]
+    maxima: tuple[float | None, ...]
     """Largest raw value over the eligible, in the order of `SIGNALS`."""
-    idfs: list[float]
+    idfs: tuple[float, ...]
     """idf of each of `terms` over the eligible."""
 
 @final
@@ -376,8 +421,8 @@ class Projection:
         chain_head: bytes,
         removed: Sequence[tuple[bytes, int]] = ...,
     ) -> None:
-        """Row versions (`ports.ProjectionRow`) into the tail; a known id is masked by its new
-        version. `removed`: (id, seq that forgot it); versions up to that seq count no more.
+        """Row versions into the tail, named tuples with `ROW_FIELDS`; a known id is masked by its
+        new version. `removed`: (id, seq that forgot it); versions up to that seq count no more.
         Nothing changes when any row is refused (ValueError)."""
 
     def close(self) -> None:
@@ -439,9 +484,29 @@ class Projection:
         case. Raises SnapshotMoved unless applied_seq == seq."""
 
     def recall(
-        self, seq: int, query: Query, filter: Filter, ranking: Ranking, threads: int = 1
+        self,
+        seq: int,
+        query: Query,
+        filter: Filter,
+        ranking: Ranking,
+        *,
+        limit: int,
+        pool: int | str | None = None,
+        min_score: float | None = None,
+        watch: bytes = ...,
+        threads: int = 1,
     ) -> Scan:
-        """One query, one crossing. Raises SnapshotMoved unless applied_seq == seq."""
+        """One query, one crossing.
+
+        Args:
+            limit: most results.
+            pool: direct candidates; None = all, "starts" = the start nodes.
+            min_score: only results with at least this final score.
+            watch: ids (16 bytes each) whose rows are wanted although they are not returned.
+
+        Raises:
+            SnapshotMoved: applied_seq != seq.
+        """
 
     def search(
         self,
@@ -450,7 +515,7 @@ class Projection:
         filter: Filter,
         memories: bool,
         entities: bool,
-        top: int,
+        limit: int,
     ) -> list[tuple[bytes, int, float]]:
         """(id, kind, cosine) of the nearest nodes with a vector, best first, ties by id. An
         entity is eligible by namespace, time and the lists of ids alone. Raises SnapshotMoved
@@ -493,15 +558,15 @@ class Projection:
         authors: Sequence[str | None],
         exclude: Sequence[bytes],
         near_threshold: float,
-        near_top: int,
+        near_limit: int,
         related_threshold: float,
-        related_top: int,
+        related_limit: int,
         threads: int = 1,
     ) -> list[tuple[list[tuple[bytes, float]], list[tuple[bytes, float]]]]:
         """Per query vector (scopes, authors, exclude one each): near = active or archived
         MEMORY rows of the same namespace, scope and author with cosine >= near_threshold, ids in
         `exclude` (16 bytes each) left out; related = active MEMORY rows of the namespace
-        with cosine >= related_threshold. Both best first, ties by id. top 0 = none."""
+        with cosine >= related_threshold. Both best first, ties by id. limit 0 = none."""
 
     def related(
         self,
@@ -510,12 +575,12 @@ class Projection:
         first: int,
         count: int,
         threshold: float,
-        top: int,
+        limit: int,
         threads: int = 1,
     ) -> list[tuple[bytes, list[tuple[bytes, float]]]]:
         """The MEMORY rows of a namespace, in the order in which they were stored, from place
         `first` on: id, and of the memories stored earlier (also in the same transaction) and
-        active when it was, the best `top` with cosine >= threshold, best first, ties by id: what
+        active when it was, the best `limit` with cosine >= threshold, best first, ties by id: what
         its commit linked. Without vector: none."""
 
 def similar_within(

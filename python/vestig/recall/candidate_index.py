@@ -189,9 +189,8 @@ def _candidates(
     session: Session, view: LedgerView, seq: int, request: ScanRequest
 ) -> CandidateScan | None:
     """The scan of candidates; None where only the exact one will do."""
-    limit = request.ranking["limit"]
-    vector = request.query["vector"]
-    if vector is None or "ids" in request.filter or request.ranking.get("watch"):
+    limit, vector = request.limit, request.query.vector
+    if vector is None or request.filter.has_ids or request.watch:
         return None
     count = max(_CANDIDATES_MIN, _PER_RESULT * limit)
     near = session.cache(CandidateSet).near(session, view, vector, count)
@@ -201,7 +200,7 @@ def _candidates(
     if every.eligible < _ELIGIBLE_MIN * every.stored:
         return None
     proposed = {id_bytes(id) for id in near} | {row.id for row in every.rows}
-    chosen = {**request.filter, "ids": b"".join(sorted(proposed))}
+    chosen = request.filter.with_ids(b"".join(sorted(proposed)))
     found = session.keeper.scan(seq, msgspec.structs.replace(request, filter=chosen))
     if len(found.rows) < min(limit, every.eligible):
         return None
@@ -222,6 +221,11 @@ def _candidates(
 
 def without_vector(request: ScanRequest, count: int) -> ScanRequest:
     """The same scan by words, keywords, times and entities alone."""
-    ranking = {**request.ranking, "limit": count, "pool": count, "min_score": None}
-    query = {**request.query, "vector": None}
-    return msgspec.structs.replace(request, query=query, ranking=ranking, walk=None)
+    return msgspec.structs.replace(
+        request,
+        query=request.query.without_vector(),
+        ranking=request.ranking.with_walk(None),
+        limit=count,
+        pool=count,
+        min_score=None,
+    )

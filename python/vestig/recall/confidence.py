@@ -68,7 +68,7 @@ _PLACE: Final = {name: place for place, name in enumerate(SIGNALS)}
 _WORDS: Final = _PLACE["lexical"]
 # Name of a number, where it stands in a scan, and whether it is a sum of idf.
 _MOST_AT: Final = tuple((f"most.{name}", _PLACE[name], name in _OF_WORDS) for name in _MOST)
-_FIRST_AT: Final = tuple((f"first.{name}", _PLACE[name]) for name in _FIRST)
+_FIRST_AT: Final = tuple((f"first.{name}", name) for name in _FIRST)
 _ORIGINS: Final = tuple(origin.value for origin in OriginType)
 _FURTHEST: Final = 700.0
 
@@ -120,7 +120,6 @@ def features(scan: Scan) -> Features | None:
     rows = scan.rows[:ROWS_READ]
     # a memory that the walk reached is ranked by its start, not by its own L
     rows = [row for row in rows if row.direct] or rows
-    # a list of the core's scan is made anew each time it is read
     maxima = scan.maxima
     words = maxima[_WORDS]
     cosines = [row.similarity for row in rows if row.embedded]
@@ -142,9 +141,8 @@ def features(scan: Scan) -> Features | None:
         most = maxima[place]
         if most is not None:
             found[name] = most * share if in_idf else most
-    signals = rows[0].signals
-    for name, place in _FIRST_AT:
-        raw = signals[place][0]
+    for name, signal in _FIRST_AT:
+        raw, _ = rows[0].signal(signal)
         if raw is not None:
             found[name] = raw
     return Features(origin=_ORIGINS[rows[0].origin], values=found)

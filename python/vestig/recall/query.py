@@ -16,7 +16,7 @@ from vestig.ids import id_bytes
 from vestig.language import words
 from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
-from vestig.ports import LedgerView, Pieces, ScanRequest
+from vestig.ports import LedgerView, Pieces, ScanRanking, ScanRequest
 from vestig.recall import query_entities
 from vestig.recall.question_words import QuestionPostings, question_words
 from vestig.recall.ranking import Ranking, ranking_of
@@ -26,6 +26,8 @@ from vestig.recall.rerank import RerankScores, rerank_pool, score_pool
 from vestig.recall.scan import Scan, ScanFunction
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
+from vestig.store.projection.scan_objects import Filter as CoreFilter
+from vestig.store.projection.scan_objects import Query as CoreQuery
 from vestig.times import from_us, to_us
 from vestig.types import TemporalWindow
 
@@ -189,20 +191,19 @@ class BoundQuery:
         """
         chosen = self.request if request is None else request
         ranked_by = self.query.ranking if ranking is None else ranking
-        scores, walk = ranked_by.for_call(
-            limit=chosen.limit if limit is None else limit,
-            query_time_us=chosen.moments.query_time_us,
-        )
         filter = self.filter(chosen)
+        rows = chosen.limit if limit is None else limit
         made = ScanRequest(
-            query=self._core_query(ranked_by, filter),
-            filter=filter,
-            ranking={**scores, "watch": watch},
-            walk=walk,
-            trace=ranked_by.trace,
+            query=self._core_query(ranked_by, chosen, filter),
+            filter=CoreFilter(**filter),
+            ranking=ranked_by.core,
+            limit=rows,
+            pool=ranked_by.pool(rows),
+            min_score=ranked_by.min_score,
+            watch=watch,
         )
-        if ranked_by.counts_rerank:
-            made = self._reranked(made, ranked_by.rerank_pool)
+        if ranked_by.core_for_reranking is not None:
+            made = self._reranked(made, ranked_by.core_for_reranking, ranked_by.rerank_pool)
         return self._scan(self.view.seq, made)
 
     def filter(self, request: Request | None = None) -> dict[str, Any]:
@@ -218,36 +219,36 @@ class BoundQuery:
         """Whether a memory of this id lies in any namespace."""
         return self.session.keeper.core.row(id_bytes(id)) is not None
 
-    def _core_query(self, ranking: Ranking, filter: dict[str, Any]) -> dict[str, Any]:
-        """Keyword arguments of `_core.Query`."""
-        query = self.query
+    def _core_query(self, ranking: Ranking, request: Request, filter: dict[str, Any]) -> CoreQuery:
+        """The query as the core takes it, with what the ranking weighs."""
+        query, text = self.query, self.request.query
         windows = [(_us(w.start), _us(w.end)) for w in query.windows]
         given: dict[str, Any] = {
             "vector": query.vector,
-            "text": None,
+            "query_time_us": request.moments.query_time_us,
             "keywords": query.keywords,
             "windows": windows,
             "entities": [(id_bytes(entity.id), entity.score) for entity in self.entities],
             "seed": self.seed,
         }
         if ranking.base != "linear":
-            return given
-        text = self.request.query
-        return given | {
-            "text": text,
-            "said": text,
-            "dates": [
+            return CoreQuery(text=None, **given)
+        return CoreQuery(
+            text=text,
+            names_text=text,
+            dates=[
                 (start, end, is_yearless(window.text))
                 for (start, end), window in zip(windows, query.windows, strict=True)
             ],
-            "asks": answer_types(text),
-            "pieces": query.pieces,
-            "questions": self._questions(filter) if ranking.counts_questions else None,
-        }
+            question_kinds=answer_types(text),
+            pieces=query.pieces,
+            questions=self._questions(filter) if ranking.counts_questions else None,
+            **given,
+        )
 
-    def _reranked(self, request: ScanRequest, count: int) -> ScanRequest:
+    def _reranked(self, request: ScanRequest, ranking: ScanRanking, count: int) -> ScanRequest:
         started = time.perf_counter()
-        pool = rerank_pool(self._scan, self.view.seq, request, count)
+        pool = rerank_pool(self._scan, self.view.seq, request, ranking, count)
         scores = score_pool(
             self.session,
             self.view,
@@ -257,7 +258,7 @@ class BoundQuery:
             self.query.rerank_scores,
         )
         self._add_time("rerank", started)
-        return msgspec.structs.replace(request, query={**request.query, "reranked": scores})
+        return msgspec.structs.replace(request, query=request.query.with_rerank_scores(scores))
 
     def _questions(self, filter: dict[str, Any]) -> QuestionPostings:
         started = time.perf_counter()

@@ -10,9 +10,12 @@ from vestig.config import Config, Settings
 from vestig.config.graph_sections import UsageSettings
 from vestig.config.signals import TOKEN_TERMS
 from vestig.config.weights import weights_of
+from vestig.ports import ScanRanking
 from vestig.recall.confidence import ROWS_READ
 from vestig.recall.reason import META_SIGNALS, ReasonParts
 from vestig.session.session import Session
+from vestig.store.projection.scan_objects import Ranking as CoreRanking
+from vestig.store.projection.scan_objects import TraceParams, Walk
 from vestig.types import EventType, OriginType
 
 __all__ = ["Ranking", "ranking_of", "ranking_of_settings"]
@@ -20,18 +23,23 @@ __all__ = ["Ranking", "ranking_of", "ranking_of_settings"]
 POOL_MIN: Final = 50
 POOL_PER_RESULT: Final = 5
 _CACHED_MAX: Final = 64
+# The term of a cross-encoder.
+RERANK: Final = "rerank"
 
 
 class Ranking(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a configuration decides ranks, as keyword arguments of the core's classes.
+    """What of a configuration decides ranks.
 
-    `scores`: of `_core.Ranking` but for what a call adds; `walk`: of `_core.Walk` but for mode
-    and order, None = no walk; `trace`: of `_core.TraceParams`.
+    `scores`: keyword arguments of the core's `Ranking` but for the walk and TraceRank.
     """
 
     scores: dict[str, Any]
-    walk: dict[str, Any] | None
-    trace: dict[str, Any]
+    # the object that the core ranks by
+    core: ScanRanking
+    # the same by all terms but that of a cross-encoder, without walk, TraceRank and summaries: it
+    # chooses what the cross-encoder reads; None = that term has no weight
+    core_for_reranking: ScanRanking | None
+    min_score: float | None
     direct_pool: str | int
     mode: str
     order: str
@@ -53,12 +61,6 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
         return dict(zip(META_SIGNALS, self.scores["meta_weights"], strict=True))
 
     @property
-    def min_score(self) -> float | None:
-        """The least score of a result."""
-        least = self.scores["min_score"]
-        return None if least is None else float(least)
-
-    @property
     def counts_words(self) -> bool:
         """Whether words alone can rank."""
         return self.base == "linear" and self.counts("lexical")
@@ -74,11 +76,6 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
         return self.base == "linear" and self.counts("questions")
 
     @property
-    def counts_rerank(self) -> bool:
-        """Whether a cross-encoder reads the best memories."""
-        return self.base == "linear" and self.counts("rerank")
-
-    @property
     def has_confidence(self) -> bool:
         """Whether its results have a confidence."""
         return self.counts_words
@@ -88,7 +85,7 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
         first of more rows are the same where the pool does not shrink with the limit."""
         least = max(limit, ROWS_READ)
         whole = (
-            self.scores["min_score"] is None
+            self.min_score is None
             and self.direct_pool in ("auto", "all")
             and self.pool(limit) == self.pool(least)
         )
@@ -106,28 +103,9 @@ class Ranking(msgspec.Struct, frozen=True, kw_only=True):
             return max(POOL_MIN, POOL_PER_RESULT * limit)
         return self.direct_pool
 
-    def for_call(
-        self, *, limit: int, query_time_us: int
-    ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-        """(keywords of `_core.Ranking` without trace and walk, keywords of `_core.Walk`)."""
-        scores = {
-            **self.scores,
-            "pool": self.pool(limit),
-            "limit": limit,
-            "query_time_us": query_time_us,
-        }
-        if self.walk is None:
-            return scores, None
-        walk = {
-            **self.walk,
-            "deterministic": self.mode == "deterministic",
-            "order": self.order,
-        }
-        return scores, walk
-
     def without_min_score(self) -> Ranking:
         """The same without a least score."""
-        return msgspec.structs.replace(self, scores={**self.scores, "min_score": None})
+        return msgspec.structs.replace(self, min_score=None)
 
 
 class Rankings:
@@ -172,13 +150,12 @@ def ranking_of_settings(settings: Settings) -> Ranking:
         "recency_tau_days": given.recency_tau_days,
         "open_scale_days": settings.recall.temporal_open_scale_days,
         "content_weight": questions.content_weight,
-        "query_weight": questions.question_weight,
-        "hyde": questions.enabled,
+        "question_weight": questions.question_weight,
+        "questions": questions.enabled,
         "start_enabled": walk.start.enabled,
-        "start_top_k": walk.start.limit,
+        "start_limit": walk.start.limit,
         "summary_prior": settings.recall.summary_prior,
         "expand_summaries": settings.recall.expand_summaries,
-        "min_score": settings.recall.min_score,
         "late_pool": settings.signals.late.pool,
     }
     pool = final.pool
@@ -190,16 +167,20 @@ def ranking_of_settings(settings: Settings) -> Ranking:
             "tracerank_power": 1.0,
             "association": 0.0,
             "alpha": 0.0,
-            "hyde": False,
+            "questions": False,
             "start_enabled": False,
             "summary_prior": 0.0,
             "expand_summaries": False,
         }
+    trace = _trace(settings.usage)
     walking = final.enabled and walk.enabled
+    weighed = frozenset[str]().union(*scores["weights"])
+    reranks = scores["base"] == "linear" and RERANK in weighed
     return Ranking(
         scores=scores,
-        walk=_walk(settings) if walking else None,
-        trace=_trace(settings.usage),
+        core=CoreRanking(trace=trace, walk=_walk(settings) if walking else None, **scores),
+        core_for_reranking=_for_reranking(scores, trace) if reranks else None,
+        min_score=settings.recall.min_score,
         direct_pool=pool,
         mode=walk.mode,
         order=walk.order,
@@ -209,47 +190,64 @@ def ranking_of_settings(settings: Settings) -> Ranking:
             include_path=shown.include_path,
             include_scores=shown.include_scores,
         ),
-        weighed=frozenset().union(*scores["weights"]),
+        weighed=weighed,
         rerank_pool=settings.signals.rerank.pool,
     )
 
 
-def _walk(settings: Settings) -> dict[str, Any]:
+def _for_reranking(scores: dict[str, Any], trace: TraceParams) -> CoreRanking:
+    changed = {
+        "weights": [
+            {name: weight for name, weight in own.items() if name != RERANK}
+            for own in scores["weights"]
+        ],
+        "start_enabled": True,
+        "tracerank_power": 0.0,
+        "association": 0.0,
+        "summary_prior": 0.0,
+        "expand_summaries": False,
+    }
+    return CoreRanking(trace=trace, walk=None, **(scores | changed))
+
+
+def _walk(settings: Settings) -> Walk:
     walk, related = settings.walk, settings.links.related
-    return {
-        "threshold": walk.deterministic_threshold,
-        "max_nodes": walk.max_nodes,
-        "exploration_factor": walk.exploration_factor,
-        "signal_decay": walk.signal_decay,
-        "normalize_weights": walk.normalize_weights,
-        "theta": related.similarity_threshold,
-        "mentions": "MENTIONS" in walk.edge_types,
-        "related": "RELATED" in walk.edge_types,
-        "min_signal": walk.min_signal,
-        "max_hops": walk.max_hops,
-        "max_entity_degree": walk.max_entity_degree,
-        "use_tracerank": walk.use_tracerank,
-        "max_edges": related.max_edges_per_memory,
-    }
+    return Walk(
+        deterministic=walk.mode == "deterministic",
+        order=walk.order,
+        threshold=walk.deterministic_threshold,
+        max_nodes=walk.max_nodes,
+        exploration_factor=walk.exploration_factor,
+        signal_decay=walk.signal_decay,
+        normalize_weights=walk.normalize_weights,
+        theta=related.similarity_threshold,
+        mentions="MENTIONS" in walk.edge_types,
+        related="RELATED" in walk.edge_types,
+        min_signal=walk.min_signal,
+        max_hops=walk.max_hops,
+        max_entity_degree=walk.max_entity_degree,
+        use_tracerank=walk.use_tracerank,
+        max_edges=related.max_edges_per_memory,
+    )
 
 
-def _trace(usage: UsageSettings) -> dict[str, Any]:
-    return {
-        "enabled": usage.enabled,
-        "event_weights": [usage.event_weights.get(kind, 0.0) for kind in EventType],
-        "tau_days": usage.tau_days,
-        "cooldown_hours": usage.cooldown_hours,
-        "burst_discount": usage.burst_discount,
-        "k": usage.k,
-        "temporal_decay_enabled": usage.temporal_decay_enabled,
-        "dynamic_tau_days": usage.dynamic_tau_days,
-        "ephemeral_tau_days": usage.ephemeral_tau_days,
-        "static_boost": usage.static_boost,
-        "clip_min": usage.clip_min,
-        "clip_max": usage.clip_max,
-        "spacing_enabled": usage.spacing.enabled,
-        "spacing_bonus": usage.spacing.bonus,
-        "spacing_days": usage.spacing.spacing_days,
-        "connectivity_enabled": usage.graph_connectivity_enabled,
-        "graph_k": usage.graph_k,
-    }
+def _trace(usage: UsageSettings) -> TraceParams:
+    return TraceParams(
+        enabled=usage.enabled,
+        event_weights=[usage.event_weights.get(kind, 0.0) for kind in EventType],
+        tau_days=usage.tau_days,
+        cooldown_hours=usage.cooldown_hours,
+        burst_discount=usage.burst_discount,
+        k=usage.k,
+        temporal_decay_enabled=usage.temporal_decay_enabled,
+        dynamic_tau_days=usage.dynamic_tau_days,
+        ephemeral_tau_days=usage.ephemeral_tau_days,
+        static_boost=usage.static_boost,
+        clip_min=usage.clip_min,
+        clip_max=usage.clip_max,
+        spacing_enabled=usage.spacing.enabled,
+        spacing_bonus=usage.spacing.bonus,
+        spacing_days=usage.spacing.spacing_days,
+        connectivity_enabled=usage.graph_connectivity_enabled,
+        graph_k=usage.graph_k,
+    )

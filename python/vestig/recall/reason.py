@@ -10,7 +10,6 @@ import msgspec
 from msgspec import UNSET
 
 from vestig.answers import Hypothetical, QueryEntity, Reason, SignalTrace, Step, TraceRankBoost
-from vestig.config.signals import SIGNALS
 from vestig.ids import id_text
 from vestig.memories.read import flags_of
 from vestig.recall.scan import ScanRow
@@ -26,7 +25,6 @@ _EDGE_NAMES: Final = {0: "MENTIONS", 1: "RELATED", 2: "SUMMARIZES", 8: "RELATION
 _MENTIONS: Final = 0
 BIAS: Final = "bias"
 _ONE: Final = (1.0, 1.0)
-_PLACES: Final = {name: place for place, name in enumerate(SIGNALS)}
 # signal → the words before what matched
 _LABELS: Final = {"keyword": "Keywords:", "temporal": "Time:", "entity": "Via entity"}
 
@@ -133,12 +131,13 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         self, row: ScanRow, matched: Mapping[str, tuple[str, ...]]
     ) -> dict[str, SignalTrace]:
         weights = self.weights[row.origin] if self.base == "linear" else self.meta_shares
-        values = row.signals
+        values = {name: (raw, normalised) for name, raw, normalised in row.signals}
         found = list[tuple[float, str, SignalTrace]]()
         for name, weight in weights.items():
-            raw, normalised = _ONE if name == BIAS else values[_PLACES[name]]
-            if raw is None or weight == 0:
+            value = _ONE if name == BIAS else values.get(name)
+            if value is None or weight == 0:
                 continue
+            raw, normalised = value
             trace = SignalTrace(
                 raw=raw, normalised=normalised, weight=weight, matched=matched.get(name, UNSET)
             )
@@ -196,8 +195,8 @@ class Explainer(msgspec.Struct, frozen=True, kw_only=True):
         flags = flags_of(memory, self.query_time, self.known_at)
         flags.extend(f"supersedes: {id}" for id in replaced)
         hypothetical = None
-        if row.hypothetical is not None and question is not None:
-            hypothetical = Hypothetical(question=question, cosine=row.hypothetical[1])
+        if row.nearest_question is not None and question is not None:
+            hypothetical = Hypothetical(question=question, cosine=row.nearest_question[1])
         matched = self._matched(row, memory)
         scores, walked = parts.include_scores, parts.include_path
         return Reason(

@@ -245,14 +245,16 @@ def _hits(bound: BoundQuery, scan: Scan) -> tuple[tuple[RecallHit, ...], list[st
     memories = {memory.id: memory for memory in known}
     ids = [id_text("mem", row.id) for row in rows]
     replaced = replaced_as_known(view, namespace, [id_text("mem", id) for id in replacing], moments)
-    with_question = [id for id, row in zip(ids, rows, strict=True) if row.hypothetical is not None]
+    with_question = [
+        id for id, row in zip(ids, rows, strict=True) if row.nearest_question is not None
+    ]
     questions = view.questions(namespace, with_question) if with_question else {}
     vectors = view.vectors(namespace, ids) if request.include_vectors and ids else {}
     explainer = bound.explainer(scan)
 
     def hit(id: str, row: ScanRow) -> RecallHit:
         memory = memories[id]
-        nearest = row.hypothetical
+        nearest = row.nearest_question
         question = None if nearest is None else questions[id][nearest[0]]
         embedding: Any = UNSET
         if request.include_vectors:
@@ -316,7 +318,7 @@ def _formula(bound: BoundQuery, scan: Scan) -> Formula:
         tracerank_power=scores["tracerank_power"],
         association=scores["association"],
         content_weight=scores["content_weight"],
-        query_weight=scores["query_weight"],
+        query_weight=scores["question_weight"],
         summary_prior=scores["summary_prior"],
         normalisers={
             name: most

@@ -8,7 +8,7 @@ import msgspec
 
 from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes, id_text
-from vestig.ports import LedgerView, ScanRequest
+from vestig.ports import LedgerView, ScanRanking, ScanRequest
 from vestig.recall.scan import ScanFunction
 from vestig.rerankers.checked import checked_scores
 from vestig.session.embedding import embedded_text
@@ -16,8 +16,6 @@ from vestig.session.session import Session
 from vestig.types import Degradation
 
 __all__ = ["RerankScores", "rerank_pool", "score_pool"]
-
-TERM = "rerank"
 
 
 class RerankScores:
@@ -81,23 +79,15 @@ def score_pool(
     return [(id_bytes(id), known.scores[id]) for id in ids]
 
 
-def rerank_pool(scan: ScanFunction, seq: int, request: ScanRequest, count: int) -> list[bytes]:
-    """The best memories by all other terms, in any order; without a walk and without TraceRank."""
-    ranking = {
-        **request.ranking,
-        "weights": [
-            {name: weight for name, weight in own.items() if name != TERM}
-            for own in request.ranking["weights"]
-        ],
-        "limit": count,
-        "pool": count,
-        "min_score": None,
-        "start_enabled": True,
-        "tracerank_power": 0.0,
-        "association": 0.0,
-        "summary_prior": 0.0,
-        "expand_summaries": False,
-        "watch": b"",
-    }
-    found = scan(seq, msgspec.structs.replace(request, ranking=ranking, walk=None))
-    return [row.id for row in found.rows]
+def rerank_pool(
+    scan: ScanFunction, seq: int, request: ScanRequest, ranking: ScanRanking, count: int
+) -> list[bytes]:
+    """The best memories by all other terms, in any order.
+
+    Args:
+        ranking: by these terms, without a walk and without TraceRank.
+    """
+    wanted = msgspec.structs.replace(
+        request, ranking=ranking, limit=count, pool=count, min_score=None, watch=b""
+    )
+    return [row.id for row in scan(seq, wanted).rows]

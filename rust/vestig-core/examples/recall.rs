@@ -11,7 +11,9 @@ use rng::Rng;
 use vestig_core::kernels::dot::{dot_rows, unit};
 use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
-use vestig_core::recall::{Base, Effort, Pool, Query, Ranking, Weights, recall};
+use vestig_core::recall::{
+    Base, Effort, Pool, Query, QueryParts, Ranking, Selection, Weights, recall,
+};
 use vestig_core::segment::format::Identity;
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
@@ -95,8 +97,11 @@ fn main() {
     let ranking = Ranking {
         weights: [Weights::of(-1.0, &[("cosine", 2.0), ("lexical", 3.0)]); 4],
         tracerank_power: 0.5,
-        pool: Pool::Best(50),
         ..Ranking::plain(Base::Linear, TraceParams::new(vec![0.0; 13]))
+    };
+    let selection = Selection {
+        pool: Pool::Best(50),
+        ..Selection::best(10)
     };
     let signals = Ranking {
         weights: [Weights::of(-1.0, &CHAT); 4],
@@ -104,13 +109,14 @@ fn main() {
     };
     let snapshot = projection.snapshot();
     let queries: Vec<Query> = (0..40)
-        .map(|_| Query {
+        .map(|_| QueryParts {
             vector: Some(rng.vector()),
             terms: Some(vestig_core::words::terms(&rng.text(11), None)),
             names_text: Some("when did Anna go there?".into()),
             question_kinds: 5,
-            ..Query::default()
+            ..QueryParts::default()
         })
+        .map(Query::new)
         .collect();
     let time = |name: &str, run: &dyn Fn(&Query)| {
         let mut times: Vec<f64> = Vec::new();
@@ -139,6 +145,7 @@ fn main() {
             query,
             &filter,
             &signals,
+            &selection,
             Effort::threads(1),
         ));
         firsts.push(start.elapsed().as_secs_f64() * 1e3);
@@ -155,21 +162,34 @@ fn main() {
             ..Effort::threads(1)
         };
         time(name, &|query| {
-            drop(recall(&snapshot, query, &filter, &ranking, effort))
+            drop(recall(
+                &snapshot, query, &filter, &ranking, &selection, effort,
+            ))
         });
         time(&format!("{name}, no text"), &|query| {
-            let query = Query {
+            let query = Query::new(QueryParts {
                 terms: None,
-                ..query.clone()
-            };
-            drop(recall(&snapshot, &query, &filter, &ranking, effort));
+                ..(**query).clone()
+            });
+            drop(recall(
+                &snapshot, &query, &filter, &ranking, &selection, effort,
+            ));
         });
         let start = Instant::now();
-        drop(recall(&snapshot, &queries[0], &filter, &signals, effort));
+        drop(recall(
+            &snapshot,
+            &queries[0],
+            &filter,
+            &signals,
+            &selection,
+            effort,
+        ));
         let first = start.elapsed().as_secs_f64() * 1e3;
         println!("{name}, signals, first: {first:.4} ms");
         time(&format!("{name}, signals"), &|query| {
-            drop(recall(&snapshot, query, &filter, &signals, effort))
+            drop(recall(
+                &snapshot, query, &filter, &signals, &selection, effort,
+            ))
         });
     }
     let vectors: Vec<f32> = snapshot

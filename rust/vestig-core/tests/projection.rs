@@ -9,7 +9,9 @@ use random_rows::{Rng, open};
 use vestig_core::kernels::tracerank::TraceParams;
 use vestig_core::query::filter::Filter;
 use vestig_core::query::similar::{Limits, Probe, similar};
-use vestig_core::recall::{Base, BySignal, Effort, Pool, Query, Ranking, Signal, Weights, recall};
+use vestig_core::recall::{
+    Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Signal, Weights, recall,
+};
 use vestig_core::snapshot::merge::MergeGoal;
 use vestig_core::snapshot::projection::Projection;
 use vestig_core::snapshot::tail::NewRow;
@@ -31,19 +33,24 @@ fn filter() -> Filter {
     }
 }
 
-fn ranking(base: Base, pool: Option<usize>, limit: usize, power: f64) -> Ranking {
+/// How results are ranked, and which of them are wanted.
+type Ranked = (Ranking, Selection);
+
+fn ranking(base: Base, pool: Option<usize>, limit: usize, power: f64) -> Ranked {
     let weights = |bias: f64| Weights::of(bias, &[("cosine", 2.0), ("lexical", 1.5)]);
     let mut event_weights = vec![0.0; 13];
     event_weights[2] = 1.0;
     event_weights[3] = 1.0;
-    Ranking {
+    let ranking = Ranking {
         weights: [weights(0.1), weights(-0.3), weights(0.0), weights(0.0)],
         tracerank_power: power,
-        pool: pool.map_or(Pool::All, Pool::Best),
-        limit,
-        query_time: 10_000_000_000_000,
         ..Ranking::plain(base, TraceParams::new(event_weights))
-    }
+    };
+    let selection = Selection {
+        pool: pool.map_or(Pool::All, Pool::Best),
+        ..Selection::best(limit)
+    };
+    (ranking, selection)
 }
 
 fn effort(threads: usize, staged_rows: usize) -> Effort {
@@ -59,13 +66,12 @@ fn bits(
     projection: &Projection,
     query: &Query,
     filter: &Filter,
-    ranking: &Ranking,
+    (ranking, selection): &Ranked,
     effort: Effort,
 ) -> String {
-    format!(
-        "{:?}",
-        recall(&projection.snapshot(), query, filter, ranking, effort)
-    )
+    let snapshot = projection.snapshot();
+    let scan = recall(&snapshot, query, filter, ranking, selection, effort);
+    format!("{scan:?}")
 }
 
 /// Rows in transactions; some replace an earlier version of a memory.
@@ -88,8 +94,8 @@ fn history(rng: &mut Rng, count: u64, dimensions: usize, coarse: bool) -> Vec<Ne
 
 fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
     let terms = |text: &str| Some(words::terms(text, None));
-    vec![
-        Query {
+    let parts = vec![
+        QueryParts {
             vector: Some(rng.vector(dimensions, coarse)),
             terms: terms("cache the night"),
             names_text: Some("What did Anna cache the night before?".into()),
@@ -99,39 +105,44 @@ fn queries(rng: &mut Rng, dimensions: usize, coarse: bool) -> Vec<Query> {
             ],
             question_kinds: 7,
             pieces: rng.pieces(),
-            ..Query::default()
+            query_time: 10_000_000_000_000,
+            ..QueryParts::default()
         },
-        Query {
+        QueryParts {
             vector: Some(rng.vector(dimensions, coarse)),
             terms: None,
-            ..Query::default()
+            query_time: 10_000_000_000_000,
+            ..QueryParts::default()
         },
-        Query {
+        QueryParts {
             vector: None,
             terms: terms("Paris deploy deploy v2.1"),
-            ..Query::default()
+            query_time: 10_000_000_000_000,
+            ..QueryParts::default()
         },
-        Query {
+        QueryParts {
             vector: Some(vec![0.0; dimensions]),
             terms: terms("unheard"),
-            ..Query::default()
+            query_time: 10_000_000_000_000,
+            ..QueryParts::default()
         },
-    ]
+    ];
+    parts.into_iter().map(Query::new).collect()
 }
 
-fn rankings() -> Vec<Ranking> {
+fn rankings() -> Vec<Ranked> {
     let mut odd = ranking(Base::Linear, Some(3), 9, 1.0);
-    odd.weights[1].signals[Signal::Cosine] = Some(-1.0);
-    odd.weights[2].signals[Signal::Cosine] = None;
-    odd.weights[3].signals[Signal::Lexical] = None;
+    odd.0.weights[1].signals[Signal::Cosine] = Some(-1.0);
+    odd.0.weights[2].signals[Signal::Cosine] = None;
+    odd.0.weights[3].signals[Signal::Lexical] = None;
     // Every signal, and those that leave the scan its bounds.
     let mut all = ranking(Base::Linear, Some(12), 6, 0.5);
     let mut bounded = ranking(Base::Linear, Some(4), 5, 0.0);
-    for (origin, weights) in all.weights.iter_mut().enumerate() {
+    for (origin, weights) in all.0.weights.iter_mut().enumerate() {
         let weight = |signal| (signal as usize * 7 + origin) as f64 % 5.0 - 1.0;
         weights.signals = BySignal::from_fn(|signal| Some(weight(signal)));
     }
-    for weights in &mut bounded.weights[1..] {
+    for weights in &mut bounded.0.weights[1..] {
         let of_cosines = |signal: Signal| {
             signal.name().starts_with("neighbours.cosine") || signal == Signal::AnswerCosine
         };

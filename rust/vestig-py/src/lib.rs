@@ -2,6 +2,8 @@
 use pyo3::prelude::*;
 
 mod errors;
+mod filter;
+mod ids;
 mod marks;
 mod neighbours;
 mod numbers;

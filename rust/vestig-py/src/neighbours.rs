@@ -7,7 +7,7 @@ use vestig_core::query::entity_names::Word;
 use vestig_core::query::similar::{Neighbours, Probe};
 use vestig_core::segment::Id;
 
-use crate::query::ids_of;
+use crate::ids::ids_of;
 
 /// (id, cosine).
 pub(crate) type Neighbour<'py> = (Bound<'py, PyBytes>, f64);

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use vestig_core::query::similar::{Limits, similar};
 use vestig_core::query::{entity_names, filter::eligible_ids, related::related, search};
-use vestig_core::recall::{Effort, recall};
+use vestig_core::recall::{Effort, Pool, Selection, recall};
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
 use vestig_core::snapshot::Snapshot;
@@ -16,13 +16,15 @@ use vestig_core::snapshot::projection::Projection as CoreProjection;
 use vestig_core::words;
 
 use crate::errors::run;
+use crate::filter::Filter;
+use crate::ids::{id_of, ids_of};
 use crate::neighbours::{
     Neighbour, NodeValue, neighbour, neighbours, node_values, probes_of, word_of,
 };
 use crate::numbers::floats;
-use crate::query::{Filter, id_of, ids_of};
-use crate::ranking::{Query, Ranking};
-use crate::rows::{FIELDS, columns, new_row};
+use crate::query::Query;
+use crate::ranking::{Ranking, pool_of};
+use crate::rows::{ROW_FIELDS, columns, new_rows};
 use crate::scan::{Row, Scan, scan_of};
 
 /// Segments, manifest and tail of one store.
@@ -137,7 +139,7 @@ impl Projection {
     ) -> PyResult<()> {
         let head = <[u8; 32]>::try_from(chain_head)
             .map_err(|_| PyValueError::new_err("expected a chain head of 32 bytes"))?;
-        let rows = rows.iter().map(new_row).collect::<PyResult<Vec<_>>>()?;
+        let rows = new_rows(&rows)?;
         let removed = removed
             .iter()
             .map(|(id, seq)| Ok((id_of(id.as_bytes())?, *seq)))
@@ -246,7 +248,9 @@ impl Projection {
         })
     }
 
-    #[pyo3(signature = (seq, query, filter, ranking, threads=1))]
+    #[pyo3(signature = (seq, query, filter, ranking, *, limit, pool=None, min_score=None,
+        watch=b"".as_slice(), threads=1))]
+    #[allow(clippy::too_many_arguments)]
     fn recall(
         &self,
         py: Python<'_>,
@@ -254,14 +258,26 @@ impl Projection {
         query: &Query,
         filter: &Filter,
         ranking: &Ranking,
+        limit: usize,
+        pool: Option<&Bound<'_, PyAny>>,
+        min_score: Option<f64>,
+        watch: &[u8],
         threads: usize,
     ) -> PyResult<Scan> {
         self.check(query.0.vector.as_ref())?;
+        let selection = Selection {
+            limit,
+            pool: pool.map_or(Ok(Pool::All), pool_of)?,
+            min_score,
+            watch: ids_of(watch)?,
+        };
         let effort = Effort::threads(threads);
         let scan = self.on_snapshot(py, seq, |snapshot| {
-            recall(snapshot, &query.0, &filter.0, &ranking.0, effort)
+            recall(
+                snapshot, &query.0, &filter.0, &ranking.0, &selection, effort,
+            )
         });
-        scan_of(py, scan?)
+        scan_of(py, &ranking.0, scan?)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -273,13 +289,13 @@ impl Projection {
         filter: &Filter,
         memories: bool,
         entities: bool,
-        top: usize,
+        limit: usize,
     ) -> PyResult<Vec<NodeValue<'py, f64>>> {
         let vector = floats("vector", vector)?;
         self.check(Some(&vector))?;
         let kinds = (memories, entities);
         let found = self.on_snapshot(py, seq, |snapshot| {
-            search::search(snapshot, &vector, &filter.0, kinds, top)
+            search::search(snapshot, &vector, &filter.0, kinds, limit)
         })?;
         Ok(node_values(py, found))
     }
@@ -337,7 +353,7 @@ impl Projection {
     }
 
     #[pyo3(signature = (seq, vectors, namespace, scopes, authors, exclude, near_threshold,
-        near_top, related_threshold, related_top, threads=1))]
+        near_limit, related_threshold, related_limit, threads=1))]
     #[allow(clippy::too_many_arguments)]
     fn similar<'py>(
         &self,
@@ -349,16 +365,16 @@ impl Projection {
         authors: Vec<Option<String>>,
         exclude: Vec<Bound<'_, PyBytes>>,
         near_threshold: f64,
-        near_top: usize,
+        near_limit: usize,
         related_threshold: f64,
-        related_top: usize,
+        related_limit: usize,
         threads: usize,
     ) -> PyResult<Vec<(Vec<Neighbour<'py>>, Vec<Neighbour<'py>>)>> {
         let vectors = floats("vectors", vectors)?;
         let probes = probes_of(&vectors, self.dimensions(), scopes, authors, exclude)?;
         let limits = |threshold, top| Limits { threshold, top };
-        let near = limits(near_threshold, near_top);
-        let related = limits(related_threshold, related_top);
+        let near = limits(near_threshold, near_limit);
+        let related = limits(related_threshold, related_limit);
         let found = self.on_snapshot(py, seq, |snapshot| {
             similar(snapshot, namespace, &probes, near, related, threads)
         })?;
@@ -366,7 +382,7 @@ impl Projection {
         Ok(found.into_iter().map(wrap).collect())
     }
 
-    #[pyo3(signature = (seq, namespace, first, count, threshold, top, threads=1))]
+    #[pyo3(signature = (seq, namespace, first, count, threshold, limit, threads=1))]
     #[allow(clippy::too_many_arguments)]
     fn related<'py>(
         &self,
@@ -376,11 +392,14 @@ impl Projection {
         first: usize,
         count: usize,
         threshold: f64,
-        top: usize,
+        limit: usize,
         threads: usize,
     ) -> PyResult<Vec<(Bound<'py, PyBytes>, Vec<Neighbour<'py>>)>> {
         let asked = first..first.saturating_add(count);
-        let limits = Limits { threshold, top };
+        let limits = Limits {
+            threshold,
+            top: limit,
+        };
         let found = self.on_snapshot(py, seq, |snapshot| {
             related(snapshot, namespace, asked, limits, threads)
         })?;
@@ -395,8 +414,9 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
         "FORMAT_VERSION",
         vestig_core::segment::format::FORMAT_VERSION,
     )?;
-    module.add("PROJECTION_FIELDS", FIELDS)?;
+    module.add("ROW_FIELDS", PyTuple::new(module.py(), ROW_FIELDS)?)?;
     module.add_class::<Filter>()?;
+    module.add_class::<Query>()?;
     module.add_class::<Row>()?;
     module.add_class::<Scan>()?;
     module.add_class::<Projection>()

@@ -1,106 +1,96 @@
-//! What may be found.
+//! The query: what analysis made of a text.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use vestig_core::query::filter::Filter as CoreFilter;
+use vestig_core::kernels::temporal::Window;
+use vestig_core::recall::{Postings, Query as CoreQuery, QueryParts, QuestionWords};
 use vestig_core::segment::Id;
+use vestig_core::words;
 
-/// One id of 16 bytes.
-pub(crate) fn id_of(bytes: &[u8]) -> PyResult<Id> {
-    let length = bytes.len();
-    Id::try_from(bytes)
-        .map_err(|_| PyValueError::new_err(format!("expected an id of 16 bytes, got {length}")))
+use crate::ids::{id_of, ids_of};
+use crate::numbers::{floats, to_bytes};
+use crate::rows::{self, PieceBytes};
+
+/// (id, score).
+type Scored<'py> = (Bound<'py, PyBytes>, f64);
+/// Ids of documents, number of words of each, and by term where it stands and how often.
+type QuestionLists<'py> = (Bound<'py, PyBytes>, Vec<u32>, Postings);
+
+fn scores(given: &[Scored<'_>]) -> PyResult<Vec<(Id, f64)>> {
+    let one = |(id, score): &Scored<'_>| Ok((id_of(id.as_bytes())?, *score));
+    given.iter().map(one).collect()
 }
 
-/// Ids of 16 bytes each, one after the other.
-pub(crate) fn ids_of(bytes: &[u8]) -> PyResult<Vec<Id>> {
-    if !bytes.len().is_multiple_of(16) {
-        let length = bytes.len();
-        let text = format!("expected 16 bytes an id, got {length} bytes");
-        return Err(PyValueError::new_err(text));
-    }
-    bytes.chunks_exact(16).map(id_of).collect()
+fn question_words((ids, lengths, postings): QuestionLists<'_>) -> PyResult<Arc<QuestionWords>> {
+    let ids = ids_of(ids.as_bytes())?;
+    Ok(QuestionWords::new(ids, lengths, postings))
 }
 
-/// Eligibility.
+/// A query, analysed.
 #[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct Filter(pub(crate) CoreFilter);
+pub(crate) struct Query(pub(crate) CoreQuery);
 
 #[pymethods]
-impl Filter {
+impl Query {
     #[new]
-    #[pyo3(signature = (*, namespace, known_at_us, past=false, valid_at_us=None, scopes=None,
-        kinds=None, tags=None, tags_all=false, sources=None, actors=None, authors=None, roles=None,
-        session_ids=None, origin_types=None, since_us=None, until_us=None, created_since_us=None,
-        created_until_us=None, include_expired=false, include_archived=false, ids=None,
-        exclude_ids=None, min_similarity=None, entities=None, ends=Vec::new()))]
+    #[pyo3(signature = (*, vector, text, query_time_us, keywords=Vec::new(), windows=Vec::new(),
+        entities=Vec::new(), seed=0, names_text=None, dates=Vec::new(), question_kinds=0,
+        pieces=None, questions=None, rerank_scores=None))]
+    // The keywords are the contract of the stub file.
     #[allow(clippy::too_many_arguments)]
     fn new(
-        namespace: String,
-        known_at_us: i64,
-        past: bool,
-        valid_at_us: Option<i64>,
-        scopes: Option<Vec<Option<String>>>,
-        kinds: Option<Vec<usize>>,
-        tags: Option<Vec<String>>,
-        tags_all: bool,
-        sources: Option<Vec<String>>,
-        actors: Option<Vec<String>>,
-        authors: Option<Vec<String>>,
-        roles: Option<Vec<String>>,
-        session_ids: Option<Vec<String>>,
-        origin_types: Option<Vec<usize>>,
-        since_us: Option<i64>,
-        until_us: Option<i64>,
-        created_since_us: Option<i64>,
-        created_until_us: Option<i64>,
-        include_expired: bool,
-        include_archived: bool,
-        ids: Option<&[u8]>,
-        exclude_ids: Option<&[u8]>,
-        min_similarity: Option<f64>,
-        entities: Option<&[u8]>,
-        ends: Vec<(Bound<'_, PyBytes>, Option<i64>)>,
+        vector: Option<&Bound<'_, PyAny>>,
+        text: Option<&str>,
+        query_time_us: i64,
+        keywords: Vec<String>,
+        windows: Vec<Window>,
+        entities: Vec<Scored<'_>>,
+        seed: u64,
+        names_text: Option<String>,
+        dates: Vec<(Option<i64>, Option<i64>, bool)>,
+        question_kinds: u8,
+        pieces: Option<PieceBytes<'_>>,
+        questions: Option<QuestionLists<'_>>,
+        rerank_scores: Option<Vec<Scored<'_>>>,
     ) -> PyResult<Self> {
-        let codes = |codes: Option<Vec<usize>>| -> PyResult<Option<Vec<u8>>> {
-            let code =
-                |n: usize| u8::try_from(n).map_err(|_| PyValueError::new_err("unknown code"));
-            codes
-                .map(|codes| codes.into_iter().map(code).collect())
-                .transpose()
-        };
-        let ends = ends
-            .iter()
-            .map(|(id, end)| Ok((id_of(id.as_bytes())?, *end)));
-        Ok(Self(CoreFilter {
-            namespace,
-            known_at: known_at_us,
-            past,
-            valid_at: valid_at_us,
-            scopes,
-            kinds: codes(kinds)?,
-            tags,
-            tags_all,
-            sources,
-            actors,
-            authors,
-            roles,
-            session_ids,
-            origin_types: codes(origin_types)?,
-            since: since_us,
-            until: until_us,
-            created_since: created_since_us,
-            created_until: created_until_us,
-            include_expired,
-            include_archived,
-            ids: ids.map(ids_of).transpose()?,
-            exclude_ids: exclude_ids.map(ids_of).transpose()?,
-            min_similarity,
-            entities: entities.map(ids_of).transpose()?,
-            ends: ends.collect::<PyResult<HashMap<_, _>>>()?,
-        }))
+        let reversed = |start: Option<i64>, end| start.zip(end).is_some_and(|(s, e)| s > e);
+        let dates_reversed = dates.iter().any(|date| reversed(date.0, date.1));
+        if dates_reversed || windows.iter().any(|w| reversed(w.0, w.1)) {
+            let text = "expected windows that end after they start";
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(Self(CoreQuery::new(QueryParts {
+            vector: vector.map(|v| floats("vector", v)).transpose()?,
+            terms: text.map(|text| words::terms(text, None)),
+            keywords,
+            windows,
+            entities: scores(&entities)?,
+            query_time: query_time_us,
+            seed,
+            names_text,
+            dates,
+            question_kinds,
+            pieces: pieces.map(rows::pieces).transpose()?,
+            questions: questions.map(question_words).transpose()?,
+            rerank_scores: rerank_scores.as_deref().map(scores).transpose()?,
+        })))
+    }
+
+    #[getter]
+    fn vector<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let vector = self.0.vector.as_ref()?;
+        Some(to_bytes(py, vector))
+    }
+
+    fn without_vector(&self) -> Self {
+        Self(self.0.without_vector())
+    }
+
+    fn with_rerank_scores(&self, given: Option<Vec<Scored<'_>>>) -> PyResult<Self> {
+        let given = given.as_deref().map(scores).transpose()?;
+        Ok(Self(self.0.with_rerank_scores(given)))
     }
 }

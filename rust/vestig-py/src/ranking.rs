@@ -1,22 +1,13 @@
-//! The query, the ranking and the walk: what a recall gets from Python.
+//! The ranking: how scores are made and how the graph is walked; one object for a configuration.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
-use vestig_core::kernels::temporal::Window;
-use vestig_core::recall::{
-    Base, Pool, Postings, Query as CoreQuery, QuestionWords, Ranking as CoreRanking, Signal,
-    Traversal, Weights,
-};
-use vestig_core::segment::Id;
-use vestig_core::words;
+use pyo3::types::PyTuple;
+use vestig_core::recall::{Base, Pool, Ranking as CoreRanking, Signal, Traversal, Weights};
 
-use crate::numbers::{TraceParams, floats};
-use crate::query::{id_of, ids_of};
-use crate::rows::{self, PieceBytes};
+use crate::numbers::TraceParams;
 
 fn refuse<T>(text: String) -> PyResult<T> {
     Err(PyValueError::new_err(text))
@@ -28,68 +19,6 @@ fn choice(name: &str, given: &str, [off, on]: [&str; 2]) -> PyResult<bool> {
         _ if given == off => Ok(false),
         _ if given == on => Ok(true),
         _ => refuse(format!("expected {name} {off} or {on}, got {given}")),
-    }
-}
-
-/// (id, score).
-type Scored<'py> = (Bound<'py, PyBytes>, f64);
-/// Ids one after the other, words of each, and by term where it stands and how often.
-type FieldLists<'py> = (Bound<'py, PyBytes>, Vec<u32>, Postings);
-
-fn scores(given: &[Scored<'_>]) -> PyResult<Vec<(Id, f64)>> {
-    let one = |(id, score): &Scored<'_>| Ok((id_of(id.as_bytes())?, *score));
-    given.iter().map(one).collect()
-}
-
-fn field_words((ids, lengths, postings): FieldLists<'_>) -> PyResult<Arc<QuestionWords>> {
-    let ids = ids_of(ids.as_bytes())?;
-    Ok(QuestionWords::new(ids, lengths, postings))
-}
-
-/// A query, analysed.
-#[pyclass(frozen, module = "vestig._core")]
-pub(crate) struct Query(pub(crate) CoreQuery);
-
-#[pymethods]
-impl Query {
-    #[new]
-    #[pyo3(signature = (*, vector, text, keywords=Vec::new(), windows=Vec::new(),
-        entities=Vec::new(), seed=0, said=None, dates=Vec::new(), asks=0, pieces=None,
-        questions=None, reranked=None))]
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        vector: Option<&Bound<'_, PyAny>>,
-        text: Option<&str>,
-        keywords: Vec<String>,
-        windows: Vec<Window>,
-        entities: Vec<Scored<'_>>,
-        seed: u64,
-        said: Option<String>,
-        dates: Vec<(Option<i64>, Option<i64>, bool)>,
-        asks: u8,
-        pieces: Option<PieceBytes<'_>>,
-        questions: Option<FieldLists<'_>>,
-        reranked: Option<Vec<Scored<'_>>>,
-    ) -> PyResult<Self> {
-        let reversed = |start: Option<i64>, end| start.zip(end).is_some_and(|(s, e)| s > e);
-        let dates_reversed = dates.iter().any(|date| reversed(date.0, date.1));
-        if dates_reversed || windows.iter().any(|w| reversed(w.0, w.1)) {
-            return refuse("expected windows that end after they start".into());
-        }
-        Ok(Self(CoreQuery {
-            vector: vector.map(|v| floats("vector", v)).transpose()?,
-            terms: text.map(|text| words::terms(text, None)),
-            keywords,
-            windows,
-            entities: scores(&entities)?,
-            seed,
-            names_text: said,
-            dates,
-            question_kinds: asks,
-            pieces: pieces.map(rows::pieces).transpose()?,
-            questions: questions.map(field_words).transpose()?,
-            reranked: reranked.as_deref().map(scores).transpose()?,
-        }))
     }
 }
 
@@ -168,7 +97,8 @@ fn weights_of(given: &HashMap<String, f64>) -> PyResult<Weights> {
     Ok(weights)
 }
 
-fn pool_of(pool: &Bound<'_, PyAny>) -> PyResult<Pool> {
+/// None = all, `starts` = the start nodes, a number = so many of the best by S.
+pub(crate) fn pool_of(pool: &Bound<'_, PyAny>) -> PyResult<Pool> {
     if pool.is_none() {
         return Ok(Pool::All);
     }
@@ -190,8 +120,8 @@ impl Ranking {
     #[new]
     #[pyo3(signature = (*, base, weights, trace, tracerank_power, path_power, association, alpha,
         meta_weights, keyword_mode, entity_mode, recency_tau_days, open_scale_days,
-        content_weight, query_weight, hyde, start_enabled, start_top_k, pool, walk, summary_prior,
-        expand_summaries, limit, min_score, query_time_us, watch=b"".as_slice(), late_pool=128))]
+        content_weight, question_weight, questions, start_enabled, start_limit, walk, summary_prior,
+        expand_summaries, late_pool=128))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         base: &str,
@@ -207,18 +137,13 @@ impl Ranking {
         recency_tau_days: f64,
         open_scale_days: f64,
         content_weight: f64,
-        query_weight: f64,
-        hyde: bool,
+        question_weight: f64,
+        questions: bool,
         start_enabled: bool,
-        start_top_k: usize,
-        pool: &Bound<'_, PyAny>,
+        start_limit: usize,
         walk: Option<&Walk>,
         summary_prior: f64,
         expand_summaries: bool,
-        limit: usize,
-        min_score: Option<f64>,
-        query_time_us: i64,
-        watch: &[u8],
         late_pool: usize,
     ) -> PyResult<Self> {
         let [a, b, c, d] = weights.each_ref().map(weights_of);
@@ -233,7 +158,7 @@ impl Ranking {
         for (name, share) in [
             ("alpha", alpha),
             ("content_weight", content_weight),
-            ("query_weight", query_weight),
+            ("question_weight", question_weight),
         ] {
             if !(0.0..=1.0).contains(&share) {
                 return refuse(format!("expected {name} between 0 and 1, got {share}"));
@@ -253,20 +178,22 @@ impl Ranking {
             recency_tau_days,
             open_scale_days,
             content_weight,
-            query_weight,
-            stored_questions: hyde,
+            question_weight,
+            stored_questions: questions,
             start_enabled,
-            start_top_k,
-            pool: pool_of(pool)?,
+            start_limit,
             walk: walk.map(|walk| walk.0.clone()),
             summary_prior,
             expand_summaries,
-            limit,
-            min_score,
             late_pool,
-            query_time: query_time_us,
-            watch: ids_of(watch)?,
         }))
+    }
+
+    /// The same ranking with another walk, or without one.
+    fn with_walk(&self, walk: Option<&Walk>) -> Self {
+        let mut ranking = self.0.clone();
+        ranking.walk = walk.map(|walk| walk.0.clone());
+        Self(ranking)
     }
 }
 
@@ -288,7 +215,6 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let names = PyTuple::new(module.py(), Signal::ALL.map(Signal::name))?;
     module.add("SIGNALS", names)?;
     module.add_function(wrap_pyfunction!(signal_table, module)?)?;
-    module.add_class::<Query>()?;
     module.add_class::<Walk>()?;
     module.add_class::<Ranking>()
 }

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use vestig_core::kernels::token_vectors::{OwnedPieces, Pieces};
 use vestig_core::segment::map::bytes_of;
 use vestig_core::segment::row::{Forward, LOWER_CASE, nullable, row_version};
@@ -12,11 +13,44 @@ use vestig_core::segment::{EdgeVersion, EventRow, NO_TIME, OPEN_START, Segment};
 use vestig_core::snapshot::tail::NewRow;
 
 use crate::errors::to_python;
+use crate::ids::id_of;
 use crate::numbers::{floats, to_bytes};
-use crate::query::id_of;
 
-/// Fields of a `ports.ProjectionRow`.
-pub(crate) const FIELDS: usize = 32;
+/// Fields of a row, in this order, by the names that the named tuple gives them.
+pub(crate) const ROW_FIELDS: [&str; 32] = [
+    "id",
+    "seq",
+    "wseq",
+    "content",
+    "author",
+    "namespace",
+    "scope",
+    "kind",
+    "status",
+    "role",
+    "session_id",
+    "sequence",
+    "origin",
+    "stability",
+    "pinned",
+    "t_valid_us",
+    "t_invalid_us",
+    "t_created_us",
+    "t_expired_us",
+    "embedding",
+    "tags",
+    "sources",
+    "actors",
+    "events",
+    "keywords",
+    "windows",
+    "edges",
+    "questions",
+    "names",
+    "features",
+    "title",
+    "pieces",
+];
 
 type Edge<'py> = (
     Bound<'py, PyBytes>,
@@ -53,15 +87,44 @@ fn edge(given: Edge<'_>) -> PyResult<EdgeVersion> {
     })
 }
 
-/// `ports.ProjectionRow`, in its order.
-pub(crate) fn new_row(row: &Bound<'_, PyAny>) -> PyResult<NewRow> {
-    let row = row.cast::<PyTuple>()?;
-    if row.len() != FIELDS {
-        return Err(PyValueError::new_err(format!(
-            "expected {FIELDS} fields a row, got {}",
-            row.len()
-        )));
+/// Why a type of rows cannot be read: the first field that is not the expected one.
+fn check_fields(rows: &Bound<'_, PyType>) -> PyResult<()> {
+    let Ok(fields) = rows.getattr("_fields") else {
+        let text = format!("expected rows as a named tuple, got {}", rows.name()?);
+        return Err(PyTypeError::new_err(text));
+    };
+    let fields: Vec<String> = fields.extract()?;
+    let places = 0..ROW_FIELDS.len().max(fields.len());
+    for (place, (wanted, found)) in places.map(|at| (at, (ROW_FIELDS.get(at), fields.get(at)))) {
+        if wanted.copied() != found.map(String::as_str) {
+            let number = place + 1;
+            let name = |field: Option<&str>| field.map_or("none".into(), |f| format!("`{f}`"));
+            let (wanted, found) = (name(wanted.copied()), name(found.map(String::as_str)));
+            let text = format!("expected field {number} of a row to be {wanted}, got {found}");
+            return Err(PyValueError::new_err(text));
+        }
     }
+    Ok(())
+}
+
+/// Rows of the ledger. The fields of their type are compared by name, once for each type.
+pub(crate) fn new_rows(rows: &[Bound<'_, PyAny>]) -> PyResult<Vec<NewRow>> {
+    static CHECKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let mut found = Vec::with_capacity(rows.len());
+    for row in rows {
+        let (py, of) = (row.py(), row.get_type());
+        if !CHECKED.get(py).is_some_and(|known| of.is(known)) {
+            check_fields(&of)?;
+            // Another type is compared at each row; there is but one.
+            let _ = CHECKED.set(py, of.unbind());
+        }
+        found.push(new_row(row.cast::<PyTuple>()?)?);
+    }
+    Ok(found)
+}
+
+/// A row whose fields are in order.
+fn new_row(row: &Bound<'_, PyTuple>) -> PyResult<NewRow> {
     fn field<'py, T>(row: &Bound<'py, PyTuple>, i: usize) -> PyResult<T>
     where
         T: for<'a> FromPyObject<'a, 'py, Error: Into<PyErr>>,

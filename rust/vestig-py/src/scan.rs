@@ -1,52 +1,79 @@
-//! What a query gets: rows with every number that made their rank.
+//! The result of a recall. Rows hold the core's numbers; what is costly to turn into Python objects
+//! is made when it is read first, and kept.
 
+use std::sync::Arc;
+
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
-use vestig_core::recall::{Hit, Path, Scan as CoreScan};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyTuple};
+use vestig_core::recall::{Hit, PathStep, Ranking, Scan as CoreScan, Signal};
 use vestig_core::segment::Id;
 
-/// Raw and normalised value.
-type Signal = (Option<f64>, Option<f64>);
-/// (edges in hexadecimal joined by `|`, weight, p, u).
-type Step = (String, f64, f64, Option<f64>);
+/// What the rows of a scan have in common.
+struct Shared {
+    keywords: Vec<String>,
+    /// Signals with a weight, by code of OriginType.
+    weighed: [Vec<Signal>; 4],
+}
 
 /// One memory with every number that made its rank.
-#[pyclass(frozen, get_all, module = "vestig._core")]
+#[pyclass(frozen, module = "vestig._core")]
 pub(crate) struct Row {
-    id: Py<PyBytes>,
+    #[pyo3(get)]
     final_score: f64,
+    #[pyo3(get)]
     similarity: f64,
+    #[pyo3(get)]
     semantic_score: f64,
+    #[pyo3(get)]
     start_score: f64,
+    #[pyo3(get)]
     base: f64,
+    #[pyo3(get)]
     origin: u8,
+    #[pyo3(get)]
     kind: u8,
+    #[pyo3(get)]
     embedded: bool,
-    signals: Vec<Signal>,
-    hypothetical: Option<(u32, f64)>,
+    #[pyo3(get)]
+    nearest_question: Option<(u32, f64)>,
+    #[pyo3(get)]
     metadata_score: Option<f64>,
+    #[pyo3(get)]
     alpha_used: Option<f64>,
-    matched_terms: Vec<usize>,
-    matched_keywords: Vec<String>,
-    matched_entities: Vec<Py<PyBytes>>,
+    #[pyo3(get)]
     filled: bool,
+    #[pyo3(get)]
     direct: bool,
+    #[pyo3(get)]
     start_rank: Option<usize>,
+    #[pyo3(get)]
     pool_rank: Option<usize>,
-    path: Vec<(u8, Py<PyBytes>)>,
-    steps: Vec<Step>,
-    signal_strength: f64,
+    #[pyo3(get)]
     path_score: f64,
-    start: Option<Py<PyBytes>>,
-    start_base: Option<f64>,
+    #[pyo3(get)]
     trace: f64,
+    #[pyo3(get)]
     basic: f64,
+    #[pyo3(get)]
     connectivity: f64,
+    #[pyo3(get)]
     confidence: f64,
+    #[pyo3(get)]
     unclipped: f64,
+    #[pyo3(get)]
     tracerank: f64,
+    #[pyo3(get)]
     events: u32,
+    #[pyo3(get)]
     stability: u8,
+    /// The rest of the numbers, not yet as Python objects.
+    hit: Hit,
+    shared: Arc<Shared>,
+    signals: PyOnceLock<Py<PyTuple>>,
+    path: PyOnceLock<Py<PyTuple>>,
+    steps: PyOnceLock<Py<PyTuple>>,
 }
 
 fn hex(ids: &[Id]) -> String {
@@ -54,85 +81,175 @@ fn hex(ids: &[Id]) -> String {
     ids.iter().map(one).collect::<Vec<String>>().join("|")
 }
 
-fn row_of(py: Python<'_>, hit: Hit, keywords: &[String]) -> Row {
-    let bytes = |id: &Id| PyBytes::new(py, id).unbind();
-    let keyword = |at: &usize| keywords[*at].clone();
-    let steps = hit.path.as_ref().map_or(&[][..], |path: &Path| &path.steps);
-    let nodes = steps.iter().flat_map(|step| &step.nodes);
-    Row {
-        id: bytes(&hit.id),
-        final_score: hit.final_score,
-        similarity: hit.cosine,
-        semantic_score: hit.semantic,
-        start_score: hit.start_score,
-        base: hit.base,
-        origin: hit.origin,
-        kind: hit.kind,
-        embedded: hit.embedded,
-        signals: hit.signals.values().to_vec(),
-        hypothetical: hit.question,
-        metadata_score: hit.metadata,
-        alpha_used: hit.alpha,
-        matched_terms: hit.matched_terms,
-        matched_keywords: hit.matched_keywords.iter().map(keyword).collect(),
-        matched_entities: hit.matched_entities.iter().map(bytes).collect(),
-        filled: hit.filled,
-        direct: hit.direct,
-        start_rank: hit.start_rank,
-        pool_rank: hit.pool_rank,
-        path: nodes.map(|(kind, id)| (*kind, bytes(id))).collect(),
-        steps: steps
-            .iter()
-            .map(|step| (hex(&step.edges), step.weight, step.p, step.u))
-            .collect(),
-        signal_strength: hit.path.as_ref().map_or(1.0, |path| path.signal),
-        path_score: hit.path_score,
-        start: hit.path.as_ref().map(|path| bytes(&path.start)),
-        start_base: hit.path.as_ref().map(|path| path.start_base),
-        trace: hit.trace.trace,
-        basic: hit.trace.basic,
-        connectivity: hit.trace.connectivity,
-        confidence: hit.trace.confidence,
-        unclipped: hit.trace.unclipped,
-        tracerank: hit.trace.clipped,
-        events: hit.trace.events,
-        stability: hit.stability,
+impl Row {
+    fn path_steps(&self) -> &[PathStep] {
+        self.hit.path.as_ref().map_or(&[], |path| &path.steps)
+    }
+}
+
+/// The tuple of a cell, made of these items at first.
+fn cached<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    cell: &PyOnceLock<Py<PyTuple>>,
+    items: impl FnOnce() -> Vec<T>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let tuple = cell.get_or_try_init(py, || PyTuple::new(py, items()).map(Bound::unbind))?;
+    Ok(tuple.bind(py).clone())
+}
+
+#[pymethods]
+impl Row {
+    /// (name, raw, normalised) of the signals with a value and a weight.
+    #[getter]
+    fn signals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        cached(py, &self.signals, || {
+            let weighed = self.shared.weighed[usize::from(self.hit.origin & 3)].iter();
+            let entry = |signal: &Signal| {
+                let (raw, normalised) = self.hit.signals[*signal];
+                Some((signal.name(), raw?, normalised))
+            };
+            weighed.filter_map(entry).collect()
+        })
+    }
+
+    /// (raw, normalised) of one signal.
+    fn signal(&self, name: &str) -> PyResult<(Option<f64>, Option<f64>)> {
+        match Signal::named(name) {
+            Some(signal) => Ok(self.hit.signals[signal]),
+            None => Err(PyKeyError::new_err(format!(
+                "expected a signal, got {name}"
+            ))),
+        }
+    }
+
+    #[getter]
+    fn path<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        cached(py, &self.path, || {
+            let nodes = self.path_steps().iter().flat_map(|step| &step.nodes);
+            nodes
+                .map(|(kind, id)| (*kind, PyBytes::new(py, id)))
+                .collect()
+        })
+    }
+
+    #[getter]
+    fn steps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        cached(py, &self.steps, || {
+            let steps = self.path_steps().iter();
+            let step = |step: &PathStep| (hex(&step.edges), step.weight, step.p, step.u);
+            steps.map(step).collect()
+        })
+    }
+
+    #[getter]
+    fn matched_terms(&self) -> Vec<usize> {
+        self.hit.matched_terms.clone()
+    }
+
+    #[getter]
+    fn matched_keywords(&self) -> Vec<&str> {
+        let keyword = |at: &usize| self.shared.keywords[*at].as_str();
+        self.hit.matched_keywords.iter().map(keyword).collect()
+    }
+
+    #[getter]
+    fn matched_entities<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
+        let ids = self.hit.matched_entities.iter();
+        ids.map(|id| PyBytes::new(py, id)).collect()
+    }
+
+    #[getter]
+    fn id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.hit.id)
+    }
+
+    #[getter]
+    fn start<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let path = self.hit.path.as_ref()?;
+        Some(PyBytes::new(py, &path.start))
+    }
+
+    #[getter]
+    fn start_base(&self) -> Option<f64> {
+        self.hit.path.as_ref().map(|path| path.start_base)
+    }
+
+    #[getter]
+    fn signal_strength(&self) -> f64 {
+        self.hit.path.as_ref().map_or(1.0, |path| path.signal)
     }
 }
 
 /// Result of one crossing.
 #[pyclass(frozen, get_all, module = "vestig._core")]
 pub(crate) struct Scan {
-    rows: Vec<Py<Row>>,
-    watched: Vec<Py<Row>>,
-    terms: Vec<String>,
+    rows: Py<PyTuple>,
+    watched: Py<PyTuple>,
+    terms: Py<PyTuple>,
     stored: usize,
     eligible: usize,
     scored: usize,
     walked: usize,
     below_min_score: usize,
     unembedded: usize,
-    maxima: Vec<Option<f64>>,
-    idfs: Vec<f64>,
+    maxima: Py<PyTuple>,
+    idfs: Py<PyTuple>,
 }
 
-pub(crate) fn scan_of(py: Python<'_>, scan: CoreScan) -> PyResult<Scan> {
-    let keywords = scan.keywords;
-    let rows = |hits: Vec<Hit>| -> PyResult<Vec<Py<Row>>> {
-        let row = |hit| Py::new(py, row_of(py, hit, &keywords));
-        hits.into_iter().map(row).collect()
+pub(crate) fn scan_of(py: Python<'_>, ranking: &Ranking, scan: CoreScan) -> PyResult<Scan> {
+    let shared = Arc::new(Shared {
+        keywords: scan.keywords,
+        weighed: std::array::from_fn(|origin| ranking.weighed(origin)),
+    });
+    let row = |hit: Hit| {
+        let row = Row {
+            final_score: hit.final_score,
+            similarity: hit.cosine,
+            semantic_score: hit.semantic,
+            start_score: hit.start_score,
+            base: hit.base,
+            origin: hit.origin,
+            kind: hit.kind,
+            embedded: hit.embedded,
+            nearest_question: hit.question,
+            metadata_score: hit.metadata,
+            alpha_used: hit.alpha,
+            filled: hit.filled,
+            direct: hit.direct,
+            start_rank: hit.start_rank,
+            pool_rank: hit.pool_rank,
+            path_score: hit.path_score,
+            trace: hit.trace.trace,
+            basic: hit.trace.basic,
+            connectivity: hit.trace.connectivity,
+            confidence: hit.trace.confidence,
+            unclipped: hit.trace.unclipped,
+            tracerank: hit.trace.clipped,
+            events: hit.trace.events,
+            stability: hit.stability,
+            hit,
+            shared: Arc::clone(&shared),
+            signals: PyOnceLock::new(),
+            path: PyOnceLock::new(),
+            steps: PyOnceLock::new(),
+        };
+        Py::new(py, row)
+    };
+    let rows = |hits: Vec<Hit>| -> PyResult<Py<PyTuple>> {
+        let rows: Vec<Py<Row>> = hits.into_iter().map(row).collect::<PyResult<_>>()?;
+        Ok(PyTuple::new(py, rows)?.unbind())
     };
     Ok(Scan {
         rows: rows(scan.hits)?,
         watched: rows(scan.watched)?,
-        terms: scan.terms,
+        terms: PyTuple::new(py, scan.terms)?.unbind(),
         stored: scan.stored,
         eligible: scan.eligible,
         scored: scan.eligible,
         walked: scan.walked,
         below_min_score: scan.below_min_score,
         unembedded: scan.unembedded,
-        maxima: scan.maxima.values().to_vec(),
-        idfs: scan.idfs,
+        maxima: PyTuple::new(py, scan.maxima.values())?.unbind(),
+        idfs: PyTuple::new(py, scan.idfs)?.unbind(),
     })
 }

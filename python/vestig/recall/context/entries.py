@@ -9,7 +9,6 @@ from typing import Final
 from vestig.answers import ContextBlock
 from vestig.commit.fact_guard import differs
 from vestig.commit.near_duplicates import stored_guard
-from vestig.config.signals import SIGNALS
 from vestig.ids import id_bytes, id_text, split_ids
 from vestig.memories.read import as_known, flags_of
 from vestig.ports import PieceCounter
@@ -35,10 +34,8 @@ _REACH: Final = 32
 _SEQUENCE_MAX: Final = 2**63 - 1
 _SPANS_MAX: Final = 200
 _FLOAT32_BYTES: Final = 4
-_LEXICAL: Final = SIGNALS.index("lexical")
-_LEXICAL_BESIDE: Final = {
-    offset: SIGNALS.index(f"neighbours.lexical.{offset:+d}") for offset in OFFSETS
-}
+_LEXICAL: Final = "lexical"
+_LEXICAL_BESIDE: Final = {offset: f"neighbours.lexical.{offset:+d}" for offset in OFFSETS}
 
 
 def context_block(
@@ -87,9 +84,8 @@ def _entries(bound: BoundQuery, scan: Scan, memories: Sequence[Memory]) -> tuple
 
 
 def _ranked_turn(row: ScanRow, memory: Memory) -> RankedTurn:
-    values = row.signals
-    beside = {offset: values[place][0] or 0.0 for offset, place in _LEXICAL_BESIDE.items()}
-    return RankedTurn(memory=memory, words=values[_LEXICAL][1] or 0.0, words_beside=beside)
+    beside = {offset: row.signal(name)[0] or 0.0 for offset, name in _LEXICAL_BESIDE.items()}
+    return RankedTurn(memory=memory, words=row.signal(_LEXICAL)[1] or 0.0, words_beside=beside)
 
 
 def _sessions(bound: BoundQuery, results: Sequence[Memory]) -> Sessions:

@@ -19,11 +19,8 @@ from vestig.store.projection.keeper import ProjectionKeeper, chunks_of
 __all__ = ["Comparison", "compare_projection"]
 
 _MOST: Final = 100
-_PLAIN: Final = (
-    "id", "seq", "wseq", "content", "author", "namespace", "scope", "kind", "status", "role",
-    "session_id", "sequence", "origin", "stability", "pinned", "t_valid_us", "t_invalid_us",
-    "t_created_us", "t_expired_us",
-)  # fmt: skip
+# Fields of a row that the core keeps in another form.
+_ANALYSED: Final = ("content", "embedding", "questions")
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,7 +92,7 @@ def _compare(core: _core.Projection, view: SqliteView) -> Comparison:
     left = {(prefix, id) for prefix, ids in _nodes(core) for id in ids}
     counts: Counter[str] = Counter()
     for row in view.projection_rows(0):
-        id, prefix = row[0], NODE_PREFIXES[row[7]]
+        id, prefix = row.id, NODE_PREFIXES[row.kind]
         counts[prefix] += 1
         left.discard((prefix, id))
         if len(differences) >= _MOST:
@@ -119,16 +116,12 @@ def _nodes(core: _core.Projection) -> Iterator[tuple[str, list[bytes]]]:
 
 def _expected(row: ProjectionRow) -> dict[str, Any]:
     """What `_core.Projection.row` must give for this row."""
-    wanted: dict[str, Any] = dict(zip(_PLAIN, row, strict=False))
-    content, author = wanted.pop("content"), wanted["author"]
-    embedding, tags, sources, actors, events = row[19:24]
-    wanted["keywords"], wanted["windows"], wanted["edges"], questions = row[24:28]
-    wanted["names"], wanted["features"], wanted["title"], wanted["pieces"] = row[28:]
-    wanted["questions"] = [_core.unit(vector) for vector in questions]
-    terms = _core.terms(content, author)
-    wanted["unit"] = None if embedding is None else _core.unit(embedding)
-    wanted["tags"], wanted["sources"], wanted["actors"] = tags, sources, actors
-    wanted["events"] = events
+    wanted = row._asdict()
+    for name in _ANALYSED:
+        del wanted[name]
+    terms = _core.terms(row.content, row.author)
+    wanted["questions"] = [_core.unit(vector) for vector in row.questions]
+    wanted["unit"] = None if row.embedding is None else _core.unit(row.embedding)
     wanted["terms"] = dict(Counter(terms))
     wanted["length"] = len(terms)
     return wanted

@@ -179,7 +179,7 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
     edges, newest_edge = parts.edges.starting_at(number, id, digests)
     questions, newest_question = stored_questions(parts.questions.get(number, ()), id, digests)
     touched = max(touched, newest_edge, newest_question)
-    return (
+    return ProjectionRow(
         id, seq, touched, content, author, namespace, scope, _KIND[kind], _STATUS[status], role,
         session_id, sequence, _ORIGIN[origin], _STABILITY[stability], pinned == 1, t_valid,
         t_invalid, t_created, t_expired, embedding, _tags(metadata), list(sources), list(actors),

@@ -169,7 +169,7 @@ def entity_row(
         embedding = vector[4]
     starting, newest = edges.starting_at(number, id, digests)
     names = _names(norm_key.removeprefix(f"{entity_type}:"), name, aliases)
-    return (
+    return ProjectionRow(
         id, seq, max(touched, newest), "", None, namespace, None, ENTITY_NODE,
         0 if expired is None else 1, entity_type, None, None, _NOTE_CODE, _UNKNOWN_CODE, False,
         created, None, created, expired, embedding, [], [], [], [], [], [], starting, [], names, 0,

@@ -7,7 +7,7 @@ questions, entities. What no event gives back is as it is now; `irreversible_cha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
 
@@ -28,21 +28,6 @@ from vestig.types import Entity, Status
 __all__ = ["EarlierState", "irreversible_changes"]
 
 _STATUS: Final = {member.value: code for code, member in enumerate(Status)}
-# Places in a `ProjectionRow`.
-_SEQ: Final = 1
-_WSEQ: Final = 2
-_KIND: Final = 7
-_STATUS_AT: Final = 8
-_PINNED: Final = 14
-_T_INVALID: Final = 16
-_T_EXPIRED: Final = 18
-_TAGS: Final = 20
-_SOURCES: Final = 21
-_ACTORS: Final = 22
-_EVENTS: Final = 23
-_EDGES: Final = 26
-_QUESTIONS: Final = 27
-_NAMES: Final = 28
 # Fields of an update whose earlier values `_undo` restores.
 _RESTORED_FIELDS: Final = frozenset(("t_invalid",))
 
@@ -99,66 +84,68 @@ class EarlierState(SqliteView):
 
     def _rows(self) -> Iterator[ProjectionRow]:
         for row in self._view.projection_rows(0):
-            if row[_SEQ] > self.seq:
+            if row.seq > self.seq:
                 continue
-            if row[_WSEQ] <= self.seq:
+            if row.wseq <= self.seq:
                 yield row
-            elif row[_KIND] == ENTITY_NODE:
-                yield self._entity(list(row))
+            elif row.kind == ENTITY_NODE:
+                yield self._entity(row._asdict())
             else:
-                yield self._memory(list(row))
+                yield self._memory(row._asdict())
 
     def _fetch(self, sql: str, id: bytes) -> list[tuple[Any, ...]]:
         return list(fetch(self._view.connection, sql, (id,)))
 
-    def _memory(self, row: list[Any]) -> ProjectionRow:
+    def _memory(self, row: dict[str, Any]) -> ProjectionRow:
         events = self._fetch(
             "SELECT e.seq, e.event_type, e.source, e.actor, e.payload FROM events e JOIN memories m"
             ' ON e.memory = m."row" WHERE m.id = ? ORDER BY e.seq DESC, e."row" DESC',
-            row[0],
+            row["id"],
         )
         later = [event for event in events if event[0] > self.seq]
         stored = [event for event in reversed(events) if event[0] <= self.seq]
         for _, kind, _, _, payload in later:
             _undo(row, kind, from_json(payload))
         storing = [event for event in stored if event[1] in STORING_EVENTS]
-        row[_SOURCES] = list(dict.fromkeys(event[2] for event in storing))
-        row[_ACTORS] = list(dict.fromkeys(e[3] for e in storing if e[3] is not None))
-        row[_EVENTS] = [event for event in row[_EVENTS] if event[3] <= self.seq]
-        row[_EDGES] = self._edges(row, "memories")
-        row[_QUESTIONS] = [
+        row["sources"] = list(dict.fromkeys(event[2] for event in storing))
+        row["actors"] = list(dict.fromkeys(e[3] for e in storing if e[3] is not None))
+        row["events"] = [event for event in row["events"] if event[3] <= self.seq]
+        row["edges"] = self._edges(row, "memories")
+        row["questions"] = [
             vector
             for (vector,) in self._fetch(
                 "SELECT q.embedding FROM questions q JOIN memories m"
                 f' ON q.memory = m."row" WHERE m.id = ? AND q.seq <= {self.seq}'
                 f" AND q.position <> {NO_QUESTION} ORDER BY q.position",
-                row[0],
+                row["id"],
             )
         ]
-        row[_WSEQ] = self.seq
-        return cast("ProjectionRow", tuple(row))
+        row["wseq"] = self.seq
+        return ProjectionRow(**row)
 
-    def _edges(self, row: list[Any], table: str) -> list[Any]:
+    def _edges(self, row: dict[str, Any], table: str) -> list[Any]:
         """Those of its edges that were there, unexpired where they expired later."""
-        if not row[_EDGES]:
+        if not row["edges"]:
             return []
         written = {
             id: (seq, ended)
             for id, seq, ended in self._fetch(
                 f"SELECT e.id, e.seq, e.expired_seq FROM edges e JOIN {table} n"
                 ' ON e.from_row = n."row" WHERE n.id = ?',
-                row[0],
+                row["id"],
             )
         }
         return [
             (*edge[:6], None if written[edge[0]][1] > self.seq else edge[6])
-            for edge in row[_EDGES]
+            for edge in row["edges"]
             if written[edge[0]][0] <= self.seq
         ]
 
-    def _entity(self, row: list[Any]) -> ProjectionRow:
-        ((own, aliases),) = self._fetch("SELECT wseq, aliases FROM entities WHERE id = ?", row[0])
-        row[_EDGES] = self._edges(row, "entities")
+    def _entity(self, row: dict[str, Any]) -> ProjectionRow:
+        ((own, aliases),) = self._fetch(
+            "SELECT wseq, aliases FROM entities WHERE id = ?", row["id"]
+        )
+        row["edges"] = self._edges(row, "entities")
         if own > self.seq:
             # What has the time of the next transaction, or a later one, is newer than the state.
             ((after,),) = fetch(
@@ -166,31 +153,31 @@ class EarlierState(SqliteView):
                 "SELECT recorded_us FROM chain WHERE seq = ?",
                 (self.seq + 1,),
             )
-            if row[_T_EXPIRED] is not None and row[_T_EXPIRED] >= after:
-                row[_T_EXPIRED] = None
-                row[_STATUS_AT] = 0
-                self._revived.add(id_text("ent", row[0]))
+            if row["t_expired_us"] is not None and row["t_expired_us"] >= after:
+                row["t_expired_us"] = None
+                row["status"] = 0
+                self._revived.add(id_text("ent", row["id"]))
             new = {alias.name for alias in aliases_of(aliases) if alias.added_us >= after}
-            row[_NAMES] = [row[_NAMES][0], *(n for n in row[_NAMES][1:] if n[1] not in new)]
-        row[_WSEQ] = self.seq
-        return cast("ProjectionRow", tuple(row))
+            row["names"] = [row["names"][0], *(n for n in row["names"][1:] if n[1] not in new)]
+        row["wseq"] = self.seq
+        return ProjectionRow(**row)
 
 
-def _undo(row: list[Any], kind: str, payload: dict[str, Any]) -> None:
+def _undo(row: dict[str, Any], kind: str, payload: dict[str, Any]) -> None:
     """Undoes one event in a row of now; events come newest first."""
     if kind in ("SUPERSEDE", "DEPRECATE"):
-        row[_STATUS_AT] = _STATUS["active"]
-        row[_T_EXPIRED] = None
+        row["status"] = _STATUS["active"]
+        row["t_expired_us"] = None
     elif kind in ("ARCHIVE", "RESTORE"):
-        row[_STATUS_AT] = _STATUS["active" if kind == "ARCHIVE" else "archived"]
+        row["status"] = _STATUS["active" if kind == "ARCHIVE" else "archived"]
     elif kind in ("PIN", "UNPIN"):
-        row[_PINNED] = kind == "UNPIN"
+        row["pinned"] = kind == "UNPIN"
     added = payload.get("added_tags")
     if kind in STORING_EVENTS and added:
-        row[_TAGS] = [tag for tag in row[_TAGS] if tag not in added]
+        row["tags"] = [tag for tag in row["tags"] if tag not in added]
     if "previous_t_invalid" in payload:
         previous = payload["previous_t_invalid"]
-        row[_T_INVALID] = None if previous is None else parse_time(previous, "t_invalid")
+        row["t_invalid_us"] = None if previous is None else parse_time(previous, "t_invalid")
 
 
 def irreversible_changes(view: SqliteView, namespace: str, seq: int) -> list[str]:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 from vestig import _core
 from vestig._core import similar_within
@@ -38,7 +38,6 @@ _PUBLICATIONS_MIN: Final = 2
 _ATTEMPTS: Final = 4
 _CHUNK: Final = 4_096
 _POLL_S: Final = 0.02
-_TRACES_MAX: Final = 64
 
 
 class ProjectionKeeper:
@@ -365,27 +364,16 @@ def chunks_of(rows: Iterator[ProjectionRow]) -> Iterator[list[ProjectionRow]]:
 
 def scan_of(core: _core.Projection, seq: int, request: ScanRequest) -> _core.Scan:
     """One scan of a projection that stands at this seq."""
-    walk = None if request.walk is None else _core.Walk(**request.walk)
     return core.recall(
         seq,
-        _core.Query(**request.query),
-        _core.Filter(**request.filter),
-        _core.Ranking(trace=_trace(request.trace), walk=walk, **request.ranking),
+        cast("_core.Query", request.query),
+        cast("_core.Filter", request.filter),
+        cast("_core.Ranking", request.ranking),
+        limit=request.limit,
+        pool=request.pool,
+        min_score=request.min_score,
+        watch=request.watch,
     )
-
-
-_traces: Final[dict[tuple[Any, ...], _core.TraceParams]] = {}
-
-
-def _trace(values: dict[str, Any]) -> _core.TraceParams:
-    """One object for equal values."""
-    key = tuple(tuple(v) if isinstance(v, list) else v for v in values.values())
-    found = _traces.get(key)
-    if found is None:
-        if len(_traces) > _TRACES_MAX:
-            _traces.clear()
-        found = _traces[key] = _core.TraceParams(**values)
-    return found
 
 
 def _other_history(seq: int) -> StoreDamagedError:

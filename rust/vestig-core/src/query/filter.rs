@@ -12,7 +12,7 @@ const STATUS_ARCHIVED: u8 = 3;
 /// Conditions on rows; None = no restriction, an empty list = nothing passes.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Exactly this one.
+    /// Only rows of this one.
     pub namespace: String,
     /// K, µs: what the store knew at this time is what counts.
     pub known_at: i64,
@@ -28,15 +28,15 @@ pub struct Filter {
     pub tags: Option<Vec<String>>,
     /// See `tags`.
     pub tags_all: bool,
-    /// Words of events.
+    /// Any of the sources of its events.
     pub sources: Option<Vec<String>>,
-    /// Who stored it.
+    /// Any of those that stored or reinforced it.
     pub actors: Option<Vec<String>>,
-    /// Who said it.
+    /// Any of these authors.
     pub authors: Option<Vec<String>>,
-    /// Roles.
+    /// Any of these roles.
     pub roles: Option<Vec<String>>,
-    /// Sessions.
+    /// Any of these session ids.
     pub session_ids: Option<Vec<String>>,
     /// Codes of OriginType.
     pub origin_types: Option<Vec<u8>>,

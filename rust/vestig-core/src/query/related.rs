@@ -29,18 +29,18 @@ fn moment(event: &EventRow) -> Moment {
 struct Memory {
     part: usize,
     row: usize,
-    learnt: Moment,
+    stored_at: Moment,
 }
 
 /// The MEMORY rows of a namespace in the order of their commits.
-struct Order<'a> {
-    fields: Vec<(&'a Segment, Bits)>,
+struct CommitOrder<'a> {
+    parts: Vec<(&'a Segment, Bits)>,
     memories: Vec<Memory>,
     /// Position by part and row.
     positions: Vec<Vec<u32>>,
 }
 
-impl<'a> Order<'a> {
+impl<'a> CommitOrder<'a> {
     fn of(snapshot: &'a Snapshot, namespace: &str) -> Self {
         let filter = Filter {
             namespace: namespace.to_owned(),
@@ -50,7 +50,7 @@ impl<'a> Order<'a> {
             ..Filter::default()
         };
         let mut keyed: Vec<((i64, i64, Id), Memory)> = Vec::new();
-        let mut fields = Vec::new();
+        let mut parts = Vec::new();
         for (part, held) in snapshot.parts.iter().enumerate() {
             let segment = held.segment.as_ref();
             let bits = eligible(held, &filter).0;
@@ -60,22 +60,28 @@ impl<'a> Order<'a> {
                 // A memory begins with the event that stored it; within one transaction these
                 // stand in the order of the items.
                 let first = segment.events(row).next();
-                let learnt = first.map_or((created, seq, i64::MIN), |event| moment(&event));
-                let key = (seq, learnt.2, segment.ids()[row]);
-                keyed.push((key, Memory { part, row, learnt }));
+                let stored_at = first.map_or((created, seq, i64::MIN), |event| moment(&event));
+                let key = (seq, stored_at.2, segment.ids()[row]);
+                keyed.push((
+                    key,
+                    Memory {
+                        part,
+                        row,
+                        stored_at,
+                    },
+                ));
             }
-            fields.push(with_vectors(segment, bits));
+            parts.push(with_vectors(segment, bits));
         }
         keyed.sort_unstable_by_key(|(key, _)| *key);
-        let parts = snapshot.parts.iter();
-        let mut positions: Vec<Vec<u32>> = parts
-            .map(|part| vec![NOWHERE; part.segment.rows()])
-            .collect();
+        let all = snapshot.parts.iter();
+        let mut positions: Vec<Vec<u32>> =
+            all.map(|part| vec![NOWHERE; part.segment.rows()]).collect();
         for (position, (_, memory)) in keyed.iter().enumerate() {
             positions[memory.part][memory.row] = position as u32;
         }
         Self {
-            fields,
+            parts,
             memories: keyed.into_iter().map(|(_, memory)| memory).collect(),
             positions,
         }
@@ -96,30 +102,30 @@ fn active(segment: &Segment, row: usize, at: Moment) -> bool {
     active
 }
 
-struct Earlier<'a> {
-    order: &'a Order<'a>,
+struct EarlierSearch<'a> {
+    order: &'a CommitOrder<'a>,
     position: u32,
-    learnt: Moment,
+    stored_at: Moment,
     vector: &'a [f32],
     best: Best,
 }
 
-impl Search for Earlier<'_> {
+impl Search for EarlierSearch<'_> {
     fn floor(&self) -> f64 {
         self.best.floor()
     }
 
-    fn concerns(&self, field: usize, rows: Range<usize>) -> bool {
-        let positions = &self.order.positions[field][rows];
+    fn concerns(&self, part: usize, rows: Range<usize>) -> bool {
+        let positions = &self.order.positions[part][rows];
         positions.iter().any(|position| *position < self.position)
     }
 
-    fn offer(&mut self, field: usize, row: usize) {
-        if self.order.positions[field][row] >= self.position {
+    fn offer(&mut self, part: usize, row: usize) {
+        if self.order.positions[part][row] >= self.position {
             return;
         }
-        let segment = self.order.fields[field].0;
-        if active(segment, row, self.learnt) {
+        let segment = self.order.parts[part].0;
+        if active(segment, row, self.stored_at) {
             let value = dot(self.vector, segment.vector(row));
             self.best.offer(segment.ids()[row], value);
         }
@@ -132,33 +138,34 @@ impl Search for Earlier<'_> {
 pub fn related(
     snapshot: &Snapshot,
     namespace: &str,
-    asked: Range<usize>,
+    positions: Range<usize>,
     limits: Limits,
     threads: usize,
 ) -> Vec<(Id, Neighbours)> {
-    let order = Order::of(snapshot, namespace);
-    let asked = asked.start.min(order.memories.len())..asked.end.min(order.memories.len());
-    let mut found: Vec<(Id, Neighbours)> = Vec::with_capacity(asked.len());
+    let order = CommitOrder::of(snapshot, namespace);
+    let positions =
+        positions.start.min(order.memories.len())..positions.end.min(order.memories.len());
+    let mut found: Vec<(Id, Neighbours)> = Vec::with_capacity(positions.len());
     let (mut places, mut searches) = (Vec::new(), Vec::new());
-    for position in asked {
+    for position in positions {
         let memory = &order.memories[position];
-        let segment = order.fields[memory.part].0;
+        let segment = order.parts[memory.part].0;
         found.push((segment.ids()[memory.row], Vec::new()));
         if limits.top == 0 || !segment.attributes(memory.row).embedded {
             continue;
         }
         let vector = segment.vector(memory.row);
         places.push(found.len() - 1);
-        let search = Earlier {
+        let search = EarlierSearch {
             order: &order,
             position: position as u32,
-            learnt: memory.learnt,
+            stored_at: memory.stored_at,
             vector,
             best: Best::new(limits),
         };
         searches.push((Probe::new(vector), search));
     }
-    pass(&order.fields, &mut searches, threads);
+    pass(&order.parts, &mut searches, threads);
     for (place, (_, search)) in places.into_iter().zip(searches) {
         found[place].1 = search.best.into_found();
     }

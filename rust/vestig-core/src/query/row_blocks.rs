@@ -20,11 +20,11 @@ pub(crate) trait Search {
     /// Rows whose cosine is below it do not matter; it may rise.
     fn floor(&self) -> f64;
     /// Whether any of these rows may matter.
-    fn concerns(&self, _field: usize, _rows: Range<usize>) -> bool {
+    fn concerns(&self, _part: usize, _rows: Range<usize>) -> bool {
         true
     }
     /// A row whose cosine may reach the floor.
-    fn offer(&mut self, field: usize, row: usize);
+    fn offer(&mut self, part: usize, row: usize);
 }
 
 /// A segment with those of these rows that have a vector.
@@ -36,28 +36,28 @@ pub(crate) fn with_vectors(segment: &Segment, mut rows: Bits) -> (&Segment, Bits
     (segment, rows)
 }
 
-/// Offers each search every set row that can reach its floor, in order of field and row; each
+/// Offers each search every set row that can reach its floor, in order of part and row; each
 /// thread has some of the searches.
 pub(crate) fn pass<S: Search + Send>(
-    fields: &[(&Segment, Bits)],
+    parts: &[(&Segment, Bits)],
     searches: &mut [(Probe, S)],
     threads: usize,
 ) {
     let share = searches.len().div_ceil(threads.max(1)).max(1);
     if share >= searches.len() {
-        return pass_here(fields, searches);
+        return pass_here(parts, searches);
     }
     std::thread::scope(|scope| {
         for searches in searches.chunks_mut(share) {
-            scope.spawn(|| pass_here(fields, searches));
+            scope.spawn(|| pass_here(parts, searches));
         }
     });
 }
 
-fn pass_here<S: Search>(fields: &[(&Segment, Bits)], searches: &mut [(Probe, S)]) {
+fn pass_here<S: Search>(parts: &[(&Segment, Bits)], searches: &mut [(Probe, S)]) {
     let mut dots = vec![0_i32; ROWS * PROBES];
     for searches in searches.chunks_mut(PROBES) {
-        for (number, (segment, bits)) in fields.iter().enumerate() {
+        for (number, (segment, bits)) in parts.iter().enumerate() {
             for first in (0..segment.memory_rows()).step_by(ROWS) {
                 let rows = first..segment.memory_rows().min(first + ROWS);
                 let words = first / 64..rows.end.div_ceil(64);

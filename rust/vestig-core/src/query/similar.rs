@@ -98,61 +98,62 @@ pub fn similar(
         include_archived: true,
         ..Filter::default()
     };
-    let fields: Vec<(&Segment, Bits)> = snapshot
+    let parts: Vec<(&Segment, Bits)> = snapshot
         .parts
         .iter()
         .map(|part| with_vectors(&part.segment, eligible(part, &filter).0))
         .collect();
-    let search = |probe| Pair::new(&fields, snapshot.identity.lanes(), probe, (near, related));
+    let search =
+        |probe| ProbeSearch::new(&parts, snapshot.identity.lanes(), probe, (near, related));
     let mut searches: Vec<_> = probes.iter().map(search).collect();
-    pass(&fields, &mut searches, threads);
-    let found = searches.into_iter().map(|(_, pair)| pair);
+    pass(&parts, &mut searches, threads);
+    let found = searches.into_iter().map(|(_, search)| search);
     found
-        .map(|pair| (pair.near.into_found(), pair.related.into_found()))
+        .map(|search| (search.near.into_found(), search.related.into_found()))
         .collect()
 }
 
 /// What one probe looks for.
-struct Pair<'a> {
-    fields: &'a [(&'a Segment, Bits)],
+struct ProbeSearch<'a> {
+    parts: &'a [(&'a Segment, Bits)],
     probe: &'a Probe,
     vector: Vec<f32>,
-    places: Vec<Place>,
+    scopes: Vec<ProbeScope>,
     near: Best,
     related: Best,
 }
 
-impl<'a> Pair<'a> {
+impl<'a> ProbeSearch<'a> {
     fn new(
-        fields: &'a [(&'a Segment, Bits)],
+        parts: &'a [(&'a Segment, Bits)],
         lanes: usize,
         probe: &'a Probe,
         (near, related): (Limits, Limits),
     ) -> (tiles::Probe, Self) {
         let mut vector = vec![0.0; lanes];
         unit(&probe.vector, &mut vector);
-        let place = |(segment, _): &(&Segment, Bits)| Place::of(segment, probe);
-        let pair = Self {
-            fields,
+        let scope = |(segment, _): &(&Segment, Bits)| ProbeScope::of(segment, probe);
+        let search = Self {
+            parts,
             probe,
-            places: fields.iter().map(place).collect(),
+            scopes: parts.iter().map(scope).collect(),
             near: Best::new(near),
             related: Best::new(related),
             vector,
         };
-        (tiles::Probe::new(&pair.vector), pair)
+        (tiles::Probe::new(&search.vector), search)
     }
 }
 
-impl Search for Pair<'_> {
+impl Search for ProbeSearch<'_> {
     fn floor(&self) -> f64 {
         self.near.floor().min(self.related.floor())
     }
 
-    fn offer(&mut self, field: usize, row: usize) {
-        let segment = self.fields[field].0;
+    fn offer(&mut self, part: usize, row: usize) {
+        let segment = self.parts[part].0;
         let id = segment.ids()[row];
-        let close = self.places[field].holds(segment, row) && !self.probe.exclude.contains(&id);
+        let close = self.scopes[part].holds(segment, row) && !self.probe.exclude.contains(&id);
         let active = segment.attributes(row).status == STATUS_ACTIVE;
         if !close && !active {
             return;
@@ -168,9 +169,9 @@ impl Search for Pair<'_> {
 }
 
 /// Scope and author of a probe as numbers of one segment.
-struct Place([Option<u32>; 2]);
+struct ProbeScope([Option<u32>; 2]);
 
-impl Place {
+impl ProbeScope {
     fn of(segment: &Segment, probe: &Probe) -> Self {
         let number = |text: &Option<String>| match text {
             None => Some(NO_STRING),

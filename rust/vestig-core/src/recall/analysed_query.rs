@@ -1,5 +1,6 @@
 //! A query after its analysis.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::question_words::QuestionWords;
@@ -7,9 +8,9 @@ use crate::kernels::temporal::Window;
 use crate::kernels::token_vectors::OwnedPieces;
 use crate::segment::Id;
 
-/// The parts of a query that signals are made of.
+/// The parts of a query as analysis gives them; what stands there twice counts once.
 #[derive(Debug, Clone, Default)]
-pub struct Query {
+pub struct QueryParts {
     /// As given, not yet a unit vector; None = no similarity.
     pub vector: Option<Vec<f32>>,
     /// Index terms in order, repeats allowed; None = no lexical signal.
@@ -20,6 +21,8 @@ pub struct Query {
     pub windows: Vec<Window>,
     /// Matched entities with their match score.
     pub entities: Vec<(Id, f64)>,
+    /// Query time, µs since the epoch: ages and recency count up to it.
+    pub query_time: i64,
     /// Of the walk, 0 … 2⁵³ − 1.
     pub seed: u64,
     /// The text in which names of authors are looked for.
@@ -33,34 +36,60 @@ pub struct Query {
     /// Words of the questions that memories answer; None = no such term.
     pub questions: Option<Arc<QuestionWords>>,
     /// Scores of a cross-encoder for the best memories; None = no such signal.
-    pub reranked: Option<Vec<(Id, f64)>>,
+    pub rerank_scores: Option<Vec<(Id, f64)>>,
 }
+
+/// A query: its parts, with distinct terms, keywords and entities.
+#[derive(Debug, Clone)]
+pub struct Query(QueryParts);
 
 impl Query {
     /// Terms, keywords and entities once each, by first position; an entity with its best score.
     #[must_use]
-    pub(super) fn distinct(&self) -> Self {
+    pub fn new(mut parts: QueryParts) -> Self {
         let mut entities: Vec<(Id, f64)> = Vec::new();
-        for (id, score) in &self.entities {
+        for (id, score) in &parts.entities {
             match entities.iter_mut().find(|(known, _)| known == id) {
                 Some((_, best)) => *best = best.max(*score),
                 None => entities.push((*id, *score)),
             }
         }
-        Self {
-            terms: self.terms.as_deref().map(once_each),
-            keywords: once_each(&self.keywords),
-            entities,
-            ..self.clone()
-        }
+        parts.entities = entities;
+        parts.terms = parts.terms.map(once_each);
+        parts.keywords = once_each(parts.keywords);
+        Self(parts)
+    }
+
+    /// The same query by words, times and entities alone.
+    #[must_use]
+    pub fn without_vector(&self) -> Self {
+        let mut parts = self.0.clone();
+        parts.vector = None;
+        Self(parts)
+    }
+
+    /// The same query with scores of a cross-encoder.
+    #[must_use]
+    pub fn with_rerank_scores(&self, scores: Option<Vec<(Id, f64)>>) -> Self {
+        let mut parts = self.0.clone();
+        parts.rerank_scores = scores;
+        Self(parts)
     }
 }
 
-fn once_each(texts: &[String]) -> Vec<String> {
-    let mut distinct: Vec<String> = Vec::new();
+impl Deref for Query {
+    type Target = QueryParts;
+
+    fn deref(&self) -> &QueryParts {
+        &self.0
+    }
+}
+
+fn once_each(texts: Vec<String>) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::with_capacity(texts.len());
     for text in texts {
-        if !distinct.contains(text) {
-            distinct.push(text.clone());
+        if !distinct.contains(&text) {
+            distinct.push(text);
         }
     }
     distinct

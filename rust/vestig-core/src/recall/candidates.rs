@@ -23,7 +23,7 @@ pub(super) struct Candidate {
     pub(super) id: Id,
     /// Content cosine.
     pub(super) cosine: f64,
-    /// S.
+    /// S, exact.
     pub(super) start: f64,
 }
 

@@ -93,8 +93,8 @@ pub(super) fn temporal(parts: &mut [SegmentColumns<'_>], query: &Query, ranking:
     })
 }
 
-pub(super) fn recency(parts: &mut [SegmentColumns<'_>], ranking: &Ranking) -> f64 {
-    let (now, tau) = (ranking.query_time, ranking.recency_tau_days);
+pub(super) fn recency(parts: &mut [SegmentColumns<'_>], query: &Query, ranking: &Ranking) -> f64 {
+    let (now, tau) = (query.query_time, ranking.recency_tau_days);
     fill_dense(parts, Signal::Recency, |_, segment, row| {
         metadata::recency(segment.column::<i64>(Section::Valid)[row], now, tau)
     })

@@ -56,12 +56,12 @@ mod turn_signals;
 mod walks;
 mod window_words;
 
-pub use self::analysed_query::Query;
+pub use self::analysed_query::{Query, QueryParts};
 use self::candidates::{Candidate, candidates};
 use self::eligible_graph::EligibleGraph;
 pub use self::question_words::{Postings, QuestionWords};
 use self::ranker::Ranker;
-pub use self::ranking::{Base, Effort, Pool, Ranking, Traversal, Weights};
+pub use self::ranking::{Base, Effort, Pool, Ranking, Selection, Traversal, Weights};
 pub use self::result::{Hit, Path, PathStep, Scan};
 use self::score_table::ScoreTable;
 use self::scorer::Scorer;
@@ -92,9 +92,9 @@ pub fn recall(
     query: &Query,
     filter: &Filter,
     ranking: &Ranking,
+    selection: &Selection,
     effort: Effort,
 ) -> Scan {
-    let query = &query.distinct();
     let mut scan = Scan {
         terms: query.terms.clone().unwrap_or_default(),
         keywords: query.keywords.clone(),
@@ -107,7 +107,7 @@ pub fn recall(
     let mut origins = origins_of(&parts);
     let bounded = rows >= effort.staged_rows
         && filter.min_similarity.is_none()
-        && candidate_count(ranking, false) < rows
+        && candidate_count(ranking, selection, false) < rows
         && !vector.is_empty()
         && !turn_signals::by_cosines(ranking, origins);
     let quantised = bounded.then(|| QuantisedQuery::new(&vector));
@@ -131,7 +131,7 @@ pub fn recall(
     }
     let mut scorer = Scorer::new(ranking, query, vector, origins);
     let eligible = parts.iter().map(|columns| columns.eligible.clone());
-    let trace = (&ranking.trace, ranking.query_time);
+    let trace = (&ranking.trace, query.query_time);
     let mut graph = EligibleGraph::new(snapshot, filter, eligible.collect(), scan.eligible, trace);
     let mut table = ScoreTable {
         parts,
@@ -139,10 +139,10 @@ pub fn recall(
     };
     scan.idfs = fill_table(&mut table, &mut scorer, &mut graph, query, scan.eligible);
     let sparse = table.parts.iter().any(|columns| !columns.sparse.is_empty());
-    let count = candidate_count(ranking, sparse || scorer.alpha > 0.0);
+    let count = candidate_count(ranking, selection, sparse || scorer.alpha > 0.0);
     let best = candidates(&table, &scorer, count);
     scan.maxima = scorer.maxima;
-    Ranker::new(&table, &scorer, graph, query).rank(&mut scan, &best);
+    Ranker::new(&table, &scorer, graph, query, selection).rank(&mut scan, &best);
     scan
 }
 
@@ -264,7 +264,7 @@ fn fill_rerank(
     query: &Query,
 ) {
     let weighs = scorer.weighs(Signal::Rerank);
-    let Some(scores) = query.reranked.as_ref().filter(|_| weighs) else {
+    let Some(scores) = query.rerank_scores.as_ref().filter(|_| weighs) else {
         return;
     };
     let found = scores.iter().filter_map(|(id, score)| {
@@ -308,7 +308,7 @@ fn fill_terms(
             Signal::Entity => {
                 metadata_signals::entity(parts, graph, query, ranking.entity_weighted)
             }
-            _ => metadata_signals::recency(parts, ranking),
+            _ => metadata_signals::recency(parts, query, ranking),
         };
         if ranking.base == Base::Linear {
             scorer.maxima[signal] = Some(largest);
@@ -323,25 +323,25 @@ fn fill_terms(
 }
 
 /// How many of the best by S decide the result. `mixed`: S holds more than the cosine.
-fn candidate_count(ranking: &Ranking, mixed: bool) -> usize {
-    let starts = if ranking.walk.is_some() || ranking.pool == Pool::Starts {
-        ranking.start_top_k
+fn candidate_count(ranking: &Ranking, selection: &Selection, mixed: bool) -> usize {
+    let starts = if ranking.walk.is_some() || selection.pool == Pool::Starts {
+        ranking.start_limit
     } else {
         0
     };
-    match ranking.pool {
-        Pool::Best(pool) => pool.max(ranking.limit).max(starts),
-        Pool::Starts => starts.max(ranking.limit),
+    match selection.pool {
+        Pool::Best(pool) => pool.max(selection.limit).max(starts),
+        Pool::Starts => starts.max(selection.limit),
         // Then final and S put rows into the same order, ties included.
         Pool::All
             if ranking.tracerank_power == 0.0
                 && ranking.summary_prior == 0.0
                 && ranking.walk.is_none()
-                && ranking.watch.is_empty()
+                && selection.watch.is_empty()
                 && !mixed
                 && matches!(ranking.base, Base::Semantic | Base::Cosine) =>
         {
-            ranking.limit
+            selection.limit
         }
         Pool::All => usize::MAX,
     }

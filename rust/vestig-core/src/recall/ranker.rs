@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::analysed_query::Query;
 use super::candidates::{Candidate, by_start, ranks};
 use super::eligible_graph::EligibleGraph;
-use super::ranking::{Pool, Ranking};
+use super::ranking::{Pool, Ranking, Selection};
 use super::result::Scan;
 use super::score_table::ScoreTable;
 use super::scorer::{Scorer, Scores};
@@ -44,6 +44,7 @@ pub(super) struct Ranker<'a, 'b> {
     pub(super) scorer: &'b Scorer<'a>,
     pub(super) graph: EligibleGraph<'a>,
     pub(super) query: &'b Query,
+    selection: &'b Selection,
     pub(super) walk: Vec<Walked>,
     pub(super) starts: Vec<Candidate>,
 }
@@ -54,12 +55,14 @@ impl<'a, 'b> Ranker<'a, 'b> {
         scorer: &'b Scorer<'a>,
         graph: EligibleGraph<'a>,
         query: &'b Query,
+        selection: &'b Selection,
     ) -> Self {
         Self {
             table,
             scorer,
             graph,
             query,
+            selection,
             walk: Vec::new(),
             starts: Vec::new(),
         }
@@ -100,13 +103,16 @@ impl<'a, 'b> Ranker<'a, 'b> {
         let Some(traversal) = &ranking.walk else {
             return;
         };
-        self.starts = candidates[..ranking.start_top_k.min(candidates.len())].to_vec();
+        self.starts = candidates[..ranking.start_limit.min(candidates.len())].to_vec();
         let starts: Vec<u32> = self
             .starts
             .iter()
             .map(|start| self.graph.number(self.node(start)))
             .collect();
-        let cap = traversal.max_nodes.max(ranking.limit).max(starts.len());
+        let cap = traversal
+            .max_nodes
+            .max(self.selection.limit)
+            .max(starts.len());
         let params = traversal.params(cap);
         self.graph
             .set_max_entity_degree(traversal.max_entity_degree);
@@ -169,9 +175,9 @@ impl<'a, 'b> Ranker<'a, 'b> {
     /// The pool: direct candidates, what the walk reached, what pooled summaries cover.
     fn pool(&mut self, candidates: &[Candidate]) -> Vec<PoolEntry> {
         let ranking = self.ranking();
-        let count = match ranking.pool {
+        let count = match self.selection.pool {
             Pool::All => candidates.len(),
-            Pool::Starts => ranking.start_top_k,
+            Pool::Starts => ranking.start_limit,
             Pool::Best(count) => count,
         };
         let mut pool: Vec<PoolEntry> = Vec::new();
@@ -225,25 +231,24 @@ impl<'a, 'b> Ranker<'a, 'b> {
 
     /// Final scores of the pool, its best `limit`, filled up by S.
     pub(super) fn rank(mut self, scan: &mut Scan, candidates: &[Candidate]) {
-        let ranking = self.ranking();
         self.traverse(candidates);
         scan.walked = self.walk.iter().filter(|walked| walked.hops > 0).count();
         let mut pool = self.pool(candidates);
         let mut rest = Vec::new();
-        if ranking.watch.is_empty() {
-            top_k(&mut pool, ranking.limit, by_final);
+        if self.selection.watch.is_empty() {
+            top_k(&mut pool, self.selection.limit, by_final);
         } else {
             pool.sort_unstable_by(by_final);
-            rest = pool.split_off(ranking.limit.min(pool.len()));
+            rest = pool.split_off(self.selection.limit.min(pool.len()));
         }
         for (rank, entry) in pool.iter_mut().chain(&mut rest).enumerate() {
             entry.pool_rank = Some(rank);
         }
         let mut shown = pool;
-        if shown.len() < ranking.limit {
+        if shown.len() < self.selection.limit {
             self.fill(&mut shown, candidates);
         }
-        let least = ranking.min_score;
+        let least = self.selection.min_score;
         let (mut returned, below): (Vec<PoolEntry>, Vec<PoolEntry>) = shown
             .into_iter()
             .partition(|entry| least.is_none_or(|least| entry.final_score >= least));
@@ -263,7 +268,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
     fn fill(&mut self, shown: &mut Vec<PoolEntry>, candidates: &[Candidate]) {
         let pooled: Vec<Node> = shown.iter().map(|e| self.node(&e.candidate)).collect();
         for (rank, candidate) in candidates.iter().enumerate() {
-            if shown.len() >= self.ranking().limit {
+            if shown.len() >= self.selection.limit {
                 return;
             }
             if !pooled.contains(&self.node(candidate)) {
@@ -280,11 +285,10 @@ impl<'a, 'b> Ranker<'a, 'b> {
         below: Vec<PoolEntry>,
         rest: Vec<PoolEntry>,
     ) -> Vec<PoolEntry> {
-        let ranking = self.ranking();
         let mut known: Vec<PoolEntry> = below;
         known.extend(rest);
         let mut found = Vec::new();
-        for id in &ranking.watch {
+        for id in &self.selection.watch {
             let is = |entry: &PoolEntry| entry.candidate.id == *id;
             let Some(node) = self.graph.locate(id) else {
                 continue;
@@ -322,7 +326,7 @@ impl<'a, 'b> Ranker<'a, 'b> {
                 Err(_) => open.push(entry),
             }
         }
-        if self.ranking().watch.is_empty() || open.is_empty() {
+        if self.selection.watch.is_empty() || open.is_empty() {
             return;
         }
         let targets: Vec<Candidate> = open.iter().map(|entry| entry.candidate).collect();

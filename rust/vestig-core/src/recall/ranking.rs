@@ -1,4 +1,4 @@
-//! How scores are made: everything that configuration decides about a recall.
+//! How scores are made, which configuration decides, and what of the ranked memories a call wants.
 
 use super::signal::{BySignal, Signal};
 use crate::kernels::quantised::STAGED_ROWS;
@@ -121,7 +121,7 @@ impl Traversal {
             mentions: self.mentions,
             min_signal: self.min_signal,
             max_hops: self.max_hops,
-            boosts: self.use_tracerank,
+            use_tracerank: self.use_tracerank,
             max_edges: self.max_edges,
         }
     }
@@ -157,34 +157,38 @@ pub struct Ranking {
     /// Weight of the content's cosine in S_query.
     pub content_weight: f64,
     /// Weight of the nearest stored question's cosine in S_query.
-    pub query_weight: f64,
+    pub question_weight: f64,
     /// Whether stored questions count.
     pub stored_questions: bool,
     /// false: S = content cosine.
     pub start_enabled: bool,
     /// Number of start nodes.
-    pub start_top_k: usize,
-    /// Direct candidates.
-    pub pool: Pool,
+    pub start_limit: usize,
     /// None = no traversal.
     pub walk: Option<Traversal>,
     /// Added to a summary's base inside the max.
     pub summary_prior: f64,
     /// Memories that a pooled summary covers join as direct candidates.
     pub expand_summaries: bool,
-    /// Most results.
-    pub limit: usize,
-    /// Only results with at least this final score.
-    pub min_score: Option<f64>,
     /// Memories that token vectors are compared for.
     pub late_pool: usize,
-    /// µs.
-    pub query_time: i64,
-    /// Memories whose rows are wanted even when they are not among the results.
-    pub watch: Vec<Id>,
 }
 
 impl Ranking {
+    /// Signals with a weight for rows of this origin, in the order of the sum: of L where the base
+    /// is linear, of S_meta elsewhere.
+    #[must_use]
+    pub fn weighed(&self, origin: usize) -> Vec<Signal> {
+        if self.base == Base::Linear {
+            let weights = &self.weights[origin];
+            let all = Signal::ALL.into_iter();
+            return all.filter(|signal| weights.weigh(*signal)).collect();
+        }
+        let pairs = Signal::METADATA.into_iter().zip(self.meta_weights);
+        let weighed = pairs.filter(|(_, weight)| *weight != 0.0);
+        weighed.map(|(signal, _)| signal).collect()
+    }
+
     /// A plain ranking by this base: no traversal, no metadata signals, no TraceRank.
     #[must_use]
     pub fn plain(base: Base, trace: TraceParams) -> Self {
@@ -202,18 +206,39 @@ impl Ranking {
             recency_tau_days: 30.0,
             open_scale_days: 30.0,
             content_weight: 0.4,
-            query_weight: 0.6,
+            question_weight: 0.6,
             stored_questions: true,
             start_enabled: true,
-            start_top_k: 5,
-            pool: Pool::All,
+            start_limit: 5,
             walk: None,
             summary_prior: 0.0,
             expand_summaries: false,
-            limit: 10,
-            min_score: None,
             late_pool: 128,
-            query_time: 0,
+        }
+    }
+}
+
+/// What of the ranked memories is returned.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    /// Most results.
+    pub limit: usize,
+    /// Direct candidates.
+    pub pool: Pool,
+    /// Only results with at least this final score.
+    pub min_score: Option<f64>,
+    /// Memories whose rows are wanted even when they are not among the results.
+    pub watch: Vec<Id>,
+}
+
+impl Selection {
+    /// The best so many of every eligible memory.
+    #[must_use]
+    pub fn best(limit: usize) -> Self {
+        Self {
+            limit,
+            pool: Pool::All,
+            min_score: None,
             watch: Vec::new(),
         }
     }

@@ -13,7 +13,7 @@ pub struct PathStep {
     pub edges: Vec<Id>,
     /// Weight, or the product of both confidences.
     pub weight: f64,
-    /// Probability.
+    /// Probability that the step is taken, in [0, 1].
     pub p: f64,
     /// The number drawn; None where none was.
     pub u: Option<f64>,
@@ -35,13 +35,13 @@ pub struct Path {
 /// One memory with every number that made its rank.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// Memory.
+    /// Id of the memory.
     pub id: Id,
     /// Base · path score · TraceRank, each to its power.
     pub final_score: f64,
     /// Content cosine; 0 without a vector.
     pub cosine: f64,
-    /// S_query.
+    /// S_query: cosine with the content, mixed with that of the nearest stored question.
     pub semantic: f64,
     /// S, or L where the base is linear.
     pub start_score: f64,
@@ -57,7 +57,7 @@ pub struct Hit {
     pub signals: BySignal<(Option<f64>, Option<f64>)>,
     /// The nearest stored question and its cosine.
     pub question: Option<(u32, f64)>,
-    /// S_meta.
+    /// S_meta: weighted mean of the metadata signals; None where it has no part in S.
     pub metadata: Option<f64>,
     /// α as it was used; None where it has no part.
     pub alpha: Option<f64>,
@@ -81,7 +81,7 @@ pub struct Hit {
     pub path_score: f64,
     /// TraceRank and what made it.
     pub trace: TraceFactors,
-    /// Code.
+    /// Code of Stability.
     pub stability: u8,
 }
 

@@ -27,13 +27,13 @@ impl RowSignals {
 /// The scores of a row before its path and TraceRank.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Scores {
-    /// S_query.
+    /// S_query, in [−1, 1].
     pub(super) semantic: f64,
     /// S, or L.
     pub(super) start: f64,
     /// What the final score starts from, the summary's prior included.
     pub(super) base: f64,
-    /// S_meta.
+    /// S_meta, in [0, 1]; None = no metadata signal is available or α is 0.
     pub(super) metadata: Option<f64>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Scorer<'a> {
 
     #[inline]
     pub(super) fn semantic_of(&self, content: f64, question: Option<(u32, f64)>) -> f64 {
-        let weights = (self.ranking.content_weight, self.ranking.query_weight);
+        let weights = (self.ranking.content_weight, self.ranking.question_weight);
         metadata::semantic(content, question.map(|(_, cosine)| cosine), weights)
     }
 

@@ -38,7 +38,7 @@ pub enum Target {
 /// An edge as it was given, without its start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EdgeVersion {
-    /// Edge.
+    /// Id of the edge.
     pub id: Id,
     /// Where it ends.
     pub end: Id,
@@ -48,16 +48,16 @@ pub struct EdgeVersion {
     pub weight: f64,
     /// None = null.
     pub confidence: Option<f64>,
-    /// µs.
+    /// Creation time, µs since the epoch.
     pub created: i64,
-    /// µs; `NO_TIME` = unexpired.
+    /// Expiry time, µs; `NO_TIME` = unexpired.
     pub expired: i64,
 }
 
 /// An edge as a walk reads it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EdgeRow {
-    /// Edge.
+    /// Id of the edge.
     pub id: Id,
     /// Row where it starts.
     pub source: usize,
@@ -69,9 +69,9 @@ pub struct EdgeRow {
     pub weight: f64,
     /// None = null.
     pub confidence: Option<f64>,
-    /// µs.
+    /// Creation time, µs since the epoch.
     pub created: i64,
-    /// µs; `NO_TIME` = unexpired.
+    /// Expiry time, µs; `NO_TIME` = unexpired.
     pub expired: i64,
 }
 

@@ -10,7 +10,7 @@ pub const LOWER_CASE: u32 = 1 << 31;
 /// One memory or entity as of one transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowVersion<'a> {
-    /// Memory.
+    /// Id of the memory or entity.
     pub id: Id,
     /// Inserting transaction.
     pub seq: i64,

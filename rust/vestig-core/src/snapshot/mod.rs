@@ -25,7 +25,7 @@ use crate::segment::{Id, Segment};
 /// A segment and its rows that no later version masks.
 #[derive(Clone)]
 pub struct Part {
-    /// Rows.
+    /// All rows, masked ones included.
     pub segment: Arc<Segment>,
     /// Those that count.
     pub live: Arc<Bits>,
@@ -122,7 +122,7 @@ impl Part {
 /// Which file of the disk a snapshot was made from; equal stamps mean an unchanged manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// Bytes.
+    /// Length of the manifest in bytes.
     pub length: u64,
     /// Changes with every rename.
     pub file: u64,
@@ -133,7 +133,7 @@ pub struct Stamp {
 /// A state that never changes; every reader keeps one for the length of its call.
 #[derive(Clone)]
 pub struct Snapshot {
-    /// Whose.
+    /// Store, model and analyser that every part belongs to.
     pub identity: Arc<Identity>,
     /// Oldest first; the first `published` are files.
     pub parts: Vec<Part>,

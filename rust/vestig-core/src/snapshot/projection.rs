@@ -79,7 +79,7 @@ impl Projection {
         self.discarded.as_deref()
     }
 
-    /// Whose.
+    /// Store, model and analyser that its files belong to.
     #[must_use]
     pub fn identity(&self) -> &Identity {
         &self.identity

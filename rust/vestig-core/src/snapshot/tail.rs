@@ -51,13 +51,13 @@ pub struct NewRow {
     pub stability: u8,
     /// Never removed by retention.
     pub pinned: bool,
-    /// µs.
+    /// From when the fact holds, µs since the epoch.
     pub t_valid: i64,
-    /// µs.
+    /// Until when the fact holds, µs; None = no known end.
     pub t_invalid: Option<i64>,
-    /// µs.
+    /// When the store learned it, µs.
     pub t_created: i64,
-    /// µs.
+    /// When the store gave it up, µs; None = current.
     pub t_expired: Option<i64>,
     /// As the embedder gave it.
     pub embedding: Option<Vec<f32>>,

@@ -14,7 +14,8 @@ use vestig_core::query::filter::Filter;
 use vestig_core::query::graph::Graph;
 use vestig_core::query::similar::{Limits, Probe, similar};
 use vestig_core::recall::{
-    Base, BySignal, Effort, Pool, Query, Ranking, Signal, Traversal, Weights, recall,
+    Base, BySignal, Effort, Pool, Query, QueryParts, Ranking, Selection, Signal, Traversal,
+    Weights, recall,
 };
 use vestig_core::segment::format::{self, Damage, Identity, Manifest, SegmentEntry};
 use vestig_core::segment::image;
@@ -205,24 +206,22 @@ fn run_every_query(snapshot: &Snapshot) {
         use_tracerank: true,
         max_edges: 10,
     };
-    let ranking = |base, pool| Ranking {
+    let ranking = |base| Ranking {
         weights: [weights(0.1), weights(-0.3), weights(0.0), weights(0.0)],
         tracerank_power: 1.0,
-        pool,
-        limit: 5,
-        query_time: 10_000,
         walk: Some(walk.clone()),
         expand_summaries: true,
         ..Ranking::plain(base, TraceParams::new(event_weights.clone()))
     };
-    let query = Query {
+    let query = Query::new(QueryParts {
         vector: Some(vec![0.5, 0.5, 0.5, 0.5]),
         terms: Some(words::terms("memory about rivers", None)),
         keywords: vec!["river".into()],
         entities: vec![([9; 16], 1.0)],
         pieces: pieces(3),
-        ..Query::default()
-    };
+        query_time: 10_000,
+        ..QueryParts::default()
+    });
     let filter = Filter {
         namespace: "default".into(),
         known_at: i64::MAX - 1,
@@ -234,7 +233,12 @@ fn run_every_query(snapshot: &Snapshot) {
         thread_rows: 7,
     };
     for (base, pool) in [(Base::Linear, Pool::All), (Base::Blend, Pool::Best(2))] {
-        let _ = recall(snapshot, &query, &filter, &ranking(base, pool), effort);
+        let selection = Selection {
+            pool,
+            ..Selection::best(5)
+        };
+        let ranking = ranking(base);
+        let _ = recall(snapshot, &query, &filter, &ranking, &selection, effort);
     }
     let probe = Probe {
         vector: vec![1.0, 0.0, 0.0, 0.0],

@@ -37,7 +37,7 @@ pub trait Mentions {
     /// Adds the distinct memories of an entity, any order.
     fn memories(&mut self, entity: u32, out: &mut Vec<u32>);
     /// Prefetches what a push of this node reads: where its lists begin; with `near`, the lists.
-    fn ahead(&self, _node: u32, _near: bool) {}
+    fn prefetch(&self, _node: u32, _near: bool) {}
     /// Place of a node in the order of pushes: (seq, id).
     fn key(&self, node: u32) -> (i64, [u8; 16]);
 
@@ -230,7 +230,7 @@ impl<M: Mentions> Walk<'_, M> {
     fn ask_ahead(&self, turns: &[u64], at: usize) {
         for (distance, near) in [(2 * AHEAD, false), (AHEAD, true)] {
             if let Some(turn) = turns.get(at + distance) {
-                self.graph.ahead((turn >> 32) as u32, near);
+                self.graph.prefetch((turn >> 32) as u32, near);
             }
         }
     }

@@ -51,17 +51,16 @@ impl Hop {
 pub trait Links {
     /// Nodes are numbers below this.
     fn nodes(&self) -> usize;
-    /// Tells the RELATED edges of a memory, in both directions, by weight descending, then id of the
-    /// neighbour and of the edge, until the answer is false; of several edges between two memories
-    /// each is told. At most `most` neighbours are taken.
+    /// Calls `sink` with the RELATED edges of a memory, in both directions, by weight descending,
+    /// then id of the neighbour and of the edge, until it returns false; with each of several edges
+    /// between two memories. At most `most` neighbours are used.
     fn related(&mut self, node: u32, most: usize, sink: impl FnMut(Hop) -> bool);
     /// Adds every memory → entity → other memory over entities of few enough mentions, any order.
     fn mentions(&mut self, node: u32, out: &mut Vec<Hop>);
-    /// Told of memories that may be walked from later; with `near`, from next. Nothing is read,
-    /// memory is asked.
-    fn ahead(&self, _node: u32, _near: bool) {}
+    /// Prefetches what the walk reads of a memory that it may expand later; with `near`, next.
+    fn prefetch(&self, _node: u32, _near: bool) {}
     /// TraceRank of a memory.
-    fn boost(&mut self, node: u32) -> f64;
+    fn tracerank(&mut self, node: u32) -> f64;
     /// Id of a memory or entity.
     fn id(&self, node: u32) -> [u8; 16];
     /// Id of an edge.
@@ -102,7 +101,7 @@ pub struct WalkParams {
     /// None = no bound.
     pub max_hops: Option<u32>,
     /// Whether TraceRank is a factor of p.
-    pub boosts: bool,
+    pub use_tracerank: bool,
     /// Neighbours per node and edge type.
     pub max_edges: usize,
 }
@@ -114,7 +113,7 @@ pub struct Walked {
     pub node: u32,
     /// Rank of the start it was reached from.
     pub start: u32,
-    /// σ.
+    /// Signal of the path from the start, 1 at a start.
     pub signal: f64,
     /// 0 for a start.
     pub hops: u32,
@@ -124,12 +123,12 @@ pub struct Walked {
     pub step: Option<Step>,
 }
 
-/// One choice.
+/// A step that was taken, with its chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
     /// The step to it.
     pub hop: Hop,
-    /// Probability.
+    /// Probability that the step is taken, in [0, 1].
     pub p: f64,
     /// The number drawn; None where none was.
     pub u: Option<f64>,

@@ -1,7 +1,7 @@
 //! The traversal from the start nodes, over whatever gives neighbours.
 //!
 //! Nodes are numbers below [`Links::nodes`]; edges are numbers of the caller's. The result depends
-//! on ids, weights and boosts only, never on the order in which neighbours are given.
+//! on ids, weights and use_tracerank only, never on the order in which neighbours are given.
 
 use std::cmp::Ordering;
 
@@ -28,7 +28,7 @@ struct Walk<'a, L: Links> {
     tried: Vec<u32>,
     found: Vec<Hop>,
     hops: Vec<Hop>,
-    drawn: usize,
+    numbers_drawn: usize,
 }
 
 /// Walks from `starts` (distinct memories, best first) and returns every admitted node in order of
@@ -51,10 +51,10 @@ pub fn walk<L: Links>(
         tried: Vec::new(),
         found: Vec::new(),
         hops: Vec::new(),
-        drawn: 0,
+        numbers_drawn: 0,
     };
     for (rank, node) in starts.iter().enumerate() {
-        walk.links.ahead(*node, false);
+        walk.links.prefetch(*node, false);
         walk.admit(Walked {
             node: *node,
             start: rank as u32,
@@ -65,15 +65,15 @@ pub fn walk<L: Links>(
         });
     }
     if params.depth_first {
-        walk.deep();
+        walk.depth_first();
     } else {
-        walk.best();
+        walk.best_first();
     }
-    (walk.walked, walk.drawn)
+    (walk.walked, walk.numbers_drawn)
 }
 
 impl<L: Links> Walk<'_, L> {
-    fn full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.walked.len() >= self.params.cap
     }
 
@@ -87,16 +87,16 @@ impl<L: Links> Walk<'_, L> {
         (self.walked.len() - 1) as u32
     }
 
-    fn best(&mut self) {
+    fn best_first(&mut self) {
         let mut queue = Queue::default();
         let mut next = 0;
         loop {
-            if next < self.walked.len() && !self.full() {
+            if next < self.walked.len() && !self.is_full() {
                 self.expand(next as u32, &mut queue);
                 next += 1;
                 continue;
             }
-            if self.full() {
+            if self.is_full() {
                 return;
             }
             let links = &*self.links;
@@ -114,12 +114,12 @@ impl<L: Links> Walk<'_, L> {
         let hops = std::mem::take(&mut self.hops);
         let after = self.walked.get(parent as usize + 1).or(queue.first());
         if let Some(after) = after {
-            self.links.ahead(after.node, true);
+            self.links.prefetch(after.node, true);
         }
         for hop in &hops {
             if let Some(walked) = self.choose(parent, hop) {
                 let links = &*self.links;
-                links.ahead(walked.node, false);
+                links.prefetch(walked.node, false);
                 queue.push(walked, |a, b| stronger(links, a, b));
             }
         }
@@ -128,11 +128,11 @@ impl<L: Links> Walk<'_, L> {
 
     /// A node is expanded where it is admitted: the stack holds what is left of every ancestor's
     /// neighbours, so no recursion is as deep as the walk.
-    fn deep(&mut self) {
+    fn depth_first(&mut self) {
         for start in 0..self.starts.len() as u32 {
             let mut stack = vec![(start, self.ordered(start).into_iter())];
             while let Some((parent, rest)) = stack.last_mut() {
-                if self.full() {
+                if self.is_full() {
                     return;
                 }
                 let (parent, next) = (*parent, rest.next());
@@ -145,7 +145,7 @@ impl<L: Links> Walk<'_, L> {
                 }
                 if let Some(walked) = self.choose(parent, &hop) {
                     let at = self.admit(walked);
-                    if !self.full() {
+                    if !self.is_full() {
                         stack.push((at, self.ordered(at).into_iter()));
                     }
                 }
@@ -154,7 +154,7 @@ impl<L: Links> Walk<'_, L> {
     }
 
     fn ordered(&mut self, parent: u32) -> Vec<Hop> {
-        if self.full() {
+        if self.is_full() {
             return Vec::new();
         }
         self.gather(parent);
@@ -246,8 +246,8 @@ impl<L: Links> Walk<'_, L> {
         if p <= 0.0 {
             return None;
         }
-        if params.boosts {
-            p *= self.links.boost(hop.node);
+        if params.use_tracerank {
+            p *= self.links.tracerank(hop.node);
         }
         let p = (p * from.signal * params.exploration).min(1.0);
         let mut u = None;
@@ -271,7 +271,7 @@ impl<L: Links> Walk<'_, L> {
     }
 
     fn draw(&mut self, start: u32, hop: &Hop) -> f64 {
-        self.drawn += 1;
+        self.numbers_drawn += 1;
         let (links, seed) = (&*self.links, self.seed);
         let node = self.starts[start as usize];
         let uniforms = self.uniforms[start as usize]

@@ -20,7 +20,7 @@ fn reference() -> WalkParams {
         mentions: false,
         min_signal: 0.01,
         max_hops: None,
-        boosts: true,
+        use_tracerank: true,
         max_edges: 10,
     }
 }
@@ -139,7 +139,7 @@ fn probabilities_of_the_table() {
     let p = |edges: &[(&'static str, &'static str, f64)], boost: f64, params: WalkParams| {
         let mut links = Fixture::of(edges);
         let last = (links.names.len() - 1) as u32;
-        links.boosts = vec![(last, boost)];
+        links.use_tracerank = vec![(last, boost)];
         let found = walk(&mut links, &[0], 1, &params);
         found.last().unwrap().step.map_or(0.0, |step| step.p)
     };
@@ -161,7 +161,7 @@ fn probabilities_of_the_table() {
     );
     assert!((lifted - 0.186390227).abs() < 5e-10);
     let mut plain = any(1.0, 1.0);
-    plain.boosts = false;
+    plain.use_tracerank = false;
     assert_eq!(p(&[("A", "B", 0.3)], 2.0, plain), 0.3);
     let mut normal = any(1.0, 1.0);
     normal.theta = Some(0.6);

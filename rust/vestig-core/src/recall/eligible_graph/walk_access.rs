@@ -50,12 +50,12 @@ impl Links for EligibleGraph<'_> {
         self.mentioning = mentioning;
     }
 
-    fn ahead(&self, node: u32, near: bool) {
+    fn prefetch(&self, node: u32, near: bool) {
         let at = self.node(node);
         self.columns[at.part as usize].fetch_related_of(at.row as usize, near);
     }
 
-    fn boost(&mut self, node: u32) -> f64 {
+    fn tracerank(&mut self, node: u32) -> f64 {
         self.factors(self.node(node)).clipped
     }
 
@@ -95,7 +95,7 @@ impl Mentions for EligibleGraph<'_> {
         self.starts_of(self.node(entity), out);
     }
 
-    fn ahead(&self, node: u32, near: bool) {
+    fn prefetch(&self, node: u32, near: bool) {
         let at = self.node(node);
         self.columns[at.part as usize].fetch_mentions(at.row as usize, near);
     }

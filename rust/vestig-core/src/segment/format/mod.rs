@@ -267,7 +267,7 @@ pub struct Manifest {
     pub upto_seq: u64,
     /// Chain head of the ledger there.
     pub head: [u8; 32],
-    /// Store.
+    /// 16 bytes of the ledger that the projection is made from.
     pub store_uuid: [u8; 16],
     /// Oldest first.
     pub segments: Vec<SegmentEntry>,

@@ -10,7 +10,7 @@ pub(super) struct Fixture {
     pub(super) related: Vec<(u32, u32, f64)>,
     /// (memory, entity, confidence)
     pub(super) mentions: Vec<(u32, u32, f64)>,
-    pub(super) boosts: Vec<(u32, f64)>,
+    pub(super) use_tracerank: Vec<(u32, f64)>,
     pub(super) most_mentions: usize,
     /// Given in reverse, to show that order does not matter.
     pub(super) reversed: bool,
@@ -85,8 +85,8 @@ impl Links for Fixture {
         }
     }
 
-    fn boost(&mut self, node: u32) -> f64 {
-        let found = self.boosts.iter().find(|(n, _)| *n == node);
+    fn tracerank(&mut self, node: u32) -> f64 {
+        let found = self.use_tracerank.iter().find(|(n, _)| *n == node);
         found.map_or(1.0, |(_, boost)| *boost)
     }
 
