@@ -100,7 +100,7 @@ TOUCH: Final = Parameter(
 COMMIT: Final = by_name(
     Parameter(
         name="content",
-        help="The text to remember, best one self-contained fact; - reads standard input.",
+        help="The text to remember, best one self-contained fact.",
         stdin=True,
     ),
     Parameter(name="author", flag="--author", help="Who said or wrote it."),
@@ -262,8 +262,7 @@ UPDATE: Final = by_name(
     Parameter(
         name="content",
         flag="--content",
-        help="Another text: it is committed as a memory that supersedes this one;"
-        " - reads standard input.",
+        help="Another text: it is committed as a memory that supersedes this one.",
         stdin=True,
     ),
     COMMIT["tags"],
@@ -296,8 +295,7 @@ UPDATE: Final = by_name(
 RECALL: Final = by_name(
     Parameter(
         name="query",
-        help="The question, or words; a JSON or JSONL conversation stands for its end;"
-        " - reads standard input.",
+        help="The question, or words; a JSON or JSONL conversation stands for its end.",
         stdin=True,
     ),
     Parameter(

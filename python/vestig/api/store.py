@@ -166,7 +166,7 @@ class Vestig:
         """Stores one memory, or says why not: new, repeat, near repeat or refused.
 
         Args:
-            content: The text to remember, best one self-contained fact; - reads standard input.
+            content: The text to remember, best one self-contained fact.
             author: Who said or wrote it.
             role: Part in a dialogue.
             session_id: The conversation it belongs to.
@@ -291,8 +291,7 @@ class Vestig:
 
         Args:
             id: Id of the memory, or at least 8 characters of it.
-            content: Another text: it is committed as a memory that supersedes this one; - reads
-                standard input.
+            content: Another text: it is committed as a memory that supersedes this one.
             tags: Tags, by which reads select.
             metadata: JSON values of the caller's own, by name.
             scope: A label inside the namespace, by which reads select.
@@ -546,8 +545,7 @@ class Vestig:
         """The memories that answer a question, each with its reason.
 
         Args:
-            query: The question, or words; a JSON or JSONL conversation stands for its end; - reads
-                standard input.
+            query: The question, or words; a JSON or JSONL conversation stands for its end.
             where: Which memories take part: a `vestig.Filter`, or an object of its fields.
             scope: Only these scopes; all when absent.
             tags: Memories with any of these tags.

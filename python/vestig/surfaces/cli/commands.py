@@ -99,8 +99,11 @@ def _type(param: Parameter) -> Any:
 _METAVARS: Final = {"words": "A,B,…", "pairs": "NAME=VALUE", "time": "TIME"}
 
 
+_FROM_STDIN: Final = "- reads it from standard input."
+
+
 def _help(param: Parameter) -> str:
-    text = param.help
+    text = f"{param.help} {_FROM_STDIN}" if param.stdin else param.help
     if param.kind == "words" and param.choices:
         text = f"{text} Of: {', '.join(param.choices)}."
     shown = param.default_text or ("" if param.default is None else str(param.default))
@@ -232,9 +235,11 @@ def _choose_layout(operation: Operation, shown: dict[str, Any], config: Any) -> 
 def _command(operation: Operation) -> click.Command:
     own = {param.flag for param in operation.params}
     shared = (option for option in _global_options() if own.isdisjoint(option.opts))
+    from_stdin = [row.name.upper() for row in operation.params if row.stdin and not row.flag]
+    notes = [f"{name}: {_FROM_STDIN}" for name in from_stdin]
     return click.Command(
         operation.name.rpartition(" ")[2],
-        help=operation.help,
+        help="\n\n".join([operation.help, *notes]),
         params=[*(_argument(param) for param in operation.params), *shared],
         callback=_callback(operation),
     )
