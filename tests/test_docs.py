@@ -149,8 +149,8 @@ def test_every_public_method_is_in_the_readme() -> None:
 
 NOUNS = (
     "Memory Event Source Entity Edge Session Scope Namespace seq Ledger Projection Segment"
-    " Candidate Signal Score Confidence Query Question Context Turn Pin Provenance Receipt Filter"
-    " Eligible"
+    " Candidate Signal Score Confidence Query Question Context Turn Pin Provenance Receipt"
+    " Filter Eligible"
 )
 
 
