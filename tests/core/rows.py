@@ -193,7 +193,7 @@ def ranking(**settings: Any) -> _core.Ranking:
     return _core.Ranking(**values)
 
 
-def asked(vector: bytes | None, text: str | None, **more: Any) -> _core.Query:
+def core_query(vector: bytes | None, text: str | None, **more: Any) -> _core.Query:
     """A query."""
     return _core.Query(vector=vector, text=text, **more)
 

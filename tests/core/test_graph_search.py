@@ -7,7 +7,7 @@ from collections import deque
 
 import oracle
 import pytest
-from rows import NOW, Given, asked, cosines, everything, id_of, opened, ranking, trace, vector
+from rows import NOW, Given, core_query, cosines, everything, id_of, opened, ranking, trace, vector
 from whole import Net
 from worlds import DIMENSIONS, MENTIONS, RELATED, edge, unit_vector, world
 
@@ -136,11 +136,11 @@ def test_connectivity_counts_inbound_related() -> None:
     rows[0].edges = [edge(90, id_of(1), RELATED)]
     projection = opened(rows, 2)
     on = trace(connectivity_enabled=True)
-    scan = projection.recall(len(rows), asked(None, None), everything(), ranking(trace=on))
+    scan = projection.recall(len(rows), core_query(None, None), everything(), ranking(trace=on))
     found = {row.id: row.connectivity for row in scan.rows}
     assert found[target] == 1 + 0.15 * _core.ln(1 + 2)
     assert found[id_of(1)] == 1 + 0.15 * _core.ln(2.0)
-    off = projection.recall(len(rows), asked(None, None), everything(), ranking())
+    off = projection.recall(len(rows), core_query(None, None), everything(), ranking())
     assert {row.connectivity for row in off.rows} == {1.0}
 
 
@@ -148,7 +148,7 @@ def test_a_query_without_time_ranks_as_without_the_signal() -> None:
     dice = random.Random(9)
     rows = world(dice, 30)
     projection = opened(rows, DIMENSIONS)
-    query = asked(unit_vector(dice, DIMENSIONS), None, keywords=["cache", "river"])
+    query = core_query(unit_vector(dice, DIMENSIONS), None, keywords=["cache", "river"])
     with_time = {"base": "blend", "alpha": 0.6, "meta_weights": (0.5, 0.3, 0.0, 0.0)}
     without = with_time | {"meta_weights": (0.5, 0.0, 0.0, 0.0)}
     one, other = (

@@ -15,7 +15,7 @@ from rows import (
     NOW,
     STORE,
     Given,
-    asked,
+    core_query,
     everything,
     expected,
     id_of,
@@ -58,7 +58,7 @@ def test_recall_is_its_definition(base: str, pool: int | None, limit: int, power
     rank = ranking(
         base=base, weights=weighing(*WEIGHTS), pool=pool, limit=limit, tracerank_power=power
     )
-    scan = projection.recall(60, asked(query, text), everything(), rank)
+    scan = projection.recall(60, core_query(query, text), everything(), rank)
     assert found(scan) == expected(
         rows,
         query,
@@ -93,7 +93,7 @@ def test_bounded_pass_is_the_exact_scan() -> None:
     for text in ("coffee in Berlin", "zzz"):
         query = vector(*(dice.uniform(-1, 1) for _ in range(16)))
         scan = projection.recall(
-            4_300, asked(query, text), everything(), ranking(weights=weighing(*WEIGHTS))
+            4_300, core_query(query, text), everything(), ranking(weights=weighing(*WEIGHTS))
         )
         assert found(scan) == expected(
             rows,
@@ -114,7 +114,7 @@ def test_threads_change_nothing() -> None:
     projection = opened(rows, 8)
     query = vector(*(dice.uniform(-1, 1) for _ in range(8)))
     one, eight = (
-        projection.recall(20_000, asked(query, "the night"), everything(), ranking(), threads)
+        projection.recall(20_000, core_query(query, "the night"), everything(), ranking(), threads)
         for threads in (1, 8)
     )
     assert found(one) == found(eight)
@@ -129,7 +129,7 @@ def test_words_of_long_agent_messages_count_up_to_1200() -> None:
     assert rows[0].content.index("early") < 1200 <= rows[0].content.index("late")
     projection = opened(rows, 4)
     for word, holders in (("early", {0, 1, 2, 3}), ("late", {0, 2, 3})):
-        scan = projection.recall(4, asked(None, word), everything(), ranking())
+        scan = projection.recall(4, core_query(None, word), everything(), ranking())
         assert {r.origin for r in scan.rows if r.matched_terms} == holders
     columns = projection.row(id_of(1))
     assert columns is not None
@@ -139,17 +139,17 @@ def test_words_of_long_agent_messages_count_up_to_1200() -> None:
 def test_no_text_no_words_no_vector() -> None:
     rows = make(random.Random(4), 20, 4)
     projection = opened(rows, 4)
-    silent = projection.recall(20, asked(vector(1, 2, 3, 4), None), everything(), ranking())
+    silent = projection.recall(20, core_query(vector(1, 2, 3, 4), None), everything(), ranking())
     assert silent.terms == []
     assert silent.maxima[LEXICAL] is None
     assert all(row.signals[LEXICAL] == (None, None) for row in silent.rows)
-    empty = projection.recall(20, asked(vector(1, 2, 3, 4), "?!"), everything(), ranking())
+    empty = projection.recall(20, core_query(vector(1, 2, 3, 4), "?!"), everything(), ranking())
     assert found(empty) == found(silent)
     assert all(row.signals[LEXICAL] == (None, None) for row in empty.rows)
-    blind = projection.recall(20, asked(None, "coffee"), everything(), ranking())
+    blind = projection.recall(20, core_query(None, "coffee"), everything(), ranking())
     assert blind.maxima[COSINE] is None
     assert all(row.similarity == 0.0 for row in blind.rows)
-    zero = projection.recall(20, asked(vector(0, 0, 0, 0), None), everything(), ranking())
+    zero = projection.recall(20, core_query(vector(0, 0, 0, 0), None), everything(), ranking())
     assert zero.maxima[COSINE] == 0.0
     assert all(row.similarity == 0.0 for row in zero.rows)
 
@@ -158,10 +158,10 @@ def test_min_score_only_shortens() -> None:
     rows = make(random.Random(13), 30, 4)
     projection = opened(rows, 4)
     query = vector(1, 0, 0, 0)
-    whole = projection.recall(30, asked(query, "the"), everything(), ranking(limit=20))
+    whole = projection.recall(30, core_query(query, "the"), everything(), ranking(limit=20))
     least = whole.rows[4].final_score
     cut = projection.recall(
-        30, asked(query, "the"), everything(), ranking(limit=20, min_score=least)
+        30, core_query(query, "the"), everything(), ranking(limit=20, min_score=least)
     )
     assert found(cut) == [row for row in found(whole) if row[1] >= least]
     assert cut.below_min_score == 20 - len(cut.rows)
@@ -174,16 +174,16 @@ def test_events_and_summaries_in_tracerank() -> None:
         Given(id=id_of(n), seq=1, kind=n, events=events, embedding=vector(1, 1)) for n in range(2)
     ]
     projection = opened(rows, 2)
-    now = projection.recall(2, asked(vector(1, 1), None), everything(), ranking())
+    now = projection.recall(2, core_query(vector(1, 1), None), everything(), ranking())
     by_kind = {row.id: row for row in now.rows}
     assert by_kind[id_of(0)].events == 2
     assert by_kind[id_of(0)].tracerank > 1.0
     summary = by_kind[id_of(1)]
     assert (summary.tracerank, summary.events, summary.trace) == (1.0, 0, 0.0)
     then = everything(past=True, known_at_us=late - 1, include_expired=True)
-    assert projection.recall(2, asked(None, None), then, ranking()).eligible == 0
+    assert projection.recall(2, core_query(None, None), then, ranking()).eligible == 0
     rows = [Given(id=id_of(0), seq=1, events=events, t_created_us=NOW - 10 * DAY)]
-    past = opened(rows, 2).recall(1, asked(None, None), then, ranking())
+    past = opened(rows, 2).recall(1, core_query(None, None), then, ranking())
     assert [row.events for row in past.rows] == [1]
 
 
@@ -194,12 +194,12 @@ def test_a_new_version_masks_the_old_one_and_ties_end_at_the_id(tmp_path: Path) 
     changed = Given(id=id_of(1), seq=2, wseq=6, tags=["new"], content="other words")
     projection.apply([changed.row()], 6, HEAD)
     assert (projection.rows, projection.tail_rows, projection.segments) == (5, 1, 1)
-    scan = projection.recall(6, asked(vector(1, 1), "rivers"), everything(), ranking(limit=50))
+    scan = projection.recall(6, core_query(vector(1, 1), "rivers"), everything(), ranking(limit=50))
     assert [row.id for row in scan.rows] == [*sorted(id_of(n) for n in (0, 2, 3, 4)), id_of(1)]
     assert scan.unembedded == 1
-    assert ids(projection.recall(6, asked(None, None), everything(tags=["new"]), ranking())) == {
-        id_of(1)
-    }
+    assert ids(
+        projection.recall(6, core_query(None, None), everything(tags=["new"]), ranking())
+    ) == {id_of(1)}
     assert projection.ids() == b"".join(sorted(id_of(n) for n in range(5)))
 
 
@@ -244,7 +244,7 @@ def test_row_gives_every_column() -> None:
 def test_a_call_belongs_to_one_seq() -> None:
     projection = opened([Given(id=id_of(0), seq=1)], 2)
     with pytest.raises(_core.SnapshotMoved):
-        projection.recall(2, asked(None, "x"), everything(), ranking())
+        projection.recall(2, core_query(None, "x"), everything(), ranking())
     with pytest.raises(_core.SnapshotMoved):
         projection.similar(0, vector(1, 0), "default", [None], [None], [b""], 0.9, 1, 0.6, 1)
 
@@ -280,7 +280,7 @@ def test_many_threads_read_while_one_writes(tmp_path: Path) -> None:
             seq = projection.applied_seq
             try:
                 scan = projection.recall(
-                    seq, asked(vector(1, 2, 3, 4), "the"), everything(), ranking()
+                    seq, core_query(vector(1, 2, 3, 4), "the"), everything(), ranking()
                 )
             except _core.SnapshotMoved:
                 continue

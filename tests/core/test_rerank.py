@@ -40,7 +40,7 @@ def projected(dice: random.Random, given: list[Given], path: Path | None) -> _co
     return projection
 
 
-def told(projection: Any, given: list[Given], said: Any, weights: Any = WEIGHTS) -> Any:
+def reranked(projection: Any, given: list[Given], said: Any, weights: Any = WEIGHTS) -> Any:
     query = _core.Query(vector=vector(1, 0.5, 0, -1), text="river", reranked=said)
     ids = b"".join(row.id for row in given)
     made = ranking(weights=weights, tracerank_power=0.0, limit=5, watch=ids)
@@ -58,8 +58,8 @@ def test_scores_over_their_largest_are_added(seed: int, tmp_path: Path) -> None:
     # nobody knows the first, and the second may not be found
     hidden = next((row.id for row in given if row.status), id_of(800_000))
     others = [(id_of(900_000), 5.0), (hidden, 7.0)]
-    scan, found = told(projection, given, [*others, *said.items()])
-    without = told(projection, given, None)[1]
+    scan, found = reranked(projection, given, [*others, *said.items()])
+    without = reranked(projection, given, None)[1]
     most = max(said.values())
     assert scan.maxima[RERANK] == pytest.approx(most, abs=1e-12)
     assert set(found) == {row.id for row in eligible}
@@ -80,7 +80,7 @@ def test_is_null_without_scores_or_without_weight() -> None:
     projection = projected(dice, given, None)
     unweighed = [{"cosine": 1.0}] * 4
     for said, weights in ((None, WEIGHTS), ([(given[0].id, 1.0)], unweighed)):
-        scan, found = told(projection, given, said, weights)
+        scan, found = reranked(projection, given, said, weights)
         assert scan.maxima[RERANK] is None
         assert {row.signals[RERANK] for row in found.values()} == {(None, None)}
 
@@ -89,6 +89,6 @@ def test_nothing_above_0_is_nothing() -> None:
     dice = random.Random(2)
     given = rows(dice, 10)
     projection = projected(dice, given, None)
-    scan, found = told(projection, given, [(row.id, 0.0) for row in given])
+    scan, found = reranked(projection, given, [(row.id, 0.0) for row in given])
     assert scan.maxima[RERANK] == 0.0
     assert {row.signals[RERANK] for row in found.values()} == {(0.0, 0.0)}
