@@ -349,27 +349,29 @@ def _some(found: Iterable[Reached | None]) -> list[Reached]:
 def entity_walk(
     mentions: Sequence[Sequence[int]],
     starts: Sequence[tuple[int, float]],
-    asked: Sequence[int],
+    query_entities: Sequence[int],
     threshold: float = 1e-4,
     pushes_max: int = 33_333,
 ) -> list[float]:
     """π of the entity walk by pushes. `mentions`: entities of every eligible memory, both numbered
     in their order; `starts`: the best memories with L₁."""
     total = len(mentions)
-    held: dict[int, list[int]] = {}
+    memories_of: dict[int, list[int]] = {}
     for memory, entities in enumerate(mentions):
         for entity in set(entities):
-            held.setdefault(entity, []).append(memory)
-    held = {e: m for e, m in held.items() if len(m) <= max(3, 0.1 * total)}
-    own = [sorted(e for e in set(entities) if e in held) for entities in mentions]
-    weight = {e: ln(1 + total / len(m)) for e, m in held.items()}
-    asked = sorted({e for e in asked if e in held})
-    share = 0.5 if asked and starts else 1.0
+            memories_of.setdefault(entity, []).append(memory)
+    memories_of = {e: m for e, m in memories_of.items() if len(m) <= max(3, 0.1 * total)}
+    own = [sorted(e for e in set(entities) if e in memories_of) for entities in mentions]
+    weight = {e: ln(1 + total / len(m)) for e, m in memories_of.items()}
+    query_entities = sorted({e for e in query_entities if e in memories_of})
+    share = 0.5 if query_entities and starts else 1.0
     least = min((level for _, level in starts), default=0.0)
     strength = {memory: level - least + 1e-6 for memory, level in starts}
-    whole, named = sum(strength.values()), sum(weight[e] for e in asked)
+    whole, named = sum(strength.values()), sum(weight[e] for e in query_entities)
     rest = [share * (strength[m] / whole) if m in strength else 0.0 for m in range(total)]
-    known = {e: share * (weight[e] / named) if e in asked else 0.0 for e in sorted(held)}
+    known = {
+        e: share * (weight[e] / named) if e in query_entities else 0.0 for e in sorted(memories_of)
+    }
     rank = [0.0] * total
     for _ in range(pushes_max):
         moved = False
@@ -381,10 +383,10 @@ def entity_walk(
                 for e in own[m]:
                     known[e] += (1 - 0.3) * given * (weight[e] / of)
         for e, given in known.items():
-            if given > threshold * len(held[e]):
+            if given > threshold * len(memories_of[e]):
                 known[e], moved = 0.0, True
-                for m in held[e]:
-                    rest[m] += (1 - 0.3) * given / len(held[e])
+                for m in memories_of[e]:
+                    rest[m] += (1 - 0.3) * given / len(memories_of[e])
         if not moved:
             break
     return rank

@@ -61,17 +61,17 @@ class Late:
             sorted({row, *places.beside(row, -1), *places.beside(row, 1)})
             for row in range(self.size)
         ]
-        held: dict[int, int] = {}
+        memories_with: dict[int, int] = {}
         for memory in memories:
             for piece in {int(piece) for piece in memory.ids}:
-                held[piece] = held.get(piece, 0) + 1
-        self.held = held
+                memories_with[piece] = memories_with.get(piece, 0) + 1
+        self.memories_with = memories_with
 
     def idf(self, piece: int) -> float:
         """idf over the word pieces of the eligible memories; special ones weigh nothing."""
         if piece in self.special:
             return 0.0
-        holding = self.held.get(piece, 0)
+        holding = self.memories_with.get(piece, 0)
         return math.log(1 + (self.size - holding + 0.5) / (holding + 0.5))
 
     def best(self, query: Tokens) -> Values:

@@ -216,7 +216,7 @@ def signals(row: _core.Row) -> list[tuple[float | None, float | None]]:
     return [row.signal(name) for name in _core.SIGNALS]
 
 
-def asked(vector: bytes | None, text: str | None, **more: Any) -> _core.Query:
+def core_query(vector: bytes | None, text: str | None, **more: Any) -> _core.Query:
     """A query."""
     return _core.Query(vector=vector, text=text, query_time_us=NOW, **more)
 

@@ -13,7 +13,7 @@ from rows import (
     NOW,
     STORE,
     Given,
-    asked,
+    core_query,
     everything,
     id_of,
     opened,
@@ -100,11 +100,17 @@ def test_filters_before_any_cut(
         projection.publish()
     projection.apply(rows[half:], len(rows), HEAD)
     query = vector(0, 1)
-    scan = recall(projection, len(rows), asked(query, None), everything(**given), ranking(limit=50))
+    scan = recall(
+        projection, len(rows), core_query(query, None), everything(**given), ranking(limit=50)
+    )
     assert ids(scan) == {id_of(n) for n in wanted}
     assert scan.eligible == len(wanted)
     one = recall(
-        projection, len(rows), asked(query, None), everything(**given), ranking(limit=1, pool=1)
+        projection,
+        len(rows),
+        core_query(query, None),
+        everything(**given),
+        ranking(limit=1, pool=1),
     )
     assert len(one.rows) == min(1, len(wanted))
 
@@ -112,12 +118,18 @@ def test_filters_before_any_cut(
 def test_min_similarity_is_a_float32_threshold() -> None:
     projection = opened([Given(id=id_of(0), seq=1, embedding=vector(3, 4))], 2)
     cosine = (
-        recall(projection, 1, asked(vector(0, 1), None), everything(), ranking()).rows[0].similarity
+        recall(projection, 1, core_query(vector(0, 1), None), everything(), ranking())
+        .rows[0]
+        .similarity
     )
     assert cosine == float(np.float32(0.8)) != 0.8
     for least, count in ((0.8, 1), (cosine, 1), (float(np.nextafter(np.float32(0.8), 2)), 0)):
         scan = recall(
-            projection, 1, asked(vector(0, 1), None), everything(min_similarity=least), ranking()
+            projection,
+            1,
+            core_query(vector(0, 1), None),
+            everything(min_similarity=least),
+            ranking(),
         )
         assert scan.eligible == count
 
@@ -162,5 +174,7 @@ TRAVELS: list[tuple[dict[str, Any], set[int]]] = [
 @pytest.mark.parametrize(("given", "wanted"), TRAVELS)
 def test_time_travel(given: dict[str, Any], wanted: set[int]) -> None:
     rows = [Given(id=id_of(n), seq=n + 1, **kind) for n, kind in enumerate(PAST)]
-    scan = recall(opened(rows, 2), 6, asked(None, None), everything(**given), ranking(limit=50))
+    scan = recall(
+        opened(rows, 2), 6, core_query(None, None), everything(**given), ranking(limit=50)
+    )
     assert ids(scan) == {id_of(n) for n in wanted}

@@ -10,7 +10,7 @@ import pytest
 from rows import (
     NOW,
     Given,
-    asked,
+    core_query,
     cosines,
     everything,
     id_of,
@@ -149,11 +149,11 @@ def test_connectivity_counts_inbound_related() -> None:
     rows[0].edges = [edge(90, id_of(1), RELATED)]
     projection = opened(rows, 2)
     on = trace(connectivity_enabled=True)
-    scan = recall(projection, len(rows), asked(None, None), everything(), ranking(trace=on))
+    scan = recall(projection, len(rows), core_query(None, None), everything(), ranking(trace=on))
     found = {row.id: row.connectivity for row in scan.rows}
     assert found[target] == 1 + 0.15 * _core.ln(1 + 2)
     assert found[id_of(1)] == 1 + 0.15 * _core.ln(2.0)
-    off = recall(projection, len(rows), asked(None, None), everything(), ranking())
+    off = recall(projection, len(rows), core_query(None, None), everything(), ranking())
     assert {row.connectivity for row in off.rows} == {1.0}
 
 
@@ -161,7 +161,7 @@ def test_a_query_without_time_ranks_as_without_the_signal() -> None:
     dice = random.Random(9)
     rows = world(dice, 30)
     projection = opened(rows, DIMENSIONS)
-    query = asked(unit_vector(dice, DIMENSIONS), None, keywords=["cache", "river"])
+    query = core_query(unit_vector(dice, DIMENSIONS), None, keywords=["cache", "river"])
     with_time = {"base": "blend", "alpha": 0.6, "meta_weights": (0.5, 0.3, 0.0, 0.0)}
     without = with_time | {"meta_weights": (0.5, 0.0, 0.0, 0.0)}
     one, other = (

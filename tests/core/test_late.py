@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from oracle_late import LATE_TERMS, Late, Tokens, within
 from oracle_signals import Eligible, Memory, Places, Values
-from rows import HEAD, STORE, Given, asked, everything, id_of, ranking, recall, signals, vector
+from rows import HEAD, STORE, Given, core_query, everything, id_of, ranking, recall, signals, vector
 
 from vestig import _core
 from vestig.language.text_flags import text_flags
@@ -128,7 +128,7 @@ def scanned(
     return recall(
         projection,
         projection.applied_seq,
-        asked(vector(1, 2, 3, 4), "river", pieces=packed(query)),
+        core_query(vector(1, 2, 3, 4), "river", pieces=packed(query)),
         everything(**(chosen or {})),
         ranking(weights=[weights] * 4, pool=10_000, limit=10_000, **settings),
     )
@@ -217,7 +217,7 @@ def test_q_03_the_pool_is_of_origins_that_weigh_it() -> None:
         scan = recall(
             projection,
             projection.applied_seq,
-            asked(vector(1, 2, 3, 4), "river", pieces=packed(query)),
+            core_query(vector(1, 2, 3, 4), "river", pieces=packed(query)),
             everything(),
             ranking(weights=[above, ALL, ALL, above], pool=10_000, limit=10_000, late_pool=size),
         )
@@ -270,7 +270,7 @@ def test_q_20_has_no_value_where_no_memory_has_tokens() -> None:
 @pytest.mark.parametrize("wrong", [(b"", b"", b""), (bytes(4), bytes(64), bytes(8))])
 def test_tokens_of_a_query_are_whole(wrong: tuple[bytes, bytes, bytes]) -> None:
     with pytest.raises(ValueError, match="1 to 160 word pieces"):
-        asked(None, None, pieces=wrong)
+        core_query(None, None, pieces=wrong)
 
 
 def test_q_20_counts_in_the_score() -> None:

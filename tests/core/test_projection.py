@@ -16,7 +16,7 @@ from rows import (
     NOW,
     STORE,
     Given,
-    asked,
+    core_query,
     everything,
     expected,
     id_of,
@@ -62,7 +62,7 @@ def test_recall_is_its_definition(base: str, pool: int | None, limit: int, power
     rank = ranking(
         base=base, weights=weighing(*WEIGHTS), pool=pool, limit=limit, tracerank_power=power
     )
-    scan = recall(projection, 60, asked(query, text), everything(), rank)
+    scan = recall(projection, 60, core_query(query, text), everything(), rank)
     assert found(scan) == expected(
         rows,
         query,
@@ -97,7 +97,11 @@ def test_bounded_pass_is_the_exact_scan() -> None:
     for text in ("coffee in Berlin", "zzz"):
         query = vector(*(dice.uniform(-1, 1) for _ in range(16)))
         scan = recall(
-            projection, 4_300, asked(query, text), everything(), ranking(weights=weighing(*WEIGHTS))
+            projection,
+            4_300,
+            core_query(query, text),
+            everything(),
+            ranking(weights=weighing(*WEIGHTS)),
         )
         assert found(scan) == expected(
             rows,
@@ -118,7 +122,7 @@ def test_threads_change_nothing() -> None:
     projection = opened(rows, 8)
     query = vector(*(dice.uniform(-1, 1) for _ in range(8)))
     one, eight = (
-        recall(projection, 20_000, asked(query, "the night"), everything(), ranking(), threads)
+        recall(projection, 20_000, core_query(query, "the night"), everything(), ranking(), threads)
         for threads in (1, 8)
     )
     assert found(one) == found(eight)
@@ -133,7 +137,7 @@ def test_words_of_long_agent_messages_count_up_to_1200() -> None:
     assert rows[0].content.index("early") < 1200 <= rows[0].content.index("late")
     projection = opened(rows, 4)
     for word, holders in (("early", {0, 1, 2, 3}), ("late", {0, 2, 3})):
-        scan = recall(projection, 4, asked(None, word), everything(), ranking())
+        scan = recall(projection, 4, core_query(None, word), everything(), ranking())
         assert {r.origin for r in scan.rows if r.matched_terms} == holders
     columns = projection.row(id_of(1))
     assert columns is not None
@@ -143,17 +147,17 @@ def test_words_of_long_agent_messages_count_up_to_1200() -> None:
 def test_no_text_no_words_no_vector() -> None:
     rows = make(random.Random(4), 20, 4)
     projection = opened(rows, 4)
-    silent = recall(projection, 20, asked(vector(1, 2, 3, 4), None), everything(), ranking())
+    silent = recall(projection, 20, core_query(vector(1, 2, 3, 4), None), everything(), ranking())
     assert silent.terms == ()
     assert silent.maxima[LEXICAL] is None
     assert all(signals(row)[LEXICAL] == (None, None) for row in silent.rows)
-    empty = recall(projection, 20, asked(vector(1, 2, 3, 4), "?!"), everything(), ranking())
+    empty = recall(projection, 20, core_query(vector(1, 2, 3, 4), "?!"), everything(), ranking())
     assert found(empty) == found(silent)
     assert all(signals(row)[LEXICAL] == (None, None) for row in empty.rows)
-    blind = recall(projection, 20, asked(None, "coffee"), everything(), ranking())
+    blind = recall(projection, 20, core_query(None, "coffee"), everything(), ranking())
     assert blind.maxima[COSINE] is None
     assert all(row.similarity == 0.0 for row in blind.rows)
-    zero = recall(projection, 20, asked(vector(0, 0, 0, 0), None), everything(), ranking())
+    zero = recall(projection, 20, core_query(vector(0, 0, 0, 0), None), everything(), ranking())
     assert zero.maxima[COSINE] == 0.0
     assert all(row.similarity == 0.0 for row in zero.rows)
 
@@ -162,10 +166,10 @@ def test_min_score_only_shortens() -> None:
     rows = make(random.Random(13), 30, 4)
     projection = opened(rows, 4)
     query = vector(1, 0, 0, 0)
-    whole = recall(projection, 30, asked(query, "the"), everything(), ranking(limit=20))
+    whole = recall(projection, 30, core_query(query, "the"), everything(), ranking(limit=20))
     least = whole.rows[4].final_score
     cut = recall(
-        projection, 30, asked(query, "the"), everything(), ranking(limit=20, min_score=least)
+        projection, 30, core_query(query, "the"), everything(), ranking(limit=20, min_score=least)
     )
     assert found(cut) == [row for row in found(whole) if row[1] >= least]
     assert cut.below_min_score == 20 - len(cut.rows)
@@ -178,16 +182,16 @@ def test_events_and_summaries_in_tracerank() -> None:
         Given(id=id_of(n), seq=1, kind=n, events=events, embedding=vector(1, 1)) for n in range(2)
     ]
     projection = opened(rows, 2)
-    now = recall(projection, 2, asked(vector(1, 1), None), everything(), ranking())
+    now = recall(projection, 2, core_query(vector(1, 1), None), everything(), ranking())
     by_kind = {row.id: row for row in now.rows}
     assert by_kind[id_of(0)].events == 2
     assert by_kind[id_of(0)].tracerank > 1.0
     summary = by_kind[id_of(1)]
     assert (summary.tracerank, summary.events, summary.trace) == (1.0, 0, 0.0)
     then = everything(past=True, known_at_us=late - 1, include_expired=True)
-    assert recall(projection, 2, asked(None, None), then, ranking()).eligible == 0
+    assert recall(projection, 2, core_query(None, None), then, ranking()).eligible == 0
     rows = [Given(id=id_of(0), seq=1, events=events, t_created_us=NOW - 10 * DAY)]
-    past = recall(opened(rows, 2), 1, asked(None, None), then, ranking())
+    past = recall(opened(rows, 2), 1, core_query(None, None), then, ranking())
     assert [row.events for row in past.rows] == [1]
 
 
@@ -198,12 +202,14 @@ def test_a_new_version_masks_the_old_one_and_ties_end_at_the_id(tmp_path: Path) 
     changed = Given(id=id_of(1), seq=2, wseq=6, tags=["new"], content="other words")
     projection.apply([changed.row()], 6, HEAD)
     assert (projection.rows, projection.tail_rows, projection.segments) == (5, 1, 1)
-    scan = recall(projection, 6, asked(vector(1, 1), "rivers"), everything(), ranking(limit=50))
+    scan = recall(
+        projection, 6, core_query(vector(1, 1), "rivers"), everything(), ranking(limit=50)
+    )
     assert [row.id for row in scan.rows] == [*sorted(id_of(n) for n in (0, 2, 3, 4)), id_of(1)]
     assert scan.unembedded == 1
-    assert ids(recall(projection, 6, asked(None, None), everything(tags=["new"]), ranking())) == {
-        id_of(1)
-    }
+    assert ids(
+        recall(projection, 6, core_query(None, None), everything(tags=["new"]), ranking())
+    ) == {id_of(1)}
     assert projection.ids() == b"".join(sorted(id_of(n) for n in range(5)))
 
 
@@ -248,7 +254,7 @@ def test_row_gives_every_column() -> None:
 def test_a_call_belongs_to_one_seq() -> None:
     projection = opened([Given(id=id_of(0), seq=1)], 2)
     with pytest.raises(_core.SnapshotMoved):
-        recall(projection, 2, asked(None, "x"), everything(), ranking())
+        recall(projection, 2, core_query(None, "x"), everything(), ranking())
     with pytest.raises(_core.SnapshotMoved):
         projection.similar(0, vector(1, 0), "default", [None], [None], [b""], 0.9, 1, 0.6, 1)
 
@@ -272,7 +278,7 @@ def test_rows_give_the_signals_that_were_weighed() -> None:
     rows = make(random.Random(3), 12, 4)
     weights = [{"bias": -1.0, "cosine": 2.0, "lexical": 0.0}, {"lexical": 3.0}, {}, {"cosine": 1.0}]
     ranked = ranking(weights=weights, limit=12)
-    query = asked(vector(1, 2, 3, 4), "the night cache")
+    query = core_query(vector(1, 2, 3, 4), "the night cache")
     scan = recall(opened(rows, 4), 12, query, everything(), ranked)
     seen = set()
     for row in scan.rows:
@@ -292,11 +298,11 @@ def test_rows_give_the_signals_that_were_weighed() -> None:
 def test_objects_of_a_scan_are_changed_by_copies() -> None:
     rows = make(random.Random(4), 12, 4)
     projection = opened(rows, 4)
-    query = asked(vector(1, 2, 3, 4), "the night cache")
+    query = core_query(vector(1, 2, 3, 4), "the night cache")
     blind = query.without_vector()
     assert (query.vector, blind.vector) == (vector(1, 2, 3, 4), None)
     scan = recall(projection, 12, blind, everything(), ranking())
-    same = recall(projection, 12, asked(None, "the night cache"), everything(), ranking())
+    same = recall(projection, 12, core_query(None, "the night cache"), everything(), ranking())
     assert [row.final_score for row in scan.rows] == [row.final_score for row in same.rows]
     chosen = everything().with_ids(rows[3].id)
     assert (everything().has_ids, chosen.has_ids) == (False, True)
@@ -334,7 +340,7 @@ def test_many_threads_read_while_one_writes(tmp_path: Path) -> None:
             seq = projection.applied_seq
             try:
                 scan = recall(
-                    projection, seq, asked(vector(1, 2, 3, 4), "the"), everything(), ranking()
+                    projection, seq, core_query(vector(1, 2, 3, 4), "the"), everything(), ranking()
                 )
             except _core.SnapshotMoved:
                 continue

@@ -7,7 +7,19 @@ import random
 from pathlib import Path
 
 import pytest
-from rows import HEAD, STORE, Given, asked, everything, id_of, make, opened, ranking, recall, vector
+from rows import (
+    HEAD,
+    STORE,
+    Given,
+    core_query,
+    everything,
+    id_of,
+    make,
+    opened,
+    ranking,
+    recall,
+    vector,
+)
 
 from vestig import _core
 
@@ -25,11 +37,11 @@ def test_two_processes_share_publications(tmp_path: Path) -> None:
     assert not reader.refresh()
     assert (reader.rows, reader.applied_seq, reader.segments, reader.tail_rows) == (50, 50, 1, 0)
     query, text = vector(1, 2, 3, 4), "night coffee"
-    before = found(recall(writer, 50, asked(query, text), everything(), ranking()))
-    assert found(recall(reader, 50, asked(query, text), everything(), ranking())) == before
+    before = found(recall(writer, 50, core_query(query, text), everything(), ranking()))
+    assert found(recall(reader, 50, core_query(query, text), everything(), ranking())) == before
     writer.apply([Given(id=id_of(77), seq=51).row()], 51, HEAD)
     writer.publish(compact=True)
-    assert found(recall(reader, 50, asked(query, text), everything(), ranking())) == before
+    assert found(recall(reader, 50, core_query(query, text), everything(), ranking())) == before
     assert reader.refresh()
     assert reader.rows == 51
     assert reader.publish() == 0

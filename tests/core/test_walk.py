@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rows import DAY, HEAD, NOW, STORE, WALK, Given, everything, id_of, opened, recall, vector
 from rows import ranking as core_ranking
-from whole import Asked, Whole, of_row
+from whole import GivenQuery, Whole, of_row
 from worlds import DIMENSIONS, MENTIONS, PLAIN_TERMS, RELATED, edge, question, settings, world
 
 from vestig import _core
@@ -28,9 +28,11 @@ def test_recall_is_its_definition(seed: int) -> None:
     rows = world(dice, dice.choice([1, 3, 12, 40]))
     projection = opened(rows, DIMENSIONS)
     for _ in range(6):
-        ranking, asked = settings(dice), question(dice, rows)
-        scan = recall(projection, len(rows), asked.query(), everything(), core_ranking(**ranking))
-        whole = Whole(rows, asked, ranking)
+        ranking, given_query = settings(dice), question(dice, rows)
+        scan = recall(
+            projection, len(rows), given_query.query(), everything(), core_ranking(**ranking)
+        )
+        whole = Whole(rows, given_query, ranking)
         assert [of_row(row) for row in scan.rows] == whole.results()
         for place, name in enumerate(_core.SIGNALS):
             if whole.linear:
@@ -56,16 +58,16 @@ def test_layouts_and_threads_change_no_bit(first: int, tmp_path: Path) -> None:
             if dice.random() < 0.5:
                 spread.publish()
         spread.apply([row.row() for row in rows], len(rows), HEAD)
-        asked = [(settings(dice), question(dice, rows)) for _ in range(3)]
-        before = [_answers(plain, rows, asked, threads) for threads in (1, 2, 8)]
-        assert before[0] == before[1] == before[2] == _answers(spread, rows, asked, 2)
+        given_query = [(settings(dice), question(dice, rows)) for _ in range(3)]
+        before = [_answers(plain, rows, given_query, threads) for threads in (1, 2, 8)]
+        assert before[0] == before[1] == before[2] == _answers(spread, rows, given_query, 2)
         spread.publish()
-        assert _answers(spread, rows, asked, 1) == before[0]
+        assert _answers(spread, rows, given_query, 1) == before[0]
         spread.merge(1)
-        assert _answers(spread, rows, asked, 1) == before[0]
+        assert _answers(spread, rows, given_query, 1) == before[0]
         again = _core.Projection.open(str(tmp_path / str(seed)), STORE, DIMENSIONS, "test")
         assert (again.segments, again.discarded) == (1, None)
-        assert _answers(again, rows, asked, 8) == before[0]
+        assert _answers(again, rows, given_query, 8) == before[0]
 
 
 def _before(row: Given) -> Given:
@@ -74,7 +76,7 @@ def _before(row: Given) -> Given:
 
 
 def _answers(
-    projection: _core.Projection, rows: list[Given], asked: list[Any], threads: int
+    projection: _core.Projection, rows: list[Given], given_query: list[Any], threads: int
 ) -> list[Any]:
     return [
         numbers(
@@ -82,7 +84,7 @@ def _answers(
                 projection, len(rows), query.query(), everything(), core_ranking(**ranking), threads
             )
         )
-        for ranking, query in asked
+        for ranking, query in given_query
     ]
 
 
@@ -104,11 +106,11 @@ def test_bounds_keep_every_signal_exact() -> None:
         "expand_summaries": False,
         "walk": WALK | {"mentions": True, "threshold": 0.1},
     }
-    asked = question(dice, rows)
-    asked = Asked(vector=vector(*range(DIMENSIONS)), text="the night cache", seed=3)
-    asked.entities = [(row.id, 1.0) for row in rows if row.kind == 2][:3]
-    scan = recall(projection, len(rows), asked.query(), everything(), core_ranking(**ranking))
-    assert [of_row(row) for row in scan.rows] == Whole(rows, asked, ranking).results()
+    given_query = question(dice, rows)
+    given_query = GivenQuery(vector=vector(*range(DIMENSIONS)), text="the night cache", seed=3)
+    given_query.entities = [(row.id, 1.0) for row in rows if row.kind == 2][:3]
+    scan = recall(projection, len(rows), given_query.query(), everything(), core_ranking(**ranking))
+    assert [of_row(row) for row in scan.rows] == Whole(rows, given_query, ranking).results()
     assert scan.walked > 0
 
 

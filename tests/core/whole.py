@@ -17,7 +17,7 @@ SUMMARY, ENTITY = 1, 2
 DAY = 86_400_000_000
 
 
-class Asked(msgspec.Struct, kw_only=True):
+class GivenQuery(msgspec.Struct, kw_only=True):
     """A query in plain values."""
 
     vector: bytes | None
@@ -134,20 +134,20 @@ class Whole:
     def __init__(
         self,
         rows: Sequence[Given],
-        asked: Asked,
+        given_query: GivenQuery,
         ranking: Mapping[str, Any],
         known_at: int = NOW,
         past: bool = False,
     ) -> None:
         self.rows = [row for row in rows if row.kind != ENTITY]
-        self.asked, self.ranking = asked, ranking
+        self.given_query, self.ranking = given_query, ranking
         self.past, self.known_at = past, known_at
         self.net = Net(self.rows, [row for row in rows if row.kind == ENTITY], known_at)
         linear = ranking["base"] == "linear"
         self.linear = linear
         self.content = [0.0] * len(self.rows)
-        if asked.vector is not None:
-            self.content = cosines(self.rows, asked.vector)
+        if given_query.vector is not None:
+            self.content = cosines(self.rows, given_query.vector)
         self.questions = [self.question(row) for row in self.rows]
         self.semantic = [
             c if q is None else ranking["content_weight"] * c + ranking["question_weight"] * q
@@ -162,10 +162,10 @@ class Whole:
             self.score()
 
     def question(self, row: Given) -> float | None:
-        if self.asked.vector is None or not self.ranking["questions"] or not row.questions:
+        if self.given_query.vector is None or not self.ranking["questions"] or not row.questions:
             return None
         rows = [msgspec.structs.replace(row, embedding=q) for q in row.questions]
-        return max(cosines(rows, self.asked.vector))
+        return max(cosines(rows, self.given_query.vector))
 
     def weighs(self, name: str) -> bool:
         weights = [self.ranking["weights"][origin] for origin in {r.origin for r in self.rows}]
@@ -173,11 +173,11 @@ class Whole:
 
     def columns(self) -> dict[str, list[float]]:
         """Raw values of what is available and weighs something."""
-        asked, ranking = self.asked, self.ranking
+        given_query, ranking = self.given_query, self.ranking
         given = {
-            "keyword": bool(asked.keywords),
-            "temporal": bool(asked.windows),
-            "entity": bool(asked.entities),
+            "keyword": bool(given_query.keywords),
+            "temporal": bool(given_query.windows),
+            "entity": bool(given_query.entities),
             "recency": True,
         }
         blending = ranking["start_enabled"] and ranking["alpha"] > 0
@@ -185,33 +185,34 @@ class Whole:
             weighs = self.weighs(name) if self.linear else blending and weight > 0
             given[name] = there and weighs
         found: dict[str, list[float]] = {}
-        if asked.vector is not None:
+        if given_query.vector is not None:
             found["cosine"] = self.semantic
         if given["keyword"]:
             found["keyword"] = self.keyword()
         if given["temporal"]:
             scale = ranking["open_scale_days"]
             found["temporal"] = [
-                temporal_match([r.t_valid_us], r.windows, asked.windows, scale) for r in self.rows
+                temporal_match([r.t_valid_us], r.windows, given_query.windows, scale)
+                for r in self.rows
             ]
         if given["entity"]:
             found["entity"] = self.entity()
         if given["recency"]:
             ages = [max(0, NOW - r.t_valid_us) / DAY for r in self.rows]
             found["recency"] = [exp(-age / ranking["recency_tau_days"]) for age in ages]
-        if asked.text is not None and _core.terms(asked.text):
-            found["lexical"] = words_scores(self.rows, asked.text)[1]
+        if given_query.text is not None and _core.terms(given_query.text):
+            found["lexical"] = words_scores(self.rows, given_query.text)[1]
         return found
 
     def keyword(self) -> list[float]:
-        query = list(dict.fromkeys(self.asked.keywords))
+        query = list(dict.fromkeys(self.given_query.keywords))
         if self.ranking["keyword_mode"] == "jaccard":
             return [oracle.jaccard(set(query), set(r.keywords)) for r in self.rows]
         n = len(self.rows)
         idf = {}
         for word in query:
-            held = sum(word in r.keywords for r in self.rows)
-            idf[word] = _core.ln(1.0 + (n - held + 0.5) / (held + 0.5))
+            having = sum(word in r.keywords for r in self.rows)
+            idf[word] = _core.ln(1.0 + (n - having + 0.5) / (having + 0.5))
         return [
             sum((idf[w] for w in query if w in r.keywords), 0.0) / sum(idf[w] for w in query)
             for r in self.rows
@@ -219,7 +220,7 @@ class Whole:
 
     def entity(self) -> list[float]:
         best: dict[bytes, float] = {}
-        for id, score in self.asked.entities:
+        for id, score in self.given_query.entities:
             best[id] = max(score, best.get(id, 0.0))
         values = []
         mentions = self.net.mentions()
@@ -241,12 +242,12 @@ class Whole:
         entities = sorted(self.net.entities.values(), key=lambda r: (r.seq, r.id))
         number = {row.id: n for n, row in enumerate(entities)}
         mentions = self.net.mentions()
-        held = [[number[e] for m, e, _, _ in mentions if m == row.id] for row in order]
+        mentioned = [[number[e] for m, e, _, _ in mentions if m == row.id] for row in order]
         places = {row.id: n for n, row in enumerate(order)}
         best = sorted(range(len(self.rows)), key=lambda i: self.key(i, self.level))[:4]
         starts = [(places[self.rows[i].id], self.level[i]) for i in best]
-        asked = [number[id] for id, _ in self.asked.entities if id in number]
-        signal = oracle.entity_signal(oracle.entity_walk(held, starts, asked))
+        query_entities = [number[id] for id, _ in self.given_query.entities if id in number]
+        signal = oracle.entity_signal(oracle.entity_walk(mentioned, starts, query_entities))
         return [signal[places[row.id]] for row in self.rows]
 
     def score(self) -> None:
@@ -341,7 +342,7 @@ class Whole:
             id: self.net.ways(id, settings["max_entity_degree"], kinds) for id in self.net.memories
         }
         return oracle.walk(
-            self.starts, lambda id: ways[id], self.boost, self.asked.seed, cap, settings
+            self.starts, lambda id: ways[id], self.boost, self.given_query.seed, cap, settings
         )
 
     def final(self, i: int, direct: bool, reached: Mapping[bytes, oracle.Reached]) -> float:

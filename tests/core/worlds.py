@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from rows import DAY, NOW, PLAIN, WALK, WORDS, Given, id_of, make, vector
-from whole import Asked
+from whole import GivenQuery
 
 from vestig import _core
 
@@ -123,11 +123,11 @@ def settings(dice: random.Random) -> dict[str, Any]:
     }
 
 
-def question(dice: random.Random, rows: list[Given]) -> Asked:
+def question(dice: random.Random, rows: list[Given]) -> GivenQuery:
     """A random query."""
     entities = [row for row in rows if row.kind == 2]
     at = NOW - dice.randrange(40) * DAY
-    return Asked(
+    return GivenQuery(
         vector=unit_vector(dice, DIMENSIONS) if dice.random() < 0.9 else None,
         text=dice.choice([None, "the night cache", "Paris deploy v2.1"]),
         keywords=dice.choice([(), ("cache", "river"), ("token", "unheard", "paris")]),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from vestig.parameters import Parameter
+
+if TYPE_CHECKING:
+    from vestig.api.store import Vestig
+    from vestig.config import Config
 
 __all__ = ["Call", "Operation"]
 
@@ -16,8 +20,9 @@ class Call(msgspec.Struct, kw_only=True):
     """One call of an operation. `args` holds only the parameters that were given."""
 
     args: dict[str, Any]
-    config: Any = None
-    store: Any = None
+    # None only for operations that need none of them
+    config: Config = None  # type: ignore[assignment]
+    store: Vestig = None  # type: ignore[assignment]
     progress: Callable[[int, int | None], None] | None = None
     # the streams that `-` stands for in an export and an import
     output: Callable[[], IO[str]] | None = None
@@ -43,6 +48,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     document: str
     text: Callable[[Any, Mapping[str, Any]], str]
     exit_code: Callable[[Any], int] = lambda _: 0
+    needs_config: bool = True
     needs_store: bool = True
     writes: bool = False
     open_options: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {}

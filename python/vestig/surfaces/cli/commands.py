@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -16,6 +16,9 @@ from vestig.surfaces.cli.opening import configuration, open_store
 from vestig.surfaces.cli.terminal import Terminal
 from vestig.surfaces.operation import Call, Operation
 from vestig.surfaces.table import GROUPS, operations
+
+if TYPE_CHECKING:
+    from vestig.config import Config
 
 __all__ = ["cli", "main", "run"]
 
@@ -201,7 +204,8 @@ def _callback(operation: Operation) -> Callable[..., int]:
             confirm=terminal.confirm,
         )
         shown = dict(call.args)
-        call.config = configuration(given) if operation.name != "demo" else None
+        if operation.needs_config:
+            call.config = configuration(given)
         try:
             if operation.needs_store:
                 options = {"one_shot": _embeds_one_query(operation)}
@@ -213,7 +217,7 @@ def _callback(operation: Operation) -> Callable[..., int]:
                 value = operation.run(call)
         finally:
             terminal.finish_work()
-        if operation.document == "recall" and "format" not in shown and call.config is not None:
+        if operation.document == "recall" and "format" not in shown:
             _choose_layout(operation, shown, call.config)
         terminal.show(operation, value, shown)
         return operation.exit_code(value)
@@ -226,7 +230,7 @@ def _embeds_one_query(operation: Operation) -> bool:
     return operation.document in ("recall", "search")
 
 
-def _choose_layout(operation: Operation, shown: dict[str, Any], config: Any) -> None:
+def _choose_layout(operation: Operation, shown: dict[str, Any], config: Config) -> None:
     """`recall.format` is the layout of `memory recall`; `memory search` prints its list."""
     if operation.name == "memory recall":
         shown["format"] = config.settings.recall.format

@@ -9,9 +9,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.surfaces.cli.opening import open_store, plain_configuration
+
+if TYPE_CHECKING:
+    from vestig.api.store import Vestig
+    from vestig.types import CommitOutcome
 
 __all__ = ["Say", "tour"]
 
@@ -60,7 +64,7 @@ class _Tour:
         self.at(_LIFE[0][0])
         self.store = self.open()
 
-    def open(self) -> Any:
+    def open(self) -> Vestig:
         return open_store(plain_configuration(self.folder), clock=self.clock)
 
     def title(self, text: str) -> None:
@@ -76,7 +80,7 @@ class _Tour:
         self.clock.set(_END)
         self.clock.move(days=-days_before_end)
 
-    def commit(self, text: str, **fields: Any) -> Any:
+    def commit(self, text: str, **fields: Any) -> CommitOutcome:
         from vestig.surfaces.cli.render import outcome
 
         result = self.store.commit(text, source="demo", **fields)

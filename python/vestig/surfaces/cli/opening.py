@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vestig.api.store import Vestig
+    from vestig.config import Config
 
 __all__ = ["configuration", "open_store", "plain_configuration"]
 
 
-def configuration(given: Mapping[str, Any]) -> Any:
+def configuration(given: Mapping[str, Any]) -> Config:
     """Defaults, files and environment, with the options `store`, `config`, `namespace` and
     `profile` on top."""
     from vestig.config import load
@@ -22,7 +26,7 @@ def configuration(given: Mapping[str, Any]) -> Any:
     return load(given.get("config"), overrides=overrides, profile=given.get("profile"))
 
 
-def plain_configuration(folder: Path) -> Any:
+def plain_configuration(folder: Path) -> Config:
     """Built-in values and nothing else, with the store in `folder`: no file, no variable."""
     from vestig.config import load
 
@@ -33,11 +37,12 @@ def plain_configuration(folder: Path) -> Any:
     )
 
 
-def open_store(config: Any, *, one_shot: bool = False, **options: Any) -> Any:
+def open_store(config: Config, *, one_shot: bool = False, **options: Any) -> Vestig:
     """An open store. `one_shot`: the process embeds one text and ends; other options are those
     of `vestig.open`."""
     import vestig
     from vestig.registry import make_embedder
 
     embedder = make_embedder(config.settings.embedding, one_shot=one_shot)
-    return vestig.open(config=config, embedder=embedder, **options)
+    # a loaded configuration is taken as it is; the public signature names files and mappings only
+    return vestig.open(config=config, embedder=embedder, **options)  # type: ignore[arg-type]

@@ -6,13 +6,35 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET
 
 from vestig.surfaces.cli.why import expectations, receipts
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
+
+if TYPE_CHECKING:
+    from vestig.answers import RecallResult
+    from vestig.commit.update import UpdateResult
+    from vestig.config.explain import Explanation, ShownEntry
+    from vestig.memories.states import StateChange
+    from vestig.results import (
+        BackupReport,
+        CompactReport,
+        DoctorReport,
+        EnrichReport,
+        ExportReport,
+        ForgetReport,
+        GcReport,
+        ImportReport,
+        LinkedEntity,
+        LinkedMemory,
+        MemoryDetail,
+        MemoryPage,
+        RebuildReport,
+    )
+    from vestig.types import CommitOutcome, Event, SupersessionRecord, _Value
 
 __all__ = [
     "backup",
@@ -70,7 +92,7 @@ def snippet(content: str, length: int) -> str:
     return line if len(line) <= length else line[:length] + "..."
 
 
-def outcome(value: Any, args: Args) -> str:
+def outcome(value: CommitOutcome, args: Args) -> str:
     """What a commit stored, counted again or would store, and what it relates to."""
     dry = bool(args.get("dry_run"))
     kind = value.outcome
@@ -94,18 +116,18 @@ def outcome(value: Any, args: Args) -> str:
     return line
 
 
-def recall(value: Any, args: Args) -> str:
+def recall(value: RecallResult, args: Args) -> str:
     """Blocks for a prompt, in the layout of the call or the configuration."""
     return _layout(value, args, str(args.get("format", "text")))
 
 
-def search(value: Any, args: Args) -> str:
+def search(value: RecallResult, args: Args) -> str:
     """A list, unless the call names another layout."""
     explained = bool(args.get("explain"))
     return _layout(value, args, str(args.get("format", "explain" if explained else "list")))
 
 
-def _layout(value: Any, args: Args, layout: str) -> str:
+def _layout(value: RecallResult, args: Args, layout: str) -> str:
     from vestig.recall.layouts import render
 
     if value.context is not UNSET:
@@ -117,14 +139,14 @@ def _layout(value: Any, args: Args, layout: str) -> str:
     return "\n\n".join([shown, *expectations(value), *receipts(value)])
 
 
-def timing(value: Any) -> str:
+def timing(value: RecallResult) -> str:
     """Stages of a recall in milliseconds and per cent."""
     from vestig.recall.layouts import timing_lines
 
     return timing_lines(value)
 
 
-def detail(value: Any, _: Args) -> str:
+def detail(value: MemoryDetail, _: Args) -> str:
     """All fields of one memory, its evidence, and its text last."""
     memory = value.memory
     rows = [
@@ -147,7 +169,7 @@ def detail(value: Any, _: Args) -> str:
         why = f": {record.reason}" if record.reason else ""
         rows.append(("chain", f"{record.superseded_id} → {record.superseding_id}{why}"))
     rows.extend(("event", _event(event)) for event in value.events)
-    if value.mentions is not UNSET:
+    if value.mentions is not UNSET and value.related is not UNSET:
         rows += _linked("MENTIONS", [_mention(one) for one in value.mentions])
         rows += _linked("RELATED", [_related(one) for one in value.related])
     return _table(rows) + f"\n\n{memory.content}"
@@ -157,16 +179,16 @@ def _linked(name: str, shown: list[str]) -> list[tuple[str, str]]:
     return [(name, line) for line in shown or ["(none)"]]
 
 
-def _mention(entity: Any) -> str:
+def _mention(entity: LinkedEntity) -> str:
     sure = "" if entity.confidence is None else f" ({entity.confidence:.4f})"
     return f"{entity.type}:{entity.name}{sure} {entity.id}"
 
 
-def _related(memory: Any) -> str:
+def _related(memory: LinkedMemory) -> str:
     return f"{memory.id} ({memory.weight:.4f}) {snippet(memory.content, _LINKED_CHARS)}"
 
 
-def _event(event: Any) -> str:
+def _event(event: Event) -> str:
     parts = [_time(event.occurred_at), event.event_type.word, event.source]
     parts += [part for part in (event.actor, event.artifact_ref) if part]
     if event.payload:
@@ -174,7 +196,7 @@ def _event(event: Any) -> str:
     return " | ".join(parts)
 
 
-def page(value: Any, args: Args) -> str:
+def page(value: MemoryPage, args: Args) -> str:
     """id | created | source | status | snippet."""
     if not value.memories:
         return "No memories found."
@@ -193,7 +215,7 @@ def page(value: Any, args: Args) -> str:
     return "\n".join(lines)
 
 
-def events(value: Any, _: Args) -> str:
+def events(value: Iterable[Event], _: Args) -> str:
     """One line per event, oldest first."""
     return "\n".join(_event(event) for event in value)
 
@@ -207,7 +229,7 @@ _ALREADY = {
 }
 
 
-def state(value: Any, _: Args) -> str:
+def state(value: StateChange, _: Args) -> str:
     """What a change of state did."""
     if value.action == "deprecate":
         return f"Memory {value.memory_id} deprecated successfully"
@@ -215,22 +237,22 @@ def state(value: Any, _: Args) -> str:
     return f"Memory {value.memory_id} {words[value.action]}"
 
 
-def supersession(value: Any, _: Args) -> str:
+def supersession(value: SupersessionRecord, _: Args) -> str:
     """The record of a replacement."""
     why = f" ({value.reason})" if value.reason else ""
     return f"Memory {value.superseded_id} superseded by {value.superseding_id}{why}"
 
 
-def updated(value: Any, _: Args) -> str:
+def updated(value: UpdateResult, _: Args) -> str:
     """Which fields changed, or the memory that a new text became."""
-    if getattr(value, "outcome", None) is not None:
+    if value.outcome is not None:
         return f"Memory updated by a new text: {value.memory_id}"
     if not value.fields:
         return f"Memory {value.memory_id} unchanged (version {value.version})"
     return f"Memory {value.memory_id} updated: {', '.join(value.fields)} (version {value.version})"
 
 
-def enriched(value: Any, _: Args) -> str:
+def enriched(value: EnrichReport, _: Args) -> str:
     """Counts of a run over the job queue."""
     return (
         f"{value.done} jobs done, {value.retried} to be retried, {value.failed} failed,"
@@ -241,7 +263,7 @@ def enriched(value: Any, _: Args) -> str:
 _PLANNED_IDS: Final = 20
 
 
-def forget_plan(report: Any) -> str:
+def forget_plan(report: ForgetReport) -> str:
     """What would be deleted: ids, counts of rows, and what lies outside the store."""
     ids = report.memory_ids
     lines = [f"{len(ids)} memories would be forgotten for good:"]
@@ -252,7 +274,7 @@ def forget_plan(report: Any) -> str:
     return "\n".join([*lines, f"Rows: {rows}", f"Note: {report.outside}"])
 
 
-def forgotten(report: Any, _: Args) -> str:
+def forgotten(report: ForgetReport, _: Args) -> str:
     """What was forgotten, and how many residues the search of the files found."""
     if report.dry_run and report.memory_ids:
         return forget_plan(report)
@@ -265,14 +287,14 @@ def forgotten(report: Any, _: Args) -> str:
     )
 
 
-def collected(report: Any, _: Args) -> str:
+def collected(report: GcReport, _: Args) -> str:
     """Counts of the records that garbage collection removed."""
     would = "would be " if report.dry_run else ""
     counts = f"{report.sources_removed} sources, {report.entities_removed} entities"
     return f"{counts} and {report.edges_removed} links {would}removed"
 
 
-def imported(value: Any, _: Args) -> str:
+def imported(value: ImportReport, _: Args) -> str:
     """Exact counts of an import."""
     counts = ("lines", "imported", "skipped", "duplicates", "rejected", "failed", "memories")
     rows = [("format", str(value.format))]
@@ -282,27 +304,27 @@ def imported(value: Any, _: Args) -> str:
     return _table(rows)
 
 
-def exported(value: Any, _: Args) -> str:
+def exported(value: ExportReport, _: Args) -> str:
     """Where an export went and how much it holds."""
     return _mapping(value)
 
 
-def backup(value: Any, _: Args) -> str:
+def backup(value: BackupReport, _: Args) -> str:
     """Where the copy is."""
     return _mapping(value)
 
 
-def rebuilt(value: Any, _: Args) -> str:
+def rebuilt(value: RebuildReport, _: Args) -> str:
     """What was made again."""
     return _mapping(value)
 
 
-def compacted(value: Any, _: Args) -> str:
+def compacted(value: CompactReport, _: Args) -> str:
     """What was merged."""
     return _mapping(value)
 
 
-def _mapping(value: Any) -> str:
+def _mapping(value: _Value) -> str:
     plain = value.to_dict() if hasattr(value, "to_dict") else to_plain(value)
     return _table((name.replace("_", " "), _plain(item)) for name, item in plain.items())
 
@@ -310,7 +332,7 @@ def _mapping(value: Any) -> str:
 _MARKS = {"ok": "ok     ", "finding": "FINDING", "damage": "DAMAGE "}
 
 
-def doctor(value: Any, _: Args) -> str:
+def doctor(value: DoctorReport, _: Args) -> str:
     """One line per check."""
     width = max((len(finding.check) for finding in value.findings), default=0)
     return "\n".join(
@@ -319,7 +341,7 @@ def doctor(value: Any, _: Args) -> str:
     )
 
 
-def shown(value: Any, _: Args) -> str:
+def shown(value: Iterable[ShownEntry], _: Args) -> str:
     """Every effective value with its origin."""
     rows = []
     for entry in value:
@@ -329,12 +351,12 @@ def shown(value: Any, _: Args) -> str:
     return _table(rows)
 
 
-def explained(value: Any, _: Args) -> str:
+def explained(value: Iterable[Explanation], _: Args) -> str:
     """Meaning, default, range, IDs and effective value of keys."""
     return "\n\n".join(_explained(entry) for entry in value)
 
 
-def _explained(entry: Any) -> str:
+def _explained(entry: Explanation) -> str:
     origin = entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
     rows = (
         ("  default", _plain(entry.default)),
@@ -345,7 +367,7 @@ def _explained(entry: Any) -> str:
     return f"{entry.key}\n  {entry.meaning}\n{_table(rows)}"
 
 
-def demo(value: Any, _: Args) -> str:
+def demo(value: Mapping[str, Any], _: Args) -> str:
     """The end of the tour; its steps were printed as they ran."""
     kept = value.get("kept")
     took = f"Done in {value['seconds']:.1f} s"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET
 
 from vestig.times import to_plain
+
+if TYPE_CHECKING:
+    from vestig.answers import RecallResult, ReplayReport, SignalTrace, WhyNot
 
 __all__ = ["expectations", "receipts", "replayed"]
 
@@ -26,7 +29,7 @@ def _plain(value: Any) -> str:
     return json.dumps(to_plain(value), ensure_ascii=False)
 
 
-def _stage(entry: Any) -> str:
+def _stage(entry: WhyNot) -> str:
     words = _STAGES[entry.stage]
     if entry.filters:
         words += f": {', '.join(entry.filters)}"
@@ -40,16 +43,16 @@ def _stage(entry: Any) -> str:
     return words
 
 
-def _number(signal: Any) -> str:
+def _number(signal: SignalTrace | None) -> str:
     return "–" if signal is None or signal.normalised is None else f"{signal.normalised:.4f}"
 
 
-def _silent(signal: Any) -> bool:
+def _silent(signal: SignalTrace | None) -> bool:
     """Whether a term adds nothing: it was not weighed, or its value is 0."""
     return signal is None or signal.raw == 0
 
 
-def _signals(entry: Any) -> list[str]:
+def _signals(entry: WhyNot) -> list[str]:
     """Each term that adds something to either score, beside that of the last result."""
     last = entry.last_returned
     if entry.signals is None or last is None:
@@ -63,7 +66,7 @@ def _signals(entry: Any) -> list[str]:
     return [f"  Signals (its own / of the last result): {'; '.join(pairs)}"] if pairs else []
 
 
-def _change(entry: Any) -> list[str]:
+def _change(entry: WhyNot) -> list[str]:
     change = entry.change
     if change is None:
         return [f"  No change: {entry.no_change}"]
@@ -74,7 +77,7 @@ def _change(entry: Any) -> list[str]:
     ]
 
 
-def expectations(result: Any) -> list[str]:
+def expectations(result: RecallResult) -> list[str]:
     """One block for each expected memory that is not among the results."""
     if result.why_not is UNSET:
         return []
@@ -84,14 +87,14 @@ def expectations(result: Any) -> list[str]:
     ]
 
 
-def receipts(result: Any) -> list[str]:
+def receipts(result: RecallResult) -> list[str]:
     """The receipt as one line of JSON."""
     if result.receipt is UNSET:
         return []
     return [f"Receipt: {json.dumps(result.receipt.to_dict(), ensure_ascii=False)}"]
 
 
-def replayed(report: Any, _: Any) -> str:
+def replayed(report: ReplayReport, _: Any) -> str:
     """The outcome of a replay: it raises unless the ranking is equal."""
     return (
         f"Equal: {report.returned} results of transaction {report.seq}, derived again at"

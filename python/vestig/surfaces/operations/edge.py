@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.parameters import Parameter
 from vestig.surfaces.operation import Call, Operation
 from vestig.types import EdgeType
+
+if TYPE_CHECKING:
+    from vestig.graph.edges import EdgeChange, EdgeDetail, EdgePage
+    from vestig.results import EdgeRebuildReport
 
 __all__ = ["EDGE_OPERATIONS"]
 
@@ -38,7 +42,7 @@ def _link(call: Call) -> Any:
     return call.store.graph.link(*ends, given.pop("edge_type"), **given)
 
 
-def _line(detail: Any) -> str:
+def _line(detail: EdgeDetail) -> str:
     """id | type | weight | both ends."""
     edge = detail.edge
     label = f"{edge.edge_type}:{edge.relation}" if edge.relation is not None else edge.edge_type
@@ -47,13 +51,13 @@ def _line(detail: Any) -> str:
     return f"{edge.id} | {label} | {edge.weight:.4f} | {ends}{gone}"
 
 
-def _listed(page: Any, _: Mapping[str, Any]) -> str:
+def _listed(page: EdgePage, _: Mapping[str, Any]) -> str:
     if not page.edges:
         return "No edges found."
     return "\n".join(_line(detail) for detail in page)
 
 
-def _shown(detail: Any, _: Mapping[str, Any]) -> str:
+def _shown(detail: EdgeDetail, _: Mapping[str, Any]) -> str:
     from vestig.times import to_plain
 
     plain = to_plain(detail)
@@ -62,16 +66,16 @@ def _shown(detail: Any, _: Mapping[str, Any]) -> str:
     return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
 
 
-def _linked(change: Any, _: Mapping[str, Any]) -> str:
+def _linked(change: EdgeChange, _: Mapping[str, Any]) -> str:
     known = "" if change.changed else " (was there already)"
     return f"Edge stored: {change.id}{known}"
 
 
-def _unlinked(change: Any, _: Mapping[str, Any]) -> str:
+def _unlinked(change: EdgeChange, _: Mapping[str, Any]) -> str:
     return f"Edge {change.id} " + ("ended" if change.changed else "had ended already")
 
 
-def _rebuilt(report: Any, _: Mapping[str, Any]) -> str:
+def _rebuilt(report: EdgeRebuildReport, _: Mapping[str, Any]) -> str:
     return (
         f"{report.memories} memories compared: {report.kept} edges kept,"
         f" {report.added} added, {report.expired} ended, {report.reweighted} given"

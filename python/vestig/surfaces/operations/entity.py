@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.parameters import Parameter
 from vestig.surfaces.operation import Call, Operation
+
+if TYPE_CHECKING:
+    from vestig.graph.backfill import BackfillReport
+    from vestig.graph.entities import EntityChange, EntityDetail, EntityPage, PurgeReport
+    from vestig.types import Entity
 
 __all__ = ["ENTITY_BACKFILL", "ENTITY_OPERATIONS"]
 
@@ -45,14 +50,14 @@ def _purge(call: Call) -> Any:
     return call.store.graph.purge_entities(**given)
 
 
-def _listed(page: Any, _: Mapping[str, Any]) -> str:
+def _listed(page: EntityPage, _: Mapping[str, Any]) -> str:
     """id | type | mentions | name and aliases."""
     if not page.entities:
         return "No entities found."
     return "\n".join(_line(one.entity, one.mentions) for one in page)
 
 
-def _line(entity: Any, mentions: int) -> str:
+def _line(entity: Entity, mentions: int) -> str:
     known = f" (also {', '.join(entity.aliases)})" if entity.aliases else ""
     state = ""
     if entity.merged_into is not None:
@@ -63,7 +68,7 @@ def _line(entity: Any, mentions: int) -> str:
     return " | ".join(cells)
 
 
-def _shown(detail: Any, args: Mapping[str, Any]) -> str:
+def _shown(detail: EntityDetail, args: Mapping[str, Any]) -> str:
     from vestig.surfaces.cli.render import snippet
     from vestig.times import to_plain
 
@@ -79,13 +84,16 @@ def _shown(detail: Any, args: Mapping[str, Any]) -> str:
     if args.get("expand"):
         lines += [
             "",
-            *(f"{one.id} | {snippet(one.content, _SNIPPET_CHARS)}" for one in detail.memories),
+            *(
+                f"{one.id} | {snippet(one.content, _SNIPPET_CHARS)}"
+                for one in detail.memories or ()
+            ),
         ]
         return "\n".join(lines)
     return "\n".join([*lines, *(f"{'memory':<{width}}  {id}" for id in detail.memory_ids)])
 
 
-def _extracted(report: Any, _: Mapping[str, Any]) -> str:
+def _extracted(report: BackfillReport, _: Mapping[str, Any]) -> str:
     would = "would be " if report.dry_run else ""
     return (
         f"{report.memories} memories read: {report.entities_added} entities and"
@@ -93,18 +101,18 @@ def _extracted(report: Any, _: Mapping[str, Any]) -> str:
     )
 
 
-def _merged(change: Any, _: Mapping[str, Any]) -> str:
+def _merged(change: EntityChange, _: Mapping[str, Any]) -> str:
     return (
         f"Entity {change.merged_id} merged into {change.id}: {change.edges_moved} edges moved,"
         f" {change.edges_folded} were there already"
     )
 
 
-def _expired(change: Any, _: Mapping[str, Any]) -> str:
+def _expired(change: EntityChange, _: Mapping[str, Any]) -> str:
     return f"Entity {change.id} expired with {change.edges_expired} edges"
 
 
-def _plan(report: Any) -> str:
+def _plan(report: PurgeReport) -> str:
     ids = report.entity_ids
     lines = [f"{len(ids)} expired entities would be removed for good:"]
     lines += [f"  {id}" for id in ids[:_PLANNED_IDS]]
@@ -115,7 +123,7 @@ def _plan(report: Any) -> str:
     )
 
 
-def _purged(report: Any, _: Mapping[str, Any]) -> str:
+def _purged(report: PurgeReport, _: Mapping[str, Any]) -> str:
     if not report.entity_ids:
         return "Nothing to remove"
     if report.dry_run:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.parameters import Parameter
 from vestig.surfaces.operation import Call, Operation
+
+if TYPE_CHECKING:
+    from vestig.evaluation.report import EvaluationReport
 
 __all__ = ["EVAL"]
 
@@ -58,11 +61,11 @@ def _targets(paths: Sequence[str], shown: str) -> list[tuple[Path, str]]:
     return found
 
 
-def _text(value: Any, args: Mapping[str, Any]) -> str:
+def _text(value: EvaluationReport, args: Mapping[str, Any]) -> str:
     return _formed(value, str(args.get("format", "table")))
 
 
-def _formed(value: Any, form: str) -> str:
+def _formed(value: EvaluationReport, form: str) -> str:
     from vestig.evaluation import html_report, tables
     from vestig.surfaces import wire
 

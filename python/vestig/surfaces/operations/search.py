@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.filters import FIELDS
 from vestig.parameters import SEARCH as ROWS
 from vestig.surfaces.operation import Call, Operation
 from vestig.surfaces.operations.memory_parameters import filter_arguments
+from vestig.types import Entity
+
+if TYPE_CHECKING:
+    from vestig.graph.search_result import SearchHit, SearchResult
 
 __all__ = ["SEARCH"]
 
@@ -20,21 +24,22 @@ def _search(call: Call) -> Any:
     return call.store.search(given.pop("query", None), **given)
 
 
-def _label(hit: Any) -> str:
+def _label(hit: SearchHit) -> str:
     """A memory by its first characters, an entity by type and name."""
-    if hit.kind == "entity":
-        return f"{hit.node.entity_type}:{hit.node.canonical_name}"
-    line = " ".join(hit.node.content.split())
+    node = hit.node
+    if isinstance(node, Entity):
+        return f"{node.entity_type}:{node.canonical_name}"
+    line = " ".join(node.content.split())
     return line if len(line) <= _LABEL_CHARS else line[:_LABEL_CHARS] + "..."
 
 
-def _line(hit: Any) -> str:
+def _line(hit: SearchHit) -> str:
     depth = f", depth={hit.graph_depth}" if hit.graph_depth else ""
     raw = f", undecayed={hit.raw_score:.4f}" if isinstance(hit.raw_score, float) else ""
     return f"{hit.score:.4f} | {hit.source}{depth}{raw} | {hit.node_id} | {_label(hit)}"
 
 
-def _text(result: Any, _: Mapping[str, Any]) -> str:
+def _text(result: SearchResult, _: Mapping[str, Any]) -> str:
     if not result.results:
         return "Nothing found."
     lines = [f"score: {result.score_scale}" + (", decayed" if result.decayed else "")]

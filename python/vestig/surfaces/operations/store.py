@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from vestig.parameters import Parameter
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Call, Operation
+
+if TYPE_CHECKING:
+    from vestig.results import ImportReport
 
 __all__ = ["STORE_OPERATIONS"]
 
@@ -33,7 +36,7 @@ def _import(call: Call) -> Any:
     return call.store.import_(source, progress=call.progress, **call.args)
 
 
-def _import_exit(report: Any) -> int:
+def _import_exit(report: ImportReport) -> int:
     return 1 if report.failed or report.errors else 0
 
 
@@ -210,6 +213,7 @@ STORE_OPERATIONS: Final = (
         run=_demo,
         document="demo",
         text=render.demo,
+        needs_config=False,
         needs_store=False,
     ),
     Operation(
