@@ -38,23 +38,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "backup",
-    "collected",
-    "demo",
+    "config_keys",
+    "config_values",
+    "demo_end",
     "detail",
     "doctor",
     "enriched",
     "events",
-    "explained",
     "exported",
     "forget_plan",
     "forgotten",
+    "garbage_collected",
     "imported",
     "outcome",
     "page",
     "rebuilt",
     "recall",
     "search",
-    "shown",
     "state",
     "supersession",
     "updated",
@@ -287,7 +287,7 @@ def forgotten(report: ForgetReport, _: Args) -> str:
     )
 
 
-def collected(report: GcReport, _: Args) -> str:
+def garbage_collected(report: GcReport, _: Args) -> str:
     """Counts of the records that garbage collection removed."""
     would = "would be " if report.dry_run else ""
     counts = f"{report.sources_removed} sources, {report.entities_removed} entities"
@@ -341,7 +341,7 @@ def doctor(value: DoctorReport, _: Args) -> str:
     )
 
 
-def shown(value: Iterable[ShownEntry], _: Args) -> str:
+def config_values(value: Iterable[ShownEntry], _: Args) -> str:
     """Every effective value with its origin."""
     rows = []
     for entry in value:
@@ -351,12 +351,12 @@ def shown(value: Iterable[ShownEntry], _: Args) -> str:
     return _table(rows)
 
 
-def explained(value: Iterable[Explanation], _: Args) -> str:
-    """Meaning, default, range, IDs and effective value of keys."""
-    return "\n\n".join(_explained(entry) for entry in value)
+def config_keys(value: Iterable[Explanation], _: Args) -> str:
+    """Meaning, default, range and effective value of each key."""
+    return "\n\n".join(_config_key(entry) for entry in value)
 
 
-def _explained(entry: Explanation) -> str:
+def _config_key(entry: Explanation) -> str:
     origin = entry.layer if entry.file is None else f"{entry.layer} {entry.file}"
     rows = (
         ("  default", _plain(entry.default)),
@@ -367,7 +367,7 @@ def _explained(entry: Explanation) -> str:
     return f"{entry.key}\n  {entry.meaning}\n{_table(rows)}"
 
 
-def demo(value: Mapping[str, Any], _: Args) -> str:
+def demo_end(value: Mapping[str, Any], _: Args) -> str:
     """The end of the tour; its steps were printed as they ran."""
     kept = value.get("kept")
     took = f"Done in {value['seconds']:.1f} s"

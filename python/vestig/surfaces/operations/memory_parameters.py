@@ -25,7 +25,7 @@ __all__ = [
 
 FORMATS: Final = ("text", "compact", "explain", "list", "json")
 ID: Final = Parameter(name="id", help="Id of the memory, or at least 8 characters of it.")
-REASON: Final = Parameter(name="reason", flag="--reason", help="Why; kept in the event.")
+REASON: Final = Parameter(name="reason", flag="--reason", help="Why; recorded in the event.")
 T_INVALID: Final = Parameter(
     name="t_invalid",
     kind="time",

@@ -85,7 +85,7 @@ STORE_OPERATIONS: Final = (
         ),
         run=lambda call: call.store.admin.gc(**call.args),
         document="gc",
-        text=render.collected,
+        text=render.garbage_collected,
         writes=True,
     ),
     Operation(
@@ -212,7 +212,7 @@ STORE_OPERATIONS: Final = (
         ),
         run=_demo,
         document="demo",
-        text=render.demo,
+        text=render.demo_end,
         needs_config=False,
         needs_store=False,
     ),
@@ -229,7 +229,7 @@ STORE_OPERATIONS: Final = (
         ),
         run=_show_config,
         document="config",
-        text=render.shown,
+        text=render.config_values,
         needs_store=False,
     ),
     Operation(
@@ -240,7 +240,7 @@ STORE_OPERATIONS: Final = (
         ),
         run=_explain_config,
         document="explanations",
-        text=render.explained,
+        text=render.config_keys,
         needs_store=False,
     ),
 )
