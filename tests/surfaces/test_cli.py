@@ -303,6 +303,21 @@ def test_export_to_standard_output_and_back(vestig: Vestig, ids: list[str], tmp_
     assert {m["id"] for m in two["memories"]} == set(ids)
 
 
+def test_an_export_takes_the_fields_of_the_filter(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    vestig("memory", "update", ids[0], "--tags", "chosen")
+    part = tmp_path / "part.jsonl"
+    assert vestig("export", str(part), "--tags", "chosen").code == 0
+    report = vestig("import", str(part), "--store", str(tmp_path / "two"), "--json")
+    assert report.code == 0
+    two = vestig("memory", "list", "--store", str(tmp_path / "two"), "--json").document
+    assert [m["id"] for m in two["memories"]] == ids[:1]
+    both = vestig("export", "-", "--tags", "chosen", "--all-namespaces")
+    assert both.code == 2
+    assert "where: expected a filter or all_namespaces, got 'both'" in both.err
+
+
 def test_a_reader_that_goes_away_ends_quietly(
     vestig: Vestig, ids: list[str], tmp_path: Path
 ) -> None:

@@ -81,7 +81,7 @@ METHODS = {
     "import": "import_",
 }
 # Methods that take the fields of the filter as `where`, and what `provenance` holds.
-FILTERED = ("recall", "search", "list", "forget")
+FILTERED = ("recall", "search", "list", "forget", "export")
 RENAMED = {"file": {"export": "target", "import_": "source", "replay_receipt": "receipt"}}
 
 

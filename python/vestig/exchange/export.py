@@ -38,7 +38,7 @@ def export(
     if not isinstance(target, (str, os.PathLike)) and not hasattr(target, "write"):
         raise ValidationError("target", type(target).__name__, "a file's path, or an open file")
     if all_namespaces and where.given():
-        raise ValidationError("where", "a filter", "either a filter or all_namespaces, not both")
+        raise ValidationError("where", "both", "a filter or all_namespaces")
     with session.operation("export"):
         namespace = None if all_namespaces else session.namespace
         chosen = _chosen(session, where) if where.given() else None

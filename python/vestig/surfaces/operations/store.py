@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vestig.parameters import Parameter
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Call, Operation
+from vestig.surfaces.operations.memory_parameters import FILTER_PARAMETERS, filter_arguments
 
 if TYPE_CHECKING:
     from vestig.results import ImportReport
@@ -26,7 +27,7 @@ def _export(call: Call) -> Any:
     target = call.args.pop("file")
     if target == STANDARD_STREAM and call.output is not None:
         target = call.output()
-    return call.store.export(target, **call.args)
+    return call.store.export(target, **filter_arguments(call.args))
 
 
 def _import(call: Call) -> Any:
@@ -116,7 +117,7 @@ STORE_OPERATIONS: Final = (
     ),
     Operation(
         name="export",
-        help="Write every record as JSON lines, complete with vectors.",
+        help="Write records as JSON lines, complete with vectors: all, or those of a filter.",
         params=(
             Parameter(name="file", help="File to write; - is standard output."),
             Parameter(
@@ -125,6 +126,7 @@ STORE_OPERATIONS: Final = (
                 flag="--all-namespaces",
                 help="Every namespace of the store, not only one.",
             ),
+            *FILTER_PARAMETERS,
         ),
         run=_export,
         document="export",
