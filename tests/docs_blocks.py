@@ -86,8 +86,10 @@ def signature(name: str, call: Callable[..., object]) -> str:
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and "*" not in written:
             written.append("*")
-        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
-        written.append(f"{parameter.name}: {parameter.annotation}{default}")
+        default = parameter.default
+        shown = json.dumps(default) if isinstance(default, str) else repr(default)
+        given = "" if default is parameter.empty else f" = {shown}"
+        written.append(f"{parameter.name}: {parameter.annotation}{given}")
     result = f" -> {shape.return_annotation}:"
     line = f"def {name}({', '.join(written)}){result}"
     if len(line) > 96:

@@ -335,7 +335,7 @@ RECALL: Final = by_name(
         name="expect",
         kind="words",
         flag="--expect",
-        help="Ids that should come: for those that do not, why not and what would bring them in.",
+        help="Ids expected in the result: for those missing, why, and what would bring them in.",
     ),
     Parameter(
         name="receipt",
@@ -428,7 +428,7 @@ LIST: Final = by_name(
         kind="choice",
         flag="--order-by",
         choices=("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid"),
-        help="The field to sort by; default created_at.",
+        help="The field to sort by.",
         default_text="created_at",
     ),
     Parameter(name="descending", kind="flag", help="Largest first; default true."),

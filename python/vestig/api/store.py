@@ -568,7 +568,7 @@ class Vestig:
             seed: Seed of the walk, 0 to 9007199254740991, or "random"; default from query and
                 state.
             config: Keys of the configuration for this call, of ranking and layout.
-            expect: Ids that should come: for those that do not, why not and what would bring them
+            expect: Ids expected in the result: for those missing, why, and what would bring them
                 in.
             receipt: Add a receipt, by which `replay_receipt` derives the same ranking again.
             context: Add what was found as one block of text for a prompt, by session and time.
@@ -835,7 +835,7 @@ class Vestig:
             until: Facts that began before this time.
             offset: Memories to skip.
             limit: Memories per page, at most 1000.
-            order_by: The field to sort by; default created_at.
+            order_by: The field to sort by.
             descending: Largest first; default true.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
             known_at: Only what was recorded by this time.
