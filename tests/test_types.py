@@ -73,6 +73,10 @@ def test_a_store_takes_words_in_any_case_and_holds_one(store: vestig.Vestig) -> 
     memory = store.show(outcome.memory_id).memory
     assert (memory.role, memory.retention_policy) == ("user", "decision")
     assert memory.to_dict()["status"] == "ACTIVE"
+    assert memory.status == "ACTIVE"
+    assert f"{memory.status}" == "ACTIVE"
+    assert {memory.status: 1} == {"ACTIVE": 1}
+    assert store.admin.stats().statuses == {"ACTIVE": 1}
     assert (
         store.count(
             where={"statuses": "Active", "kinds": "memory", "retention_policies": "DECISION"}

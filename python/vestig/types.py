@@ -67,8 +67,19 @@ class Word(StrEnum):
 
 
 class RecordWord(Word):
-    """A word for what a record is: its kind, state, outcome or type. Results write it in capitals,
-    whatever the ledger holds."""
+    """A word for what a record is: its kind, state, outcome or type. As a text it is in capitals,
+    whatever the ledger holds: its `value`.
+
+    Example:
+        >>> Status.ACTIVE == "ACTIVE", str(Status.ACTIVE), Status.ACTIVE.value
+        (True, 'ACTIVE', 'active')
+    """
+
+    def __new__(cls, value: str) -> Self:
+        """A member that compares, hashes and prints as its word in capitals."""
+        member = str.__new__(cls, value.upper())
+        member._value_ = value
+        return member
 
     @property
     def word(self) -> str:

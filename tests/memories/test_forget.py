@@ -131,7 +131,7 @@ def test_pointers_of_others_become_null(opener: Opener) -> None:
     assert edges >= 1
     shown = store.show(old)
     assert shown.memory.superseded_by is None
-    assert shown.memory.status == "superseded"
+    assert shown.memory.status == "SUPERSEDED"
     assert shown.supersessions == ()
     store.forget(old)
     assert again.memory_id is not None

@@ -25,7 +25,7 @@ def kinds(store: vestig.Vestig, id: str) -> list[str]:
 def test_deprecate_twice(store: vestig.Vestig) -> None:
     id = three(store)[0]
     done = store.deprecate(id, "wrong")
-    assert (done.changed, done.status) == (True, "deprecated")
+    assert (done.changed, done.status) == (True, "DEPRECATED")
     with pytest.raises(vestig.ConflictError, match=rf"{id}.*DEPRECATED since 2026-03-18"):
         store.deprecate(id)
     with pytest.raises(vestig.NotFoundError, match=f"Memory not found: {UNKNOWN}"):
@@ -74,19 +74,19 @@ def test_pins(store: vestig.Vestig) -> None:
     assert store.pin(b, "never lose").changed
     assert not store.pin(b).changed
     assert kinds(store, b) == ["ADD", "PIN"]
-    assert store.unpin(b).status == "active"
+    assert store.unpin(b).status == "ACTIVE"
     assert not store.unpin(a).changed
     assert store.show(a).memory.status.value == "superseded"
 
 
 def test_archive_and_restore(store: vestig.Vestig) -> None:
     a = three(store)[0]
-    assert store.archive(a).status == "archived"
+    assert store.archive(a).status == "ARCHIVED"
     assert not store.archive(a).changed
     assert a not in {hit.id for hit in store.recall("harbour crane", limit=10)}
     shown = store.recall("harbour crane", limit=10, where={"include_archived": True})
     assert a in {hit.id for hit in shown}
-    assert store.restore(a).status == "active"
+    assert store.restore(a).status == "ACTIVE"
     assert kinds(store, a) == ["ADD", "ARCHIVE", "RESTORE"]
     store.deprecate(a)
     with pytest.raises(vestig.ConflictError):
