@@ -75,9 +75,9 @@ def _filled(path: Path, size: int) -> Chats:
     questions = queries(QUESTIONS)
     embedder = fill(path, size, questions)
     with vestig.open(path, embedder=embedder, read_only=True) as store:
-        stats = store.stats()
-    sections = {name: n for name, n in stats["projection"]["bytes"].items() if name != "tail"}
-    return Chats(path, size, questions, embedder, sections, stats["entities"])
+        stats = store.admin.stats()
+    sections = {name: n for name, n in stats.projection["bytes"].items() if name != "tail"}
+    return Chats(path, size, questions, embedder, sections, stats.entities)
 
 
 def test_recall_of_chats(chats: Chats, benchmark: Any) -> None:
