@@ -34,6 +34,7 @@ def test_defer_stores_without_vector(opener: Opener, clock: FrozenClock) -> None
     assert [d.code for d in outcome.degraded] == ["embedding_deferred"]
     assert len(outcome.jobs) == 1
     assert store.show(outcome.memory_id).memory.processing == "pending"
+    assert store.admin.stats().jobs == {"PENDING": 1}
     found = store.recall("single source of truth")
     assert [hit.id for hit in found] == [outcome.memory_id]
     assert {"partial_backend", "unembedded_skipped", "enrichment_pending"} <= {

@@ -18,6 +18,7 @@ from vestig.store.projection.discard import discard_projection
 from vestig.store.upkeep.backup import backup as copy_store
 from vestig.store.upkeep.reembed import reembed
 from vestig.store.upkeep.token_vectors import fill_tokens
+from vestig.types import JobState, Status
 
 __all__ = ["backup", "compact", "doctor", "metrics", "rebuild", "stats"]
 
@@ -28,6 +29,8 @@ def stats(session: Session, namespace: object) -> dict[str, Any]:
     with session.operation("stats"):
         with session.ledger.read() as view:
             found = view.stats(space)
+        for name, words in (("statuses", Status), ("jobs", JobState)):
+            found[name] = {words(word).word: number for word, number in found[name].items()}
         core = session.keeper.core
         found["projection"] = {
             "rows": core.rows,

@@ -10,7 +10,6 @@ from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.schema import EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.sqlite.lookups import each, fetch
 from vestig.times import from_us
-from vestig.types import JobState, Status
 
 __all__ = ["stats"]
 
@@ -35,7 +34,7 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
     return {
         "memories": sum(kinds.values()),
         "kinds": kinds,
-        "statuses": {Status(word).word: number for word, number in statuses.items()},
+        "statuses": statuses,
         "embedded": fetch(
             conn,
             'SELECT COUNT(*) FROM vectors v JOIN memories m ON m."row" = v.memory'
@@ -56,7 +55,7 @@ def stats(conn: apsw.Connection, namespace: str, seq: int) -> dict[str, Any]:
         "edges": _edges(conn, namespace),
         "events": events,
         "sources": sources,
-        "jobs": {JobState(word).word: number for word, number in jobs.items()},
+        "jobs": jobs,
         "seq": seq,
         "last_commit_at": None if last is None else from_us(last),
         "bytes": _bytes(conn),
