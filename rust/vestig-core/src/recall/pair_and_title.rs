@@ -12,6 +12,7 @@ use crate::kernels::bits::set_bits;
 use crate::kernels::entity_walk::{Mentions, mentions_max};
 use crate::kernels::lexical;
 use crate::query::graph::Node;
+use crate::segment::NO_STRING;
 use crate::segment::format::Section;
 
 /// How many of the best memories by L₁ these signals start from.
@@ -118,17 +119,17 @@ pub(super) fn titles(
         if numbers.is_empty() {
             continue;
         }
-        for row in set_bits(&columns.eligible) {
-            let by = columns
-                .segment
-                .title(row)
-                .and_then(|title| numbers.get(&title));
+        // Most rows have no title, so the column is looked up once, not by row.
+        let titles = columns.segment.column::<u32>(Section::Titles);
+        for row in set_bits(&columns.eligible).filter(|row| titles[*row] != NO_STRING) {
+            let Some(by) = numbers.get(&titles[row]) else {
+                continue;
+            };
             let node = Node {
                 part: part as u32,
                 row: row as u32,
             };
-            let others = by.iter().flat_map(|by| by.iter());
-            let others = others.filter(|(_, memory)| *memory != Some(node));
+            let others = by.iter().filter(|(_, memory)| *memory != Some(node));
             if let Some(rank) = others.map(|(rank, _)| *rank).min() {
                 found.push((node, 1.0 / (1.0 + rank as f64)));
             }
