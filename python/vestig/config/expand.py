@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from vestig.config.aliases import current_name, old_name
+from vestig.config.documents import parse_value
 from vestig.config.problems import Problems
 from vestig.config.schema import KEYS, entry_specs, spec_of
 from vestig.hints import nearest
@@ -88,8 +89,6 @@ def read_scalar(text: str, key: str) -> Any:
     spec = spec_of(key)
     if spec is not None and spec.takes_text and not spec.takes_other:
         return None if text in ("null", "~") else text
-    from vestig.config.files import parse_value
-
     return parse_value(text)
 
 

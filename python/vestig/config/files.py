@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import msgspec
 
 from vestig.config.aliases import OLD_NAMES, current_name, old_sections
+from vestig.config.documents import BYTES_MAX, parse
 from vestig.config.expand import expand, read_dotenv, read_scalar
 from vestig.config.problems import Problems
 from vestig.config.schema import entry_sections, key_specs, sections
@@ -19,7 +19,6 @@ __all__ = [
     "Item",
     "find_project_file",
     "flatten",
-    "parse_value",
     "profile_key",
     "read_file",
     "variables_for",
@@ -65,117 +64,13 @@ def variables_for(project: Path | None, environ: Mapping[str, str]) -> dict[str,
     return {**dotenv, **environ}
 
 
-@cache
-def _loader() -> Any:
-    """A safe YAML loader with the scalars of YAML 1.2 (`off` is a word) and unique keys."""
-    import re
-
-    import yaml
-
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class Loader(base):  # type: ignore[misc]
-        yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen: set[str] = set()
-            for key_node, _ in node.value:
-                if key_node.tag.endswith(":merge"):
-                    continue
-                if not isinstance(key_node, yaml.ScalarNode):
-                    raise yaml.constructor.ConstructorError(
-                        None, None, "expected a key that is text", key_node.start_mark
-                    )
-                if key_node.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"duplicate key {key_node.value!r}", key_node.start_mark
-                    )
-                seen.add(key_node.value)
-            # a key is text, whatever it looks like: +1 is no number, on is no switch
-            self.flatten_mapping(node)
-            for key_node, _ in node.value:
-                key_node.tag = "tag:yaml.org,2002:str"
-            return super().construct_mapping(node, deep)
-
-    def integer(_: Any, node: Any) -> int:
-        text = node.value
-        radix = {"0o": 8, "0x": 16}.get(text[:2], 10)
-        return int(text[2:] if radix != 10 else text, radix)
-
-    def number(_: Any, node: Any) -> float:
-        return float(node.value.lower().replace(".inf", "inf").replace(".nan", "nan"))
-
-    def resolve(tag: str, pattern: str, first: str) -> None:
-        Loader.add_implicit_resolver(f"tag:yaml.org,2002:{tag}", re.compile(pattern), list(first))
-
-    resolve("bool", r"^(?:true|True|TRUE|false|False|FALSE)$", "tTfF")
-    resolve("int", r"^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$", "-+0123456789")
-    resolve(
-        "float",
-        r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
-        "-+0123456789.",
-    )
-    Loader.add_implicit_resolver(
-        "tag:yaml.org,2002:null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]
-    )
-    resolve("merge", r"^(?:<<)$", "<")
-    Loader.add_constructor("tag:yaml.org,2002:int", integer)
-    Loader.add_constructor("tag:yaml.org,2002:float", number)
-    return Loader
-
-
-def _key_lines(node: Any, prefix: str = "", depth: int = 0) -> Iterator[tuple[str, int]]:
-    """Dotted key → line, for messages; aliases deeper than any key are not followed."""
-    import yaml
-
-    if not isinstance(node, yaml.MappingNode) or depth > _DEPTH_MAX:
-        return
-    for key_node, value_node in node.value:
-        name = f"{prefix}{key_node.value}"
-        yield name, key_node.start_mark.line + 1
-        yield from _key_lines(value_node, f"{name}.", depth + 1)
-
-
-def _parse(text: str) -> tuple[Any, dict[str, int]]:
-    """The document and the lines of its keys.
-
-    Raises:
-        ValueError: unreadable; the message says where and what.
-    """
-    import yaml
-
-    loader = _loader()(text)
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            return None, {}
-        return loader.construct_document(node), dict(_key_lines(node))
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = "" if mark is None else f"line {mark.line + 1}: "
-        raise ValueError(f"{line}{error.problem}") from None
-    except yaml.YAMLError as error:
-        raise ValueError(str(error).splitlines()[0]) from None
-    except RecursionError:
-        raise ValueError("values are nested too deeply") from None
-    finally:
-        loader.dispose()
-
-
-def parse_value(text: str) -> Any:
-    """One YAML value, as an environment variable holds it.
-
-    Example:
-        >>> parse_value("[1, off]")
-        [1, 'off']
-    """
-    return _parse(text)[0]
-
-
 def _load(path: Path) -> tuple[Any, dict[str, int]]:
     try:
-        return _parse(path.read_text(encoding="utf-8-sig"))
+        with path.open("rb") as file:
+            raw = file.read(BYTES_MAX + 1)
+        if len(raw) > BYTES_MAX:
+            raise ConfigError(f"{path}: expected at most {BYTES_MAX} bytes, the file has more")
+        return parse(raw.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: expected UTF-8 text, byte {error.start} is none") from None
     except OSError as error:
