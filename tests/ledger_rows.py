@@ -15,6 +15,7 @@ from vestig.changes import (
     NewEvent,
     NewJob,
     NewMemory,
+    NewOriginalText,
     NewQuestion,
     NewSource,
     NewSupersession,
@@ -85,6 +86,11 @@ def tokens(memory_id: str, count: int = 12, seed: int = 0, **fields: Any) -> New
         "scales": struct.pack(f"<{count}f", *(chance.random() / 127 for _ in range(count))),
     }
     return NewTokenVectors(memory_id=memory_id, **(values | fields))
+
+
+def original(memory_id: str, content: str | None) -> NewOriginalText:
+    """The text of a memory as it was given."""
+    return NewOriginalText(memory_id=memory_id, content=content)
 
 
 def source(agent: str | None = "cli", session_id: str | None = None, **fields: Any) -> NewSource:

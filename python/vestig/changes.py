@@ -93,6 +93,14 @@ class NewTokenVectors(msgspec.Struct, frozen=True, kw_only=True):
     scales: bytes
 
 
+class NewOriginalText(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory's text as it was given, where it differs from the normal form that the memory's row
+    holds; None = it does not, and one that was stored is removed."""
+
+    memory_id: str
+    content: str | None
+
+
 class MemoryPatch(msgspec.Struct, frozen=True, kw_only=True):
     """New values of some columns of an existing memory; the rest stays.
 
@@ -244,9 +252,8 @@ class ChangeSet(msgspec.Struct, frozen=True, kw_only=True):
     questions: tuple[NewQuestion, ...] = ()
     # ids of edges that end with this transaction
     expired_edges: tuple[str, ...] = ()
-    # nodes where these edges start; () = unknown, and all edges of the store are read
-    expired_from: tuple[str, ...] = ()
     edge_patches: tuple[EdgePatch, ...] = ()
     # memories whose questions were generated, perhaps none: [] instead of null
     questions_tried: tuple[str, ...] = ()
     token_vectors: tuple[NewTokenVectors, ...] = ()
+    original_texts: tuple[NewOriginalText, ...] = ()

@@ -451,6 +451,10 @@ class LedgerView(Protocol):
         """id → (model, float32 bytes) for those that have a vector."""
         ...
 
+    def normal_texts(self, namespace: str, ids: Sequence[str]) -> dict[str, str]:
+        """id → normal form of the text, which hashes, vectors and terms are made of."""
+        ...
+
     def events(self, namespace: str, memory_id: str, limit: int | None = None) -> list[Event]:
         """Events of a memory, oldest first (by seq, then row)."""
         ...
@@ -576,13 +580,12 @@ class LedgerView(Protocol):
         first."""
         ...
 
-    def edge(self, namespace: str, edge_id: str, from_id: str | None = None) -> Edge | None:
-        """One edge, expired or not; both ends lie in the namespace. May read all edges, unless it
-        is known where the edge starts."""
+    def edge(self, namespace: str, edge_id: str) -> Edge | None:
+        """One edge, expired or not; both ends lie in the namespace."""
         ...
 
     def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
-        """Full edge ids that start with `prefix`, ascending. May read all edges."""
+        """Full edge ids that start with `prefix`, ascending."""
         ...
 
     def list_edges(

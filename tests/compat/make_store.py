@@ -4,10 +4,10 @@ Run once, with the code of that version, before its schema changes:
 
     git worktree add ../old COMMIT
     cp python/vestig/_core*.so ../old/python/vestig/   # the core of that commit
-    PYTHONPATH=../old/python python tests/compat/make_store.py 2 tests/compat/stores/2
+    PYTHONPATH=../old/python python tests/compat/make_store.py 3 tests/compat/stores/3
 
 The store goes into one archive, since SQLite gives every table and index a page of its own;
-`facts.json` beside it says what must be read from it.
+`facts.json.gz` beside it says what must be read from it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import vestig
+from vestig.changes import ChangeSet, NewTokenVectors
 from vestig.ports import EntityListing
 from vestig.store.ledger.migrations import MIGRATIONS, newest_version
 from vestig.testing import FrozenClock, HashingEmbedder
@@ -33,7 +34,7 @@ Add = Callable[..., None]
 
 
 def fill(store: vestig.Vestig, clock: FrozenClock) -> dict[str, str]:
-    """Something of everything that version 2 can hold: name → memory id."""
+    """Something of everything that version 3 can hold: name → memory id."""
     ids: dict[str, str] = {}
 
     def add(name: str, text: str, **fields: Any) -> None:
@@ -58,6 +59,7 @@ def fill(store: vestig.Vestig, clock: FrozenClock) -> dict[str, str]:
     assert ids["again"] == ids["port"]
     fill_graph(store, add, ids)
     fill_sessions(add)
+    fill_texts(store, add, ids, clock)
     return ids
 
 
@@ -95,6 +97,21 @@ def fill_sessions(add: Add) -> None:
         add(f"peer {place}", text, author=author, session_id="cellar", sequence=place)
     add("asked", "How do I undo a rebase?", role="user", session_id="git", sequence=0)
     add("told", "Look it up in the reflog", role="assistant", session_id="git", sequence=1)
+
+
+def fill_texts(store: vestig.Vestig, add: Add, ids: dict[str, str], clock: FrozenClock) -> None:
+    """Texts with line breaks and runs of white space, and vectors of word pieces."""
+    add("steps", "To drain the boiler:\n  1. close the valve\n  2. open the\tdrain cock")
+    add("table", "| part   | price |\r\n|--------|-------|\r\n| gasket |  4.20 |")
+    pieces = NewTokenVectors(
+        memory_id=ids["steps"],
+        model=f"hashing-{DIMENSIONS}-0",
+        ids=bytes(range(12)),
+        codes=bytes(range(64)) * 3,
+        scales=bytes(12),
+    )
+    with store_writer(store, clock) as txn:
+        txn.apply(ChangeSet(namespace="default", token_vectors=(pieces,)))
 
 
 def facts(store: vestig.Vestig, ids: dict[str, str]) -> dict[str, Any]:
@@ -135,6 +152,11 @@ def store_view(store: vestig.Vestig) -> Any:
     return store._session.ledger.read()
 
 
+def store_writer(store: vestig.Vestig, clock: FrozenClock) -> Any:
+    """One write transaction of an open store."""
+    return store._session.ledger.write(round(clock().timestamp() * 1e6))
+
+
 def pack(folder: Path, target: Path) -> None:
     """All files of a store in one archive, without names or times of this machine."""
     raw = io.BytesIO()
@@ -149,7 +171,7 @@ def pack(folder: Path, target: Path) -> None:
 
 
 def main(version: int, target: Path) -> None:
-    """Writes `store.tar.gz` and `facts.json` to `target`."""
+    """Writes `store.tar.gz` and `facts.json.gz` to `target`."""
     found = newest_version(MIGRATIONS)
     assert found == version, f"this code writes schema version {found}, not {version}"
     target.mkdir(parents=True, exist_ok=True)
@@ -162,7 +184,7 @@ def main(version: int, target: Path) -> None:
             store.admin.compact()
         pack(place, target / "store.tar.gz")
     text = json.dumps(found_facts, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
-    (target / "facts.json").write_text(text + "\n", "utf-8")
+    (target / "facts.json.gz").write_bytes(gzip.compress(f"{text}\n".encode(), 9, mtime=0))
 
 
 if __name__ == "__main__":

@@ -147,33 +147,6 @@ def test_an_edge_that_ended_is_kept_and_may_be_stored_anew(ledger: Ledger) -> No
         put(ledger, expired_edges=(new_id("edge"),))
 
 
-def test_an_edge_is_found_where_it_is_known_to_start(ledger: Ledger) -> None:
-    a, b = add(ledger, "a"), add(ledger, "b")
-    ada, bob = named(ledger, "Ada", "Bob")
-    links = (
-        made.edge(a, b), made.edge(b, a), made.mention(a, ada), made.mention(b, ada),
-        made.edge(ada, bob, EdgeType.RELATION, relation="KNOWS"),
-    )  # fmt: skip
-    put(ledger, edges=links)
-    with ledger.read() as view:
-        for link in links:
-            assert view.edge("default", link.id, link.from_id) == view.edge("default", link.id)
-            for other in (link.to_id, new_id("mem"), new_id("source"), "nonsense_1", ""):
-                assert view.edge("default", link.id, other) is None
-            assert view.edge("other", link.id, link.from_id) is None
-    for wrong in (links[0].to_id, new_id("mem"), "nonsense"):
-        with pytest.raises(NotFoundError, match="Edge"):
-            put(ledger, expired_edges=(links[0].id,), expired_from=(wrong,))
-    ended = (links[0], links[3], links[4])
-    starts = tuple(link.from_id for link in ended)
-    put(ledger, NOW + 5, expired_edges=tuple(link.id for link in ended), expired_from=starts)
-    with ledger.read() as view:
-        for link in links:
-            found = view.edge("default", link.id, link.from_id)
-            assert found is not None
-            assert found.t_expired == (from_us(NOW + 5) if link in ended else None)
-
-
 def test_many_edges_end_at_once(ledger: Ledger) -> None:
     memory = add(ledger, "a")
     entities = tuple(made.entity(f"Name {n}") for n in range(600))

@@ -8,7 +8,7 @@ from ledger_adapters import add, write
 import ledger_rows as made
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEdge
 from vestig.errors import NotFoundError, ValidationError
-from vestig.ids import new_id
+from vestig.ids import id_bytes, new_id
 from vestig.ports import Ledger, Listing, UniquenessCollision
 from vestig.times import from_us
 from vestig.types import EdgeType, Kind, Status
@@ -103,6 +103,79 @@ def test_one_text_in_two_scopes_is_two_memories(ledger: Ledger) -> None:
             add(ledger, "same", **fields)
     with ledger.read() as view:
         assert view.seq == 5
+
+
+def test_a_note_is_one_per_author_and_a_turn_one_per_position(ledger: Ledger) -> None:
+    """Without a session the sequence counts for nothing; with one, none is a position too."""
+    places: tuple[dict[str, object], ...] = (
+        {},
+        {"session_id": ""},
+        {"session_id": "s"},
+        {"session_id": "s", "sequence": 0},
+        {"session_id": "s", "sequence": 1},
+        {"session_id": "s", "sequence": -1},
+        {"session_id": "t"},
+        {"session_id": "t", "sequence": 0},
+        {"session_id": "t", "sequence": 0, "author": "Ann"},
+        {"session_id": "t", "sequence": 0, "scope": ""},
+    )
+    ids = {add(ledger, "yes", **place) for place in places}
+    assert len(ids) == len(places)
+    for place in (*places, {"sequence": 0}, {"sequence": 7}):
+        with pytest.raises(UniquenessCollision):
+            add(ledger, "yes", **place)
+    with ledger.read() as view:
+        assert view.seq == len(places)
+
+
+def test_an_expired_turn_gives_its_position_free(ledger: Ledger) -> None:
+    place: dict[str, object] = {"session_id": "s", "sequence": 3}
+    old = add(ledger, "yes", **place)
+    new = add(ledger, "no")
+    write(ledger, made.superseded(old, new))
+    again = add(ledger, "yes", **place)
+    with pytest.raises(UniquenessCollision):
+        add(ledger, "yes", **place)
+    other = add(ledger, "yes", session_id="s", sequence=4)
+    patch = MemoryPatch(memory_id=other, columns=place)
+    with pytest.raises(UniquenessCollision):
+        write(ledger, ChangeSet(namespace="default", patches=(patch,)))
+    assert again != old
+
+
+def test_a_text_comes_back_as_it_was_given(ledger: Ledger) -> None:
+    given = "def add(a, b):\n\treturn a + b"
+    new = made.memory("def add(a, b): return a + b")
+    plain = add(ledger, "one line")
+    write(ledger, made.added(new, original_texts=(made.original(new.id, given),)))
+    with ledger.read() as view:
+        texts = [m.content for m in view.memories("default", [new.id, plain])]
+        assert texts == [given, "one line"]
+        listed = {m.id: m.content for m in view.list_memories("default", Listing())}
+        assert listed == {new.id: given, plain: "one line"}
+        found, _ = view.recalled("default", [id_bytes(new.id)])
+        assert found[id_bytes(new.id)].content == given
+        assert view.same_text("default", None, None, new.content_hash)[0].content == given
+        normal = {new.id: new.content, plain: "one line"}
+        assert view.normal_texts("default", [new.id, plain, new_id("mem")]) == normal
+        assert view.normal_texts("other", [new.id]) == {}
+        assert [row[3] for row in view.projection_rows(0)] == ["one line", new.content]
+
+
+def test_an_original_text_is_replaced_and_removed(ledger: Ledger) -> None:
+    new = made.memory("a b c")
+    write(ledger, made.added(new, original_texts=(made.original(new.id, "a\nb c"),)))
+    for given in ("a\tb\tc", None, None, "a  b c"):
+        texts = (made.original(new.id, given),)
+        seq = write(ledger, ChangeSet(namespace="default", original_texts=texts))
+        with ledger.read() as view:
+            (got,) = view.memories("default", [new.id])
+            assert got.content == (given or "a b c")
+            rows = [(row[0], row[2]) for row in view.projection_rows(seq - 1)]
+            assert rows in ([(id_bytes(new.id), seq)], [(id_bytes(new.id), 1)])
+    unknown = (made.original(new_id("mem"), "x"),)
+    with pytest.raises(NotFoundError):
+        write(ledger, ChangeSet(namespace="default", original_texts=unknown))
 
 
 def test_an_expired_text_may_be_written_again(ledger: Ledger) -> None:

@@ -83,7 +83,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.model[new.id] = {
             "text": text, "scope": scope, "tags": tags, "expired": False, "count": 0,
             "embedded": embedded, "seq": self.seq, "touched": self.seq, "events": 1, "access": 0,
-            "status": Status.ACTIVE, "title": None, "tokens": None,
+            "status": Status.ACTIVE, "title": None, "tokens": None, "given": text,
         }  # fmt: skip
 
     @precondition(lambda self: self.model)
@@ -151,6 +151,16 @@ class LedgerMachine(RuleBasedStateMachine):
         self.model[id]["tokens"] = (last.ids, last.codes, last.scales)
         self.model[id]["touched"] = self.seq
 
+    @precondition(lambda self: self.model)
+    @rule(data=st.data(), given=st.sampled_from([None, "a\n", " a b"]))
+    def give(self, data: st.DataObject, given: str | None) -> None:
+        id = self.pick(data)
+        texts = (made.original(id, "first"), made.original(id, given))
+        patch = MemoryPatch(memory_id=id, bump_version=True)
+        self.write(ChangeSet(namespace="default", original_texts=texts, patches=(patch,)))
+        entry = self.model[id]
+        entry["given"], entry["touched"] = given or entry["text"], self.seq
+
     @precondition(lambda self: len(self.model) > 1)
     @rule(data=st.data())
     def relate(self, data: st.DataObject) -> None:
@@ -215,7 +225,7 @@ class LedgerMachine(RuleBasedStateMachine):
             memories = view.memories("default", list(self.model))
             for memory, (id, entry) in zip(memories, self.model.items(), strict=True):
                 assert memory.id == id
-                assert (memory.content, memory.scope) == (entry["text"], entry["scope"])
+                assert (memory.content, memory.scope) == (entry["given"], entry["scope"])
                 assert (memory.tags, memory.title) == (tuple(entry["tags"]), entry["title"])
                 assert (memory.reinforce_count, memory.access_count) == (
                     entry["count"],

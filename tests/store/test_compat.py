@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import stat
@@ -31,7 +32,8 @@ def unpacked(version: int, folder: Path) -> tuple[Path, dict[str, Any]]:
     raw = (STORES / str(version) / "store.tar.gz").read_bytes()
     with tarfile.open(fileobj=io.BytesIO(raw), mode="r:gz") as archive:
         archive.extractall(folder / "store", filter="data")
-    return folder / "store", json.loads((STORES / str(version) / "facts.json").read_text("utf-8"))
+    facts = gzip.decompress((STORES / str(version) / "facts.json.gz").read_bytes())
+    return folder / "store", json.loads(facts)
 
 
 def as_shown(ledger: SqliteLedger, space: str, id: str) -> dict[str, Any]:
@@ -109,3 +111,24 @@ def test_an_older_store_is_recalled_from(version: int, tmp_path: Path) -> None:
         found = store.recall("the API gateway and its port")
         assert facts["ids"]["moved"] in [result.memory.id for result in found.results]
         assert not [f for f in store.admin.doctor().findings if f.level == "damage"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_older_store_forgets(version: int, tmp_path: Path) -> None:
+    path, facts = unpacked(version, tmp_path)
+    gone = [id for name, id in facts["ids"].items() if name in ("moved", "steps", "rule")]
+    with vestig.open(path, embedder=HashingEmbedder(16)) as store:
+        report = store.forget(gone, force=True)
+        assert set(report.memory_ids) == set(gone)
+        assert report.residues == 0
+        assert not [f for f in store.admin.doctor().findings if f.level == "damage"]
+    assert not list(path.glob("ledger.bak-*")), "a copy of before holds what was forgotten"
+
+
+def test_texts_of_before_have_no_other_form(tmp_path: Path) -> None:
+    path, facts = unpacked(3, tmp_path)
+    with open_ledger(path) as ledger, ledger.read() as view:
+        (steps,) = view.memories("default", [facts["ids"]["steps"]])
+        assert steps.content == "To drain the boiler: 1. close the valve 2. open the drain cock"
+        assert view.normal_texts("default", [steps.id]) == {steps.id: steps.content}
+        assert view.connection.execute("SELECT COUNT(*) FROM original_texts").fetchall() == [(0,)]

@@ -46,6 +46,7 @@ def fill(store: Path, count: int = 6) -> list[str]:
                     edges=(made.mention(ids[0], ada.id),),
                     questions=(made.question(ids[1]),),
                     token_vectors=(made.tokens(ids[2]),),
+                    original_texts=(made.original(ids[1], "as it\n\twas given"),),
                 )
             )
         with ledger.write(NOW) as txn:
@@ -55,6 +56,8 @@ def fill(store: Path, count: int = 6) -> list[str]:
         gone = add(ledger, "a text that was forgotten again")
         with ledger.write(NOW) as txn:
             txn.forget("default", [gone], actor=None)
+        with ledger.write(NOW) as txn:
+            txn.begin_clock_epoch(NOW - 1, actor="Ada")
         assert ledger.verify_all() == []
     return ids
 
@@ -100,6 +103,11 @@ FLIPS = [
     ("token_vectors", "codes = zeroblob(length(codes))"),
     ("token_vectors", "scales = zeroblob(length(scales))"),
     ("token_vectors", "model = 'other'"),
+    ("original_texts", "content = replace(content, char(9), ' ')"),
+    ("original_texts", "sha256 = zeroblob(32)"),
+    ("clock_epochs", "before_us = before_us + 1"),
+    ("clock_epochs", "corrected_us = corrected_us - 1"),
+    ("clock_epochs", "actor = NULL"),
     ("meta", "value = x'00'"),
 ]
 
@@ -114,7 +122,7 @@ def test_a_changed_row_is_found(store: Path, table: str, change_: str) -> None:
         assert {f.check for f in findings} <= {"digest", "tags"}
         assert {f.table for f in findings} <= {table, "tags"}
         assert any(f.check == "digest" and f.table == table for f in findings)
-        if table not in ("sources", "supersessions", "meta"):
+        if table not in ("sources", "supersessions", "meta", "clock_epochs"):
             with ledger.read() as view, pytest.raises(StoreDamagedError, match=table):
                 list(view.projection_rows(0))
 

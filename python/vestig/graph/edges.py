@@ -282,21 +282,16 @@ def unlink(session: Session, edge_id: object, *, namespace: object) -> EdgeChang
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
     with session.operation("unlink"):
-        with session.ledger.read() as view:
-            # All edges are read to find it: not under the lock.
-            found = _edge(view, space, edge_id, "edge_id")
-        full, start = found.id, found.from_id
         with session.ledger.write(session.now_us()) as txn:
-            before, seq = _known_edge(txn, space, full, start), txn.seq
+            before, seq = _edge(txn, space, edge_id, "edge_id"), txn.seq
             if before.t_expired is None:
-                ended = ChangeSet(namespace=space, expired_edges=(full,), expired_from=(start,))
-                seq = txn.apply(ended)
+                seq = txn.apply(ChangeSet(namespace=space, expired_edges=(before.id,)))
                 degraded.extend(clock_notice(txn.clock_stepped_back))
         if before.t_expired is not None:
             return EdgeChange(edge=before, action="unlink", changed=False, seq=seq)
         notes = catch_up(session, degraded)
         with session.ledger.read() as view:
-            after = _known_edge(view, space, full, start)
+            after = _edge(view, space, before.id, "edge_id")
         return EdgeChange(edge=after, action="unlink", changed=True, seq=seq, degraded=notes)
 
 
@@ -358,13 +353,10 @@ def _of_node(
 
 
 def _edge(view: LedgerView, space: str, id: object, field: str) -> Edge:
-    return _known_edge(view, space, nodes.full_edge_id(view, space, id, field))
-
-
-def _known_edge(view: LedgerView, space: str, id: str, from_id: str | None = None) -> Edge:
-    found = view.edge(space, id, from_id)
+    full = nodes.full_edge_id(view, space, id, field)
+    found = view.edge(space, full)
     if found is None:
-        raise NotFoundError("Edge", id)
+        raise NotFoundError("Edge", full)
     return found
 
 

@@ -239,7 +239,6 @@ def merge_changes(a: Entity, b: Entity, edges_a: Sequence[Edge], edges_b: Sequen
         ),
         edges=tuple(fresh),
         expired_edges=tuple(ended),
-        expired_from=tuple(dict.fromkeys(edge.from_id for edge in (*edges_a, *edges_b))),
     )
     moved_only = sum(key not in there for key in best)
     return Merge(changes=changes, moved=moved_only, folded=folded)
@@ -322,7 +321,6 @@ def expire_changes(entity: Entity, edges: Sequence[Edge]) -> ChangeSet:
         namespace=entity.namespace,
         entity_patches=(EntityPatch(entity_id=entity.id, expired=True),),
         expired_edges=tuple(edge.id for edge in edges),
-        expired_from=tuple(dict.fromkeys(edge.from_id for edge in edges)),
     )
 
 

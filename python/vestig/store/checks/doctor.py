@@ -137,7 +137,8 @@ def _uniqueness(conn: apsw.Connection) -> Finding:
     ((twice,),) = fetch(
         conn,
         "SELECT COUNT(*) FROM (SELECT 1 FROM memories NOT INDEXED WHERE t_expired_us IS NULL"
-        " GROUP BY content_hash, namespace, scope, author HAVING COUNT(*) > 1)",
+        " GROUP BY content_hash, namespace, scope, author, session_id,"
+        " CASE WHEN session_id IS NULL THEN NULL ELSE sequence END HAVING COUNT(*) > 1)",
     )
     if twice:
         problems.append(f"{twice} texts are held by more than one unexpired memory")

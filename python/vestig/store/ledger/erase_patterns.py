@@ -116,6 +116,10 @@ def _patterns(
             digest = row[INDEX[table]["content_hash"]]
             yield _Pattern(FRAGMENT_BYTES, False, (digest[:FRAGMENT_BYTES],))
             yield _Pattern(FRAGMENT_BYTES, False, (digest.hex()[:FRAGMENT_BYTES].encode(),))
+        elif table == "original_texts":
+            yield from _text_patterns(row[INDEX[table]["content"]])
+            digest = row[INDEX[table]["sha256"]]
+            yield _Pattern(FRAGMENT_BYTES, False, (digest[:FRAGMENT_BYTES],))
         elif table == "events":
             variant = from_json(row[INDEX[table]["payload"]]).get("variant")
             if isinstance(variant, str):
@@ -158,7 +162,9 @@ def _fragmented(data: bytes) -> Iterator[_Pattern]:
     if len(data) >= _TEXT_BYTES_MIN:
         last = max(0, len(data) - FRAGMENT_BYTES)
         starts = (*range(0, last, _STRIDE_BYTES), last)
-        fragments = tuple(data[at : at + FRAGMENT_BYTES] for at in starts)
+        every = (data[at : at + FRAGMENT_BYTES] for at in starts)
+        # White space alone says nothing of a text, and stands in others.
+        fragments = tuple(part for part in every if part.strip())
         yield _Pattern(min(FRAGMENT_BYTES, len(data)), True, fragments)
 
 

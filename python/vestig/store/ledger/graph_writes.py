@@ -7,7 +7,7 @@ projection is given it again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ from vestig.store.ledger.schema import (
     NODE_TABLES,
     columns_sql,
 )
-from vestig.store.sqlite.lookups import each, fetch, next_row, select_in
+from vestig.store.sqlite.lookups import fetch, next_row, select_in
 
 __all__ = ["GraphWriter", "delete_edges", "touched_node"]
 
@@ -52,8 +52,6 @@ _START_TABLE: Final = tuple(NODE_TABLES.get(start) for start, _end in EDGE_ENDS)
 _X: Final = INDEX["edges"]
 _N: Final = INDEX["entities"]
 _Q: Final = INDEX["questions"]
-# More ids than this are looked for by reading all edges once.
-_SEARCHED_IDS_MAX: Final = 512
 # What an entity's patch may set in its own row.
 _PATCHED: Final = frozenset(("description", "aliases", "type_certain", "merged_into"))
 _VECTOR: Final = frozenset(("model", "embedding"))
@@ -245,16 +243,15 @@ class GraphWriter:
 
     # --- edges -------------------------------------------------------------------------------
 
-    def expire_edges(self, ids: Sequence[str], starts: Sequence[str] = ()) -> None:
-        """Ends these edges; one that ended before stays as it is. `starts`: the nodes where they
-        start, if that is known.
+    def expire_edges(self, ids: Sequence[str]) -> None:
+        """Ends these edges; one that ended before stays as it is.
 
         Raises:
             NotFoundError: an edge that the namespace does not hold.
         """
         if not ids:
             return
-        found = self._edges_by_id(ids, starts)
+        found = self._edges_by_id(ids)
         for id in dict.fromkeys(ids):
             old = found.get(id)
             if old is None:
@@ -294,17 +291,11 @@ class GraphWriter:
         self._link.replaced("edges", old, new)
         self._touch_start(new)
 
-    def _edges_by_id(self, ids: Sequence[str], starts: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Edges of the namespace. There is no index by id: writing one costs each commit more."""
-        keys = {id_bytes(id) for id in ids if is_full_id(id, "edge")}
-        if starts:
-            rows = [row for row in self._edges_from(starts, keys) if row[0] in keys]
-        elif len(keys) <= _SEARCHED_IDS_MAX:
-            rows = list(select_in(self._conn, f"{_EVERY} WHERE id IN (?*)", tuple(keys)))
-        else:
-            rows = [row for row in each(self._conn, _EVERY) if row[0] in keys]
+    def _edges_by_id(self, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """Edges of the namespace."""
+        keys = tuple({id_bytes(id) for id in ids if is_full_id(id, "edge")})
         by_table: dict[str | None, list[tuple[Any, ...]]] = {}
-        for row in rows:
+        for row in select_in(self._conn, f"{_EVERY} WHERE id IN (?*)", keys):
             by_table.setdefault(_START_TABLE[row[_X["edge_type"]]], []).append(row)
         by_table.pop(None, None)
         found: dict[str, tuple[Any, ...]] = {}
@@ -314,16 +305,6 @@ class GraphWriter:
             mine = {row for (row,) in select_in(self._conn, sql, numbers, (self._nodes.namespace,))}
             found |= {id_text("edge", e[0]): e for e in edges if e[_X["from_row"]] in mine}
         return found
-
-    def _edges_from(self, starts: Sequence[str], keys: set[bytes]) -> Iterator[tuple[Any, ...]]:
-        """Edges that start at these nodes of the namespace, with ids from the least of the keys
-        to the greatest."""
-        ids = (min(keys), max(keys)) if keys else (b"", b"")
-        sql = f"{_EVERY} WHERE edge_type = ? AND id BETWEEN ? AND ? AND from_row IN (?*)"
-        for code, (prefix, _end) in enumerate(EDGE_ENDS):
-            named = (id for id in starts if id.startswith(f"{prefix}_"))
-            rows = [self._nodes.by_id[id] for id in named if id in self._nodes.by_id]
-            yield from select_in(self._conn, sql, rows, (code, *ids))
 
     def _touch_start(self, edge: Sequence[Any]) -> None:
         node = touched_node(edge[_X["edge_type"]], edge[_X["from_row"]])

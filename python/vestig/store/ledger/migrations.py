@@ -13,6 +13,7 @@ from vestig.errors import StoreDamagedError, StoreLockedError
 from vestig.store.ledger import chain
 from vestig.store.ledger.schema import (
     ADD_GRAPH,
+    ADD_ORIGINAL_TEXTS,
     ADD_TOKEN_VECTORS,
     APPLICATION_ID,
     CHAINED,
@@ -45,10 +46,15 @@ def _add_tokens(conn: apsw.Connection) -> None:
     conn.execute(ADD_TOKEN_VECTORS)
 
 
+def _add_original_texts(conn: apsw.Connection) -> None:
+    conn.execute(ADD_ORIGINAL_TEXTS)
+
+
 # Ascending, without gaps, starting above FIRST_VERSION.
 MIGRATIONS: Final[tuple[Migration, ...]] = (
     Migration(2, _add_graph),
     Migration(3, _add_tokens),
+    Migration(4, _add_original_texts),
 )
 
 

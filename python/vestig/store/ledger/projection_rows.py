@@ -59,6 +59,7 @@ _EVENT_COLUMNS: Final = itemgetter(
 _MEMORIES: Final = f'SELECT {columns_sql("memories")} FROM memories WHERE "row"'
 _VECTORS: Final = f"SELECT {columns_sql('vectors')} FROM vectors WHERE memory"
 _TOKENS: Final = f"SELECT {columns_sql('token_vectors')} FROM token_vectors WHERE memory"
+_ORIGINALS: Final = f"SELECT {columns_sql('original_texts')} FROM original_texts WHERE memory"
 _EVENTS: Final = f"SELECT {columns_sql('events')} FROM events WHERE memory"
 _QUESTIONS: Final = f"SELECT {columns_sql('questions')} FROM questions WHERE memory"
 
@@ -116,6 +117,7 @@ class MemoryParts(NamedTuple):
 
     vectors: Mapping[int, Sequence[Any]]
     tokens: Mapping[int, Sequence[Any]]
+    originals: Mapping[int, Sequence[Any]]
     events: Mapping[int, Sequence[Sequence[Any]]]
     questions: Mapping[int, Sequence[Sequence[Any]]]
     edges: NodeEdges
@@ -129,12 +131,13 @@ def _memory_rows(
     parts = MemoryParts(
         {row[1]: row for row in select(conn, _VECTORS, selection)},
         {row[1]: row for row in select(conn, _TOKENS, selection)},
+        {row[1]: row for row in select(conn, _ORIGINALS, selection)},
         by_node(select(conn, _EVENTS, selection, order), _E["memory"]),
         by_node(select(conn, _QUESTIONS, selection, order), _Q["memory"]),
         read_edges(conn, "mem", selection),
     )
     seqs = {row[_M["wseq"]] for row in memories}
-    for one_each in (parts.vectors, parts.tokens):
+    for one_each in (parts.vectors, parts.tokens, parts.originals):
         seqs.update(row[2] for row in one_each.values())
     for seq_at, groups in ((_E["seq"], parts.events), (_Q["seq"], parts.questions)):
         seqs.update(row[seq_at] for rows in groups.values() for row in rows)
@@ -164,6 +167,11 @@ def memory_row(memory: Sequence[Any], parts: MemoryParts, digests: DigestCheck) 
         digests.check("token_vectors", tokens, tokens[2], id)
         touched = max(touched, tokens[2])
         pieces = stored_pieces(tokens)
+    original = parts.originals.get(number)
+    if original is not None:
+        # The projection has the terms of the normal form: this row is only checked.
+        digests.check("original_texts", original, original[2], id)
+        touched = max(touched, original[2])
     sources: dict[str, None] = {}
     actors: dict[str, None] = {}
     events = []

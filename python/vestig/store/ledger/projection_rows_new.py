@@ -23,13 +23,13 @@ _Rows = Sequence[Sequence[Any]]
 # Tables that a row of the projection is made of, and those it does not depend on (sources, meta).
 _TABLES: Final = frozenset(
     (
-        "edges", "entities", "entity_vectors", "events", "memories", "meta", "questions",
-        "sources", "token_vectors", "vectors",
+        "edges", "entities", "entity_vectors", "events", "memories", "meta", "original_texts",
+        "questions", "sources", "token_vectors", "vectors",
     )
 )  # fmt: skip
 _ROW: Final = INDEX["memories"]["row"]  # and of entities
 _ID: Final = INDEX["memories"]["id"]  # and of entities
-_NODE: Final = INDEX["vectors"]["memory"]  # and of token_vectors; the entity of entity_vectors
+_NODE: Final = INDEX["vectors"]["memory"]  # and of other tables; the entity of entity_vectors
 _EVENT_OF: Final = INDEX["events"]["memory"]
 _QUESTION_OF: Final = INDEX["questions"]["memory"]
 _TYPE: Final = INDEX["edges"]["edge_type"]
@@ -80,6 +80,7 @@ def new_rows(
     parts = MemoryParts(
         vectors={row[_NODE]: row for row in written.get("vectors", ())},
         tokens={row[_NODE]: row for row in written.get("token_vectors", ())},
+        originals={row[_NODE]: row for row in written.get("original_texts", ())},
         events=_by(_EVENT_OF, written.get("events", ())),
         questions=_by(_QUESTION_OF, written.get("questions", ())),
         edges=_edges("mem", written, ends, seq),

@@ -20,6 +20,7 @@ from vestig.store.ledger.graph_rows import (
 from vestig.store.ledger.rows import (
     MEMORY_SELECT,
     RECALL_SELECT,
+    check_text,
     event_of,
     from_json,
     memory_of,
@@ -175,6 +176,23 @@ class SqliteView:
                 (namespace,),
             )
             return {keys[id]: (model, embedding) for id, model, embedding in rows}
+
+    def normal_texts(self, namespace: str, ids: Sequence[str]) -> dict[str, str]:
+        """id → normal form of the text, which hashes, vectors and terms are made of."""
+        keys = known_ids(ids, "mem")
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT id, content, content_hash FROM memories"
+                " WHERE +namespace = ? AND id IN (?*)",
+                tuple(keys),
+                (namespace,),
+            )
+            found: dict[str, str] = {}
+            for id, content, digest in rows:
+                check_text(content, digest, id, self._where)
+                found[keys[id]] = content
+        return found
 
     def events(self, namespace: str, memory_id: str, limit: int | None = None) -> list[Event]:
         """Events of a memory, oldest first."""
@@ -536,52 +554,34 @@ class SqliteView:
 
     # --- edges -------------------------------------------------------------------------------
 
-    def edge(self, namespace: str, edge_id: str, from_id: str | None = None) -> Edge | None:
-        """One edge, expired or not; both ends lie in the namespace. May read all edges, unless it
-        is known where the edge starts."""
+    def edge(self, namespace: str, edge_id: str) -> Edge | None:
+        """One edge, expired or not; both ends lie in the namespace."""
         if not is_full_id(edge_id, "edge"):
             return None
         key = id_bytes(edge_id)
         with store_faults(self._where):
-            if from_id is None:
-                rows = self._between(namespace, key, key)
-            else:
-                rows = self._starting(namespace, from_id, key)
-            for row in rows:
+            for row in self._between(namespace, key, key):
                 return edge_of(row)
         return None
 
-    def _starting(self, namespace: str, from_id: str, key: bytes) -> Iterator[tuple[Any, ...]]:
-        """The edge with these id bytes, if it starts at this node."""
-        prefix = from_id.partition("_")[0]
-        for code in stored_codes():
-            if EDGE_ENDS[code][0] == prefix:
-                sql = edge_sql(
-                    code,
-                    f'e.from_row = (SELECT "row" FROM {NODE_TABLES[prefix]} WHERE id = ?1)'
-                    " AND e.id = ?2 AND +f.namespace = ?3",
-                )
-                yield from each(self._conn, sql, (id_bytes(from_id), key, namespace))
-
     def edge_ids_with_prefix(self, namespace: str, prefix: str, limit: int = 6) -> list[str]:
-        """Full edge ids that start with `prefix`, ascending. May read all edges."""
+        """Full edge ids that start with `prefix`, ascending."""
         with store_faults(self._where):
             found = {row[0] for row in self._between(namespace, *id_range(prefix, "edge"))}
         return starting(((id,) for id in sorted(found)), "edge", prefix, limit)
 
     def _between(self, namespace: str, low: bytes, high: bytes) -> Iterator[tuple[Any, ...]]:
-        """Edges with ids from `low` to `high`. There is no index by id: one reading of all edges
-        finds where they start, the table's key the rest."""
-        starts = fetch(
+        """Edges with ids from `low` to `high`."""
+        found = fetch(
             self._conn,
-            "SELECT DISTINCT from_row, edge_type FROM edges WHERE id BETWEEN ? AND ?",
+            "SELECT DISTINCT edge_type FROM edges WHERE id BETWEEN ? AND ?",
             (low, high),
         )
         stored = set(stored_codes())
-        for start, code in starts:
+        for (code,) in found:
             if code in stored:
-                sql = edge_sql(code, "e.from_row = ? AND e.id BETWEEN ? AND ? AND +f.namespace = ?")
-                yield from each(self._conn, sql, (start, low, high, namespace))
+                sql = edge_sql(code, "e.id BETWEEN ? AND ? AND +f.namespace = ?")
+                yield from each(self._conn, sql, (low, high, namespace))
 
     def list_edges(
         self,

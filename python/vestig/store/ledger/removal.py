@@ -43,6 +43,7 @@ _X: Final = INDEX["edges"]
 _CHAINED: Final = (
     ("vectors", ("memory",)),
     ("token_vectors", ("memory",)),
+    ("original_texts", ("memory",)),
     ("questions", ("memory",)),
     ("events", ("memory",)),
     ("supersessions", ("superseding", "superseded")),

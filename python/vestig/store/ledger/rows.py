@@ -31,6 +31,7 @@ from vestig.types import (
 __all__ = [
     "MEMORY_SELECT",
     "RECALL_SELECT",
+    "check_text",
     "event_of",
     "from_json",
     "memory_of",
@@ -58,13 +59,15 @@ _OWN: Final = tuple(c for c in COLUMNS["memories"] if c not in ("salt", "superse
 _SELECTED: Final = (
     "SELECT "
     + ", ".join(f'm."{column}"' for column in _OWN)
-    + ", v.model, IFNULL(a.access_count, 0), a.last_accessed_us, IFNULL(a.processing, 'ready'),"
+    + ", o.content, o.sha256, v.model, IFNULL(a.access_count, 0), a.last_accessed_us,"
+    " IFNULL(a.processing, 'ready'),"
     ' (SELECT id FROM memories WHERE "row" = m.superseded_by),'
     ' (SELECT id FROM memories WHERE "row" = m.revives)'
 )
 _FROM: Final = (
     ' FROM memories m LEFT JOIN vectors v ON v.memory = m."row"'
     ' LEFT JOIN access a ON a.memory = m."row"'
+    ' LEFT JOIN original_texts o ON o.memory = m."row"'
 )
 MEMORY_SELECT: Final = _SELECTED + _FROM
 # The last column: whether the memory has directly replaced another.
@@ -78,8 +81,21 @@ def to_json(value: Any) -> str:
     return _encode(value).decode()
 
 
+def check_text(text: str, digest: bytes, id: bytes, where: str) -> None:
+    """Checks a text of the memory with these id bytes against its SHA-256.
+
+    Raises:
+        StoreDamagedError: the text is not the one that was hashed.
+    """
+    if sha256(text.encode()).digest() != digest:
+        raise StoreDamagedError(
+            f"{where}: expected the text that was stored under {id_text('mem', id)}, its hash"
+            " differs; run `vestig doctor`"
+        )
+
+
 def memory_of(row: Sequence[Any], where: str) -> Memory:
-    """A row of `MEMORY_SELECT`.
+    """A row of `MEMORY_SELECT`; `content` is the text as it was given.
 
     Raises:
         StoreDamagedError: the text is not the one that was hashed, or a word is unknown.
@@ -89,13 +105,13 @@ def memory_of(row: Sequence[Any], where: str) -> Memory:
         session_id, sequence, title, origin_type, origin_derived, keywords, times, trigger,
         t_valid, t_invalid, t_created, t_expired, stability, last_seen, reinforce_count, status,
         pinned, pinned_at, pinned_reason, retention, retention_until, version, metadata,
-        model, access_count, last_accessed, processing, superseded_by, revives,
+        original, original_hash, model, access_count, last_accessed, processing, superseded_by,
+        revives,
     ) = row  # fmt: skip
-    if sha256(content.encode()).digest() != content_hash:
-        raise StoreDamagedError(
-            f"{where}: expected the text that was stored under {id_text('mem', id)}, its hash"
-            " differs; run `vestig doctor`"
-        )
+    if original is None:
+        check_text(content, content_hash, id, where)
+    else:
+        check_text(original, original_hash, id, where)
     try:
         return Memory(
             id=id_text("mem", id),
@@ -103,7 +119,7 @@ def memory_of(row: Sequence[Any], where: str) -> Memory:
             scope=scope,
             seq=seq,
             kind=_KIND[kind],
-            content=content,
+            content=content if original is None else original,
             content_hash=content_hash.hex(),
             author=author,
             role=_ROLE[role],

@@ -12,6 +12,7 @@ from typing import Final
 
 __all__ = [
     "ADD_GRAPH",
+    "ADD_ORIGINAL_TEXTS",
     "ADD_TOKEN_VECTORS",
     "APPLICATION_ID",
     "CHAINED",
@@ -74,6 +75,10 @@ COLUMNS: Final[dict[str, tuple[str, ...]]] = {
     # Position NO_QUESTION says that questions were tried for a memory.
     "questions": ("salt", "row", "memory", "position", "seq", "text", "model", "embedding"),
     "token_vectors": ("salt", "memory", "seq", "model", "ids", "codes", "scales"),
+    # The text as it was given, where it differs from the normal form in `memories`.
+    "original_texts": ("salt", "memory", "seq", "content", "sha256"),
+    # Where transaction time began again: its last value before, and where it goes on.
+    "clock_epochs": ("salt", "seq", "before_us", "corrected_us", "actor"),
 }  # fmt: skip
 
 # In the order of their codes in the chain: a table is only ever added at the end.
@@ -118,6 +123,11 @@ ENTITY_NODE: Final = 2
 # values, so each nullable column stands twice; an expired row is unique by its own number.
 _TEXT_KEY = """content_hash, namespace, (scope IS NULL), IFNULL(scope, ''),
     (author IS NULL), IFNULL(author, ''), (CASE WHEN t_expired_us IS NULL THEN 0 ELSE "row" END)"""
+# A memory with a session is a turn: its text is unique per session and sequence as well, and no
+# sequence is a position of its own. The sequence of a memory without a session counts for nothing.
+_TURN_KEY = f"""{_TEXT_KEY}, (session_id IS NULL), IFNULL(session_id, ''),
+    (session_id IS NULL OR sequence IS NULL),
+    (CASE WHEN session_id IS NULL THEN 0 ELSE IFNULL(sequence, 0) END)"""
 
 CREATE_TABLES: Final = f"""
 CREATE TABLE memories (
@@ -277,4 +287,22 @@ CREATE TABLE token_vectors (
     salt BLOB NOT NULL, seq INTEGER NOT NULL, model TEXT NOT NULL,
     ids BLOB NOT NULL, codes BLOB NOT NULL, scales BLOB NOT NULL
 ) STRICT;
+"""
+
+# Version 4: texts as they were given, epochs of the clock, turns of a session as memories of their
+# own, and edges by id.
+ADD_ORIGINAL_TEXTS: Final = f"""
+CREATE TABLE original_texts (
+    memory INTEGER PRIMARY KEY REFERENCES memories,
+    salt BLOB NOT NULL, seq INTEGER NOT NULL, content TEXT NOT NULL, sha256 BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE clock_epochs (
+    seq INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL, before_us INTEGER NOT NULL, corrected_us INTEGER NOT NULL, actor TEXT
+) STRICT;
+
+DROP INDEX memories_text;
+CREATE UNIQUE INDEX memories_text ON memories ({_TURN_KEY});
+CREATE INDEX edges_id ON edges (id);
 """

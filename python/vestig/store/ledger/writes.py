@@ -24,6 +24,7 @@ from vestig.ports import Pieces, ProjectionRow
 from vestig.store.ledger import chain, memory_versions, removal, settings
 from vestig.store.ledger.graph_writes import GraphWriter
 from vestig.store.ledger.node_rows import NodeRows
+from vestig.store.ledger.original_texts import write_originals
 from vestig.store.ledger.projection_rows_new import new_rows
 from vestig.store.ledger.reads import SqliteView
 from vestig.store.ledger.rows import from_json, memory_row, to_json
@@ -49,6 +50,7 @@ class SqliteTransaction(SqliteView):
         recorded, counts = fetch(
             conn, "SELECT recorded_us, counts FROM chain WHERE seq = ?", (self._seq,)
         )[0]
+        self._before_us = recorded
         self.clock_stepped_back = now_us < recorded
         self.recorded_us = max(now_us, recorded)
         self.applied: tuple[int, bytes] | None = None
@@ -87,11 +89,15 @@ class SqliteTransaction(SqliteView):
             graph.entities(changes.entities)
             self._vectors(link, changes.vectors)
             self._token_vectors(link, changes.token_vectors)
+            write_originals(
+                self._conn, link, nodes, changes.original_texts,
+                seq=self._new_seq, salts=self._salts,
+            )  # fmt: skip
             self._patches(link, changes.patches)
             graph.entity_patches(changes.entity_patches)
             graph.questions(changes.questions, changes.questions_tried)
             self._events(link, changes.events)
-            graph.expire_edges(changes.expired_edges, changes.expired_from)
+            graph.expire_edges(changes.expired_edges)
             graph.patch_edges(changes.edge_patches)
             graph.edges(changes.edges)
             self._supersessions(link, changes.supersessions)
@@ -157,6 +163,19 @@ class SqliteTransaction(SqliteView):
             self._close_removal(link, counts)
         return counts
 
+    def begin_clock_epoch(self, corrected_us: int, *, actor: str | None) -> int:
+        """Lets transaction time go on at this moment, which may lie before the last one recorded,
+        and returns the new seq. Instead of `apply`."""
+        assert self.applied is None, "apply may be called once"
+        self.recorded_us = corrected_us
+        with store_faults(self._where):
+            link = self.new_link()
+            values = (self._salts.take(), self._new_seq, self._before_us, corrected_us, actor)
+            self._conn.execute(INSERT["clock_epochs"], values)
+            link.wrote("clock_epochs", values)
+            self.close_link(link)
+        return self._new_seq
+
     def _tombstone_fields(self, namespace: str, actor: str | None) -> removal.TombstoneFields:
         return removal.TombstoneFields(namespace, actor, self._new_seq, self.recorded_us)
 
@@ -187,11 +206,10 @@ class SqliteTransaction(SqliteView):
         wanted = {new.revives for new in changes.memories if new.revives is not None}
         for named in (
             changes.vectors, changes.patches, changes.events, changes.jobs, changes.questions,
-            changes.token_vectors,
+            changes.token_vectors, changes.original_texts,
         ):  # fmt: skip
             wanted.update([item.memory_id for item in named])
         wanted.update(changes.questions_tried)
-        wanted.update(changes.expired_from)
         for patch in changes.entity_patches:
             into = patch.columns.get("merged_into")
             wanted.update((patch.entity_id,) if into is None else (patch.entity_id, into))

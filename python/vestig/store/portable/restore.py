@@ -331,8 +331,16 @@ class Restoration:
             found = fetch(
                 self._conn,
                 'SELECT NULL, "row" FROM memories WHERE content_hash = ? AND namespace = ?'
-                " AND scope IS ? AND author IS ? AND t_expired_us IS NULL",
-                (bytes.fromhex(record.content_hash), space, record.scope, record.author),
+                " AND scope IS ? AND author IS ? AND t_expired_us IS NULL AND session_id IS ?"
+                " AND (session_id IS NULL OR sequence IS ?)",
+                (
+                    bytes.fromhex(record.content_hash),
+                    space,
+                    record.scope,
+                    record.author,
+                    record.session_id,
+                    record.sequence,
+                ),
             )
             self._duplicates += len(found)
         if found:
