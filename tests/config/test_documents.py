@@ -42,7 +42,9 @@ BEYOND = {
         _NODES,
     ),
     "merge of one": (
-        "a0: &a0 {" + ", ".join(f"k{n}: 1" for n in range(40)) + "}\n"
+        "a0: &a0 {"
+        + ", ".join(f"k{n}: 1" for n in range(40))
+        + "}\n"
         + "".join(f"b{n}: {{<<: *a0}}\n" for n in range(500)),
         _NODES,
     ),
@@ -62,7 +64,10 @@ BEYOND = {
     "one byte more": ("#" * (BYTES_MAX + 1), _BYTES),
     "bytes, not characters": ("# " + "é" * (BYTES_MAX // 2), _BYTES),
     "documents": ("---\n...\n" * 130_000, "expected one document"),
-    "directives": ("".join(f"%TAG !a{n}! x\n" for n in range(60_000)) + "--- a\n", "tag directives"),
+    "directives": (
+        "".join(f"%TAG !a{n}! x\n" for n in range(60_000)) + "--- a\n",
+        "tag directives",
+    ),
     "alias of itself": ("a: &a [*a]\n", "stands inside of what it names"),
 }
 
@@ -152,7 +157,7 @@ def test_what_is_within_the_bounds_is_read() -> None:
     ],
 )
 def test_values_that_are_not_plain(text: str, part: str) -> None:
-    with pytest.raises(ValueError, match="^(?:line 1: )?") as caught:
+    with pytest.raises(ValueError, match=".") as caught:
         parse_value(text)
     assert part in str(caught.value)
 

@@ -23,6 +23,7 @@ __all__ = [
     "read_file",
     "variables_for",
     "with_weights",
+    "without_tilde",
 ]
 
 PROJECT_FILE: Final = "vestig.yaml"
@@ -58,6 +59,32 @@ def find_project_file(cwd: Path) -> Path | None:
     return None
 
 
+def without_tilde(text: str, what: str) -> Path:
+    """A path with `~` and `~name` put in; `what` names it in the error.
+
+    Raises:
+        ConfigError: a user without a home.
+
+    Example:
+        >>> without_tilde("notes", "store.path").as_posix()
+        'notes'
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        raise ConfigError(
+            f"{what}: expected a path, {text.partition('/')[0]!r} names no user with a home folder"
+        ) from None
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def variables_for(project: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
     """What `${VAR}` may name: the environment, and below it the `.env` beside the project file."""
     dotenv = {} if project is None else read_dotenv(project.parent / ".env")
@@ -88,7 +115,7 @@ def read_file(path: Path, variables: Mapping[str, str], problems: Problems) -> l
         ConfigNotFoundError: the file does not exist.
         ConfigError: unreadable, not a mapping, a wrong or circular include.
     """
-    if not path.is_file():
+    if not _is_file(path):
         raise ConfigNotFoundError(
             f"configuration file not found: {path}; name an existing file, or leave the option"
             " out to run on defaults (`vestig config show` prints them)"
@@ -114,7 +141,7 @@ def _read(
     for name in _includes(own.pop("include", ()), real, variables, problems):
         target = Path(name)
         target = target if target.is_absolute() else real.parent / target
-        if not target.is_file():
+        if not _is_file(target):
             raise ConfigError(f"{real}: include: file not found: {name}")
         items.extend(_read(target, variables, problems, (*above, real)))
     for item in flatten(own, problems, file=str(real), lines=lines):
@@ -131,8 +158,8 @@ def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> lis
         if (profile_key(item.key) or item.key) != _WEIGHTS or not isinstance(item.value, str):
             found.append(item)
             continue
-        path = folder / Path(item.value).expanduser()
-        if path.is_file():
+        path = folder / without_tilde(item.value, item.key)
+        if _is_file(path):
             found += _weights_file(path, item.key, problems)
         else:
             problems.add(item.place, item.key, f"file of weights not found: {path}")

@@ -18,6 +18,7 @@ from vestig.config.files import (
     read_file,
     variables_for,
     with_weights,
+    without_tilde,
 )
 from vestig.config.merge import (
     PROFILE_KEYS,
@@ -41,7 +42,7 @@ from vestig.config.schema import (
     mapping_of,
     spec_of,
 )
-from vestig.errors import ConfigError
+from vestig.errors import ConfigError, ValidationError
 
 __all__ = ["Config", "built_in", "load", "state_directory"]
 
@@ -199,7 +200,7 @@ def load(
     elif named == "":
         raise ConfigError("VESTIG_CONFIG: expected a file name, got an empty text; unset it")
     else:
-        project = folder / Path(named).expanduser()
+        project = folder / without_tilde(named, "the configuration file")
     expansion = variables_for(project, variables)
     user = _user_folder("config", variables) / "config.yaml"
     layers = []
@@ -266,6 +267,8 @@ def _call_items(
 
 def _call_layer(items: tuple[Item, ...], profile: str | None) -> Layer:
     """A profile counts as named in the call by argument or by the key `recall.profile`."""
+    if profile is not None and not isinstance(profile, str):
+        raise ValidationError("profile", profile, "the name of a recall profile")
     for item in items:
         if item.key == "recall.profile" and profile is None and isinstance(item.value, str):
             profile = item.value
@@ -298,7 +301,7 @@ def _place_store(entries: dict[str, Entry], cwd: Path, data_folder: Path) -> Non
         folder = Path(entry.file).parent
     else:
         folder = cwd
-    path = os.path.normpath(folder / Path(entry.value).expanduser())
+    path = os.path.normpath(folder / without_tilde(entry.value, "store.path"))
     entries["store.path"] = msgspec.structs.replace(entry, value=path)
 
 

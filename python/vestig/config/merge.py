@@ -78,7 +78,7 @@ def _nearest_key(key: str) -> str:
 
 def unknown_profile_text(name: str, names: Sequence[str]) -> str:
     return (
-        f"recall.profile: unknown profile {name!r}; expected one of {', '.join(names)},"
+        f"recall.profile: unknown profile {_shown(name)}; expected one of {', '.join(names)},"
         " or one defined under recall.profiles"
     )
 

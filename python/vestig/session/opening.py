@@ -36,9 +36,10 @@ def load_config(config: object, profile: str | None) -> Config:
         return config.with_overrides({}, profile=profile) if profile is not None else config
     if isinstance(config, Mapping):
         return configuration.load(overrides=config, profile=profile)
-    if isinstance(config, (str, os.PathLike)):
-        return configuration.load(Path(config), profile=profile)
-    raise ValidationError("config", config, "a file's path or an object of configuration keys")
+    path = os.fspath(config) if isinstance(config, (str, os.PathLike)) else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise ValidationError("config", config, "a file's path or an object of configuration keys")
+    return configuration.load(path, profile=profile)
 
 
 def store_directory(path: object, config: Config) -> Path | None:
@@ -49,7 +50,17 @@ def store_directory(path: object, config: Config) -> Path | None:
     text = os.fspath(chosen)
     if not isinstance(text, str) or not text or "\0" in text:
         raise ValidationError("path", chosen, "a directory's path, or :memory:")
-    return None if text == MEMORY_PATH else Path(text).expanduser()
+    if text == MEMORY_PATH:
+        return None
+    try:
+        text.encode()
+        return Path(text).expanduser()
+    except UnicodeEncodeError:
+        raise ValidationError("path", chosen, "a directory's path in UTF-8") from None
+    except RuntimeError:
+        raise ValidationError(
+            "path", chosen, "a directory's path, with ~ of a known user"
+        ) from None
 
 
 def identity_of(embedder: Embedder, config: Config) -> EmbeddingIdentity:

@@ -1,0 +1,94 @@
+"""Wrong arguments of `vestig.open`: a documented error that names the argument, and no folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vestig
+from vestig.errors import ConfigError, ConfigNotFoundError, ValidationError
+from vestig.testing import HashingEmbedder
+
+_NAMESPACE = "1 to 64 characters of a-z 0-9 . _ -"
+_CONFIG = "a file's path or an object of configuration keys"
+_PATH = "a directory's path, or :memory:"
+
+
+class BytesPath:
+    """A path-like object that gives bytes."""
+
+    def __fspath__(self) -> bytes:
+        return b"x"
+
+
+_NOTHING_TYPED: list[Any] = [5, True, 1.5, b"x", [], object(), float("nan")]
+WRONG: list[tuple[str, Any, str]] = [
+    *(("profile", value, "the name of a recall profile") for value in [*_NOTHING_TYPED, {}]),
+    *(("config", value, _CONFIG) for value in [*_NOTHING_TYPED, (), "", "a\0b", BytesPath()]),
+    *(
+        ("namespace", value, _NAMESPACE)
+        for value in [*_NOTHING_TYPED, {}, "", "Work", "a b", "\0", "x" * 65, "\udcff"]
+    ),
+    *(("path", value, _PATH) for value in [*_NOTHING_TYPED, {}, "", "a\0b", BytesPath()]),
+    ("path", "\udcff", "a directory's path in UTF-8"),
+    ("path", "~no-such-user/x", "a directory's path, with ~ of a known user"),
+    *(("clock", value, "a function") for value in [5, "now", [], {}]),
+    *(("on_commit", value, "a function") for value in [5, "hook", [], {}]),
+    *(("read_only", value, "true or false") for value in [0, 1, "yes", [], float("nan")]),
+    *(("embedder", value, "an object of the Embedder port") for value in [5, "builtin", {}]),
+    *(("reranker", value, "an object of the Reranker port") for value in [5, "onnx", {}]),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "expected"), WRONG)
+def test_a_wrong_argument_is_named_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: Any, expected: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments: dict[str, Any] = {"path": "store", "embedder": HashingEmbedder(8), name: value}
+    with pytest.raises(ValidationError) as caught:
+        vestig.open(**arguments)
+    assert caught.value.field == name
+    assert f"{name}: expected {expected}, got " in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("gone.yaml", ConfigNotFoundError),
+        ("x" * 5000, ConfigNotFoundError),
+        ("\udcff", ConfigNotFoundError),
+        (Path("/"), ConfigNotFoundError),
+        ("~no-such-user/x", ConfigError),
+        ({5: 1}, ConfigError),
+        ({None: None}, ConfigError),
+        ({"recall": 5}, ConfigError),
+        ({"namespace": 5}, ConfigError),
+        ({"store.path": 5}, ConfigError),
+        ({"store.path": "~no-such-user/x"}, ConfigError),
+        ({"recall.profile": 5}, ConfigError),
+        ({"ranking.weights": "x" * 5000}, ConfigError),
+        ({"ranking.weights": "a\0"}, ConfigError),
+        ({"ranking.weights": "~no-such-user/x"}, ConfigError),
+        ({"time.zone": "\0"}, ConfigError),
+        ({"hygiene.min_chars": object()}, ConfigError),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: Any, error: type[ConfigError]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error):
+        vestig.open("store", config=value, embedder=HashingEmbedder(8))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_profile_is_named_with_those_that_are_there(tmp_path: Path) -> None:
+    for name in ("", "nope", "\0", "x" * 5000):
+        with pytest.raises(ConfigError, match="expected one of baseline, default, ref") as caught:
+            vestig.open(str(tmp_path / "store"), profile=name)
+        assert len(str(caught.value)) < 300
+    assert list(tmp_path.iterdir()) == []
