@@ -80,6 +80,36 @@ def test_profiles_without_confidence_cannot_abstain(garden: vestig.Vestig, profi
         garden.recall(KNOWN, profile=profile, min_confidence=0.5)
 
 
+KEY = "recall.min_confidence"
+
+
+def test_the_threshold_of_the_configuration_acts_like_the_argument(garden: vestig.Vestig) -> None:
+    argued = garden.recall(STRANGE, min_confidence=1.0, receipt=True, seed=1)
+    keyed = garden.recall(STRANGE, config={KEY: 1.0}, receipt=True, seed=1)
+    assert keyed.abstained
+    assert keyed.results == ()
+    assert keyed.nearest_misses == argued.nearest_misses
+    assert keyed.min_confidence == 1.0
+    assert keyed.receipt == argued.receipt
+    assert not garden.recall(STRANGE, config={KEY: 1.0}, min_confidence=0.0).abstained
+    found = garden.recall(STRANGE, config={KEY: 1.0}, expect=[keyed.nearest_misses[0].id])
+    (entry,) = found.why_not
+    assert (entry.change.key, entry.change.before, entry.change.after) == (KEY, 1.0, None)
+
+
+@pytest.mark.parametrize("profile", ["reference", "baseline"])
+def test_the_threshold_of_the_configuration_is_nothing_to_profiles_without_confidence(
+    garden: vestig.Vestig, profile: str
+) -> None:
+    plain = garden.recall(STRANGE, profile=profile)
+    keyed = garden.recall(STRANGE, profile=profile, config={KEY: 1.0})
+    assert keyed.results == plain.results
+    assert keyed.warnings == plain.warnings
+    assert (keyed.abstained, keyed.confidence, keyed.min_confidence) == (False, None, None)
+    with pytest.raises(ValidationError, match=r"min_confidence.*no confidence"):
+        garden.recall(STRANGE, profile=profile, config={KEY: 1.0}, min_confidence=0.5)
+
+
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), True, "0.5"])
 def test_min_confidence_is_a_probability(garden: vestig.Vestig, value: Any) -> None:
     with pytest.raises(ValidationError, match="min_confidence"):

@@ -220,7 +220,15 @@ class RecallSettings(Section, frozen=True, kw_only=True):
         doc("Layout that recall prints.", shown=True),
     ] = "text"
     min_score: Annotated[
-        float | None, doc("Results below this final score are left out; null: none.", shown=True)
+        Share | None, doc("Results below this final score are left out; null: none.", shown=True)
+    ] = None
+    min_confidence: Annotated[
+        Share | None,
+        doc(
+            "Where the store is less sure than this that it holds an answer, recall gives nothing"
+            " but the nearest misses; it acts where the profile has a confidence; null: never.",
+            shown=True,
+        ),
     ] = None
     include_expired: Annotated[
         bool,

@@ -332,6 +332,29 @@ def _moment(us: int | None) -> datetime | None:
     return None if us is None else from_us(us)
 
 
+def _least_confidence(session: Session, config: Config, request: Request) -> Request:
+    """The request with the threshold of the configuration where the call names none.
+
+    Raises:
+        ValidationError: the call names one, and the profile has no confidence.
+    """
+    named, configured = request.min_confidence, config.settings.recall.min_confidence
+    if named is None and configured is None:
+        return request
+    if ranking_of(session, config).has_confidence:
+        least = configured if named is None else named
+        return msgspec.structs.replace(request, min_confidence=least)
+    if named is None:
+        return request
+    raise ValidationError(
+        "min_confidence",
+        named,
+        "None here",
+        f"the profile {config.profile} has no confidence: use one that ranks by words and"
+        " meaning together (ranking.base: linear), such as default",
+    )
+
+
 def recall(
     session: Session,
     arguments: RecallRequest,
@@ -349,16 +372,7 @@ def recall(
         raise ValidationError("profile", profile, "the name of a recall profile")
     config = session.effective(overrides, profile)
     check_reranker(session.reranker, config.settings)
-    request = request_of(session, config, arguments)
-    least = request.min_confidence
-    if least is not None and not ranking_of(session, config).has_confidence:
-        raise ValidationError(
-            "min_confidence",
-            least,
-            "None here",
-            f"the profile {config.profile} has no confidence: use one that ranks by words and"
-            " meaning together (ranking.base: linear), such as default",
-        )
+    request = _least_confidence(session, config, request_of(session, config, arguments))
     with session.operation("recall"):
         result = _Recall(session, config, request).run()
         for stage, spent in result.timings_ms.items():

@@ -40,8 +40,8 @@ _PREFIXES: Final = (
     "usage.", "entities.", "links.", "questions.", "walk.", "ranking.", "reference.", "signals.",
     "recall.", "index.", "keywords.", "time.", "hygiene.norm",
 )  # fmt: skip
-# Which profile gave the values does not matter once they stand there.
-_NAMES: Final = ("recall.profile", "recall.profiles")
+# Which profile gave the values does not matter once they stand there, nor whether recall abstains.
+_NAMES: Final = ("recall.profile", "recall.profiles", "recall.min_confidence")
 # Arguments that have a field of their own in a receipt, or change nothing of a ranking.
 _NOT_REPEATED: Final = frozenset(
     ("query", "messages", "query_vector", "seed", "expect", "receipt", "touch", "include_vectors",

@@ -23,10 +23,15 @@ from vestig.types import OriginType
 __all__ = ["Expected", "expected_of", "why_not"]
 
 
-def _abstained(min_confidence: float | None, at: Standing) -> WhyNot:
+def _abstained(request: Request, at: Standing) -> WhyNot:
     """The entry of a memory that would be a result without `min_confidence`."""
+    named = request.arguments.min_confidence is not None
     change = Change(
-        kind="filter", key="min_confidence", before=min_confidence, after=None, rank=at.rank
+        kind="filter",
+        key="min_confidence" if named else "recall.min_confidence",
+        before=request.min_confidence,
+        after=None,
+        rank=at.rank,
     )
     return WhyNot(
         id=at.id,
@@ -169,7 +174,7 @@ def why_not(
             entries.append(_without_change(entry) if abstained else entry)
         elif abstained:
             standing = _standing(rows[rank - 1], rank, explainer)
-            entries.append(_abstained(bound.request.min_confidence, standing))
+            entries.append(_abstained(bound.request, standing))
     reasons = {
         "unknown": "no memory has this id",
         "other_namespace": "the id is not in this namespace",
