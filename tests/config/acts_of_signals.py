@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
@@ -68,6 +69,21 @@ def who_read(world: World) -> Any:
     return store.recall(ASKED, receipt=True).receipt.reranked.model
 
 
+class SlowReranker(WordReranker):
+    """Takes a while."""
+
+    def score(self, query: str, texts: Sequence[str]) -> bytes:
+        time.sleep(0.2)
+        return super().score(query, texts)
+
+
+def degraded_when_slow(world: World) -> Any:
+    """What a recall with a slow reranker goes without."""
+    store = world.open(reranker=SlowReranker())
+    store.commit(SESSION[1][0], provenance={"origin_type": "chat_peer"})
+    return [entry.code for entry in store.recall(ASKED).degraded]
+
+
 def parts(signal: str) -> list[str]:
     return [name for name in SIGNALS if name.partition(".")[0] == signal]
 
@@ -81,6 +97,7 @@ SIGNALLED: Final[dict[str, Act]] = {
     "signals.rerank.pool": Act(1, seen, weighing(["rerank", "lexical"])),
     "reranker.provider": Act("acts_of_signals:LongestFirst", seen, weighing(["rerank"])),
     "reranker.model": Act("another", who_read, weighing(["rerank"])),
+    "reranker.timeout_s": Act(0.01, degraded_when_slow, weighing(["rerank"])),
     "signals.late.pool": Act(1, seen, weighing([*parts("late"), "lexical"])),
     **{
         f"ranking.weights.{origin}.{name}": Act(1.5, partial(seen, origin=origin), SILENT)

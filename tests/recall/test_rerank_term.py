@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -141,6 +143,68 @@ def test_a_reranker_that_fails_is_reported_and_left_out(
     reranker.read.clear()
     store.recall(QUESTION, limit=1, config=ON, expect=last)
     assert len(reranker.read) == 1, "a reranker that failed reads no more in a call"
+
+
+class Waiting(WordReranker):
+    """Answers when it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.let_go = threading.Event(), threading.Event()
+
+    def score(self, query: str, texts: Sequence[str]) -> bytes:
+        self.began.set()
+        self.let_go.wait(60)
+        return super().score(query, texts)
+
+
+def test_a_reranker_that_hangs_is_left_out_after_its_time(
+    opener: Opener, clock: FrozenClock
+) -> None:
+    reranker = Waiting()
+    store = filled(opener, clock, reranker, **{"reranker.timeout_s": 0.05})
+    found = store.recall(QUESTION, limit=EVERY, config=ON)
+    reranker.let_go.set()
+    (entry,) = found.degraded
+    assert entry.code == "partial_backend"
+    assert "no answer within 0.05 s" in entry.detail
+    assert "reranker.timeout_s" in entry.detail
+    assert scores(found) == scores(store.recall(QUESTION, limit=EVERY, config=FIRST))
+    name = 'vestig_errors_total{error_type="timeout",operation="rerank"}'
+    assert store.admin.metrics()[name] == 1
+
+
+def test_forgetting_does_not_wait_for_a_reranker(opener: Opener, clock: FrozenClock) -> None:
+    reranker = Waiting()
+    store = filled(opener, clock, reranker, **{"store.lock_timeout_s": 0.5})
+    gone = store.recall(QUESTION, config=FIRST)[0].id
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(store.recall, QUESTION, limit=EVERY, config=ON)
+        try:
+            assert reranker.began.wait(30)
+            assert store.forget([gone]).residues == 0
+        finally:
+            reranker.let_go.set()
+        found = running.result()
+    assert gone not in [hit.id for hit in found]
+    assert found.degraded == ()
+    assert len(raw(found)) == len(found)
+
+
+def test_threads_do_not_wait_for_each_others_reranker(opener: Opener, clock: FrozenClock) -> None:
+    together = threading.Barrier(8, timeout=30)
+
+    class Meeting(WordReranker):
+        """Answers when all eight are here."""
+
+        def score(self, query: str, texts: Sequence[str]) -> bytes:
+            together.wait()
+            return super().score(query, texts)
+
+    store = filled(opener, clock, Meeting())
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: store.recall(QUESTION, config=ON), range(8)))
+    assert [result.degraded for result in found] == [()] * 8
 
 
 def test_receipts_hold_the_scores_of_the_reranker(opener: Opener, clock: FrozenClock) -> None:

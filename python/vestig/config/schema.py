@@ -144,6 +144,13 @@ class RerankerSettings(Section, frozen=True, kw_only=True):
     model: Annotated[Text | None, doc("Model of the provider; for onnx, a folder.", shown=True)] = (
         None
     )
+    timeout_s: Annotated[
+        Timeout,
+        doc(
+            "Seconds that the reranker may take in one recall; after them it is ranked without.",
+            shown=True,
+        ),
+    ] = 10.0
 
 
 class NearDuplicateSettings(Section, frozen=True, kw_only=True):

@@ -250,7 +250,6 @@ class BoundQuery:
         started = time.perf_counter()
         pool = rerank_pool(self._scan, self.view.seq, request, ranking, count)
         scores = score_pool(
-            self.session,
             self.view,
             self.request.namespace,
             self.request.query,

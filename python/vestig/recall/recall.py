@@ -25,6 +25,7 @@ from vestig.recall.confidence import confidence
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
+from vestig.recall.rerank import TextsToScoreError
 from vestig.recall.scan import Scan, ScanRow
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
@@ -57,7 +58,7 @@ class _Recall:
         query = analyse(self.session, self.config, self.request, vector, pieces)
         analyse_ms = _milliseconds(mark)
         mark = time.perf_counter()
-        result = self.session.keeper.run(lambda view, _: self.read(view, query))
+        result = self.read_at_one_state(query)
         # waiting for a consistent state counts as scoring
         spent = result.timings_ms
         score_ms = _milliseconds(mark) - sum(spent.values())
@@ -82,6 +83,15 @@ class _Recall:
         timings["format"] = format_ms + _milliseconds(mark)
         timings["total"] = _milliseconds(started)
         return result
+
+    def read_at_one_state(self, query: Query) -> RecallResult:
+        """`read`, begun again each time that the reranker has to score memories first."""
+        while True:
+            try:
+                return self.session.keeper.run(lambda view, _: self.read(view, query))
+            except TextsToScoreError as wanted:
+                timeout_s = self.config.settings.reranker.timeout_s
+                query.rerank_scores.ask(self.session, self.request.query, wanted, timeout_s)
 
     def embed(self) -> tuple[bytes | None, Pieces | None]:
         """The query's vector and those of its word pieces; without any, words alone can still
@@ -143,6 +153,8 @@ class _Recall:
         abstained = least is not None and certainty is not None and certainty < least
         best_score = _best_score(bound, scan)
         timings = {"analyse": analyse_ms, **bound.extra_ms}
+        if "rerank" in timings:
+            timings["rerank"] += query.rerank_scores.spent_ms
         mark = time.perf_counter()
         hits, later = _hits(bound, scan)
         missing = UNSET if expected is None else why_not(bound, scan, expected, abstained)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 import msgspec
@@ -10,12 +11,28 @@ from vestig.errors import ConflictError, ProviderError
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView, ScanRanking, ScanRequest
 from vestig.recall.scan import ScanFunction
-from vestig.rerankers.checked import checked_scores
+from vestig.rerankers.checked import scores_within
 from vestig.session.embedding import embedded_text
+from vestig.session.metrics import error_type
 from vestig.session.session import Session
 from vestig.types import Degradation
 
-__all__ = ["RerankScores", "rerank_pool", "score_pool"]
+__all__ = ["RerankScores", "TextsToScoreError", "rerank_pool", "score_pool"]
+
+
+class TextsToScoreError(Exception):
+    """Ends a read whose ranking needs scores that are not known yet: a reranker is asked outside
+    of every view, so that one that takes long holds back neither forgetting nor merging.
+
+    Args:
+        ids: of the memories.
+        texts: of them, as they are embedded.
+    """
+
+    def __init__(self, ids: list[str], texts: list[str]) -> None:
+        super().__init__("the reranker has not scored these memories yet")
+        self.ids = ids
+        self.texts = texts
 
 
 class RerankScores:
@@ -33,9 +50,31 @@ class RerankScores:
         self.scores = dict(given or {})
         self.missing = of_receipt and given is None
         self.degraded: Degradation | None = None
+        self.spent_ms = 0.0
 
-    def fail(self, error: ProviderError) -> None:
-        """This call goes on without the reranker."""
+    def ask(
+        self, session: Session, query: str, wanted: TextsToScoreError, timeout_s: float
+    ) -> None:
+        """Adds the reranker's scores of these memories; where it fails, or has taken `timeout_s`
+        seconds in all, the call goes on without it (`degraded`)."""
+        assert session.reranker is not None, "checked before the query was analysed"
+        started = time.perf_counter()
+        left_s = timeout_s - self.spent_ms / 1e3
+        try:
+            scores = scores_within(session.reranker, query, wanted.texts, left_s, timeout_s)
+        except ProviderError as error:
+            kind = error_type(error)
+            session.metrics.add(
+                "vestig_errors_total",
+                operation="rerank",
+                error_type="timeout" if kind == "timeout" else "network",
+            )
+            self._fail(error)
+        else:
+            self.scores.update(zip(wanted.ids, scores, strict=True))
+        self.spent_ms += (time.perf_counter() - started) * 1e3
+
+    def _fail(self, error: ProviderError) -> None:
         self.missing = True
         # the first scan is that of the results; scores that it had stay in them
         without = "what else was compared went" if self.scores else "ranked"
@@ -44,38 +83,34 @@ class RerankScores:
 
 
 def score_pool(
-    session: Session,
     view: LedgerView,
     namespace: str,
     query: str,
     pool: list[bytes],
     known: RerankScores,
 ) -> list[tuple[bytes, float]] | None:
-    """The scores of these memories, added to `known`; None = the term is unavailable.
+    """The scores of these memories; None = the term is unavailable.
 
     Raises:
         ConflictError: a receipt holds no score of one of them.
+        TextsToScoreError: the reranker has to read some of them first.
     """
-    if known.missing or not query.strip():
+    if not query.strip():
         return None
     ids = [id_text("mem", id) for id in pool]
     unknown = [id for id in ids if id not in known.scores]
+    if known.missing and (unknown or not ids):
+        return None
     if unknown and known.of_receipt:
         raise ConflictError(
             f"the receipt holds no score of {unknown[0]}, which now is among the best: what the"
             " reranker read then was another set of memories"
         )
     if unknown:
-        assert session.reranker is not None, "checked before the query was analysed"
         memories = view.memories(namespace, unknown)
-        try:
-            texts = [embedded_text(memory) for memory in memories]
-            scores = checked_scores(session.reranker, query, texts)
-        except ProviderError as error:
-            session.metrics.add("vestig_errors_total", operation="rerank", error_type="network")
-            known.fail(error)
-            return None
-        known.scores.update(zip((memory.id for memory in memories), scores, strict=True))
+        raise TextsToScoreError(
+            [memory.id for memory in memories], [embedded_text(memory) for memory in memories]
+        )
     return [(id_bytes(id), known.scores[id]) for id in ids]
 
 

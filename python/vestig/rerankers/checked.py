@@ -1,14 +1,16 @@
-"""Checks of the scores of every reranker: one finite number of at least 0 for each text."""
+"""Checks of the scores of every reranker: one finite number of at least 0 for each text, within a
+time limit."""
 
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 
-from vestig.errors import ProviderError
+from vestig.errors import ProviderError, ProviderTimeoutError
 from vestig.ports import Reranker
 
-__all__ = ["checked_scores"]
+__all__ = ["checked_scores", "scores_within"]
 
 _FLOAT32_BYTES = 4
 
@@ -47,3 +49,41 @@ def checked_scores(reranker: Reranker, query: str, texts: Sequence[str]) -> list
             " what a model gives), got others; check the package that offers it"
         )
     return scores
+
+
+def scores_within(
+    reranker: Reranker, query: str, texts: Sequence[str], left_s: float, timeout_s: float
+) -> list[float]:
+    """As `checked_scores`, for at most so many seconds.
+
+    What is still running then is left to end by itself; its answer is not looked at.
+
+    Args:
+        left_s: seconds that are left of the limit.
+        timeout_s: the limit, for the message.
+
+    Raises:
+        ProviderTimeoutError: no answer in time.
+        ProviderError: as `checked_scores`.
+    """
+    answer: list[list[float]] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answer.append(checked_scores(reranker, query, texts))
+        except BaseException as error:  # raised again in the caller's thread
+            failure.append(error)
+
+    # a daemon: a reranker that hangs does not keep the process from ending
+    thread = threading.Thread(target=run, name="vestig-rerank", daemon=True)
+    thread.start()
+    thread.join(max(0.0, left_s))
+    if failure:
+        raise failure[0]
+    if not answer:
+        raise ProviderTimeoutError(
+            f'reranker "{reranker.model}": no answer within {timeout_s:g} s; take a faster one, a'
+            " smaller signals.rerank.pool, or raise reranker.timeout_s"
+        )
+    return answer[0]
