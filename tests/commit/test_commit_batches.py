@@ -168,3 +168,25 @@ def test_memory_restored_in_the_batch_is_linked_by_later_items(opener: Opener) -
     store.archive(old)
     assert kinds(store.commit_many([OFFICE, DEPLOYS])) == [EXACT, NEW]
     assert store.admin.stats().edges["RELATED"] == 1
+
+
+def test_a_text_inserted_in_the_batch_counts_for_later_items(store: vestig.Vestig) -> None:
+    seq = store.admin.stats().seq
+    first, second, third = store.commit_many(
+        [
+            {"content": OFFICE, "tags": ["a"]},
+            {"content": OFFICE, "tags": ["b"]},
+            {"content": OFFICE},
+        ]
+    )
+    assert kinds([first, second, third]) == [NEW, EXACT, EXACT]
+    assert isinstance(first, CommitOutcome)
+    assert isinstance(second, CommitOutcome)
+    assert isinstance(third, CommitOutcome)
+    assert second.memory_id == third.memory_id == first.memory_id
+    assert store.admin.stats().seq == seq + 1, "the batch is one transaction"
+    assert first.memory_id is not None
+    memory = store.show(first.memory_id).memory
+    assert (set(memory.tags), memory.reinforce_count) == ({"a", "b"}, 2)
+    events = [event.event_type for event in store.events(first.memory_id)]
+    assert sorted(events) == ["ADD", "REINFORCE_EXACT", "REINFORCE_EXACT"]

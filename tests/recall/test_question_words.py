@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+import threading
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -171,3 +173,47 @@ def test_a_forgetting_leaves_no_words_behind(store: vestig.Vestig) -> None:
     ids, lengths, _ = cached.postings(older, "default", [id_bytes(first.id)], QUESTION)
     assert (ids, len(lengths)) == (id_bytes(first.id), 1)
     assert not cached._ids, "of an older view nothing stays"
+
+
+def test_threads_recall_while_others_commit_and_forget(
+    opener: Opener, clock: FrozenClock, store: vestig.Vestig
+) -> None:
+    """Results of one state are equal in all threads, hold nothing that was forgotten before, and
+    equal those of a handle that reads everything anew; no word of a forgotten text stays."""
+    forgotten: dict[str, int] = {}
+    results: dict[int, set[tuple[Any, ...]]] = defaultdict(set)
+    done = threading.Event()
+
+    def write() -> None:
+        try:
+            for number in range(12):
+                text = f"Zarquon{number} gave a boat to Grace Hopper in room {number}."
+                gone = store.commit(text, author="Ann").memory_id
+                assert gone is not None
+                store.commit(f"Ann met a friend of number {number} in May.", author="Bob")
+                store.forget(gone)
+                forgotten[gone] = store.admin.stats().seq
+        finally:
+            done.set()
+
+    def read() -> None:
+        while not done.is_set():
+            found = store.recall(QUESTION, limit=EVERY, config=ON)
+            scored = tuple((hit.id, hit.score) for hit in found)
+            results[found.seq].add(scored)
+
+    with ThreadPoolExecutor(9) as pool:
+        writing = pool.submit(write)
+        for reading in [pool.submit(read) for _ in range(8)]:
+            reading.result()
+        writing.result()
+    assert len(results) > 1
+    for seq, seen in results.items():
+        assert len(seen) == 1, f"threads disagree at seq {seq}"
+        ids = {id for id, _ in next(iter(seen))}
+        assert not ids & {id for id, gone in forgotten.items() if gone <= seq}
+    last = store.recall(QUESTION, limit=EVERY, config=ON)
+    anew = opener(config=PLAIN).recall(QUESTION, limit=EVERY, config=ON)
+    assert [(hit.id, hit.score) for hit in last] == [(hit.id, hit.score) for hit in anew]
+    words = store._session.cache(QuestionWordsByNamespace).of("default")._postings
+    assert not [word for word in words if "zarquon" in word]

@@ -210,7 +210,7 @@ def _fault_of(event: Any, bounds: _Bounds) -> str:
     if isinstance(event, yaml.CollectionEndEvent):
         bounds.end()
     elif isinstance(event, yaml.AliasEvent):
-        return bounds.alias(event.anchor)
+        return bounds.alias(event.anchor or "")
     return ""
 
 

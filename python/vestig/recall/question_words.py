@@ -50,26 +50,31 @@ class QuestionWords:
         """Where the words of a query stand. When memories were forgotten since the last read, all
         words go and are read anew; of an older view nothing stays."""
         with self._lock:
-            older = view.seq < self._seq
-        if older:
-            return QuestionWords().postings(view, namespace, eligible, query)
-        with self._lock:
-            if self._ids and view.removed_after(self._seq):
-                self._clear()
-            self._seq = max(self._seq, view.seq)
-            unknown = [id for id in eligible if id not in self._ids]
-            for start in range(0, len(unknown), _PAGE):
-                ids = [id_text("mem", id) for id in unknown[start : start + _PAGE]]
-                for memory in view.memories(namespace, ids):
-                    self._add(id_bytes(memory.id), memory.content, memory.author)
-            wanted = dict.fromkeys(terms(query))
-            found = {term: self._postings[term] for term in wanted if term in self._postings}
-            # copies: what the core reads must not grow meanwhile
-            return (
-                b"".join(self._ids),
-                self._lengths[:],
-                {term: (at[:], counts[:]) for term, (at, counts) in found.items()},
-            )
+            if view.seq >= self._seq:
+                return self._postings_of(view, namespace, eligible, query)
+        return QuestionWords().postings(view, namespace, eligible, query)
+
+    def _postings_of(
+        self, view: LedgerView, namespace: str, eligible: list[bytes], query: str
+    ) -> QuestionPostings:
+        """`postings` of a view that is not older than what was read; the lock is held, so that
+        nothing is dropped between the comparison and the reading."""
+        if self._ids and view.removed_after(self._seq):
+            self._clear()
+        self._seq = view.seq
+        unknown = [id for id in eligible if id not in self._ids]
+        for start in range(0, len(unknown), _PAGE):
+            ids = [id_text("mem", id) for id in unknown[start : start + _PAGE]]
+            for memory in view.memories(namespace, ids):
+                self._add(id_bytes(memory.id), memory.content, memory.author)
+        wanted = dict.fromkeys(terms(query))
+        found = {term: self._postings[term] for term in wanted if term in self._postings}
+        # copies: what the core reads must not grow meanwhile
+        return (
+            b"".join(self._ids),
+            self._lengths[:],
+            {term: (at[:], counts[:]) for term, (at, counts) in found.items()},
+        )
 
     def _add(self, id: bytes, text: str, author: str | None) -> None:
         counted = Counter(
