@@ -122,6 +122,30 @@ FIELDS: Final[dict[str, Parameter]] = by_name(
         help="Kinds of text.",
     ),
     Parameter(
+        name="exclude_authors",
+        kind="texts",
+        flag="--exclude-authors",
+        help="None of these authors; a memory without one stays.",
+    ),
+    Parameter(
+        name="exclude_session_ids",
+        kind="texts",
+        flag="--exclude-session-ids",
+        help="None of these conversations, such as the running one; notes outside any stay.",
+    ),
+    Parameter(
+        name="exclude_tags",
+        kind="words",
+        flag="--exclude-tags",
+        help="No memory with one of these tags.",
+    ),
+    Parameter(
+        name="exclude_sources",
+        kind="texts",
+        flag="--exclude-sources",
+        help="No memory that an event of one of these source words stated.",
+    ),
+    Parameter(
         name="entities",
         kind="texts",
         flag="--entities",
@@ -184,7 +208,7 @@ FIELDS: Final[dict[str, Parameter]] = by_name(
     ),
 )
 # Those that stand as keywords beside `where` on recall, search, list and count.
-KEYWORDS: Final = ("scope", "tags", "session_ids", "since", "until")
+KEYWORDS: Final = ("scope", "tags", "session_ids", "since", "until", "exclude_session_ids")
 # Those that say which memories; the others only narrow what they say.
 SELECTORS: Final = frozenset(
     (
@@ -226,6 +250,10 @@ class FilterFields(TypedDict, total=False):
     roles: Words
     session_ids: Words
     origin_types: Words
+    exclude_authors: Words
+    exclude_session_ids: Words
+    exclude_tags: Words
+    exclude_sources: Words
     entities: Words
     metadata: Mapping[str, Any] | None
     since: Time
@@ -263,6 +291,11 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         roles: Part in a dialogue.
         session_ids: Conversations it belongs to.
         origin_types: Kinds of text.
+        exclude_authors: None of these authors; a memory without one stays.
+        exclude_session_ids: None of these conversations, such as the running one; notes outside
+            any stay.
+        exclude_tags: No memory with one of these tags.
+        exclude_sources: No memory that an event of one of these source words stated.
         entities: Memories that mention one of these entities, by id, name or alias.
         metadata: Equality for each name; null means that the value is null.
         since: Facts that began at or after this time.
@@ -302,6 +335,10 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     roles: Words = None
     session_ids: Words = None
     origin_types: Words = None
+    exclude_authors: Words = None
+    exclude_session_ids: Words = None
+    exclude_tags: Words = None
+    exclude_sources: Words = None
     entities: Words = None
     metadata: Mapping[str, Any] | None = None
     since: Time = None
@@ -554,7 +591,18 @@ class FilterParts(msgspec.Struct, frozen=True, kw_only=True):
         return any(field is not None for field in chosen)
 
 
-_MEMBERSHIP: Final = ("sources", "actors", "authors", "roles", "session_ids", "tags")
+_MEMBERSHIP: Final = (
+    "sources",
+    "actors",
+    "authors",
+    "roles",
+    "session_ids",
+    "tags",
+    "exclude_authors",
+    "exclude_session_ids",
+    "exclude_tags",
+    "exclude_sources",
+)
 
 
 def filter_parts(

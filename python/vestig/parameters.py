@@ -427,11 +427,20 @@ LIST: Final = by_name(
         name="order_by",
         kind="choice",
         flag="--order-by",
-        choices=("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid"),
-        help="The field to sort by.",
-        default_text="created_at",
+        choices=(
+            "created_at",
+            "last_seen_at",
+            "access_count",
+            "last_accessed_at",
+            "t_valid",
+            "session",
+        ),
+        help="The field to sort by; session: as conversations went, by session, position and time.",
+        default_text="session where sessions are named, else created_at",
     ),
-    Parameter(name="descending", kind="flag", help="Largest first; default true."),
+    Parameter(
+        name="descending", kind="flag", help="Largest first; default true, but for session order."
+    ),
     *TIME_TRAVEL.values(),
     NAMESPACE,
 )

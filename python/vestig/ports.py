@@ -272,10 +272,8 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[Kind, ...] | None = None
     retention_policies: tuple[RetentionPolicy, ...] | None = None
     pinned: bool | None = None
-    tags: tuple[str, ...] = ()
-    tags_all: bool = False
-    scopes: tuple[str | None, ...] | None = None
-    ids: tuple[str, ...] | None = None
+    # 16 bytes each
+    ids: tuple[bytes, ...] | None = None
     order_by: str = "created_at"
     descending: bool = True
     # As known at, and as valid at, an earlier moment; None = now.

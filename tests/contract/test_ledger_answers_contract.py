@@ -112,9 +112,9 @@ def test_listing(ledger: Ledger) -> None:
             ledger,
             f"text {i}",
             NOW + i,
-            scope=(None, "", "a")[i % 3],
+            session_id=(None, "b", "a")[i % 3],
+            sequence=None if i < 3 else 9 - i,
             t_valid_us=NOW - i,
-            metadata={"source": "m", "tags": [f"t{i % 2}", "all"]},
         )
         for i in range(6)
     ]
@@ -138,12 +138,11 @@ def test_listing(ledger: Ledger) -> None:
     assert listed(order_by="last_accessed_at")[:2] == [3, 1]
     ties = listed(order_by="last_seen_at")
     assert [ids[i] for i in ties] == sorted(ids)
-    assert listed(scopes=(None,)) == [3, 0]
-    assert listed(scopes=("",)) == [4, 1]
-    assert listed(scopes=("a", None)) == [5, 3, 2, 0]
-    assert listed(scopes=()) == []
-    assert listed(tags=("t1",)) == [5, 3, 1]
-    assert listed(tags=("t1", "all")) == [5, 4, 3, 2, 1, 0]
+    assert listed(order_by="session", descending=False) == [5, 2, 4, 1, 3, 0]
+    assert listed(order_by="session") == [4, 1, 5, 2, 3, 0]
+    assert listed(ids=tuple(id_bytes(ids[i]) for i in (4, 1))) == [4, 1]
+    assert listed(ids=(*map(id_bytes, ids[:2]), *(bytes(16) for _ in range(2_000)))) == [1, 0]
+    assert listed(ids=()) == []
     assert listed(kinds=(Kind.SUMMARY,)) == []
     assert listed(pinned=False, limit=1) == [5]
     with ledger.read() as view, pytest.raises(ValidationError, match="created_at"):

@@ -135,6 +135,10 @@ class Filter:
         authors: Sequence[str] | None = None,
         roles: Sequence[str] | None = None,
         session_ids: Sequence[str] | None = None,
+        exclude_authors: Sequence[str] = ...,
+        exclude_session_ids: Sequence[str] = ...,
+        exclude_tags: Sequence[str] = ...,
+        exclude_sources: Sequence[str] = ...,
         origin_types: Sequence[int] | None = None,
         since_us: int | None = None,
         until_us: int | None = None,
@@ -478,6 +482,12 @@ class Projection:
         stands, without punctuation in front, behind, and on both sides; a name is there when its
         normal form equals 1 to 8 words joined by one space, stripped at the outer ends.
         Raises SnapshotMoved unless applied_seq == seq."""
+
+    def entities_with_name(
+        self, seq: int, namespace: str, norm: str, known_at_us: int | None = None
+    ) -> bytes:
+        """Ids (16 bytes each) of the entities with this name or alias, given in its normal form,
+        whatever its case and composition. known_at_us: unexpired then; None: expired ones too."""
 
     def lowercase(self, seq: int, namespace: str, words: Sequence[str]) -> list[bool]:
         """Per word, whether a live memory of the namespace holds its index term written in lower

@@ -523,6 +523,7 @@ class Vestig:
         session_ids: Words = None,
         since: Time = None,
         until: Time = None,
+        exclude_session_ids: Words = None,
         limit: int | None = None,
         messages: Sequence[Mapping[str, Any]] | None = None,
         query_vector: Any = None,
@@ -552,6 +553,8 @@ class Vestig:
             session_ids: Conversations it belongs to.
             since: Facts that began at or after this time.
             until: Facts that began before this time.
+            exclude_session_ids: None of these conversations, such as the running one; notes
+                outside any stay.
             limit: Most results; default recall.default_limit.
             messages: A conversation in the place of a query: objects with content.
             query_vector: Numbers that stand in for embedding the query, as many as the store's
@@ -598,7 +601,7 @@ class Vestig:
         from vestig.recall.recall import recall
         from vestig.recall.request import RecallRequest
 
-        beside = _beside(scope, tags, session_ids, since, until)
+        beside = _beside(scope, tags, session_ids, since, until, exclude_session_ids)
         request = RecallRequest(
             query=query,
             where=checked_filter(where, beside, query=True),
@@ -656,6 +659,7 @@ class Vestig:
         session_ids: Words = None,
         since: Time = None,
         until: Time = None,
+        exclude_session_ids: Words = None,
         limit: int | None = None,
         graph_depth: int | None = None,
         seed_nodes: Words = None,
@@ -681,6 +685,8 @@ class Vestig:
             session_ids: Conversations it belongs to.
             since: Facts that began at or after this time.
             until: Facts that began before this time.
+            exclude_session_ids: None of these conversations, such as the running one; notes
+                outside any stay.
             limit: Most hits; default search.limit.
             graph_depth: Hops from seed nodes or vector hits, 0 for none; default
                 search.graph_depth.
@@ -716,7 +722,7 @@ class Vestig:
         from vestig.graph.search import search
         from vestig.graph.search_request import SearchRequest
 
-        beside = _beside(scope, tags, session_ids, since, until)
+        beside = _beside(scope, tags, session_ids, since, until, exclude_session_ids)
         request = SearchRequest(
             query=query,
             type=type,
@@ -814,6 +820,7 @@ class Vestig:
         session_ids: Words = None,
         since: Time = None,
         until: Time = None,
+        exclude_session_ids: Words = None,
         offset: int = 0,
         limit: int = 20,
         order_by: str | None = None,
@@ -833,10 +840,13 @@ class Vestig:
             session_ids: Conversations it belongs to.
             since: Facts that began at or after this time.
             until: Facts that began before this time.
+            exclude_session_ids: None of these conversations, such as the running one; notes
+                outside any stay.
             offset: Memories to skip.
             limit: Memories per page, at most 1000.
-            order_by: The field to sort by.
-            descending: Largest first; default true.
+            order_by: The field to sort by; session: as conversations went, by session, position
+                and time.
+            descending: Largest first; default true, but for session order.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
             known_at: Only what was recorded by this time.
             valid_at: Only facts that hold at this time.
@@ -854,7 +864,9 @@ class Vestig:
         from vestig.memories import read
 
         at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        chosen = checked_filter(where, _beside(scope, tags, session_ids, since, until))
+        chosen = checked_filter(
+            where, _beside(scope, tags, session_ids, since, until, exclude_session_ids)
+        )
         asked = read.PageRequest(
             offset=offset, limit=limit, order_by=order_by, descending=descending
         )
@@ -869,6 +881,7 @@ class Vestig:
         session_ids: Words = None,
         since: Time = None,
         until: Time = None,
+        exclude_session_ids: Words = None,
         as_of: Time = None,
         known_at: Time = None,
         valid_at: Time = None,
@@ -883,6 +896,8 @@ class Vestig:
             session_ids: Conversations it belongs to.
             since: Facts that began at or after this time.
             until: Facts that began before this time.
+            exclude_session_ids: None of these conversations, such as the running one; notes
+                outside any stay.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.
             known_at: Only what was recorded by this time.
             valid_at: Only facts that hold at this time.
@@ -891,7 +906,9 @@ class Vestig:
         from vestig.memories import read
 
         at = moments(self._session.now_us(), as_of=as_of, known_at=known_at, valid_at=valid_at)
-        chosen = checked_filter(where, _beside(scope, tags, session_ids, since, until))
+        chosen = checked_filter(
+            where, _beside(scope, tags, session_ids, since, until, exclude_session_ids)
+        )
         return read.count(self._session, namespace, at, chosen)
 
     # --- files -----------------------------------------------------------------------------
@@ -949,7 +966,12 @@ class Vestig:
 
 
 def _beside(
-    scope: Words, tags: Words, session_ids: Words, since: Time, until: Time
+    scope: Words,
+    tags: Words,
+    session_ids: Words,
+    since: Time,
+    until: Time,
+    exclude_session_ids: Words,
 ) -> dict[str, Any]:
     """The fields of the filter that stand as keywords beside `where`."""
     return {
@@ -958,4 +980,5 @@ def _beside(
         "session_ids": session_ids,
         "since": since,
         "until": until,
+        "exclude_session_ids": exclude_session_ids,
     }

@@ -16,7 +16,8 @@ from vestig.arguments import count_argument, flag, flag_argument
 from vestig.changes import AccessTouch
 from vestig.errors import NotFoundError, StoreLockedError, ValidationError
 from vestig.filters import Filter, FilterParts, Moments, filter_parts
-from vestig.ids import id_text, split_ids
+from vestig.ids import split_ids
+from vestig.parameters import LIST
 from vestig.ports import LedgerView, Listing
 from vestig.results import LinkedEntity, LinkedMemory, MemoryDetail, MemoryPage
 from vestig.session.filter_ids import resolved, row_listing
@@ -48,7 +49,8 @@ __all__ = [
 ]
 
 _T = TypeVar("_T")
-ORDERS: Final = ("created_at", "last_seen_at", "access_count", "last_accessed_at", "t_valid")
+ORDERS: Final = LIST["order_by"].choices
+SESSION_ORDER: Final = "session"
 LIST_LIMIT_DEFAULT: Final = 20
 LIST_LIMIT_MAX: Final = 1_000
 _HEAD_VALUES: Final = 5
@@ -303,18 +305,7 @@ def later_updates(view: LedgerView, memories: Iterable[Memory], at: Moments) -> 
 # Fields that the ledger's table of memories answers by itself, so that a page of a large store
 # reads no more than it shows.
 _OF_ROWS: Final = frozenset(
-    (
-        "scope",
-        "unscoped",
-        "kinds",
-        "statuses",
-        "include_expired",
-        "include_archived",
-        "tags",
-        "tags_mode",
-        "pinned",
-        "retention_policies",
-    )
+    ("kinds", "statuses", "include_expired", "include_archived", "pinned", "retention_policies")
 )
 
 
@@ -327,15 +318,18 @@ class PageRequest(msgspec.Struct, frozen=True, kw_only=True):
     descending: object = None
 
 
-def _page_of(listing: Listing, asked: PageRequest) -> Listing:
-    """The part of a listing that a page shows, in its order."""
+def _page_of(listing: Listing, where: Filter, asked: PageRequest) -> Listing:
+    """The part of a listing that a page shows, in its order: conversations as they went where some
+    are named, else the newest first."""
     limit = LIST_LIMIT_DEFAULT if asked.limit is None else count_argument("limit", asked.limit)
     if limit > LIST_LIMIT_MAX:
         raise ValidationError("limit", asked.limit, f"an integer from 1 to {LIST_LIMIT_MAX}")
-    order = ORDERS[0] if asked.order_by is None else asked.order_by
+    order = asked.order_by
+    if order is None:
+        order = SESSION_ORDER if where.given().get("session_ids") else ORDERS[0]
     if order not in ORDERS:
         raise ValidationError("order_by", order, "one of " + ", ".join(ORDERS))
-    descending = True if asked.descending is None else asked.descending
+    descending = order != SESSION_ORDER if asked.descending is None else asked.descending
     return msgspec.structs.replace(
         listing,
         offset=count_argument("offset", asked.offset, least=0),
@@ -346,25 +340,21 @@ def _page_of(listing: Listing, asked: PageRequest) -> Listing:
 
 
 def _listing(view: LedgerView, core: Any, keeper: ProjectionKeeper, chosen: _Chosen) -> Listing:
-    """What of the ledger a filter lets through."""
+    """What of the ledger a filter lets through: by its own columns, or by ids where a field needs
+    the projection, which then decides every field."""
     parts = chosen.parts
-    columns, given = parts.columns, chosen.where.given()
-    listing = row_listing(parts)
-    ids = None
-    if given.keys() - _OF_ROWS:
-        let_through = resolved(view, core, parts)
-        raw = split_ids(keeper.eligible(view, let_through))
-        ids = tuple(id_text("mem", one) for one in raw)
-    kinds = columns.get("kinds")
-    scopes = columns.get("scopes")
+    if chosen.where.given().keys() - _OF_ROWS:
+        raw = keeper.eligible(view, resolved(view, core, parts))
+        return Listing(limit=None, statuses=None, ids=tuple(split_ids(raw)))
+    kinds = parts.columns.get("kinds")
     return msgspec.structs.replace(
-        listing,
+        row_listing(parts),
         kinds=None if kinds is None else tuple(tuple(Kind)[code] for code in kinds),
-        tags=tuple(columns.get("tags", ())),
-        tags_all=columns["tags_all"],
-        scopes=None if scopes is None else tuple(scopes),
-        ids=ids,
     )
+
+
+def _total(view: LedgerView, space: str, listing: Listing) -> int:
+    return view.count_memories(space, listing) if listing.ids is None else len(listing.ids)
 
 
 class _Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -383,14 +373,14 @@ def page(
     """One page and how many there are in all, of one state."""
     chosen = _chosen(session, namespace, at, where)
     space = chosen.parts.namespace
-    _page_of(Listing(), asked)
+    _page_of(Listing(), where, asked)
 
     def read(view: LedgerView, core: Any) -> MemoryPage:
-        listing = _page_of(_listing(view, core, session.keeper, chosen), asked)
+        listing = _page_of(_listing(view, core, session.keeper, chosen), where, asked)
         memories = view.list_memories(space, listing)
         return MemoryPage(
             memories=tuple(as_known(view, space, memories, at)),
-            total=view.count_memories(space, listing),
+            total=_total(view, space, listing),
             offset=listing.offset,
             seq=view.seq,
             warnings=at.warnings + later_updates(view, memories, at),
@@ -406,7 +396,7 @@ def count(session: Session, namespace: object, at: Moments, where: Filter) -> in
 
     def read(view: LedgerView, core: Any) -> int:
         listing = _listing(view, core, session.keeper, chosen)
-        return view.count_memories(chosen.parts.namespace, listing)
+        return _total(view, chosen.parts.namespace, listing)
 
     with session.operation("count"):
         return _read(session, chosen, read)

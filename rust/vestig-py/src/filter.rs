@@ -18,7 +18,8 @@ impl Filter {
     #[new]
     #[pyo3(signature = (*, namespace, known_at_us, past=false, valid_at_us=None, scopes=None,
         kinds=None, tags=None, tags_all=false, sources=None, actors=None, authors=None, roles=None,
-        session_ids=None, origin_types=None, since_us=None, until_us=None, created_since_us=None,
+        session_ids=None, exclude_authors=Vec::new(), exclude_session_ids=Vec::new(),
+        exclude_tags=Vec::new(), exclude_sources=Vec::new(), origin_types=None, since_us=None, until_us=None, created_since_us=None,
         created_until_us=None, include_expired=false, include_archived=false, ids=None,
         exclude_ids=None, min_similarity=None, entities=None, ends=Vec::new()))]
     #[allow(clippy::too_many_arguments)]
@@ -36,6 +37,10 @@ impl Filter {
         authors: Option<Vec<String>>,
         roles: Option<Vec<String>>,
         session_ids: Option<Vec<String>>,
+        exclude_authors: Vec<String>,
+        exclude_session_ids: Vec<String>,
+        exclude_tags: Vec<String>,
+        exclude_sources: Vec<String>,
         origin_types: Option<Vec<usize>>,
         since_us: Option<i64>,
         until_us: Option<i64>,
@@ -73,6 +78,10 @@ impl Filter {
             authors,
             roles,
             session_ids,
+            exclude_authors,
+            exclude_session_ids,
+            exclude_tags,
+            exclude_sources,
             origin_types: codes(origin_types)?,
             since: since_us,
             until: until_us,

@@ -236,6 +236,21 @@ impl Projection {
         Ok(found.into_iter().map(wrap).collect())
     }
 
+    #[pyo3(signature = (seq, namespace, norm, known_at_us=None))]
+    fn entities_with_name<'py>(
+        &self,
+        py: Python<'py>,
+        seq: u64,
+        namespace: &str,
+        norm: &str,
+        known_at_us: Option<i64>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let found = self.on_snapshot(py, seq, |snapshot| {
+            entity_names::with_name(snapshot, namespace, norm, known_at_us)
+        })?;
+        Ok(PyBytes::new(py, &found.concat()))
+    }
+
     fn lowercase(
         &self,
         py: Python<'_>,

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import apsw
+
 from vestig.errors import ValidationError
-from vestig.ids import id_bytes
 from vestig.ports import Listing
 from vestig.store.ledger.rows import MEMORY_SELECT, to_json
 from vestig.types import Status
 
 __all__ = ["count_sql", "ids_sql", "page_sql"]
 
-_ORDER: Final = {
-    "created_at": "m.t_created_us",
-    "last_seen_at": "m.last_seen_us",
-    "access_count": "IFNULL(a.access_count, 0)",
-    "last_accessed_at": "a.last_accessed_us",
-    "t_valid": "m.t_valid_us",
+_ORDER: Final[dict[str, tuple[str, ...]]] = {
+    "created_at": ("m.t_created_us",),
+    "last_seen_at": ("m.last_seen_us",),
+    "access_count": ("IFNULL(a.access_count, 0)",),
+    "last_accessed_at": ("a.last_accessed_us",),
+    "t_valid": ("m.t_valid_us",),
+    "session": ("m.session_id", "m.sequence", "m.t_valid_us"),
 }
+# In whichever direction, notes outside any conversation and turns without a position come last.
+_LAST: Final = ("m.session_id", "m.sequence")
+_FEW: Final = 1_000
 _ACCESS: Final = ("access_count", "last_accessed_at")
 # `known_ends` has the end as known at the earlier moment, for memories whose end was written after
 # it.
@@ -50,7 +55,11 @@ def page_sql(
     joins, where = _conditions(namespace, listing, ends)
     direction = "DESC" if listing.descending else "ASC"
     limit = -1 if listing.limit is None else listing.limit
-    order = f" ORDER BY {_ORDER[listing.order_by]} {direction}, m.id"
+    keys = [
+        f"{column} {direction}{' NULLS LAST' if column in _LAST else ''}"
+        for column in _ORDER[listing.order_by]
+    ]
+    order = f" ORDER BY {', '.join(keys)}, m.id"
     if listing.order_by in _ACCESS:
         joins = f' LEFT JOIN access a ON a.memory = m."row"{joins}'
     # Sorting row numbers is cheaper than sorting whole memories.
@@ -90,7 +99,9 @@ def _conditions(
         t_invalid = (
             "(CASE WHEN known_ends.memory IS NULL THEN m.t_invalid_us ELSE known_ends.t END)"
         )
-    where.add("m.namespace = ?", namespace)
+    # A few ids are looked up one by one; for many the namespace is read in its order.
+    few = listing.ids is not None and len(listing.ids) <= _FEW
+    where.add("+m.namespace = ?" if few else "m.namespace = ?", namespace)
     if listing.kinds is not None:
         kinds = [kind.value for kind in listing.kinds]
         where.add(f"m.kind IN ({_placeholders(len(kinds))})", *kinds)
@@ -98,20 +109,12 @@ def _conditions(
         policies = [policy.value for policy in listing.retention_policies]
         where.add(f"m.retention_policy IN ({_placeholders(len(policies))})", *policies)
     if listing.ids is not None:
-        hexes = to_json([id_bytes(id).hex() for id in listing.ids])
-        where.add("m.id IN (SELECT unhex(value) FROM json_each(?))", hexes)
+        if listing.ids:
+            where.add("m.id IN (SELECT value FROM carray(?))", apsw.carray(listing.ids))
+        else:
+            where.add("0")
     if listing.pinned is not None:
         where.add("m.pinned = ?", int(listing.pinned))
-    if listing.tags:
-        wanted = tuple(dict.fromkeys(listing.tags))
-        every = f" GROUP BY memory HAVING COUNT(*) = {len(wanted)}" if listing.tags_all else ""
-        marks = _placeholders(len(wanted))
-        tagged = f"SELECT memory FROM tags WHERE tag IN ({marks}){every}"
-        where.add(f'm."row" IN ({tagged})', *wanted)
-    if listing.scopes is not None:
-        named = [scope for scope in listing.scopes if scope is not None]
-        bare = " OR m.scope IS NULL" if None in listing.scopes else ""
-        where.add(f"(m.scope IN ({_placeholders(len(named))}){bare})", *named)
     _add_time(where, listing, t_invalid)
     return joins, where
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
+from unicodedata import normalize
 
 import apsw
 
@@ -25,6 +26,7 @@ from vestig.store.ledger.rows import (
     from_json,
     memory_of,
     source_of,
+    to_json,
 )
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, NO_QUESTION, NODE_TABLES
 from vestig.store.sqlite.faults import store_faults
@@ -287,14 +289,20 @@ class SqliteView:
             return [id_text("mem", id) for (id,) in fetch(self._conn, sql, values)]
 
     def ids_with_metadata(self, namespace: str, wanted: dict[str, Any]) -> list[str]:
-        """Ids whose metadata equals `wanted` in every key given; JSON's types are kept apart."""
+        """Ids whose metadata equals `wanted` in every key given; JSON's types are kept apart,
+        composed and decomposed characters are one."""
+        wanted = from_json(normalize("NFC", to_json(wanted)))
         with store_faults(self._where):
             rows = each(
                 self._conn,
                 "SELECT id, metadata FROM memories WHERE namespace = ? ORDER BY id",
                 (namespace,),
             )
-            return [id_text("mem", id) for id, text in rows if _holds(from_json(text), wanted)]
+            return [
+                id_text("mem", id)
+                for id, text in rows
+                if _holds(from_json(normalize("NFC", text)), wanted)
+            ]
 
     def ends_before(self, namespace: str, known_at_us: int) -> dict[str, int | None]:
         """id → `t_invalid_us` as known at that moment, where the end was written after it."""

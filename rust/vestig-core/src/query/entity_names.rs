@@ -88,6 +88,35 @@ pub fn find_names(
     found
 }
 
+/// Entities of a namespace with this name or alias, given in its normal form, whatever its case and
+/// composition: those unexpired at K, or all. Ascending.
+#[must_use]
+pub fn with_name(
+    snapshot: &Snapshot,
+    namespace: &str,
+    norm: &str,
+    known_at: Option<i64>,
+) -> Vec<Id> {
+    let mut found = Vec::new();
+    for part in &snapshot.parts {
+        let segment = part.segment.as_ref();
+        let Some(space) = segment.string_number(namespace) else {
+            continue;
+        };
+        let namespaces = segment.column::<u32>(Section::Namespace);
+        let spellings = segment.spellings(norm).iter();
+        for (row, _) in spellings.flat_map(|number| segment.named(*number)) {
+            let known = known_at.is_none_or(|at| segment.known(row, at));
+            if known && namespaces[row] == space && has(&part.live, row) {
+                found.push(segment.ids()[row]);
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// The distinct ones among texts, and which of them stands at each place: a batch repeats most of
 /// its words, and each is looked up once.
 struct Distinct<'a> {

@@ -9,7 +9,9 @@ use crate::snapshot::{Part, Snapshot};
 
 const STATUS_ARCHIVED: u8 = 3;
 
-/// Conditions on rows; None = no restriction, an empty list = nothing passes.
+/// Conditions on rows; None = no restriction, an empty list = nothing passes. Authors, tags,
+/// sources and actors are compared without case, scopes and sessions with it; composed and
+/// decomposed characters are one in all of them.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// Only rows of this one.
@@ -38,6 +40,14 @@ pub struct Filter {
     pub roles: Option<Vec<String>>,
     /// Any of these session ids.
     pub session_ids: Option<Vec<String>>,
+    /// None of these authors.
+    pub exclude_authors: Vec<String>,
+    /// None of these session ids.
+    pub exclude_session_ids: Vec<String>,
+    /// None of these tags.
+    pub exclude_tags: Vec<String>,
+    /// None of these sources of its events.
+    pub exclude_sources: Vec<String>,
     /// Codes of OriginType.
     pub origin_types: Option<Vec<u8>>,
     /// t_valid ≥, µs.
@@ -104,11 +114,16 @@ fn keep(bits: &mut [u64], rows: usize, condition: impl Fn(usize) -> bool) {
     }
 }
 
-fn numbers(segment: &Segment, texts: &[String]) -> Vec<u32> {
-    texts
-        .iter()
-        .filter_map(|text| segment.string_number(text))
-        .collect()
+/// Numbers of all stored spellings of these names.
+fn names(segment: &Segment, texts: &[String]) -> Vec<u32> {
+    let spellings = texts.iter().flat_map(|text| segment.spellings(text));
+    spellings.copied().collect()
+}
+
+/// Numbers of all stored compositions of these texts, whose case counts.
+fn cased(segment: &Segment, texts: &[String]) -> Vec<u32> {
+    let found = texts.iter().flat_map(|text| segment.compositions(text));
+    found.collect()
 }
 
 /// Rows of a part that pass, and how many rows its namespace has; `min_similarity` is left to
@@ -174,61 +189,74 @@ fn keep_codes(bits: &mut [u64], segment: &Segment, filter: &Filter) {
 fn keep_texts(bits: &mut [u64], segment: &Segment, filter: &Filter) {
     let rows = segment.memory_rows();
     if let Some(scopes) = &filter.scopes {
-        let find = |scope: &Option<String>| match scope {
-            None => Some(NO_STRING),
-            Some(text) => segment.string_number(text),
-        };
-        let wanted: Vec<u32> = scopes.iter().filter_map(find).collect();
+        let named: Vec<String> = scopes.iter().flatten().cloned().collect();
+        let mut wanted = cased(segment, &named);
+        if scopes.contains(&None) {
+            wanted.push(NO_STRING);
+        }
         let column = segment.column::<u32>(Section::Scope);
         keep(bits, rows, |row| wanted.contains(&column[row]));
     }
-    let columns = [
-        (&filter.authors, Section::Author),
-        (&filter.roles, Section::Role),
-        (&filter.session_ids, Section::Session),
-    ];
-    for (texts, section) in columns {
-        if let Some(texts) = texts {
-            let wanted = numbers(segment, texts);
-            let column = segment.column::<u32>(section);
-            keep(bits, rows, |row| wanted.contains(&column[row]));
-        }
+    if let Some(roles) = &filter.roles {
+        let numbers = roles.iter().filter_map(|role| segment.string_number(role));
+        let wanted: Vec<u32> = numbers.collect();
+        let column = segment.column::<u32>(Section::Role);
+        keep(bits, rows, |row| wanted.contains(&column[row]));
+    }
+    let authors = segment.column::<u32>(Section::Author);
+    if let Some(texts) = &filter.authors {
+        let wanted = names(segment, texts);
+        keep(bits, rows, |row| wanted.contains(&authors[row]));
+    }
+    let sessions = segment.column::<u32>(Section::Session);
+    if let Some(texts) = &filter.session_ids {
+        let wanted = cased(segment, texts);
+        keep(bits, rows, |row| wanted.contains(&sessions[row]));
+    }
+    if !filter.exclude_authors.is_empty() {
+        let excluded = names(segment, &filter.exclude_authors);
+        keep(bits, rows, |row| !excluded.contains(&authors[row]));
+    }
+    if !filter.exclude_session_ids.is_empty() {
+        let excluded = cased(segment, &filter.exclude_session_ids);
+        keep(bits, rows, |row| !excluded.contains(&sessions[row]));
     }
 }
 
 fn keep_lists(bits: &mut [u64], segment: &Segment, filter: &Filter) {
-    let lists = [
-        (
-            &filter.tags,
-            filter.tags_all,
-            Section::TagOffsets,
-            Section::Tags,
-        ),
-        (
-            &filter.sources,
-            false,
-            Section::SourceOffsets,
-            Section::Sources,
-        ),
-        (
-            &filter.actors,
-            false,
-            Section::ActorOffsets,
-            Section::Actors,
-        ),
-    ];
-    for (texts, all, offsets, values) in lists {
-        let Some(texts) = texts else { continue };
-        let wanted = numbers(segment, texts);
-        let unknown = wanted.len() < texts.len();
-        keep(bits, segment.memory_rows(), |row| {
-            let list = segment.list(offsets, values, row);
-            if all {
-                !unknown && wanted.iter().all(|n| list.contains(n))
-            } else {
-                wanted.iter().any(|n| list.contains(n))
-            }
-        });
+    let rows = segment.memory_rows();
+    let tags = |row| segment.list(Section::TagOffsets, Section::Tags, row);
+    let sources = |row| segment.list(Section::SourceOffsets, Section::Sources, row);
+    let actors = |row| segment.list(Section::ActorOffsets, Section::Actors, row);
+    let among = |list: &[u32], wanted: &[u32]| list.iter().any(|n| wanted.contains(n));
+    match &filter.tags {
+        Some(texts) if filter.tags_all => {
+            let each: Vec<&[u32]> = texts.iter().map(|tag| segment.spellings(tag)).collect();
+            keep(bits, rows, |row| {
+                each.iter().all(|wanted| among(tags(row), wanted))
+            });
+        }
+        Some(texts) => {
+            let wanted = names(segment, texts);
+            keep(bits, rows, |row| among(tags(row), &wanted));
+        }
+        None => {}
+    }
+    if let Some(texts) = &filter.sources {
+        let wanted = names(segment, texts);
+        keep(bits, rows, |row| among(sources(row), &wanted));
+    }
+    if let Some(texts) = &filter.actors {
+        let wanted = names(segment, texts);
+        keep(bits, rows, |row| among(actors(row), &wanted));
+    }
+    if !filter.exclude_tags.is_empty() {
+        let excluded = names(segment, &filter.exclude_tags);
+        keep(bits, rows, |row| !among(tags(row), &excluded));
+    }
+    if !filter.exclude_sources.is_empty() {
+        let excluded = names(segment, &filter.exclude_sources);
+        keep(bits, rows, |row| !among(sources(row), &excluded));
     }
 }
 

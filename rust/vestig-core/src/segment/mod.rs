@@ -16,6 +16,7 @@ mod mention_counts;
 pub mod row;
 mod row_set_cache;
 mod session_rows;
+mod spellings;
 mod text_columns;
 
 pub use events::EventRow;
@@ -117,6 +118,7 @@ pub struct Segment {
     sessions: session_rows::SessionCache,
     row_sets: row_set_cache::RowSetCache,
     piece_counts: text_columns::PieceCounts,
+    spellings: spellings::SpellingCache,
 }
 
 impl Segment {
@@ -152,6 +154,7 @@ impl Segment {
             sessions: session_rows::SessionCache::new(),
             row_sets: row_set_cache::RowSetCache::default(),
             piece_counts: text_columns::PieceCounts::default(),
+            spellings: spellings::SpellingCache::new(),
         };
         segment.check_lengths()?;
         segment.check_strings()?;

@@ -11,11 +11,13 @@
 //!
 //! Every text is accepted; nothing is cut inside of a character.
 
+mod folded;
 mod stem;
 mod tokens;
 
 use std::fmt::Write as _;
 
+pub use folded::{folded, same_composed};
 pub use stem::{terms, visit_terms};
 pub use tokens::{Token, tokens};
 

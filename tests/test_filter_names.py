@@ -1,0 +1,206 @@
+"""Names in a filter: compared without case and composition; scopes and sessions keep their case."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import pytest
+
+import vestig
+from scripted import Opener
+from vestig.filters import KEYWORDS
+from vestig.testing import FrozenClock
+
+QUERY = "what is known of the harbour"
+
+
+def decomposed(text: str) -> str:
+    return unicodedata.normalize("NFD", text)
+
+
+@pytest.fixture
+def named(opener: Opener) -> dict[str, Any]:
+    """Two memories that differ in every name, and a note without any."""
+    store = opener("named", config={"hygiene.near_duplicate.enabled": False})
+
+    def commit(text: str, **fields: Any) -> str:
+        id = store.commit(f"{text} is known of the harbour", **fields).memory_id
+        assert id is not None
+        return id
+
+    jose = commit(
+        "The depth",
+        author="José",
+        tags=["Infra", "Straße"],
+        source="Hôtel",
+        actor="Bot-É",
+        scope="Café",
+        session_id="Été 1",
+        sequence=0,
+        metadata={"städte": {"name": "Köln"}},
+    )
+    lena = commit("The length", author=decomposed("Léna"), tags=["plant"], session_id="s2")
+    return {"store": store, "jose": jose, "lena": lena, "note": commit("The name")}
+
+
+CASES: list[tuple[dict[str, Any], str]] = [
+    ({"authors": "JOSÉ"}, "jose"),
+    ({"authors": decomposed("josé")}, "jose"),
+    ({"authors": ["léna", " José "]}, "jose lena"),
+    ({"authors": "Jose"}, ""),
+    ({"tags": "STRASSE"}, "jose"),
+    ({"tags": ["infra", "straße"], "tags_mode": "all"}, "jose"),
+    ({"tags": ["infra", "plant"], "tags_mode": "all"}, ""),
+    ({"sources": decomposed("HÔTEL")}, "jose"),
+    ({"actors": "bot-é"}, "jose"),
+    ({"scope": decomposed("Café")}, "jose"),
+    ({"scope": "café"}, ""),
+    ({"scope": decomposed("Café"), "unscoped": True}, "jose lena note"),
+    ({"session_ids": decomposed("Été 1")}, "jose"),
+    ({"session_ids": "été 1"}, ""),
+    ({"metadata": {decomposed("städte"): {"name": decomposed("Köln")}}}, "jose"),
+    ({"metadata": {"städte": {"name": "köln"}}}, ""),
+    ({"exclude_authors": "LÉNA"}, "jose note"),
+    ({"exclude_authors": ["léna", decomposed("josé")]}, "note"),
+    ({"exclude_tags": "strasse"}, "lena note"),
+    ({"exclude_sources": "hôtel"}, "lena note"),
+    ({"exclude_session_ids": decomposed("Été 1")}, "lena note"),
+    ({"exclude_session_ids": "été 1"}, "jose lena note"),
+]
+
+
+@pytest.mark.parametrize(("where", "names"), CASES, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("published", [False, True], ids=["tail", "published"])
+def test_names_are_compared_by_what_they_are(
+    named: dict[str, Any], where: Any, names: str, published: bool
+) -> None:
+    store: vestig.Vestig = named["store"]
+    if published:
+        store.admin.rebuild()
+    wanted = {named[name] for name in names.split()}
+    assert {hit.id for hit in store.recall(QUERY, where=where)} == wanted
+    assert {memory.id for memory in store.list(where)} == wanted
+    assert store.count(where) == len(wanted)
+    narrowed: Any = {**where, "ids": [named[name] for name in ("jose", "lena", "note")]}
+    assert set(store.forget(where=narrowed, dry_run=True).memory_ids) == wanted
+
+
+def test_stored_names_keep_the_form_in_which_they_were_given(named: dict[str, Any]) -> None:
+    store: vestig.Vestig = named["store"]
+    assert store.show(named["lena"]).memory.author == decomposed("Léna")
+    assert store.show(named["jose"]).memory.tags == ("Infra", "Straße")
+
+
+def test_several_spellings_of_one_name_are_found_together(opener: Opener) -> None:
+    store = opener("spellings", config={"hygiene.near_duplicate.enabled": False})
+    spellings = ("Lena", "LENA", "lena")
+    for spelling in spellings:
+        store.commit(f"Turn of {spelling} at the wheel", author=spelling, tags=[spelling, "all"])
+    assert store.count({"authors": "leNA"}) == len(spellings)
+    both: Any = {"tags": ["lEna", "ALL"], "tags_mode": "all"}
+    assert store.count(both) == len(spellings)
+    assert store.count({"exclude_authors": "Lena"}) == 0
+
+
+# --- the running conversation ------------------------------------------------------------------
+
+
+@pytest.fixture
+def talk(opener: Opener, clock: FrozenClock) -> dict[str, Any]:
+    """A running conversation, an earlier one, and a note; all about Ada Lovelace's pump."""
+    store = opener("talk", config={"hygiene.near_duplicate.enabled": False})
+    texts = {
+        "r1": ("Ada Lovelace asks about the pump of the harbour", "running", 0),
+        "r2": ("Ada Lovelace heard that the pump leaks oil", "running", 1),
+        "e1": ("Ada Lovelace repaired the pump of the harbour in May", "earlier", 1),
+        "e0": ("Ada Lovelace had ordered a gasket for the pump", "earlier", 0),
+        "n": ("The pump of Ada Lovelace stands in the harbour", None, None),
+    }
+    ids = {}
+    for name, (text, session_id, sequence) in texts.items():
+        clock.move(seconds=1)
+        author = "Ada" if session_id == "running" else "Omar"
+        ids[name] = store.commit(
+            text,
+            session_id=session_id,
+            sequence=sequence,
+            author=author if session_id else None,
+            tags=["now"] if session_id == "running" else (),
+            source="chat" if session_id == "running" else "manual",
+        ).memory_id
+    return {"store": store, **ids}
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"exclude_session_ids": "running"},
+        {"exclude_authors": "ada"},
+        {"exclude_tags": "NOW"},
+        {"exclude_sources": "Chat"},
+    ],
+    ids=str,
+)
+def test_what_is_excluded_is_nowhere_and_nothing_passes_through_it(
+    talk: dict[str, Any], field: Any
+) -> None:
+    store: vestig.Vestig = talk["store"]
+    stays = {talk[name] for name in ("e0", "e1", "n")}
+    gone = {talk["r1"], talk["r2"]}
+    found = store.recall("what about the pump of the harbour?", where=field, context=True, limit=5)
+    assert {hit.id for hit in found} == stays
+    assert found.context is not None
+    assert not gone & set(found.context.ids)
+    assert "leaks oil" not in found.context.text
+    hits = store.search("the pump", where=field, limit=50)
+    assert not gone & {hit.node_id for hit in hits}
+    # from the note over the entity only: what is excluded leads nowhere
+    around = store.search(None, "graph", seed_nodes=[talk["n"]], graph_depth=4, where=field)
+    assert not gone & {hit.node_id for hit in around}
+    assert {memory.id for memory in store.list(where=field)} == stays
+    with_seed = store.search(None, "graph", seed_nodes=[talk["r1"]], where=field)
+    assert not with_seed.results
+    assert with_seed.warnings
+
+
+def test_an_agent_leaves_out_the_running_conversation_by_one_argument(
+    talk: dict[str, Any],
+) -> None:
+    store: vestig.Vestig = talk["store"]
+    stays = {talk[name] for name in ("e0", "e1", "n")}
+    assert "exclude_session_ids" in KEYWORDS
+    assert {h.id for h in store.recall("the pump", exclude_session_ids="running")} == stays
+    kinds: Any = {"kinds": "MEMORY"}
+    found = store.search("the pump", "vector", where=kinds, exclude_session_ids=["running"])
+    assert {h.node_id for h in found} == stays
+    assert {m.id for m in store.list(exclude_session_ids="running")} == stays
+    assert store.count(exclude_session_ids="running") == len(stays)
+    with pytest.raises(vestig.ValidationError, match="either the keyword or the field"):
+        store.count({"exclude_session_ids": "x"}, exclude_session_ids="x")
+    with pytest.raises(vestig.ValidationError, match="exclude_session_ids"):
+        store.forget(where={"exclude_session_ids": "running"})
+
+
+# --- the order of a listing --------------------------------------------------------------------
+
+
+def test_named_conversations_are_listed_as_they_went(talk: dict[str, Any]) -> None:
+    store: vestig.Vestig = talk["store"]
+
+    def names(**fields: Any) -> list[str]:
+        of = {id: name for name, id in talk.items() if name != "store"}
+        return [of[memory.id] for memory in store.list(**fields)]
+
+    assert names(session_ids=["running", "earlier"]) == ["e0", "e1", "r1", "r2"]
+    assert names(where={"session_ids": "earlier"}) == ["e0", "e1"]
+    assert names(session_ids="running", descending=True) == ["r2", "r1"]
+    assert names(session_ids="running", order_by="created_at") == ["r2", "r1"]
+    assert names(session_ids=[])[0] == "n"
+    assert names(order_by="session") == ["e0", "e1", "r1", "r2", "n"]
+    assert names(order_by="session", descending=True) == ["r2", "r1", "e1", "e0", "n"]
+    page = store.list(session_ids=["running", "earlier"], offset=1, limit=2)
+    assert page.total == 4
+    assert [memory.id for memory in page] == [talk["e1"], talk["r1"]]
+    with pytest.raises(vestig.ValidationError, match="session"):
+        store.list(order_by="content")
