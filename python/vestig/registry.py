@@ -2,7 +2,8 @@
 those of other packages alike.
 
 A package offers an embedder under the entry-point group `vestig.embedders`; the object it
-names is called with the `embedding` settings. `module:attribute` names one directly.
+names is called with the `embedding` settings. A provider is the name of such an entry point and
+never a path to import: what a configuration says must not decide which code runs.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ SHIPPED: Final[Mapping[str, str]] = MappingProxyType(
             "vestig.embedders.sentence_transformers:SentenceTransformersEmbedder"
         ),
         "fastembed": "vestig.embedders.fastembed:FastEmbedEmbedder",
+        "hashing": "vestig.testing:hashing_embedder",
     }
 )
 
@@ -184,8 +186,6 @@ _RERANKERS: Final = _Kind(RERANKERS, SHIPPED_RERANKERS, "reranker.provider", "a 
 def _factory(kind: _Kind, provider: str) -> Callable[[Any], Any]:
     if provider in kind.shipped:
         return _attribute(kind, kind.shipped[provider], provider)
-    if ":" in provider:
-        return _attribute(kind, provider, provider)
     installed = _installed(kind.group)
     if provider not in installed:
         raise _unknown(kind, provider, sorted({*kind.shipped, *installed}))

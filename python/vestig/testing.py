@@ -128,7 +128,7 @@ class HashingEmbedder:
 def hashing_embedder(settings: Any) -> HashingEmbedder:
     """A `HashingEmbedder` from the `embedding` section.
 
-    For `embedding.provider: vestig.testing:hashing_embedder`.
+    For `embedding.provider: hashing`.
     `embedding.dimension` is honoured, 256 when absent.
 
     Example:

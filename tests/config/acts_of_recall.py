@@ -153,7 +153,7 @@ def layout(world: World) -> Any:
     keys = {
         **world.overrides,
         "store.path": str(world.folder / "store"),
-        "embedding.provider": "vestig.testing:hashing_embedder",
+        "embedding.provider": "hashing",
         "embedding.dimension": 64,
     }
     file = world.folder / "vestig.yaml"

@@ -31,7 +31,7 @@ SILENT: Final = {
     "hygiene.near_duplicate.enabled": False,
     "signals.questions.enabled": True,
     "signals.rerank.enabled": True,
-    "reranker.provider": "vestig.testing:WordReranker",
+    "reranker.provider": "words",
     **{f"ranking.weights.{o}.{name}": 0.0 for o in ORIGINS for name in SIGNALS},
 }
 
@@ -95,7 +95,7 @@ def weighing(names: list[str], weight: float = 1.5) -> dict[str, Any]:
 SIGNALLED: Final[dict[str, Act]] = {
     **{f"signals.{name}.enabled": Act(False, seen, weighing(parts(name))) for name in SWITCHES},
     "signals.rerank.pool": Act(1, seen, weighing(["rerank", "lexical"])),
-    "reranker.provider": Act("acts_of_signals:LongestFirst", seen, weighing(["rerank"])),
+    "reranker.provider": Act("longest-first", seen, weighing(["rerank"])),
     "reranker.model": Act("another", who_read, weighing(["rerank"])),
     "reranker.timeout_s": Act(0.01, degraded_when_slow, weighing(["rerank"])),
     "signals.late.pool": Act(1, seen, weighing([*parts("late"), "lexical"])),

@@ -155,11 +155,11 @@ def loaded(world: World) -> Any:
         return type(error).__name__
 
 
-HASHING: Final = {"embedding.provider": "vestig.testing:hashing_embedder"}
-RECORDED: Final = {"embedding.provider": "world:recorded"}
+HASHING: Final = {"embedding.provider": "hashing"}
+RECORDED: Final = {"embedding.provider": "recorded"}
 BUILTIN: Final = {"embedding.provider": "builtin"}
 OPENAI: Final = {"embedding.provider": "openai", "embedding.model": "m", "embedding.dimension": 2}
-DEFERRED: Final = {"embedding.provider": "world:failing", "embedding.on_failure": "defer"}
+DEFERRED: Final = {"embedding.provider": "failing", "embedding.on_failure": "defer"}
 NEAR: Final = "hygiene.near_duplicate"
 RELATED: Final = "links.related"
 
@@ -169,16 +169,14 @@ WRITING: Final[dict[str, Act]] = {
     "store.durability": Act("normal", durability),
     "namespace": Act("work", lambda w: w.open().commit(OSLO).namespace),
     "time.zone": Act("Pacific/Kiritimati", times),
-    "embedding.provider": Act("world:recorded", model, HASHING),
+    "embedding.provider": Act("recorded", model, HASHING),
     "embedding.model": Act("mine", model, RECORDED),
     "embedding.dimension": Act(16, dimensions, HASHING),
     "embedding.normalize": Act(False, dimensions, BUILTIN),
     "embedding.max_length": Act(8, dimensions, HASHING),
     "embedding.timeout_s": Act(7, requests, OPENAI),
     "embedding.batch_size": Act(1, batches, RECORDED),
-    "embedding.on_failure": Act(
-        "defer", when_embedding_fails, {"embedding.provider": "world:failing"}
-    ),
+    "embedding.on_failure": Act("defer", when_embedding_fails, {"embedding.provider": "failing"}),
     "embedding.base_url": Act("http://localhost:1/other", requests, OPENAI),
     "embedding.api_key_env": Act("SOME_KEY", requests, OPENAI),
     "hygiene.min_chars": Act(3, lambda w: outcome(w.open(), "tiny")),

@@ -85,12 +85,12 @@ class RecordedEmbedder(HashingEmbedder):
 
 
 def recorded(settings: Any) -> RecordedEmbedder:
-    """For `embedding.provider: world:recorded`."""
+    """For `embedding.provider: recorded`."""
     return RecordedEmbedder(settings)
 
 
 def failing(_: Any) -> Any:
-    """For `embedding.provider: world:failing`."""
+    """For `embedding.provider: failing`."""
     from vestig.testing import FailingEmbedder
 
     return FailingEmbedder("error", dimensions=32)

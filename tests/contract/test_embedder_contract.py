@@ -28,9 +28,7 @@ class TestHashingEmbedder(EmbedderContract):
 
 class TestHashingByReference(EmbedderContract):
     def embedder(self) -> Embedder:
-        return make_embedder(
-            EmbeddingSettings(provider="vestig.testing:hashing_embedder", dimension=100)
-        )
+        return make_embedder(EmbeddingSettings(provider="hashing", dimension=100))
 
 
 class TestScriptedEmbedder(EmbedderContract):

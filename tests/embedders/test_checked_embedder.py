@@ -105,14 +105,19 @@ def test_every_shipped_provider_is_made(provider: str) -> None:
     model = None if provider == "builtin" else "some-model"
     made = make_embedder(EmbeddingSettings(provider=provider, model=model, dimension=384))
     assert made.dimensions == 384
-    assert made.model in (model, "all-MiniLM-L6-v2-int8")
+    assert made.model in (model, "all-MiniLM-L6-v2-int8", "hashing-384-0")
 
 
-def test_unknown_provider_names_the_known_and_the_nearest() -> None:
+def test_unknown_provider_names_the_known_and_the_nearest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(registry, "_installed", lambda _group: {})
     with pytest.raises(ConfigError) as caught:
         make_embedder(EmbeddingSettings(provider="fastembd"))
     message = str(caught.value)
-    assert message.startswith("embedding.provider: expected one of builtin, fastembed, openai")
+    assert message.startswith(
+        "embedding.provider: expected one of builtin, fastembed, hashing, openai"
+    )
     assert message.endswith('got "fastembd"; the nearest is "fastembed"')
 
 
@@ -127,9 +132,10 @@ def test_entry_point_of_another_package(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     "target", ["no.such.module:X", "vestig.testing:Missing", "vestig.testing:__all__", ":x", "a:"]
 )
-def test_a_reference_that_leads_nowhere(target: str) -> None:
-    with pytest.raises(ConfigError, match=r"embedding\.provider"):
-        make_embedder(EmbeddingSettings(provider=target))
+def test_an_entry_point_that_leads_nowhere(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
+    monkeypatch.setattr(registry, "_installed", lambda _group: {"theirs": target})
+    with pytest.raises(ConfigError, match=r'embedding\.provider: expected "theirs"'):
+        make_embedder(EmbeddingSettings(provider="theirs"))
 
 
 def test_something_that_is_no_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,9 +151,7 @@ def test_something_that_is_no_embedder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_settings_reach_the_checks() -> None:
     made = make_embedder(
-        EmbeddingSettings(
-            provider="vestig.testing:hashing_embedder", dimension=8, max_length=3, batch_size=1
-        )
+        EmbeddingSettings(provider="hashing", dimension=8, max_length=3, batch_size=1)
     )
     made.embed(["one", "two"])
     assert made.inner.call_count == 2  # type: ignore[attr-defined]

@@ -255,15 +255,15 @@ def test_on_without_a_reranker_is_an_error(opener: Opener, clock: FrozenClock) -
 
 
 def test_a_provider_by_name(opener: Opener, clock: FrozenClock) -> None:
-    named = {"reranker.provider": "vestig.testing:WordReranker", "reranker.model": "mine"}
+    named = {"reranker.provider": "words", "reranker.model": "mine"}
     store = filled(opener, clock, None, **named)
     receipt = store.recall(QUESTION, config=ON, receipt=True).receipt
     assert receipt.reranked.model == "mine"
     for provider, message in (
         ("onyx", 'the nearest is "onnx"'),
-        ("vestig.testing:Nobody", "could not be loaded"),
-        ("vestig.testing:HashingEmbedder", "to make a reranker"),
-        ("vestig.testing:__all__", "something that makes a reranker"),
+        ("absent", "could not be loaded"),
+        ("embedder", "to make a reranker"),
+        ("no-maker", "something that makes a reranker"),
     ):
         with pytest.raises(ConfigError, match=message):
             opener("other", config={"reranker.provider": provider})

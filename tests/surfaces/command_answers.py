@@ -48,5 +48,5 @@ Vestig = Callable[..., Answer]
 
 
 def failing_embedder(_: Any) -> FailingEmbedder:
-    """For `embedding.provider: command_answers:failing_embedder`."""
+    """For `embedding.provider: unreachable`."""
     return FailingEmbedder("error", dimensions=64)

@@ -15,8 +15,7 @@ def vestig(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Vestig:
     """Runs one command line on the store of this test."""
     config = tmp_path / "vestig.yaml"
     config.write_text(
-        "embedding: {provider: 'vestig.testing:hashing_embedder', dimension: 64}\n"
-        "store: {path: store}\n",
+        "embedding: {provider: hashing, dimension: 64}\nstore: {path: store}\n",
         encoding="utf-8",
     )
 

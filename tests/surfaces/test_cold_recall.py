@@ -22,7 +22,7 @@ def test_cold_process_recalls_from_a_thousand(tmp_path: Path) -> None:
             assert outcome.memory_id is not None
     config = tmp_path / "vestig.yaml"
     config.write_text(
-        "embedding: {provider: 'vestig.testing:hashing_embedder', dimension: 64}\n"
+        "embedding: {provider: hashing, dimension: 64}\n"
         f"store: {{path: {json.dumps(str(path))}}}\n",
         encoding="utf-8",
     )

@@ -44,9 +44,7 @@ def test_doctor_sees_a_changed_text(vestig: Vestig, ids: list[str], tmp_path: Pa
 def test_doctor_finds_a_pending_job(vestig: Vestig, tmp_path: Path) -> None:
     broken = ("--store", str(tmp_path / "deferred"))
     config = tmp_path / "vestig.yaml"
-    config.write_text(
-        "embedding: {provider: 'command_answers:failing_embedder', on_failure: defer}\n"
-    )
+    config.write_text("embedding: {provider: unreachable, on_failure: defer}\n")
     assert vestig("memory", "add", FACTS[0], *broken).code == 0
     answer = vestig("doctor", *broken)
     assert answer.code == 1

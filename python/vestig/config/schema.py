@@ -102,7 +102,15 @@ class TimeSettings(Section, frozen=True, kw_only=True):
 
 
 class EmbeddingSettings(Section, frozen=True, kw_only=True):
-    provider: Annotated[Text, doc("Which embedder makes the vectors.", shown=True)] = "builtin"
+    provider: Annotated[
+        Text,
+        doc(
+            "Which embedder makes the vectors: builtin, openai, fastembed, sentence-transformers,"
+            " hashing (words only, for tests), or the name of an installed entry point of"
+            " vestig.embedders.",
+            shown=True,
+        ),
+    ] = "builtin"
     model: Annotated[
         Text | None, doc("Model of the provider; null: the provider's own.", shown=True)
     ] = None
@@ -137,7 +145,8 @@ class RerankerSettings(Section, frozen=True, kw_only=True):
     provider: Annotated[
         Text | None,
         doc(
-            "Which cross-encoder reads the best memories, where signals.rerank is on; null: none.",
+            "Which cross-encoder reads the best memories, where signals.rerank is on: onnx, or the"
+            " name of an installed entry point of vestig.rerankers; null: none.",
             shown=True,
         ),
     ] = None
