@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -157,9 +158,8 @@ def test_what_is_within_the_bounds_is_read() -> None:
     ],
 )
 def test_values_that_are_not_plain(text: str, part: str) -> None:
-    with pytest.raises(ValueError, match=r".") as caught:
+    with pytest.raises(ValueError, match=re.escape(part)):
         parse_value(text)
-    assert part in str(caught.value)
 
 
 def test_values_of_variables_are_bounded_too(loaded: Loader) -> None:
