@@ -1,16 +1,22 @@
 """The command line. `cli` is the tree of commands, `run` runs one line, `main` is the entry point.
 
-They are loaded when used: texts for humans (`render`, `why`) are needed without any command.
+What they need is loaded when they are used: texts for humans (`render`, `why`) are needed without
+any command, and an interrupt while modules load is one like any other.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 if TYPE_CHECKING:
-    from vestig.surfaces.cli.commands import cli, main, run
+    from vestig.surfaces.cli.commands import cli, run
 
 __all__ = ["cli", "main", "run"]
+
+INTERRUPTED: Final = 130
 
 
 def __getattr__(name: str) -> Any:
@@ -19,3 +25,27 @@ def __getattr__(name: str) -> Any:
     from vestig.surfaces.cli import commands
 
     return getattr(commands, name)
+
+
+def _fill_closed_streams() -> None:
+    """Opens the null device in place of standard streams that are closed: their numbers must not
+    be given to files of the store."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def main() -> NoReturn:
+    """Entry point of the `vestig` command."""
+    try:
+        _fill_closed_streams()
+        from vestig.surfaces.cli.commands import run
+
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    # what remains is the end of the process, which has nothing to interrupt
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,19 +11,19 @@ from vestig.errors import VestigError
 from vestig.hints import nearest
 from vestig.parameters import Parameter
 from vestig.surfaces import wire
+from vestig.surfaces.cli import INTERRUPTED
 from vestig.surfaces.cli.opening import configuration, open_store
-from vestig.surfaces.cli.terminal import Terminal
+from vestig.surfaces.cli.terminal import OUTPUT_FAULTS, OutputError, Terminal
 from vestig.surfaces.operation import Call, Operation
 from vestig.surfaces.table import GROUPS, operations
 
 if TYPE_CHECKING:
     from vestig.config import Config
 
-__all__ = ["cli", "main", "run"]
+__all__ = ["cli", "run"]
 
 _NAME: Final = "vestig"
 _GLOBALS: Final = "vestig.globals"
-_INTERRUPTED: Final = 130
 _FILE_FAULTS: Final = (
     FileNotFoundError,
     FileExistsError,
@@ -318,15 +317,16 @@ def run(args: Sequence[str]) -> int:
         return _usage(error, terminal)
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted; the store is consistent.", err=True)
-        return _INTERRUPTED
-    except BrokenPipeError:
-        terminal.close_quietly()
-        return 0
+        return INTERRUPTED
+    except OutputError as error:
+        return terminal.give_up(error)
     except VestigError as error:
         terminal.complain(f"Error: {error}", wire.problem(error))
         return wire.exit_code(error)
     except _FILE_FAULTS as error:
         return _bad_file(error, terminal)
+    except OSError as error:
+        return _unusable_file(error, terminal)
     except Exception as error:  # a defect becomes a problem object, not a traceback
         return _defect(error, terminal)
 
@@ -353,6 +353,15 @@ def _bad_file(error: OSError, terminal: Terminal) -> int:
     return 2
 
 
+def _unusable_file(error: OSError, terminal: Terminal) -> int:
+    """A disk that is full or fails, under a file of the caller or standard output."""
+    if error.filename is not None:
+        return _bad_file(error, terminal)
+    if error.errno in OUTPUT_FAULTS:
+        return terminal.give_up(OutputError.of(error))
+    return _defect(error, terminal)
+
+
 def _defect(error: Exception, terminal: Terminal) -> int:
     """Type and place only: the message of a foreign exception may hold stored text."""
     problem = wire.problem(error)
@@ -363,8 +372,3 @@ def _defect(error: Exception, terminal: Terminal) -> int:
     text = f"Internal error {problem['instance']}: {type(error).__name__}{place}"
     terminal.complain(f"{text}; please report it", problem)
     return wire.exit_code(error)
-
-
-def main() -> NoReturn:
-    """Entry point of the `vestig` command."""
-    sys.exit(run(sys.argv[1:]))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import re
 import sys
-from collections.abc import Mapping
-from typing import IO, Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any, Final
 
 import click
 
@@ -15,7 +18,43 @@ from vestig.surfaces import wire
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Operation
 
-__all__ = ["Terminal"]
+__all__ = ["OUTPUT_FAULTS", "OutputError", "Terminal"]
+
+OUTPUT_FAULTS: Final = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
+)
+# DEL and the control characters that UTF-8 writes as two bytes; JSON escapes the others itself
+_RAW_CONTROLS: Final = re.compile(rb"\xc2[\x80-\x9f]|\x7f")
+
+
+class OutputError(Exception):
+    """The result could not be written to standard output.
+
+    Args:
+        message: for standard error; "" = a reader that went away, which is no fault.
+    """
+
+    @classmethod
+    def of(cls, error: OSError) -> OutputError:
+        """What the system's error means."""
+        if error.errno == errno.EPIPE:
+            return cls("")
+        return cls(f"standard output: {error.strerror}; the result was not written")
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Faults of standard output, apart from those of the store.
+
+    Raises:
+        OutputError: it is closed, full, or its reader has gone.
+    """
+    if sys.stdout is None:
+        raise OutputError("standard output is closed; the result was not written")
+    try:
+        yield
+    except OSError as error:
+        raise OutputError.of(error) from error
 
 
 def _harmless(text: str) -> str:
@@ -29,6 +68,11 @@ def _harmless(text: str) -> str:
         c if c in "\n\t" or not (ord(c) < 32 or 127 <= ord(c) < 160) else f"\\x{ord(c):02x}"
         for c in text
     )
+
+
+def _is_terminal(stream: IO[str] | None) -> bool:
+    """Whether somebody looks at it; None = it was closed when the process began."""
+    return stream is not None and stream.isatty()
 
 
 class Terminal:
@@ -47,6 +91,8 @@ class Terminal:
         Raises:
             ValidationError: not UTF-8.
         """
+        if sys.stdin is None:
+            raise ValidationError("standard input", "a closed stream", "UTF-8 text")
         raw = sys.stdin.buffer.read()
         try:
             return raw.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
@@ -61,6 +107,8 @@ class Terminal:
         """
         if self.as_json:
             raise ValidationError("file", "-", "the name of a file beside --json")
+        if sys.stdout is None:
+            raise OutputError("standard output is closed; nothing was written")
         self._streamed = True
         sys.stdout.flush()
         return self._borrow(
@@ -91,7 +139,7 @@ class Terminal:
         """A line while the operation runs: none with `--json`, coloured on a terminal."""
         if self.as_json:
             return
-        if not sys.stdout.isatty():
+        if not _is_terminal(sys.stdout):
             self._write_text(line)
             return
         if self._console is None:
@@ -117,13 +165,13 @@ class Terminal:
         """
         if not self.as_json:
             click.echo(_harmless(plan), err=True)
-        if self.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if self.as_json or not (_is_terminal(sys.stdin) and _is_terminal(sys.stderr)):
             raise ValidationError("yes", "nothing", "--yes, or a terminal to ask on")
         return click.confirm("Go on?", default=False, err=True)
 
     def progress(self, done: int, total: int | None) -> None:
         """Moves a progress bar, on a terminal only. `total` None: length unknown."""
-        if self.as_json or not sys.stderr.isatty():
+        if self.as_json or not _is_terminal(sys.stderr):
             return
         if self._progress is None:
             from rich.console import Console
@@ -150,10 +198,15 @@ class Terminal:
             self._progress.stop()
             self._progress = None
 
-    def close_quietly(self) -> None:
-        """The reader has gone: nothing more is written, not even at exit."""
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, sys.stdout.fileno())
+    def give_up(self, error: OutputError) -> int:
+        """Says why the result was not written, and returns the exit code; nothing more is
+        written, not even at exit."""
+        message = str(error)
+        if message:
+            self.complain(f"Error: {message}", wire.usage_problem(message, "standard output"))
+        if sys.stdout is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1 if message else 0
 
     def _notices(self, value: Any) -> None:
         total = getattr(value, "total", 0)
@@ -174,11 +227,15 @@ class Terminal:
             click.echo(f"… and {more} more errors", err=True)
 
     def _write_text(self, text: str, *, err: bool = False) -> None:
-        stream = sys.stderr if err else sys.stdout
-        shown = _harmless(text) if stream.isatty() else text
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        safe = shown.encode(encoding, "backslashreplace").decode(encoding)
-        click.echo(safe, err=err)
+        shown = _harmless(text)
+        if err:
+            click.echo(shown, err=True)
+            return
+        with _writing():
+            encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+            click.echo(shown.encode(encoding, "backslashreplace").decode(encoding))
 
     def _write(self, data: bytes) -> None:
-        click.echo(data, nl=False)
+        escaped = _RAW_CONTROLS.sub(lambda c: b"\\u%04x" % ord(c[0].decode()), data)
+        with _writing():
+            click.echo(escaped, nl=False)

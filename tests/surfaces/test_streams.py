@@ -1,0 +1,121 @@
+"""Standard streams that are full, closed or broken, interrupts, and text that would steer a
+terminal: each ends in one plain line and its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MAIN = "from vestig.surfaces.cli import main; main()"
+# Tells that main is about to be called, for a test that interrupts it.
+MARKED = "import os; from vestig.surfaces.cli import main; os.write(2, b'.'); main()"
+STEERING = "\x9b31m red \x85 and \x7f gone"
+
+Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Run:
+    """Runs one command line in a process of its own, with a store that holds a memory."""
+    environment = {
+        **os.environ,
+        "VESTIG_STORE": str(tmp_path / "store"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+    }
+
+    def run(args: Sequence[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        options.setdefault("stdout", subprocess.PIPE)
+        return subprocess.run(
+            [sys.executable, "-c", MAIN, *args],
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=tmp_path,
+            check=False,
+            **options,
+        )
+
+    assert run(["memory", "add", f"The lift {STEERING} stops at floor two."]).returncode == 0
+    return run
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("args", [["memory", "list"], ["--json", "memory", "list"], ["--help"]])
+def test_full_standard_output_is_one_line(command: Run, args: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = command(args, stdout=full)
+    assert done.returncode == 1
+    assert b"No space left" in done.stderr
+    assert b"Internal error" not in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("args", [["memory", "list"], ["--json", "memory", "list"]])
+def test_closed_standard_output_is_one_line(command: Run, args: list[str]) -> None:
+    done = command(args, stdout=None, preexec_fn=lambda: os.close(1))
+    assert done.returncode == 1
+    assert b"standard output is closed" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_no_file_of_the_store_gets_the_number_of_a_closed_stream(command: Run) -> None:
+    def close_all() -> None:
+        os.close(0)
+        os.close(1)
+
+    assert command(["memory", "add", "-"], stdout=None, preexec_fn=close_all).returncode == 2
+    done = command(["memory", "add", "Bread is sold out."], stdout=None, preexec_fn=close_all)
+    assert done.returncode == 1
+    assert command(["doctor"]).returncode == 0
+    assert b"Bread" in command(["memory", "list"]).stdout
+
+
+def test_a_reader_that_went_away_is_no_fault(command: Run) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as gone:
+        done = command(["memory", "list"], stdout=gone)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_stored_text_does_not_steer_what_reads_a_pipe(command: Run) -> None:
+    for args in (["memory", "list"], ["memory", "recall", "lift"], ["--json", "memory", "list"]):
+        out = command(args).stdout.decode()
+        assert "floor two" in out
+        assert not [c for c in out if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)]
+    (memory,) = json.loads(command(["--json", "memory", "list"]).stdout)["memories"]
+    assert STEERING.split(maxsplit=1)[0] in memory["content"], "JSON holds the same text"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_an_interrupt_at_any_moment_ends_quietly(tmp_path: Path) -> None:
+    environment = {**os.environ, "VESTIG_STORE": str(tmp_path / "store")}
+    codes = []
+    for moment in range(20):
+        started = subprocess.Popen(
+            [sys.executable, "-c", MARKED, "memory", "add", f"Line {moment} goes to Oslo."],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=tmp_path,
+        )
+        assert started.stderr is not None
+        started.stderr.read(1)
+        time.sleep(moment * 0.02)
+        started.send_signal(signal.SIGINT)
+        _, err = started.communicate(timeout=60)
+        assert b"Traceback" not in err
+        assert b"Error" not in err
+        codes.append(started.returncode)
+    assert set(codes) <= {130, 0}
+    assert codes[0] == 130
