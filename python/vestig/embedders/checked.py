@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
-from vestig.errors import ConfigError, ProviderError, ValidationError
+from vestig.errors import ConfigError, ProviderError, ValidationError, VestigError
 from vestig.ports import (
     PIECE_DIMENSIONS,
     PIECES_MAX,
@@ -73,11 +74,11 @@ class CheckedEmbedder:
         Raises:
             ConfigError: the provider's vectors are not of 1 to 8192 values.
         """
-        dimensions = self._inner.dimensions
-        if not 1 <= dimensions <= DIMENSIONS_MAX:
+        dimensions: object = self._asked(lambda: self._inner.dimensions)
+        if not isinstance(dimensions, int) or not 1 <= dimensions <= DIMENSIONS_MAX:
             raise ConfigError(
                 f'embedding.dimension: expected 1 to {DIMENSIONS_MAX}, embedder "{self.model}"'
-                f" has {dimensions}; choose another model"
+                f" has {dimensions!r}; choose another model"
             )
         return dimensions
 
@@ -91,14 +92,15 @@ class CheckedEmbedder:
         limit = self._max_length
         if limit is not None and len(text) > limit:
             return True
-        return self._inner.truncated(text)
+        return bool(self._asked(lambda: self._inner.truncated(text)))
 
     def count_pieces(self, text: str) -> int | None:
         """Word pieces of a text (`ports.PieceCounter`); None when the embedder does not
         count them."""
-        if not isinstance(self._inner, PieceCounter):
+        inner = self._inner
+        if not isinstance(inner, PieceCounter):
             return None
-        return self._inner.count_pieces(text)
+        return self._asked(lambda: inner.count_pieces(text))
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
         """One checked float32 little-endian vector per text; [] for [].
@@ -123,7 +125,12 @@ class CheckedEmbedder:
         cut = [text if limit is None else text[:limit] for text in texts]
         answers: list[_T] = []
         for batch in _slices(cut, self._batch_size):
-            answer = call(batch)
+            answer: object = self._asked(partial(call, batch))
+            if not isinstance(answer, (list, tuple)):
+                raise ProviderError(
+                    f'embedder "{self.model}": expected a list of {len(batch)} vectors, got'
+                    f" {type(answer).__name__}; check the provider"
+                )
             if len(answer) != len(batch):
                 raise ProviderError(
                     f'embedder "{self.model}": expected {len(batch)} vectors for'
@@ -132,7 +139,27 @@ class CheckedEmbedder:
             answers.extend(answer)
         return answers
 
-    def _check_vector(self, number: int, vector: bytes, dimensions: int) -> None:
+    def _asked(self, call: Callable[[], _T]) -> _T:
+        """What the provider's code gives.
+
+        Raises:
+            ProviderError: it raised an error that is none of ours.
+        """
+        try:
+            return call()
+        except VestigError:
+            raise
+        except Exception as error:  # code of another package may raise anything
+            raise ProviderError(
+                f'embedder "{self.model}": it raised {type(error).__name__}; check the provider'
+            ) from error
+
+    def _check_vector(self, number: int, vector: object, dimensions: int) -> None:
+        if not isinstance(vector, bytes):
+            raise ProviderError(
+                f'embedder "{self.model}": expected the float32 bytes of a vector, vector {number}'
+                f" of the call is {type(vector).__name__}; check the provider"
+            )
         if len(vector) != dimensions * FLOAT32_BYTES:
             raise ProviderError(
                 f'embedder "{self.model}": expected {dimensions} dimensions, vector {number} of'
@@ -164,9 +191,11 @@ class CheckedTokenEmbedder(CheckedEmbedder):
             return []
         answers = self._in_batches(texts, self._tokens)
         dimensions = self.dimensions
-        for number, (vector, pieces) in enumerate(answers):
+        for number, answer in enumerate(answers):
+            both = isinstance(answer, tuple) and len(answer) == 2
+            vector, pieces = answer if both else (answer, None)
             self._check_vector(number, vector, dimensions)
-            if not are_pieces(pieces):
+            if not isinstance(pieces, Pieces) or not are_pieces(pieces):
                 raise ProviderError(
                     f'embedder "{self.model}": expected vectors of 1 to {PIECES_MAX} word pieces,'
                     f" each with a number, {PIECE_DIMENSIONS} codes and a finite scale, text"

@@ -86,8 +86,27 @@ class Session:
         self._overridden: dict[tuple[str | None, str], Config] = {}
 
     def now_us(self) -> int:
-        """Microseconds by the injected clock."""
-        return to_us(self.clock())
+        """Microseconds by the injected clock.
+
+        Raises:
+            ValidationError: the clock raised, or gave no time.
+        """
+        try:
+            moment = self.clock()
+        except Exception as error:  # the caller's code may raise anything
+            raise ValidationError(
+                "clock", type(error).__name__, "a function that returns a datetime", "the clock raised this error"
+            ) from error
+        if not isinstance(moment, datetime):
+            raise ValidationError(
+                "clock", type(moment).__name__, "a function that returns a datetime"
+            )
+        try:
+            return to_us(moment)
+        except Exception as error:  # a time zone is code of the caller too
+            raise ValidationError(
+                "clock", type(error).__name__, "a datetime whose zone gives an offset"
+            ) from error
 
     def cache(self, kind: type[_C]) -> _C:
         """The cache of this kind."""
