@@ -95,7 +95,7 @@ class Session:
             moment = self.clock()
         except Exception as error:  # the caller's code may raise anything
             raise ValidationError(
-                "clock", type(error).__name__, "a function that returns a datetime", "the clock raised this error"
+                "clock", type(error).__name__, "a function that returns a datetime", "it raised"
             ) from error
         if not isinstance(moment, datetime):
             raise ValidationError(
