@@ -461,6 +461,12 @@ IMPORT: Final = by_name(
         flag="--merge",
         help="Merge an export by id into what is there.",
     ),
+    Parameter(
+        name="partial",
+        kind="flag",
+        flag="--partial",
+        help="Take what is whole of a cut or changed export; the report names the rest.",
+    ),
     Parameter(name="progress", help="Called with the lines done and how many there are, or None."),
 )
 OPEN: Final = by_name(

@@ -139,7 +139,8 @@ class ImportReport(_Value, frozen=True, kw_only=True):
     """Exact counts of an import: `lines` = the sum of the counts that follow it.
 
     `forgotten_elsewhere`: memories of this store that an export says were forgotten in another
-    one; they stay, and `forget` takes their ids.
+    one; they stay, and `forget` takes their ids. Of an export that is taken in part, `failed`
+    counts the lines that were left out and `errors` names all of them.
     """
 
     format: str
@@ -269,14 +270,15 @@ class BackupReport(_Value, frozen=True, kw_only=True):
 
 
 class ExportReport(_Value, frozen=True, kw_only=True):
-    """Lines of an export in all, and records by kind."""
+    """Lines of an export in all, records by kind, and references to memories that it leaves out."""
 
     lines: int
     records: dict[str, int]
+    cut_references: int = 0
 
     def plain_fields(self) -> dict[str, Any]:
-        """Lines and each kind of record side by side."""
-        return {"lines": self.lines, **self.records}
+        """Lines, each kind of record and cut references side by side."""
+        return {"lines": self.lines, **self.records, "cut_references": self.cut_references}
 
 
 class EdgeRebuildReport(_Value, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ from vestig.ports import EntityListing
 from vestig.store.checks.comparison import compare_projection
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.portable.export import restore
+from vestig.store.portable.restore import restore
 from vestig.types import EdgeType
 
 NAMES = st.sampled_from(["Ada", "Bob", "Cleo"])
@@ -76,7 +76,11 @@ class GraphMachine(RuleBasedStateMachine):
         self.entities.setdefault(stands, entity.norm_key)
         mention = made.mention(new.id, entity.id, weight=weight)
         self.put(
-            memories=(new,), vectors=(made.vector(new.id),), entities=(entity,), edges=(mention,)
+            memories=(new,),
+            events=(made.event(new.id),),
+            vectors=(made.vector(new.id),),
+            entities=(entity,),
+            edges=(mention,),
         )
         self.memories[new.id] = None
         self.edges[mention.id] = (new.id, stands, EdgeType.MENTIONS, weight, False)

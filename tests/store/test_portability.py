@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import json
 import stat
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import ledger_rows as made
+from exports import Line, of, parsed, records, sealed
 from filled_store import IDENTITY, exported, fill, filled, keeper_of
 from vestig.errors import (
     ConflictError,
@@ -23,17 +24,8 @@ from vestig.errors import (
 from vestig.ports import EmbeddingIdentity, EntityListing, Listing
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.portable.export import export, restore
-
-Line = dict[str, Any]
-
-
-def parsed(raw: bytes) -> list[Line]:
-    return [json.loads(line) for line in raw.splitlines()]
-
-
-def lines(records: list[Line]) -> list[str]:
-    return [json.dumps(record) for record in records]
+from vestig.store.portable.export import export
+from vestig.store.portable.restore import restore
 
 
 @pytest.fixture
@@ -46,7 +38,7 @@ def test_export_import_export_gives_equal_bytes(store: SqliteLedger, tmp_path: P
     with open_ledger(tmp_path / "copy") as copy:
         report = restore(copy, first.splitlines())
         assert exported(copy) == first
-        assert report.lines == len(first.splitlines()) == 1 + report.restored
+        assert report.lines == len(first.splitlines()) == 2 + report.restored
         assert report.present == report.different == report.duplicates == 0
         assert copy.verify_all() == []
     with open_ledger(tmp_path / "copy") as again:
@@ -64,11 +56,8 @@ def test_same_id_with_changed_content_writes_nothing(store: SqliteLedger) -> Non
     victim = next(record for record in changed if record["record"] == "memory")
     new = made.memory("Another text under the old id")
     victim.update(content=new.content, content_hash=new.content_hash)
-    fresh = made.memory("A text that would be new")
-    changed.insert(2, {**victim, "id": fresh.id, "content": fresh.content,
-                       "content_hash": fresh.content_hash})  # fmt: skip
     with pytest.raises(ConflictError, match=victim["id"]) as caught:
-        restore(copy, lines(changed), merge=True)
+        restore(copy, sealed(changed), merge=True)
     assert "nothing was written" in str(caught.value)
     assert new.content not in str(caught.value)
     assert exported(copy) == before
@@ -103,12 +92,13 @@ def test_every_field_and_record_survives(store: SqliteLedger) -> None:
 
 
 def test_the_header_comes_first_then_lines_by_seq(store: SqliteLedger) -> None:
-    header, *records = parsed(exported(store))
+    header, *records, end = parsed(exported(store))
     assert header["schema"] == "vestig/export/1"
     assert header["origin"] == store.store_uuid.hex()
     assert header["embedding"]["model"] == "test-model"
     seqs = [record["seq"] for record in records if "seq" in record]
     assert seqs == sorted(seqs)
+    assert end["counts"] == dict(Counter(record["record"] for record in records))
     assert header["seq"] == 14
     kinds = {record["record"] for record in records}
     assert kinds == {
@@ -155,7 +145,7 @@ def test_seqs_are_kept_only_in_an_empty_store(store: SqliteLedger) -> None:
     assert report.seq == 2
     assert copy.verify_all() == []
     assert keeper_of(copy).rebuild() == 13
-    before, after = parsed(exported(store, "default")), parsed(exported(copy, "default"))
+    before, after = records(exported(store, "default")), records(exported(copy, "default"))
     for record in (*before, *after):
         for name in ("seq", "wseq", "origin"):
             record.pop(name, None)
@@ -184,12 +174,12 @@ def test_one_namespace_or_all_can_be_exported(store: SqliteLedger) -> None:
         r["id"] for r in one if r["record"] == "memory"
     }
     copy = open_ledger(None)
-    restore(copy, lines(one), namespace="third")
+    restore(copy, sealed(one), namespace="third")
     with copy.read() as view:
         assert view.count_memories("third", Listing()) == 3
         assert view.count_memories("other", Listing()) == 0
     with pytest.raises(ValidationError, match="namespace"):
-        restore(open_ledger(None), lines(all_), namespace="third")
+        restore(open_ledger(None), sealed(all_), namespace="third")
 
 
 def test_merging_adds_by_id_and_leaves_what_is_there(store: SqliteLedger) -> None:
@@ -197,7 +187,7 @@ def test_merging_adds_by_id_and_leaves_what_is_there(store: SqliteLedger) -> Non
     restore(copy, exported(store).splitlines())
     before = exported(copy)
     again = restore(copy, before.splitlines(), merge=True)
-    assert (again.restored, again.present) == (0, again.lines - 1)
+    assert (again.restored, again.present) == (0, again.lines - 2)
     assert exported(copy) == before
     new = made.memory("Only the first store has this one")
     with store.write(made.NOW + 200) as txn:
@@ -229,53 +219,59 @@ def test_merging_counts_different_states_and_duplicate_texts(store: SqliteLedger
     assert twin.verify_all() == []
 
 
-def _broken(change: Callable[[list[Line]], object]) -> Callable[[list[Line]], list[str]]:
-    def apply(records: list[Line]) -> list[str]:
+def _broken(change: Callable[[list[Line]], object]) -> Callable[[list[Line]], list[bytes]]:
+    def apply(records: list[Line]) -> list[bytes]:
         change(records)
-        return lines(records)
+        return sealed(records)
 
     return apply
 
 
-def _of(records: list[Line], kind: str) -> Line:
-    return next(record for record in records if record["record"] == kind)
+def _with(line: bytes) -> Callable[[list[Line]], list[bytes]]:
+    """One more line before the trailer."""
+
+    def apply(records: list[Line]) -> list[bytes]:
+        *body, end = sealed(records)
+        return [*body, line, end]
+
+    return apply
 
 
-BROKEN: dict[str, Callable[[list[Line]], list[str]]] = {
+BROKEN: dict[str, Callable[[list[Line]], list[bytes]]] = {
     "nothing": lambda records: [],
-    "no header": lambda records: lines(records[1:]),
-    "two headers": lambda records: lines([records[0], *records]),
-    "no json": lambda records: [*lines(records), "{"],
-    "an array": lambda records: [*lines(records), "[]"],
-    "unknown record": lambda records: [*lines(records), '{"record": "ghost"}'],
-    "a surrogate": lambda records: [lines(records)[0], '{"record": "\\ud800"}'],
+    "no header": lambda records: sealed(records[1:]),
+    "two headers": lambda records: sealed([records[0], *records]),
+    "no json": _with(b"{"),
+    "an array": _with(b"[]"),
+    "unknown record": _with(b'{"record": "ghost"}'),
+    "a surrogate": _with(b'{"record": "\\ud800"}'),
     "other schema": _broken(lambda r: r[0].update(schema="vestig/export/2")),
-    "other version": _broken(lambda r: r[0].update(format_version=5)),
+    "other version": _broken(lambda r: r[0].update(format_version=6)),
     "origin": _broken(lambda r: r[0].update(origin="x")),
-    "unknown field": _broken(lambda r: _of(r, "memory").update(colour="blue")),
-    "missing field": _broken(lambda r: _of(r, "memory").pop("title")),
-    "namespace": _broken(lambda r: _of(r, "memory").update(namespace="Über")),
-    "id": _broken(lambda r: _of(r, "memory").update(id="mem_1")),
-    "hash": _broken(lambda r: _of(r, "memory").update(content_hash="0" * 64)),
-    "time": _broken(lambda r: _of(r, "memory").update(t_valid="soon")),
-    "status": _broken(lambda r: _of(r, "memory").update(status="asleep")),
-    "boolean": _broken(lambda r: _of(r, "memory").update(pinned=1)),
-    "huge number": _broken(lambda r: _of(r, "memory").update(sequence=2**70)),
-    "metadata": _broken(lambda r: _of(r, "memory").update(metadata=[])),
-    "keywords": _broken(lambda r: _of(r, "memory").update(keywords=[1])),
-    "future seq": _broken(lambda r: _of(r, "memory").update(wseq=10**9)),
+    "unknown field": _broken(lambda r: of(r, "memory").update(colour="blue")),
+    "missing field": _broken(lambda r: of(r, "memory").pop("title")),
+    "namespace": _broken(lambda r: of(r, "memory").update(namespace="Über")),
+    "id": _broken(lambda r: of(r, "memory").update(id="mem_1")),
+    "hash": _broken(lambda r: of(r, "memory").update(content_hash="0" * 64)),
+    "time": _broken(lambda r: of(r, "memory").update(t_valid="soon")),
+    "status": _broken(lambda r: of(r, "memory").update(status="asleep")),
+    "boolean": _broken(lambda r: of(r, "memory").update(pinned=1)),
+    "huge number": _broken(lambda r: of(r, "memory").update(sequence=2**70)),
+    "metadata": _broken(lambda r: of(r, "memory").update(metadata=[])),
+    "keywords": _broken(lambda r: of(r, "memory").update(keywords=[1])),
+    "future seq": _broken(lambda r: of(r, "memory").update(wseq=10**9)),
     "endless seq": _broken(lambda r: r[0].update(seq=2**40)),
-    "successor": _broken(lambda r: _of(r, "memory").update(superseded_by="mem_" + "0" * 36)),
-    "lost memory": _broken(lambda r: r.remove(_of(r, "memory"))),
-    "twice": _broken(lambda r: r.insert(3, _of(r, "memory"))),
-    "short vector": _broken(lambda r: _of(r, "vector").update(embedding="AAAA")),
-    "infinite vector": _broken(lambda r: _of(r, "vector").update(embedding="AACAfwAAgH8=")),
-    "other model": _broken(lambda r: _of(r, "vector").update(model="another")),
-    "weight": _broken(lambda r: _of(r, "edge").update(weight=-1.0)),
-    "edge type": _broken(lambda r: _of(r, "edge").update(edge_type="AFFECTS")),
-    "ends": _broken(lambda r: _of(r, "edge").update(edge_type="RELATED")),
-    "event type": _broken(lambda r: _of(r, "event").update(event_type="EXPLODE")),
-    "job": _broken(lambda r: _of(r, "job").update(attempts=-1)),
+    "successor": _broken(lambda r: of(r, "memory").update(superseded_by="mem_" + "0" * 36)),
+    "lost memory": _broken(lambda r: r.remove(of(r, "memory"))),
+    "twice": _broken(lambda r: r.insert(3, of(r, "memory"))),
+    "short vector": _broken(lambda r: of(r, "vector").update(embedding="AAAA")),
+    "infinite vector": _broken(lambda r: of(r, "vector").update(embedding="AACAfwAAgH8=")),
+    "other model": _broken(lambda r: of(r, "vector").update(model="another")),
+    "weight": _broken(lambda r: of(r, "edge").update(weight=-1.0)),
+    "edge type": _broken(lambda r: of(r, "edge").update(edge_type="AFFECTS")),
+    "ends": _broken(lambda r: of(r, "edge").update(edge_type="RELATED")),
+    "event type": _broken(lambda r: of(r, "event").update(event_type="EXPLODE")),
+    "job": _broken(lambda r: of(r, "job").update(attempts=-1)),
 }
 
 
@@ -310,8 +306,8 @@ def test_a_file_is_private_whole_and_replaced(store: SqliteLedger, tmp_path: Pat
     counts = export(store, target, namespace=None)
     assert target.read_bytes() == exported(store)
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert counts["memory"] == 12
-    assert counts["lines"] == len(target.read_bytes().splitlines())
+    assert counts.records["memory"] == 12
+    assert counts.lines == len(target.read_bytes().splitlines())
     assert [path.name for path in tmp_path.iterdir()] == ["out.jsonl"]
     text = io.StringIO()
     export(store, text, namespace=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,25 +9,17 @@ import pytest
 from msgspec import structs
 
 import ledger_rows as made
+from exports import Line, as_version, parsed, sealed
 from filled_store import IDENTITY, doctor, exported, filled, keeper_of, levels
 from vestig.changes import ChangeSet, EntityPatch
 from vestig.errors import ConflictError, ValidationError
 from vestig.ports import EntityListing
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
-from vestig.store.portable.export import restore
+from vestig.store.portable.restore import restore
 from vestig.types import EdgeType
 
-Line = dict[str, Any]
 EVERY = EntityListing(limit=None, include_expired=True)
-
-
-def parsed(raw: bytes) -> list[Line]:
-    return [json.loads(line) for line in raw.splitlines()]
-
-
-def lines(records: list[Line]) -> list[str]:
-    return [json.dumps(record) for record in records]
 
 
 def of(records: list[Line], kind: str) -> list[Line]:
@@ -57,11 +48,10 @@ def test_an_export_of_the_first_version_is_read() -> None:
     with ledger.write(made.NOW) as txn:
         txn.apply(made.added(made.memory("A text from before the graph")))
     raw = exported(ledger)
-    older = raw.replace(b'"format_version":4', b'"format_version":1')
-    assert older != raw
     copy = open_ledger(None)
-    restore(copy, older.splitlines())
+    report = restore(copy, as_version(parsed(raw), 1))
     assert exported(copy) == raw
+    assert "format 1" in report.warnings[0]
 
 
 def test_a_restored_graph_makes_the_same_projection() -> None:
@@ -112,7 +102,7 @@ def test_an_entity_with_another_name_under_its_id_writes_nothing() -> None:
     records = parsed(before)
     of(records, "entity")[0]["norm_key"] = "PERSON:secret"
     with pytest.raises(ConflictError, match="ent_") as caught:
-        restore(copy, lines(records), merge=True)
+        restore(copy, sealed(records), merge=True)
     assert "secret" not in str(caught.value)
     assert exported(copy) == before
 
@@ -152,7 +142,7 @@ def test_a_merged_entity_that_takes_a_name_in_use_is_refused_with_its_line() -> 
     victim.update(expired_at=None, norm_key="PERSON:second")
     copy = open_ledger(None)
     with pytest.raises(ConflictError, match=f"line {place}: expected a name .* entity"):
-        restore(copy, lines(records))
+        restore(copy, sealed(records))
     with copy.read() as view:
         assert view.seq == 0
 
@@ -181,7 +171,7 @@ def test_a_bad_line_of_the_graph_is_named_and_nothing_is_written(case: str) -> N
     change(victim)
     copy = open_ledger(None)
     with pytest.raises((ValidationError, ConflictError)) as caught:
-        restore(copy, lines(records))
+        restore(copy, sealed(records))
     if case != "question twice":
         assert f"line {place}" in str(caught.value)
     with copy.read() as view:

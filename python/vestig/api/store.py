@@ -930,11 +930,12 @@ class Vestig:
         """
         from vestig.exchange import export
 
-        counts = export.export(
+        written = export.export(
             self._session, target, where=checked_filter(where), all_namespaces=all_namespaces
         )
-        lines = counts.pop("lines")
-        return ExportReport(lines=lines, records=counts)
+        return ExportReport(
+            lines=written.lines, records=written.records, cut_references=written.cut_references
+        )
 
     def import_(
         self,
@@ -943,6 +944,7 @@ class Vestig:
         format: str = "auto",
         scope: str | None = None,
         merge: bool = False,
+        partial: bool = False,
         progress: Progress | None = None,
     ) -> ImportReport:
         """Reads an export, a transcript or memories from a file; resumable.
@@ -952,6 +954,7 @@ class Vestig:
             format: What the file holds: an export, a transcript, or memories as JSON.
             scope: The scope of every line, in place of its own.
             merge: Merge an export by id into what is there.
+            partial: Take what is whole of a cut or changed export; the report names the rest.
             progress: Called with the lines done and how many there are, or None.
 
         Raises:
@@ -961,7 +964,13 @@ class Vestig:
         from vestig.exchange import importer
 
         return importer.import_file(
-            self._session, source, format=format, scope=scope, merge=merge, progress=progress
+            self._session,
+            source,
+            format=format,
+            scope=scope,
+            merge=merge,
+            partial=partial,
+            progress=progress,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -106,9 +106,9 @@ class ImportFile:
         """Idempotent."""
         self._file.close()
 
-    def raw_lines(self) -> Iterator[bytes]:
-        """The unpacked lines from the start, unchanged, to restore an export from."""
-        return self._file.raw_lines()
+    def export_lines(self) -> Iterable[bytes]:
+        """The unpacked lines, unchanged, to restore an export from; each iteration starts anew."""
+        return self._file.export_lines()
 
     def warnings(self) -> list[str]:
         """What was noticed; complete once `items` is exhausted."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+from datetime import date
 from pathlib import Path
 from typing import IO, Any
 
-from vestig.arguments import flag
+import msgspec
+
+from vestig.arguments import flag, parse_time
 from vestig.errors import ValidationError
 from vestig.filters import Filter, filter_parts, moments
 from vestig.ids import id_text, split_ids
 from vestig.ports import LedgerView
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
+from vestig.store.portable.export import ExportCounts
 from vestig.store.portable.export import export as write_export
+from vestig.times import format_us
 
 __all__ = ["export"]
 
@@ -24,7 +29,7 @@ def export(
     *,
     where: Filter,
     all_namespaces: bool,
-) -> dict[str, Any]:
+) -> ExportCounts:
     """Writes the store's namespace, or all; how many records of each kind were written.
 
     Args:
@@ -41,9 +46,22 @@ def export(
         raise ValidationError("where", "both", "a filter or all_namespaces")
     with session.operation("export"):
         namespace = None if all_namespaces else session.namespace
-        chosen = _chosen(session, where) if where.given() else None
         place = Path(target) if isinstance(target, (str, os.PathLike)) else target
-        return dict(write_export(session.ledger, place, namespace=namespace, memory_ids=chosen))
+        given = where.given()
+        if not given:
+            return write_export(session.ledger, place, namespace=namespace)
+        chosen = _chosen(session, where)
+        fields = {name: _plain(value) for name, value in given.items()}
+        return write_export(
+            session.ledger, place, namespace=namespace, memory_ids=chosen, where=fields
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A field of a checked filter as JSON."""
+    if isinstance(value, date):
+        return format_us(parse_time(value, "where"))
+    return msgspec.to_builtins(value, order="deterministic")
 
 
 def _chosen(session: Session, where: Filter) -> list[str]:

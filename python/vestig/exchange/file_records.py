@@ -7,7 +7,7 @@ import hashlib
 import io
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, cast
 
@@ -22,6 +22,8 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 _PROBE_BYTES: Final = 8 * 1024
 _SPOOL_BYTES: Final = 16 * 1024 * 1024
+# More than a memory with all that a line may hold; a line is read at once.
+_EXPORT_LINE_BYTES: Final = 64 * 1024 * 1024
 _HASH_DIGITS: Final = 32
 _MESSAGE_KEYS: Final = ("timestamp", "message_id", "turn", "speaker")
 _EXPORT_SCHEMA: Final = "vestig/export/"
@@ -145,11 +147,23 @@ class RecordFile:
         Raises:
             ValidationError: a damaged gzip file.
         """
+        return self._limited_lines(-1)
+
+    def _limited_lines(self, most_bytes: int) -> Iterator[bytes]:
         stream = self._stream()
-        first = True
-        while line := _read_line(stream):
-            yield line.removeprefix(_BOM) if first else line
-            first = False
+        number = 0
+        while line := _read_line(stream, most_bytes):
+            number += 1
+            if len(line) == most_bytes and not line.endswith(b"\n"):
+                raise ValidationError(
+                    f"line {number}", f"{most_bytes} bytes and more", "a shorter line"
+                )
+            yield line.removeprefix(_BOM) if number == 1 else line
+
+    def export_lines(self) -> Iterable[bytes]:
+        """The lines as `raw_lines` gives them; each iteration starts anew and refuses one that is
+        longer than any of an export."""
+        return _ExportLines(self)
 
     def _lines(self) -> Iterator[Record | Unreadable]:
         self.replaced_lines = 0
@@ -208,6 +222,14 @@ class RecordFile:
         return _read(self._stream(), count)
 
 
+class _ExportLines:
+    def __init__(self, file: RecordFile) -> None:
+        self._file = file
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._file._limited_lines(_EXPORT_LINE_BYTES)
+
+
 def _opened(source: str | Path | IO[Any]) -> BinaryIO:
     if isinstance(source, (str, Path)):
         path = Path(source).expanduser()
@@ -231,9 +253,9 @@ def _read(stream: BinaryIO, count: int) -> bytes:
         raise _damaged() from error
 
 
-def _read_line(stream: BinaryIO) -> bytes:
+def _read_line(stream: BinaryIO, most_bytes: int) -> bytes:
     try:
-        return stream.readline()
+        return stream.readline(most_bytes)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise _damaged() from error
 

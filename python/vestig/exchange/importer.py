@@ -11,15 +11,14 @@ import msgspec
 from vestig.arguments import SCOPE_CHARS_MAX, flag, label
 from vestig.commit.pipeline import BatchOptions, commit_batch
 from vestig.commit.text import normalise
-from vestig.errors import ForgetIncompleteError, ValidationError
+from vestig.errors import ValidationError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
 from vestig.exchange.file_records import Format
-from vestig.memories.forget import prove
 from vestig.ports import Progress
 from vestig.results import ImportReport
 from vestig.session.embedding import probed_identity
 from vestig.session.session import Session
-from vestig.store.portable.export import restore
+from vestig.store.portable.restore import restore
 from vestig.types import CommitOutcome, CommitOutcomeKind, Degradation, ItemError
 
 __all__ = ["import_file"]
@@ -77,10 +76,12 @@ def import_file(
     format: str,
     scope: object,
     merge: bool,
+    partial: bool,
     progress: Progress | None,
 ) -> ImportReport:
     """Reads a file into the store's namespace; running it again skips what is recorded."""
     flag("merge", merge)
+    flag("partial", partial)
     if not isinstance(source, (str, os.PathLike)) and not hasattr(source, "read"):
         raise ValidationError("source", type(source).__name__, "a file's path, or an open file")
     settings = session.config.settings
@@ -94,9 +95,13 @@ def import_file(
         file = ImportFile(os.fspath(source) if isinstance(source, os.PathLike) else source, options)
         try:
             if file.format is Format.EXPORT:
-                return _restore(session, file, merge=merge, progress=progress)
+                return _restore(session, file, merge=merge, partial=partial, progress=progress)
             if merge:
                 raise ValidationError("merge", True, "an export", "other files add to a store")
+            if partial:
+                raise ValidationError(
+                    "partial", True, "an export", "of other files every readable record is taken"
+                )
             return _commit(session, file, progress)
         finally:
             file.close()
@@ -104,39 +109,40 @@ def import_file(
 
 def _one_namespace(session: Session, file: ImportFile) -> str | None:
     """The namespace that takes in an export of one namespace; None = each goes where it was."""
-    first = next(iter(file.raw_lines()), b"")
+    first = next(iter(file.export_lines()), b"")
     try:
         header = msgspec.json.decode(first)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None  # `restore` names the bad line
     single = isinstance(header, dict) and header.get("namespace") is not None
     return session.namespace if single else None
 
 
 def _restore(
-    session: Session, file: ImportFile, *, merge: bool, progress: Progress | None
+    session: Session,
+    file: ImportFile,
+    *,
+    merge: bool,
+    partial: bool,
+    progress: Progress | None,
 ) -> ImportReport:
     report = restore(
         session.ledger,
-        file.raw_lines(),
+        file.export_lines(),
         merge=merge,
+        partial=partial,
         namespace=_one_namespace(session, file),
         identity=session.ledger.embedding_identity() or probed_identity(session),
         progress=progress,
     )
     degraded = session.keeper.after_commit()
-    warnings = []
+    warnings = list(report.warnings)
     if report.different:
         warnings.append(
             f"{report.different} memories differ from the file and were kept as they are"
         )
     if report.forgotten:
         warnings.append(f"{report.forgotten} memories were forgotten here and were left out")
-    if report.erase_pending:
-        try:
-            prove(session)
-        except ForgetIncompleteError as error:
-            warnings.append(str(error))
     for space, ids in report.forgotten_elsewhere.items():
         warnings.append(
             f"{len(ids)} memories of namespace {space} were forgotten elsewhere and are kept here;"
@@ -146,11 +152,15 @@ def _restore(
         format=Format.EXPORT.value,
         lines=report.lines,
         imported=report.restored,
-        skipped=report.present + report.forgotten + 1,
+        skipped=report.present + report.forgotten + report.frame_lines,
         duplicates=report.duplicates,
         rejected=0,
-        failed=0,
+        failed=report.left_lines,
         memories=report.memories,
+        errors=tuple(
+            ItemError(index=line - 1, code=ValidationError.code, message=why)
+            for line, why in report.left_out
+        ),
         forgotten_elsewhere=tuple(id for ids in report.forgotten_elsewhere.values() for id in ids),
         warnings=tuple(warnings),
         degraded=tuple(degraded),

@@ -1,4 +1,4 @@
-"""Export and restore: every record of a store as a line of JSON."""
+"""Export: every record of a store as a line of JSON, between a header and a trailer."""
 
 from __future__ import annotations
 
@@ -6,39 +6,59 @@ import heapq
 import io
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import IO, Any, Final, NamedTuple, cast
 
 import apsw
 
 from vestig.errors import StoreDamagedError, ValidationError, VestigError
 from vestig.ids import id_text
-from vestig.ports import EmbeddingIdentity, Progress
+from vestig.ports import EmbeddingIdentity
 from vestig.store.ledger.graph_rows import stored_codes
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.schema import COLUMNS, EDGE_ENDS, EDGE_TYPES, NODE_TABLES
 from vestig.store.ledger.settings import ORIGIN, read_setting
 from vestig.store.ledger.verify import verify
-from vestig.store.ledger.writes import NO_CLOCK
-from vestig.store.portable.lines import EXPORT_SCHEMA, EXPORT_VERSION, encode_line, fields_of
-from vestig.store.portable.records import Header
-from vestig.store.portable.restore import Restoration, RestoreReport
+from vestig.store.portable.file_check import FileDigest
+from vestig.store.portable.lines import (
+    EXPORT_SCHEMA,
+    EXPORT_VERSION,
+    Oddity,
+    encode_line,
+    encode_trailer,
+    fields_of,
+    oddity_of,
+)
+from vestig.store.portable.records import Header, Trailer
 from vestig.store.sqlite import files
 from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import select_in
 from vestig.types import EdgeType
 
-__all__ = ["RestoreReport", "export", "restore"]
+__all__ = ["ExportCounts", "export"]
 
 _VECTORS_AT_ONCE: Final = 256
-_PROGRESS_LINES: Final = 1_000
 
 # ((seq, order of the table, number within it), kind, fields); the first part orders the lines.
 _Ordered = tuple[tuple[int, int, int], str, dict[str, Any]]
 
 
-# --- export ----------------------------------------------------------------------------------
+class _Selection(NamedTuple):
+    """Which records are written: of a namespace or of all, of these memories or of all; `where`
+    is the filter that chose them."""
+
+    namespace: str | None
+    memory_ids: Collection[str] | None
+    where: Mapping[str, Any] | None
+
+
+class ExportCounts(NamedTuple):
+    """What was written: `lines` = header + `records` by kind + trailer."""
+
+    lines: int
+    records: dict[str, int]
+    cut_references: int
 
 
 def export(
@@ -47,14 +67,16 @@ def export(
     *,
     namespace: str | None,
     memory_ids: Collection[str] | None = None,
-) -> dict[str, int]:
+    where: Mapping[str, Any] | None = None,
+) -> ExportCounts:
     """Writes every record of a namespace (None: of all) and returns how many of each kind.
 
     Args:
         memory_ids: only these memories, with their vectors, events and questions, the sources
             that produced them, the entities that they mention, and the edges between all of
-            these. A memory whose successor stays behind is written without it. Tombstones stay
-            behind: a filter says nothing of what was forgotten.
+            these. A memory whose successor stays behind is written without it, and the trailer
+            counts that. Tombstones stay behind: a filter says nothing of what was forgotten.
+        where: the filter that chose the memories, for the header.
 
     A path gets a file for the owner alone, which appears whole or not at all; a stream is
     written as it comes. The header names the store the records first came from.
@@ -67,13 +89,14 @@ def export(
         >>> import io
         >>> from vestig.store.ledger.opening import open_ledger
         >>> out = io.StringIO()
-        >>> export(open_ledger(None), out, namespace=None)
-        {'lines': 1}
+        >>> export(open_ledger(None), out, namespace=None).lines
+        2
         >>> '"vestig/export/1"' in out.getvalue()
         True
     """
+    chosen = _Selection(namespace, memory_ids, where)
     if not isinstance(target, (str, Path)):
-        return _write_lines(ledger, _writer_of(target), namespace, memory_ids)
+        return _write_lines(ledger, _writer_of(target), chosen)
     path = Path(target)
     if path.is_dir():
         raise ValidationError("target", str(path), "the path of a file", "add a file name")
@@ -82,7 +105,7 @@ def export(
         files.make_private(fresh)
         try:
             with fresh.open("wb") as out:
-                counts = _write_lines(ledger, out.write, namespace, memory_ids)
+                counts = _write_lines(ledger, out.write, chosen)
                 out.flush()
                 os.fsync(out.fileno())
             os.replace(fresh, path)
@@ -106,12 +129,8 @@ def _writer_of(stream: IO[str] | IO[bytes]) -> Callable[[bytes], object]:
 
 
 def _write_lines(
-    ledger: SqliteLedger,
-    write: Callable[[bytes], object],
-    namespace: str | None,
-    memory_ids: Collection[str] | None,
-) -> dict[str, int]:
-    counts: Counter[str] = Counter()
+    ledger: SqliteLedger, write: Callable[[bytes], object], chosen: _Selection
+) -> ExportCounts:
     where = ledger.where
     identity = ledger.embedding_identity()
     with ledger.read() as view, store_faults(where):
@@ -128,17 +147,85 @@ def _write_lines(
             format_version=EXPORT_VERSION,
             origin=(ledger.store_uuid if origin is None else origin).hex(),
             seq=view.seq,
-            namespace=namespace,
+            namespace=chosen.namespace,
             embedding=identity,
+            namespaces=_namespaces(conn, chosen.namespace),
+            where=None if chosen.where is None else dict(chosen.where),
         )
-        write(encode_line(header) + b"\n")
-        records = _records(conn, namespace)
-        if memory_ids is not None:
-            records = _of_nodes(records, _nodes_of(conn, namespace, memory_ids))
+        out = _Writer(write, identity)
+        out.line(encode_line(header))
+        records: Iterable[tuple[str, dict[str, Any]]] = _records(conn, chosen.namespace)
+        if chosen.memory_ids is not None:
+            nodes = _nodes_of(conn, chosen.namespace, chosen.memory_ids)
+            records = _of_nodes(records, nodes, out)
         for kind, fields in records:
-            counts[kind] += 1
-            write(encode_line((kind, fields)) + b"\n")
-    return {"lines": counts.total() + 1, **counts}
+            out.record(kind, fields)
+        cut = out.cut_references + _without_record(conn, chosen)
+        return out.end(cut)
+
+
+class _Writer:
+    """Writes lines, and counts what the trailer says of them."""
+
+    def __init__(
+        self, write: Callable[[bytes], object], identity: EmbeddingIdentity | None
+    ) -> None:
+        self._write = write
+        self._identity = identity
+        self._digest = FileDigest()
+        self._counts: Counter[str] = Counter()
+        self._oddities: Counter[Oddity] = Counter()
+        self.cut_references = 0
+
+    def line(self, raw: bytes) -> None:
+        """A line without its end."""
+        raw += b"\n"
+        self._digest.add(raw)
+        self._write(raw)
+
+    def record(self, kind: str, fields: dict[str, Any]) -> None:
+        """A record."""
+        self._counts[kind] += 1
+        vector = fields.get("embedding")
+        if vector and self._identity is not None:
+            oddity = oddity_of(vector, self._identity)
+            if oddity is not None:
+                self._oddities[oddity] += 1
+        self.line(encode_line((kind, fields)))
+
+    def end(self, cut_references: int) -> ExportCounts:
+        """The trailer."""
+        trailer = Trailer(
+            counts=dict(sorted(self._counts.items())),
+            sha256=self._digest.hex(),
+            cut_references=cut_references,
+            zero_vectors=self._oddities[Oddity.ZERO],
+            unscaled_vectors=self._oddities[Oddity.UNSCALED],
+        )
+        self.line(encode_trailer(trailer))
+        return ExportCounts(self._counts.total() + 2, dict(self._counts), cut_references)
+
+
+def _namespaces(conn: apsw.Connection, namespace: str | None) -> tuple[str, ...]:
+    """The namespaces of records with one, sorted."""
+    if namespace is not None:
+        return (namespace,)
+    tables = (*NODE_TABLES.values(), "tombstones")
+    sql = " UNION ".join(f"SELECT namespace FROM {table}" for table in tables)
+    return tuple(sorted(name for (name,) in conn.execute(sql)))
+
+
+def _without_record(conn: apsw.Connection, chosen: _Selection) -> int:
+    """How many of the superseded memories that are written have no supersession record in the
+    store: their successors were forgotten, or came with no export."""
+    rows = conn.execute(
+        "SELECT m.id FROM memories m WHERE m.status = 'superseded'"
+        " AND (?1 IS NULL OR m.namespace = ?1)"
+        ' AND NOT EXISTS (SELECT 1 FROM supersessions s WHERE s.superseded = m."row")',
+        (chosen.namespace,),
+    )
+    known = None if chosen.memory_ids is None else set(chosen.memory_ids)
+    return sum(known is None or id_text("mem", id) in known for (id,) in rows)
 
 
 def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -201,28 +288,37 @@ _BELONGS_TO: Final[dict[str, tuple[str, ...]]] = {
 
 
 def _of_nodes(
-    records: Iterable[tuple[str, dict[str, Any]]], nodes: frozenset[str]
+    records: Iterable[tuple[str, dict[str, Any]]], nodes: frozenset[str], out: _Writer
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Records that belong to these nodes alone."""
+    """Records that belong to these nodes alone; `out` counts the references that are cut."""
     for kind, fields in records:
         owners = _BELONGS_TO.get(kind)
         if owners is None or not all(fields[name] in nodes for name in owners):
+            if kind == "supersession" and any(fields[name] in nodes for name in owners or ()):
+                out.cut_references += 1
             continue
         for name in ("superseded_by", "revives"):
             if fields.get(name) is not None and fields[name] not in nodes:
                 fields[name] = None
+                out.cut_references += 1
         yield kind, fields
 
 
 class _Select:
-    """How rows of one table are read: columns as they are, then columns that become ids."""
+    """How rows of one table are read: columns as they are, then columns that become ids. `beside`:
+    fields from elsewhere, name and SQL."""
 
     def __init__(
-        self, plain: tuple[str, ...], ids: tuple[tuple[str, str, str], ...], source: str
+        self,
+        plain: tuple[str, ...],
+        ids: tuple[tuple[str, str, str], ...],
+        source: str,
+        beside: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        self.plain = plain
+        self.plain = (*plain, *(name for name, _sql in beside))
         self.ids = ids
-        columns = [f't."{name}"' for name in plain] + [sql for _name, _prefix, sql in ids]
+        columns = [f't."{name}"' for name in plain] + [sql for _name, sql in beside]
+        columns += [sql for _name, _prefix, sql in ids]
         self.sql = f"SELECT {', '.join(columns)} FROM {source}"
 
     def fields(self, row: tuple[Any, ...]) -> dict[str, Any]:
@@ -248,6 +344,7 @@ _MEMORIES: Final = _Select(
         ("revives", "mem", '(SELECT id FROM memories WHERE "row" = t.revives)'),
     ),
     "memories t",
+    (("embedding_model", '(SELECT model FROM vectors v WHERE v.memory = t."row")'),),
 )
 _EVENTS: Final = _Select(
     _plain("events", "memory"),
@@ -412,47 +509,3 @@ def _jobs(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, d
         if fields["state"] == "running":
             fields["state"] = "pending"
         yield "job", fields
-
-
-# --- restore ---------------------------------------------------------------------------------
-
-
-def restore(
-    ledger: SqliteLedger,
-    lines: Iterable[str | bytes],
-    *,
-    merge: bool = False,
-    namespace: str | None = None,
-    identity: EmbeddingIdentity | None = None,
-    progress: Progress | None = None,
-) -> RestoreReport:
-    """Restores an export, verbatim and with its original times, in one transaction.
-
-    Without `merge` the namespaces of the file must be empty; into an empty store the seqs are
-    kept too. With `merge` records are added by id: a memory that the store holds already stays
-    as it is, with all that belongs to it. What was forgotten here stays so. Memories that the file
-    says were forgotten are not restored by later imports either; those that this store has stay,
-    and the report names them. The clock of the store does not move.
-
-    Args:
-        namespace: puts the records of an export of one namespace there; None: where they were.
-        identity: the embedder in use; an export of another model is refused.
-        progress: called with the lines done.
-
-    Raises:
-        ValidationError: a bad line; names its number. Nothing is written.
-        ConflictError: a namespace that is not empty, or an id that the store has for another
-            record.
-        EmbeddingMismatchError: the vectors are of another model than the store's.
-    """
-    with ledger.write(NO_CLOCK) as txn:
-        work = Restoration(txn, merge=merge, namespace=namespace, identity=identity)
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                work.take(line, number)
-            if progress is not None and number % _PROGRESS_LINES == 0:
-                progress(number, None)
-        report = work.finish()
-    if progress is not None:
-        progress(report.lines, report.lines)
-    return report

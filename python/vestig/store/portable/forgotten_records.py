@@ -1,54 +1,54 @@
 """Records of an export that a restore skips, because their memory was forgotten.
 
 An export that was made before a forgetting still holds the memory, and the names that no other
-memory mentions. Neither is restored: tombstones have the ids of forgotten memories, and entities
-and sources that only such memories support are removed again before the transaction ends.
+memory mentions. Neither is restored: tombstones have the ids of forgotten memories, and the file
+is read once for the entities and sources that nothing else supports before the first of its
+records is written.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 import apsw
 import msgspec
 
-from vestig.errors import ValidationError
 from vestig.ids import id_bytes, id_text
-from vestig.store.ledger import erase_patterns
-from vestig.store.ledger.graph_removal import (
-    Removal,
-    TombstoneFields,
-    remove_entities,
-    unsupported_entities,
-)
-from vestig.store.ledger.removal import unsupported_sources
-from vestig.store.ledger.schema import COLUMNS, INDEX
+from vestig.store.ledger.schema import COLUMNS
 from vestig.store.portable.lines import columns_of
 from vestig.store.portable.placement import Placement, id_conflict
-from vestig.store.portable.records import EdgeRecord, MemoryRecord, Record, TombstoneRecord
+from vestig.store.portable.records import (
+    EdgeRecord,
+    EntityRecord,
+    MemoryRecord,
+    Record,
+    SourceRecord,
+    TombstoneRecord,
+)
+from vestig.store.portable.stored_nodes import (
+    stored_entity,
+    stored_memory,
+    stored_source,
+    stored_text,
+)
 from vestig.store.sqlite.lookups import fetch
+from vestig.types import EdgeType
 
-__all__ = ["ForgottenRecords"]
+__all__ = ["ForgottenRecords", "owners_of"]
 
-_ENTITY_ROW: Final = INDEX["entities"]["row"]
-# Record kinds of the tables of which rows may be removed at the end.
-_KIND_OF: Final = {
-    "entities": "entity", "entity_vectors": "entity_vector", "edges": "edge", "sources": "source",
-}  # fmt: skip
-# Fields that name a memory which the record can be without, and which it cannot.
+# Fields that name a memory which the record can be without, and nodes which it cannot.
 _REFERENCES: Final = ("superseded_by", "revives")
-_OF_MEMORY: Final = ("id", "memory", "from_id", "to_id", "superseding", "superseded")
+_OWNERS: Final = ("id", "memory", "entity", "from_id", "to_id", "superseding", "superseded")
+_SUPPORTING_ENTITY: Final = (EdgeType.MENTIONS, EdgeType.LINKED)
+_SUPPORTING_SOURCE: Final = (EdgeType.PRODUCED, EdgeType.HAS_CHUNK)
+_MANUAL: Final = "manual"
 
 
-class _UnrecordedRemoval(Removal):
-    """Removes rows that the same transaction wrote: no other transaction has seen them, so there
-    are no tombstones for them."""
-
-    def write_tombstone(
-        self, row: int, id: bytes, act: TombstoneFields, counts: dict[str, int]
-    ) -> None:
-        """No tombstone."""
+def owners_of(record: Record) -> list[str]:
+    """Ids of the nodes that a record is or belongs to."""
+    ids = (getattr(record, name, None) for name in _OWNERS)
+    return [id for id in ids if id is not None]
 
 
 class ForgottenRecords:
@@ -64,51 +64,59 @@ class ForgottenRecords:
         found = fetch(conn, 'SELECT "row" > 0, id FROM tombstones')
         self._memories = {id_text("mem", id) for of_memory, id in found if of_memory}
         self._entities = {id_text("ent", id) for of_memory, id in found if not of_memory}
-        # Memories whose tombstone the file has.
-        self._restored: set[str] = set()
-        # Entities and sources of which an edge was skipped.
-        self._lost_edge: set[str] = set()
+        self._unsupported: frozenset[str] = frozenset()
         self.skipped: set[str] = set()
         self.elsewhere: dict[str, dict[str, None]] = {}
 
-    def of_memory(self, record: Record) -> bool:
-        """Whether the record is a forgotten memory, or belongs to one.
+    def any(self) -> bool:
+        """Whether this store has forgotten anything."""
+        return bool(self._memories or self._entities)
+
+    def skip_unsupported(self, records: Iterable[Record], left_nodes: frozenset[str]) -> None:
+        """Finds the entities and sources of the file that nothing would support.
+
+        Args:
+            records: all that would be restored, in the order of the file.
+            left_nodes: nodes of the file that are not restored.
 
         Raises:
-            ValidationError: a memory of which the same file has a tombstone.
+            ConflictError: as `stored_nodes`.
         """
-        if not self._memories:
-            return False
+        support = _Support(self._conn, self._placement, self._memories | left_nodes)
+        for record in records:
+            support.take(record)
+        self._unsupported = support.unsupported(self._entities)
+
+    def skips(self, record: Record) -> bool:
+        """Whether the record is a forgotten memory, a name that nothing supports without one, or
+        belongs to either."""
         if isinstance(record, MemoryRecord) and record.id in self._memories:
-            if record.id in self._restored:
-                raise ValidationError("id", record.id, "the id of no tombstone of this file")
             self.skipped.add(record.id)
-        ids = [getattr(record, name, None) for name in _OF_MEMORY]
-        if not any(id in self._memories for id in ids):
-            return False
-        if isinstance(record, EdgeRecord):
-            self._lost_edge.update((record.from_id, record.to_id))
-        return True
+        owners = owners_of(record)
+        return any(id in self._memories or id in self._unsupported for id in owners)
 
     def without_references(self, record: MemoryRecord) -> MemoryRecord:
         """The memory without its references to forgotten ones."""
         nulled = [name for name in _REFERENCES if getattr(record, name) in self._memories]
         return msgspec.structs.replace(record, **dict.fromkeys(nulled)) if nulled else record
 
+    def without_merge(self, record: EntityRecord) -> EntityRecord:
+        """The entity, merged into none where that one is not restored."""
+        if record.merged_into not in self._unsupported:
+            return record
+        return msgspec.structs.replace(record, merged_into=None)
+
     def tombstone(self, record: TombstoneRecord) -> bool:
         """Writes the tombstone of a memory that this store never had. A memory that it has
         stays, and is added to `elsewhere`.
 
         Raises:
-            ValidationError: an earlier line of the file holds the memory.
             ConflictError: another namespace of the store holds the id.
         """
         place = self._placement
         space = place.namespace(record.namespace)
         if record.id in self._memories:
             return False
-        if record.id in place.rows and record.id not in place.existing:
-            raise ValidationError("id", record.id, "the id of no memory of this file")
         sql = "SELECT namespace FROM memories WHERE id = ?"
         found = fetch(self._conn, sql, (id_bytes(record.id),))
         if found and found[0][0] != space:
@@ -121,36 +129,75 @@ class ForgottenRecords:
         values = (place.salt(), row, id_bytes(record.id), space, seq, *plain)
         place.write("tombstones", values, seq)
         self._memories.add(record.id)
-        self._restored.add(record.id)
         return True
 
-    def remove_unsupported(self) -> Counter[str]:
-        """Removes entities and sources of the file that nothing supports, now that forgotten
-        memories are skipped, and stores the erase patterns of their values; removed records by
-        kind."""
-        place = self._placement
-        rows = {id: row for id, row in place.rows.items() if id not in place.existing}
-        removed: Counter[str] = Counter()
-        # Only these may lack support: nodes whose edge to a skipped memory was skipped with it, and
-        # entities that were purged here while the store kept the memory that mentions them.
-        if not self.skipped and self._entities.isdisjoint(rows):
-            return removed
-        seq = place.seq(place.next_seq)
-        link = place.link(seq)
-        removal = _UnrecordedRemoval(self._conn, link)
-        suspect = {id: rows[id] for id in (self._lost_edge | self._entities) & rows.keys()}
-        entities = sorted(row for id, row in suspect.items() if id.startswith("ent_"))
-        for space in sorted(place.namespaces):
-            unsupported = unsupported_entities(self._conn, space, entities)
-            remove_entities(removal, unsupported, TombstoneFields(space, None, seq, 0))
-        sources = sorted(row for id, row in suspect.items() if id.startswith("source_"))
-        unsupported = unsupported_sources(self._conn, sources)
-        removal.remove_rows("sources", removal.select("sources", "row", unsupported))
-        if removal.removed_rows:
-            erase_patterns.store_patterns(self._conn, seq, removal.removed_rows, ())
-        entity_rows = (row for table, row in removal.removed_rows if table == "entities")
-        link.touched.difference_update([-row[_ENTITY_ROW] for row in entity_rows])
-        for table, count in removal.counts.items():
-            if count:
-                removed[_KIND_OF[table]] += count
-        return removed
+
+class _Support:
+    """Which entities and sources of a file lose an edge to a memory that is not restored, and
+    which of these have something else that supports them.
+
+    Only these are judged: a file may hold an entity that nothing mentions, and brings it back.
+    """
+
+    def __init__(
+        self, conn: apsw.Connection, placement: Placement, left_memories: set[str]
+    ) -> None:
+        self._conn = conn
+        self._placement = placement
+        self._left = left_memories
+        # Nodes of the file by what becomes of them.
+        self._new: set[str] = set()
+        self._manual: set[str] = set()
+        self._lost_edge: set[str] = set()
+        self._supported: set[str] = set()
+
+    def take(self, record: Record) -> None:
+        """The next record of the file."""
+        match record:
+            case MemoryRecord():
+                space = self._placement.namespace(record.namespace)
+                if record.id not in self._left and not self._stored(record, space):
+                    self._new.add(record.id)
+            case EntityRecord():
+                space = self._placement.namespace(record.namespace)
+                found = stored_entity(self._conn, record, space)
+                if found is None:
+                    self._new.add(record.id)
+                if (record.origin if found is None else found[1]) == _MANUAL:
+                    self._manual.add(record.id)
+                    self._supported.add(record.id)
+                    if found is None and record.merged_into is not None:
+                        self._supported.add(record.merged_into)
+            case SourceRecord():
+                space = self._placement.namespace(record.namespace)
+                if stored_source(self._conn, record, space) is None:
+                    self._new.add(record.id)
+            case EdgeRecord():
+                self._edge(record)
+            case _:
+                pass
+
+    def _stored(self, record: MemoryRecord, space: str) -> bool:
+        if stored_memory(self._conn, record, space) is not None:
+            return True
+        return stored_text(self._conn, record, space) is not None
+
+    def _edge(self, record: EdgeRecord) -> None:
+        ends = (record.from_id, record.to_id)
+        if any(id in self._left for id in ends):
+            self._lost_edge.update(ends)
+        elif record.edge_type is EdgeType.RELATION:
+            for one, other in (ends, ends[::-1]):
+                if one in self._manual:
+                    self._supported.add(other)
+        elif record.edge_type in _SUPPORTING_ENTITY and record.from_id in self._new:
+            self._supported.add(record.to_id)
+        elif record.edge_type in _SUPPORTING_SOURCE and record.to_id in self._new:
+            self._supported.add(record.from_id)
+
+    def unsupported(self, removed_here: set[str]) -> frozenset[str]:
+        """New entities and sources without support, among those that lost an edge and the
+        entities that this store has removed."""
+        judged = (self._lost_edge | removed_here) & self._new
+        nodes = {id for id in judged if id.startswith(("ent_", "source_"))}
+        return frozenset(nodes - self._supported)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from array import array
 from collections.abc import Callable
 from enum import Enum
 from hashlib import sha256
@@ -13,10 +15,11 @@ import msgspec
 from vestig.arguments import parse_time
 from vestig.changes import StoredWindow
 from vestig.errors import ValidationError
+from vestig.hints import nearest
 from vestig.ids import is_full_id
-from vestig.ports import Pieces, are_pieces, is_finite
+from vestig.ports import EmbeddingIdentity, Pieces, are_pieces
 from vestig.store.ledger.graph_rows import StoredAlias
-from vestig.store.ledger.schema import NO_QUESTION
+from vestig.store.ledger.schema import COLUMNS, NO_QUESTION
 from vestig.store.portable.records import (
     EdgeRecord,
     EntityRecord,
@@ -31,25 +34,40 @@ from vestig.store.portable.records import (
     SupersessionRecord,
     TokenVectorsRecord,
     TombstoneRecord,
+    Trailer,
     VectorRecord,
 )
 from vestig.times import format_us
+from vestig.types import Status
 
 __all__ = [
     "EXPORT_SCHEMA",
+    "EXPORT_VERSION",
+    "TRAILER_SINCE",
+    "Oddity",
+    "check_line",
     "columns_of",
-    "decode_line",
     "encode_line",
+    "encode_trailer",
     "fields_of",
+    "oddity_of",
+    "read_line",
 ]
 
 EXPORT_SCHEMA: Final = "vestig/export/1"
-# Version 1 had no entities and no questions, version 2 no token vectors, version 3 no tombstones;
-# all are read as well.
-EXPORT_VERSION: Final = 4
-_VERSIONS: Final = (1, 2, 3, 4)
+# Version 1 had no entities and no questions, version 2 no token vectors, version 3 no tombstones,
+# version 4 no trailer; all are read as well.
+EXPORT_VERSION: Final = 5
+TRAILER_SINCE: Final = 5
+_VERSIONS: Final = (1, 2, 3, 4, 5)
+_JSON_DEPTH_MAX: Final = 64
+_VECTOR_LENGTH_MAX: Final = 1e6
+_UNIT_TOLERANCE: Final = 1e-3
+# What the tombstone of a memory counts.
+_TOMBSTONE_COUNTS: Final = ("events",)
 
-_decoder: Final = msgspec.json.Decoder[Header | Record](Header | Record)
+_decoder: Final = msgspec.json.Decoder[Header | Trailer | Record](Header | Trailer | Record)
+_any_decoder: Final = msgspec.json.Decoder()
 _encode: Final = msgspec.json.Encoder().encode
 
 # --- columns and fields ----------------------------------------------------------------------
@@ -136,7 +154,7 @@ def _raw_text(name: str, raw: msgspec.Raw) -> str:
     try:
         _RAW[name](data)
         return data.decode()
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValidationError(name, f"{len(data)} bytes", "JSON as an export writes it") from error
 
 
@@ -151,60 +169,137 @@ def encode_line(record: Header | tuple[str, dict[str, Any]]) -> bytes:
     return _encode({"record": kind, **fields})
 
 
-def decode_line(line: str | bytes, number: int) -> Header | Record:
-    """A line that is well formed in itself.
+def encode_trailer(trailer: Trailer) -> bytes:
+    """The bytes of the last line, without a line end."""
+    return _encode(trailer)
+
+
+def read_line(line: str | bytes) -> Header | Trailer | Record:
+    """A line as a record, by its shape alone.
 
     Raises:
-        ValidationError: names the line, never its text.
+        ValidationError: it is none; the place is named, never the text.
     """
     try:
-        record: Header | Record = _decoder.decode(line)
-        _check(record)
-    except ValidationError as error:
-        raise ValidationError(f"line {number}, {error.field}", error.value, error.allowed) from None
-    except (msgspec.MsgspecError, UnicodeError) as error:
+        record: Header | Trailer | Record = _decoder.decode(line)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         place = str(error).rpartition(" - at ")[2].strip("`") if " - at " in str(error) else "$"
-        raise ValidationError(
-            f"line {number}", f"something else at {place}", "a record of an export"
-        ) from error
+        raise ValidationError("", f"something else at {place}", "a record of an export") from error
     return record
 
 
-def _check(record: Header | Record) -> None:
+def check_line(record: Header | Trailer | Record) -> None:
+    """Whether a record is well formed in itself.
+
+    Raises:
+        ValidationError: names the field.
+    """
     if isinstance(record, Header):
         if record.schema != EXPORT_SCHEMA or record.format_version not in _VERSIONS:
             shown = f"{record.schema}, version {record.format_version}"
             known = f"{_VERSIONS[0]} to {_VERSIONS[-1]}"
             raise ValidationError("schema", shown, f"{EXPORT_SCHEMA}, version {known}")
         return
+    if isinstance(record, Trailer):
+        return
     for name, prefix in _ID_FIELDS[type(record)]:
         id = getattr(record, name)
         if id is not None and not is_full_id(id, prefix):
             raise ValidationError(name, id, f"a whole id {prefix}_…")
-    if isinstance(record, MemoryRecord):
-        if sha256(record.content.encode()).hexdigest() != record.content_hash:
-            raise ValidationError("content_hash", record.content_hash, "the hash of the content")
-        _check_wseq(record)
-    elif isinstance(record, EntityRecord):
-        _check_wseq(record)
-    elif isinstance(record, (VectorRecord, EntityVectorRecord)):
-        _check_vector(record.embedding)
-    elif isinstance(record, TokenVectorsRecord):
-        if not are_pieces(Pieces(record.ids, record.codes, record.scales)):
-            shown = f"{len(record.ids)}, {len(record.codes)} and {len(record.scales)} bytes"
-            raise ValidationError("ids, codes, scales", shown, "those of 1 to 160 word pieces")
-    elif isinstance(record, QuestionRecord):
-        if record.position != NO_QUESTION:
+    columns_of(record, _COLUMNS_OF[type(record)])
+    match record:
+        case MemoryRecord():
+            _check_memory(record)
+        case EntityRecord():
+            _check_wseq(record)
+        case VectorRecord() | EntityVectorRecord():
             _check_vector(record.embedding)
-        elif record.text or record.model or record.embedding:
-            raise ValidationError("position", record.position, "a place from 0 for a question")
-    elif isinstance(record, EdgeRecord) and not math.isfinite(record.weight):
-        raise ValidationError("weight", record.weight, "a finite number >= 0")
+        case TokenVectorsRecord():
+            if not are_pieces(Pieces(record.ids, record.codes, record.scales)):
+                shown = f"{len(record.ids)}, {len(record.codes)} and {len(record.scales)} bytes"
+                raise ValidationError("ids, codes, scales", shown, "those of 1 to 160 word pieces")
+        case QuestionRecord():
+            if record.position != NO_QUESTION:
+                _check_vector(record.embedding)
+            elif record.text or record.model or record.embedding:
+                raise ValidationError("position", record.position, "a place from 0 for a question")
+        case EdgeRecord():
+            if not math.isfinite(record.weight):
+                raise ValidationError("weight", record.weight, "a finite number >= 0")
+            if (record.expired_seq > 0) != (record.t_expired is not None):
+                raise ValidationError(
+                    "t_expired", record.t_expired, "a time exactly where expired_seq is not 0"
+                )
+        case EventRecord():
+            _check_depth("payload", record.payload)
+        case SourceRecord():
+            _check_depth("metadata", record.metadata)
+        case TombstoneRecord():
+            _check_counts(record)
+        case _:
+            pass
+
+
+def _check_memory(record: MemoryRecord) -> None:
+    if sha256(record.content.encode()).hexdigest() != record.content_hash:
+        raise ValidationError("content_hash", record.content_hash, "the hash of the content")
+    _check_wseq(record)
+    _check_depth("metadata", record.metadata)
+    tags = _any_decoder.decode(record.metadata).get("tags", [])
+    if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+        raise ValidationError("metadata.tags", type(tags).__name__, "a list of texts")
+    begins, ends = columns_of(record, ("t_valid_us", "t_invalid_us"))
+    if ends is not None and ends < begins:
+        raise ValidationError("t_invalid", record.t_invalid, f"a time from {record.t_valid} on")
+    if (record.t_expired is not None) != (record.status in _EXPIRED):
+        raise ValidationError(
+            "t_expired", record.t_expired, "a time exactly where the status is superseded or"
+            " deprecated"
+        )  # fmt: skip
+    if record.superseded_by is not None and record.status is not Status.SUPERSEDED:
+        raise ValidationError("status", record.status.value, "superseded, as superseded_by says")
 
 
 def _check_wseq(record: MemoryRecord | EntityRecord) -> None:
     if record.wseq < record.seq:
         raise ValidationError("wseq", record.wseq, f"at least seq ({record.seq})")
+
+
+def _check_counts(record: TombstoneRecord) -> None:
+    counts = _RAW["counts"](bytes(record.counts))
+    assert isinstance(counts, dict)
+    for name, count in counts.items():
+        if name not in _TOMBSTONE_COUNTS:
+            near = nearest(name, _TOMBSTONE_COUNTS)
+            raise ValidationError(f"counts.{name}", count, f"counts.{near}, or no counts")
+        if count < 0:
+            raise ValidationError(f"counts.{name}", count, "a number from 0")
+
+
+def _check_depth(name: str, raw: msgspec.Raw) -> None:
+    """Refuses JSON that is nested too deeply: one level for each open bracket outside of texts."""
+    depth = deepest = 0
+    in_text = escaped = False
+    data = bytes(raw)
+    if data.count(b"[") + data.count(b"{") <= _JSON_DEPTH_MAX:
+        return
+    for byte in data:
+        if in_text:
+            if escaped:
+                escaped = False
+            elif byte == 0x5C:
+                escaped = True
+            elif byte == 0x22:
+                in_text = False
+        elif byte == 0x22:
+            in_text = True
+        elif byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    if deepest > _JSON_DEPTH_MAX:
+        raise ValidationError(name, f"{deepest} levels", f"at most {_JSON_DEPTH_MAX} levels")
 
 
 _ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
@@ -223,8 +318,75 @@ _ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
 }
 
 
+_EXPIRED: Final = (Status.SUPERSEDED, Status.DEPRECATED)
+_REFERENCES: Final = (
+    "salt", "row", "id", "memory", "entity", "from_row", "edge_type", "to_row", "superseding",
+    "superseded", "superseded_by", "revives", "merged_into",
+)  # fmt: skip
+_JOB_COLUMNS: Final = (
+    "kind", "state", "attempts", "next_attempt_us", "last_error", "created_us", "updated_us",
+)  # fmt: skip
+
+
+def _plain_columns(table: str, *more: str) -> tuple[str, ...]:
+    """Columns of a table that a line carries as values, and more that it carries beside them."""
+    return (*(name for name in COLUMNS[table] if name not in _REFERENCES), *more)
+
+
+_COLUMNS_OF: Final[dict[type[Record], tuple[str, ...]]] = {
+    SourceRecord: _plain_columns("sources"),
+    MemoryRecord: _plain_columns("memories", "last_accessed_us"),
+    VectorRecord: _plain_columns("vectors"),
+    EventRecord: _plain_columns("events"),
+    EdgeRecord: _plain_columns("edges"),
+    EntityRecord: _plain_columns("entities", "last_accessed_us"),
+    EntityVectorRecord: _plain_columns("entity_vectors"),
+    QuestionRecord: _plain_columns("questions"),
+    TokenVectorsRecord: _plain_columns("token_vectors"),
+    SupersessionRecord: _plain_columns("supersessions"),
+    JobRecord: _JOB_COLUMNS,
+    TombstoneRecord: _plain_columns("tombstones"),
+}
+
+
+class Oddity(Enum):
+    """What is unusual about a vector: it is zero, or its length is not 1 though the model
+    normalises."""
+
+    ZERO = "zero"
+    UNSCALED = "unscaled"
+
+
+def oddity_of(raw: bytes, identity: EmbeddingIdentity) -> Oddity | None:
+    """What is unusual about a vector of finite numbers, as an export counts it.
+
+    Example:
+        >>> import struct
+        >>> identity = EmbeddingIdentity(model="m", dimensions=2, normalized=True)
+        >>> [oddity_of(struct.pack("<2f", x, 0.0), identity) for x in (0, 1, 2)]
+        [<Oddity.ZERO: 'zero'>, None, <Oddity.UNSCALED: 'unscaled'>]
+    """
+    length = _vector_length(raw)
+    if length == 0.0:
+        return Oddity.ZERO
+    scaled = abs(length - 1.0) <= _UNIT_TOLERANCE
+    return Oddity.UNSCALED if identity.normalized and not scaled else None
+
+
+def _vector_length(raw: bytes) -> float:
+    """Euclidean length of a vector of float32 little-endian numbers; NaN or infinity where one
+    of them is."""
+    values = array("f", raw)
+    if sys.byteorder == "big":
+        values.byteswap()
+    return math.hypot(*values)
+
+
 def _check_vector(raw: bytes) -> None:
     if not raw or len(raw) % 4:
         raise ValidationError("embedding", f"{len(raw)} bytes", "float32 numbers, 4 bytes each")
-    if not is_finite(raw):
+    length = _vector_length(raw)
+    if not math.isfinite(length):
         raise ValidationError("embedding", "NaN or infinity", "finite numbers")
+    if length > _VECTOR_LENGTH_MAX:
+        raise ValidationError("embedding", f"a length of {length:g}", "a length of at most 10^6")

@@ -8,7 +8,6 @@ from typing import Any, Final
 import apsw
 
 from vestig.errors import ConflictError, ValidationError
-from vestig.ids import id_bytes
 from vestig.store.ledger import chain, settings
 from vestig.store.ledger.schema import CHAINED, INSERT, NODE_TABLES
 from vestig.store.ledger.writes import SqliteTransaction
@@ -117,20 +116,12 @@ class Placement:
         return row
 
     def row(self, id: str) -> int:
-        """The row of a node of the file, or, when merging, of the store.
+        """The row of a node of the file.
 
         Raises:
             ValidationError: no earlier line holds the node.
         """
         row = self.rows.get(id)
-        if row is None and self.merge:
-            table = NODE_TABLES[id.partition("_")[0]]
-            found = fetch(
-                self._conn, f'SELECT "row", namespace FROM {table} WHERE id = ?', (id_bytes(id),)
-            )
-            if found and self.namespace(found[0][1]) == found[0][1]:
-                row = self.rows[id] = found[0][0]
-                self.existing.add(id)
         if row is None:
             raise ValidationError("id", id, "a record that an earlier line holds")
         return row

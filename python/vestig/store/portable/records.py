@@ -1,4 +1,4 @@
-"""The records of an export, one struct for each kind of line.
+"""The lines of an export: header, records of each kind, trailer.
 
 A line carries a row of the ledger with ids in place of row numbers and times as text. Values
 that the ledger keeps as JSON text (metadata, payload, keywords, times, aliases, counts) go through
@@ -8,7 +8,7 @@ chain.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
@@ -41,6 +41,7 @@ __all__ = [
     "SupersessionRecord",
     "TokenVectorsRecord",
     "TombstoneRecord",
+    "Trailer",
     "VectorRecord",
 ]
 
@@ -59,7 +60,8 @@ class _Line(
 
 
 class Header(_Line, frozen=True, kw_only=True, tag="header"):
-    """First line. `namespace` is null when all of the store's namespaces follow."""
+    """First line. `namespace` is null when all of the store's namespaces follow; `namespaces`
+    names those that follow, and `where` is the filter of a selection (both from version 5 on)."""
 
     schema: str
     format_version: int
@@ -67,6 +69,28 @@ class Header(_Line, frozen=True, kw_only=True, tag="header"):
     seq: _Count
     namespace: _Namespace | None
     embedding: EmbeddingIdentity | None
+    namespaces: tuple[_Namespace, ...] | None = None
+    where: dict[str, Any] | None = None
+
+
+class Trailer(_Line, frozen=True, kw_only=True, tag="end"):
+    """Last line from version 5 on: what the lines before it are.
+
+    Attributes:
+        counts: records by kind, the header left out.
+        sha256: of all bytes before this line, unpacked, in hex.
+        cut_references: references that are null or left out because their memory is not in the
+            file: those that leave a selection, and superseded memories whose successor the store
+            does not hold.
+        zero_vectors: vectors of zeros.
+        unscaled_vectors: vectors whose length is neither 0 nor 1, where the model normalises.
+    """
+
+    counts: dict[str, _Count]
+    sha256: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+    cut_references: _Count
+    zero_vectors: _Count
+    unscaled_vectors: _Count
 
 
 class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
@@ -86,7 +110,8 @@ class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
 
 
 class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
-    """A memory with its access counters; the vector is a line of its own."""
+    """A memory with its access counters; the vector is a line of its own, and `embedding_model`
+    (from version 5 on) says whether there is one."""
 
     id: str
     namespace: _Namespace
@@ -126,6 +151,7 @@ class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
     access_count: _Count
     last_accessed_at: _Time | None
     processing: Literal["pending", "ready", "failed"]
+    embedding_model: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class VectorRecord(_Line, frozen=True, kw_only=True, tag="vector"):

@@ -8,7 +8,7 @@ transaction that restores them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -17,9 +17,10 @@ import msgspec
 
 from vestig.errors import ConflictError, EmbeddingMismatchError, ValidationError
 from vestig.ids import id_bytes
-from vestig.ports import EmbeddingIdentity
+from vestig.ports import EmbeddingIdentity, Progress
 from vestig.store.ledger import memory_versions
 from vestig.store.ledger.graph_writes import touched_node
+from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.same_model import same_model
 from vestig.store.ledger.schema import (
@@ -27,14 +28,13 @@ from vestig.store.ledger.schema import (
     EDGE_CODES,
     EDGE_ENDS,
     INDEX,
-    NO_QUESTION,
-    columns_sql,
 )
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
-from vestig.store.ledger.writes import SqliteTransaction
-from vestig.store.portable.forgotten_records import ForgottenRecords
-from vestig.store.portable.lines import columns_of, decode_line
-from vestig.store.portable.placement import Placement, id_conflict
+from vestig.store.ledger.writes import NO_CLOCK, SqliteTransaction
+from vestig.store.portable.file_check import ExportCheck, FileDigest, check_export, kind_of
+from vestig.store.portable.forgotten_records import ForgottenRecords, owners_of
+from vestig.store.portable.lines import columns_of, read_line
+from vestig.store.portable.placement import Placement
 from vestig.store.portable.records import (
     EdgeRecord,
     EntityRecord,
@@ -49,16 +49,26 @@ from vestig.store.portable.records import (
     SupersessionRecord,
     TokenVectorsRecord,
     TombstoneRecord,
+    Trailer,
     VectorRecord,
 )
+from vestig.store.portable.stored_nodes import (
+    stored_entity,
+    stored_memory,
+    stored_source,
+    stored_text,
+)
 from vestig.store.sqlite.lookups import fetch
+from vestig.types import Status
 
-__all__ = ["Restoration", "RestoreReport"]
+__all__ = ["RestoreReport", "restore"]
+
+_PROGRESS_LINES: Final = 1_000
 
 
 class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
-    """Exact counts of one restore: `lines` = 1 header + `restored` + `present` + `duplicates` +
-    `forgotten`.
+    """Exact counts of one restore: `lines` = header + `restored` + `present` + `duplicates` +
+    `forgotten` + `left_lines` + trailer.
 
     Attributes:
         lines: lines of the file.
@@ -72,8 +82,10 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
             or is supported by none but such, counts as `present`.
         forgotten_elsewhere: namespace → memories of this store that the file says were forgotten;
             they stay until somebody forgets them here.
-        erase_pending: whether bytes of records that were taken out again may be in the files of
-            the store until an erase is done.
+        left_lines: lines that were left out of a partial restore.
+        left_out: (line, why) of each of them, and of what the file lacks.
+        frame_lines: header and trailer, as far as there are.
+        warnings: what could not be checked, and what was taken otherwise than it stands.
         seq: of the store after the restore.
     """
 
@@ -85,9 +97,22 @@ class RestoreReport(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: int
     forgotten: int
     forgotten_elsewhere: dict[str, tuple[str, ...]]
-    erase_pending: bool
+    left_lines: int
+    left_out: tuple[tuple[int, str], ...]
+    frame_lines: int
+    warnings: tuple[str, ...]
     records: dict[str, int]
     seq: int
+
+
+@contextmanager
+def _named_line(number: int) -> Iterator[None]:
+    """Names the line of an error."""
+    try:
+        yield
+    except ValidationError as error:
+        field = f"line {number}, {error.field}" if error.field else f"line {number}"
+        raise ValidationError(field, error.value, error.allowed) from None
 
 
 @contextmanager
@@ -106,12 +131,67 @@ def _deferred_line(number: int, reference: str, unique: str) -> Iterator[None]:
         raise ConflictError(f"line {number}: expected {unique}; nothing was written") from error
 
 
-class Restoration:
+def restore(
+    ledger: SqliteLedger,
+    lines: Iterable[str | bytes],
+    *,
+    merge: bool = False,
+    partial: bool = False,
+    namespace: str | None = None,
+    identity: EmbeddingIdentity | None = None,
+    progress: Progress | None = None,
+) -> RestoreReport:
+    """Restores an export, verbatim and with its original times, in one transaction. The whole file
+    is read and checked before that begins.
+
+    Without `merge` the namespaces of the file must be empty; into an empty store the seqs are
+    kept too. With `merge` records are added by id: a memory that the store holds already stays
+    as it is, with all that belongs to it. What was forgotten here stays so. Memories that the file
+    says were forgotten are not restored by later imports either; those that this store has stay,
+    and the report names them. The clock of the store does not move. A restore that brings nothing
+    writes nothing.
+
+    Args:
+        lines: of the whole file; read two or three times.
+        partial: what is whole is taken, and the rest is named in the report.
+        namespace: puts the records of an export of one namespace there; None: where they were.
+        identity: the embedder in use; an export of another model is refused.
+        progress: called with the lines done.
+
+    Raises:
+        ValidationError: a bad line; names its number. Nothing is written.
+        ConflictError: a namespace that is not empty, or an id that the store has for another
+            record.
+        EmbeddingMismatchError: the vectors are of another model than the store's.
+    """
+    check = check_export(lines, partial=partial)
+    with ledger.write(NO_CLOCK) as txn:
+        work = _Restoration(txn, check, merge=merge, namespace=namespace, identity=identity)
+        work.begin(lines)
+        digest = FileDigest()
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                work.take(line, number)
+            digest.add(line)
+            if progress is not None and number % _PROGRESS_LINES == 0:
+                progress(number, check.lines)
+        if digest.hex() != check.sha256:
+            raise ValidationError(
+                "source", "other lines", "a file that nobody changes while it is read"
+            )
+        report = work.finish()
+    if progress is not None:
+        progress(report.lines, report.lines)
+    return report
+
+
+class _Restoration:
     """One restore, line by line. The caller rolls back when a line is refused."""
 
     def __init__(
         self,
         txn: SqliteTransaction,
+        check: ExportCheck,
         *,
         merge: bool,
         namespace: str | None,
@@ -119,11 +199,11 @@ class Restoration:
     ) -> None:
         self._txn = txn
         self._conn = txn.connection
+        self._check = check
         self._namespace = namespace
         self._identity = identity
         self._placement = Placement(txn, merge=merge, namespace=namespace)
         self._forgotten = ForgottenRecords(self._conn, self._placement)
-        self._header: Header | None = None
         # (line number, record, row) of nodes that refer to one of a later line.
         self._deferred_memories: list[tuple[int, MemoryRecord, int]] = []
         self._deferred_entities: list[tuple[int, EntityRecord, int]] = []
@@ -131,30 +211,70 @@ class Restoration:
         self._expired_edges: Counter[tuple[int, int, int, str]] = Counter()
         # Written records by kind.
         self._counts: Counter[str] = Counter()
-        self._lines = self._present = self._different = self._duplicates = 0
+        self._present = self._different = self._duplicates = 0
+        self._left_lines = self._frame_lines = 0
+        self._left_out = dict(check.left_out)
         # Memories may name successors that come later in the file.
         self._conn.execute("PRAGMA defer_foreign_keys = ON")
 
-    def take(self, line: str | bytes, number: int) -> None:
-        """One line.
+    def begin(self, lines: Iterable[str | bytes]) -> None:
+        """The header, and what nothing of the file would support.
 
         Raises:
-            ValidationError, ConflictError, EmbeddingMismatchError: see `export.restore`.
+            ValidationError, ConflictError, EmbeddingMismatchError: see `restore`.
         """
-        record = decode_line(line, number)
-        self._lines += 1
-        try:
-            if isinstance(record, Header):
-                self._begin(record)
-            elif self._header is None:
-                raise ValidationError("record", type(record).__name__, "the header first")
-            else:
-                self._check_seq(record)
-                self._take_record(record, number)
-        except ValidationError as error:
+        header = self._check.header
+        if header.namespace is None and self._namespace is not None:
             raise ValidationError(
-                f"line {number}, {error.field}", error.value, error.allowed
-            ) from None
+                "line 1, namespace", self._namespace, "none for an export of them all"
+            )
+        theirs = header.embedding
+        if theirs is not None:
+            self._check_identity(theirs)
+            write_setting(self._conn, IDENTITY, msgspec.msgpack.encode(theirs))
+        if self._placement.keeps_seqs:
+            write_setting(self._conn, ORIGIN, bytes.fromhex(header.origin))
+        if self._forgotten.any() or self._check.left_nodes:
+            self._forgotten.skip_unsupported(self._records(lines), self._check.left_nodes)
+
+    def _check_identity(self, theirs: EmbeddingIdentity) -> None:
+        stored = read_setting(self._conn, IDENTITY)
+        mine = self._identity
+        if mine is None and stored is not None:
+            mine = msgspec.msgpack.decode(stored, type=EmbeddingIdentity)
+        if mine is not None and not same_model(mine, theirs):
+            raise EmbeddingMismatchError(
+                f"the export's vectors were made by {theirs.model} with {theirs.dimensions}"
+                f" dimensions, the store works with {mine.model} with {mine.dimensions};"
+                " configure that model and import into a store of its own, then run"
+                " `vestig rebuild --embeddings`"
+            )
+
+    def _records(self, lines: Iterable[str | bytes]) -> Iterator[Record]:
+        """The records that can be taken."""
+        for number, line in enumerate(lines, 1):
+            if line.strip() and number not in self._check.left_out:
+                with _named_line(number):
+                    record = read_line(line)
+                    if not isinstance(record, (Header, Trailer)):
+                        yield record
+
+    def take(self, line: str | bytes, number: int) -> None:
+        """One line that is not blank.
+
+        Raises:
+            ValidationError, ConflictError: see `restore`.
+        """
+        if number in self._check.left_out:
+            self._left_lines += 1
+            return
+        try:
+            with _named_line(number):
+                record = read_line(line)
+                if isinstance(record, (Header, Trailer)):
+                    self._frame_lines += 1
+                elif not self._leaves_out(record, number):
+                    self._take_record(self._as_taken(record), number)
         except apsw.ConstraintError as error:
             raise ConflictError(
                 f"line {number}: expected a record that fits the store, the store refused it"
@@ -162,59 +282,43 @@ class Restoration:
                 " nothing was written"
             ) from error
 
-    def _begin(self, header: Header) -> None:
-        if self._header is not None:
-            raise ValidationError("record", "header", "one header, on the first line")
-        if header.namespace is None and self._namespace is not None:
-            raise ValidationError("namespace", self._namespace, "none for an export of them all")
-        stored = read_setting(self._conn, IDENTITY)
-        mine = self._identity
-        if mine is None and stored is not None:
-            mine = msgspec.msgpack.decode(stored, type=EmbeddingIdentity)
-        theirs = header.embedding
-        if theirs is not None:
-            if mine is not None and not same_model(mine, theirs):
-                raise EmbeddingMismatchError(
-                    f"the export's vectors were made by {theirs.model} with {theirs.dimensions}"
-                    f" dimensions, the store works with {mine.model} with {mine.dimensions};"
-                    " configure that model and import into a store of its own, then run"
-                    " `vestig rebuild --embeddings`"
+    def _leaves_out(self, record: Record, number: int) -> bool:
+        """Whether the line belongs to a node that a partial restore leaves out."""
+        left, deprecated = self._check.left_nodes, self._check.as_deprecated
+        found = [id for id in owners_of(record) if id in left]
+        if isinstance(record, SupersessionRecord) and record.superseded in deprecated:
+            found.append(record.superseding)
+        if found:
+            self._left_lines += 1
+            self._left_out[number] = (
+                f"line {number}: {kind_of(record)} of {found[0]}, which was left out"
+            )
+        return bool(found)
+
+    def _as_taken(self, record: Record) -> Record:
+        """The record without references to nodes that a partial restore leaves out."""
+        left = self._check.left_nodes
+        if isinstance(record, EntityRecord):
+            record = self._forgotten.without_merge(record)
+            if record.merged_into in left:
+                record = msgspec.structs.replace(record, merged_into=None)
+        elif isinstance(record, MemoryRecord):
+            record = self._forgotten.without_references(record)
+            if record.revives in left:
+                record = msgspec.structs.replace(record, revives=None)
+            if record.id in self._check.as_deprecated:
+                record = msgspec.structs.replace(
+                    record, status=Status.DEPRECATED, superseded_by=None
                 )
-            write_setting(self._conn, IDENTITY, msgspec.msgpack.encode(theirs))
-        if self._placement.keeps_seqs:
-            write_setting(self._conn, ORIGIN, bytes.fromhex(header.origin))
-        self._header = header
-
-    def _check_seq(self, record: Record) -> None:
-        assert self._header is not None
-        for name in ("seq", "wseq", "expired_seq"):
-            seq = getattr(record, name, 0)
-            if seq > self._header.seq:
-                raise ValidationError(name, seq, f"at most the header's seq {self._header.seq}")
-
-    def _check_model(self, record: VectorRecord | EntityVectorRecord | QuestionRecord) -> None:
-        assert self._header is not None
-        known = self._header.embedding
-        if known is None or (record.model, len(record.embedding)) != (
-            known.model,
-            4 * known.dimensions,
-        ):
-            shown = f"{record.model}, {len(record.embedding) // 4} dimensions"
-            raise ValidationError("model", shown, "the model and dimensions of the header")
-
-    def _check_name(self, model: str) -> None:
-        assert self._header is not None
-        known = self._header.embedding
-        if known is None or model != known.model:
-            raise ValidationError("model", model, "the model of the header")
+        return record
 
     def _take_record(self, record: Record, number: int) -> None:
-        if self._forgotten.of_memory(record):
+        if self._forgotten.skips(record):
             self._present += 1
             return
         match record:
             case MemoryRecord():
-                written = self._memory(self._forgotten.without_references(record), number)
+                written = self._memory(record, number)
             case SourceRecord():
                 written = self._source(record)
             case VectorRecord():
@@ -238,7 +342,7 @@ class Restoration:
             case TombstoneRecord():
                 written = self._forgotten.tombstone(record)
         if written:
-            self._counts[str(record.__struct_config__.tag)] += 1
+            self._counts[kind_of(record)] += 1
         else:
             self._present += 1
 
@@ -247,21 +351,9 @@ class Restoration:
     def _source(self, record: SourceRecord) -> bool:
         space = self._placement.namespace(record.namespace)
         if self._placement.merge:
-            found = fetch(
-                self._conn,
-                'SELECT "row", namespace FROM sources WHERE id = ?',
-                (id_bytes(record.id),),
-            )
-            if found and found[0][1] != space:
-                raise id_conflict(record.id)
-            found = found or fetch(
-                self._conn,
-                'SELECT "row", namespace FROM sources WHERE source_type = ? AND'
-                " ? = 'agentic' AND namespace = ? AND agent IS ? AND session_id IS ?",
-                (record.source_type,) * 2 + (space, record.agent, record.session_id),
-            )
-            if found:
-                self._placement.rows[record.id] = found[0][0]
+            found = stored_source(self._conn, record, space)
+            if found is not None:
+                self._placement.rows[record.id] = found
                 self._placement.existing.add(record.id)
                 return False
         row, seq = self._placement.new_row("sources"), self._placement.seq(record.seq)
@@ -275,8 +367,6 @@ class Restoration:
         space = self._placement.namespace(record.namespace)
         if self._placement.merge and self._has_memory(record, space):
             return False
-        if record.id in self._placement.rows:
-            raise ValidationError("id", record.id, "one line for each memory")
         row = self._placement.rows[record.id] = self._placement.new_row("memories")
         named = (record.superseded_by, record.revives)
         if all(id is None or id in self._placement.rows for id in named):
@@ -309,47 +399,23 @@ class Restoration:
         Raises:
             ConflictError: the store has another text under this id.
         """
-        found = fetch(
-            self._conn,
-            f"SELECT {columns_sql('memories')} FROM memories WHERE id = ?",
-            (id_bytes(record.id),),
-        )
-        at = INDEX["memories"]
-        if found:
-            mine = found[0]
-            if mine[at["namespace"]] != space:
-                raise id_conflict(record.id)
-            if mine[at["content_hash"]].hex() != record.content_hash:
-                raise ConflictError(
-                    f"{record.id}: expected the text that the store holds under this id, the"
-                    " export has another; nothing was written"
-                )
+        mine = stored_memory(self._conn, record, space)
+        if mine is not None:
+            at = INDEX["memories"]
             compared = [c for c in COLUMNS["memories"][7:] if c not in _STORE_ONLY]
             theirs = columns_of(record, tuple(compared))
             self._different += [mine[at[column]] for column in compared] != theirs
-        elif record.t_expired is None:
-            found = fetch(
-                self._conn,
-                'SELECT NULL, "row" FROM memories WHERE content_hash = ? AND namespace = ?'
-                " AND scope IS ? AND author IS ? AND t_expired_us IS NULL AND session_id IS ?"
-                " AND (session_id IS NULL OR sequence IS ?)",
-                (
-                    bytes.fromhex(record.content_hash),
-                    space,
-                    record.scope,
-                    record.author,
-                    record.session_id,
-                    record.sequence,
-                ),
-            )
-            self._duplicates += len(found)
-        if found:
-            self._placement.rows[record.id] = found[0][1]
-            self._placement.existing.add(record.id)
-        return bool(found)
+            row = mine[at["row"]]
+        else:
+            row = stored_text(self._conn, record, space)
+            if row is None:
+                return False
+            self._duplicates += 1
+        self._placement.rows[record.id] = row
+        self._placement.existing.add(record.id)
+        return True
 
     def _vector(self, record: VectorRecord) -> bool:
-        self._check_model(record)
         row = self._placement.row(record.memory)
         if record.memory in self._placement.existing:
             return False
@@ -359,7 +425,6 @@ class Restoration:
         return True
 
     def _token_vectors(self, record: TokenVectorsRecord) -> bool:
-        self._check_name(record.model)
         row = self._placement.row(record.memory)
         if record.memory in self._placement.existing:
             return False
@@ -407,8 +472,6 @@ class Restoration:
         space = self._placement.namespace(record.namespace)
         if self._placement.merge and self._has_entity(record, space):
             return False
-        if record.id in self._placement.rows:
-            raise ValidationError("id", record.id, "one line for each entity")
         row = self._placement.rows[record.id] = self._placement.new_row("entities")
         if record.merged_into is None or record.merged_into in self._placement.rows:
             self._insert_entity(record, row)
@@ -422,28 +485,11 @@ class Restoration:
         Raises:
             ConflictError: the store has another name under this id.
         """
-        found = fetch(
-            self._conn,
-            'SELECT "row", namespace, norm_key FROM entities WHERE id = ?',
-            (id_bytes(record.id),),
-        )
-        if found and found[0][1] != space:
-            raise id_conflict(record.id)
-        if found and found[0][2] != record.norm_key:
-            raise ConflictError(
-                f"{record.id}: expected the name that the store holds under this id, the export"
-                " has another; nothing was written"
-            )
-        if not found and record.expired_at is None:
-            sql = (
-                'SELECT "row" FROM entities WHERE namespace = ? AND norm_key = ?'
-                " AND expired_us IS NULL"
-            )
-            found = fetch(self._conn, sql, (space, record.norm_key))
-        if found:
-            self._placement.rows[record.id] = found[0][0]
+        found = stored_entity(self._conn, record, space)
+        if found is not None:
+            self._placement.rows[record.id] = found[0]
             self._placement.existing.add(record.id)
-        return bool(found)
+        return found is not None
 
     def _insert_entity(self, record: EntityRecord, row: int) -> None:
         seq, wseq = self._placement.seq(record.seq), self._placement.seq(record.wseq)
@@ -459,7 +505,6 @@ class Restoration:
             self._conn.execute("INSERT INTO entity_access VALUES (?, ?, ?)", (row, *counted))
 
     def _entity_vector(self, record: EntityVectorRecord) -> bool:
-        self._check_model(record)
         row = self._placement.row(record.entity)
         if record.entity in self._placement.existing:
             return False
@@ -471,8 +516,6 @@ class Restoration:
     # --- questions and edges -----------------------------------------------------------------
 
     def _question(self, record: QuestionRecord) -> bool:
-        if record.position != NO_QUESTION:
-            self._check_model(record)
         memory = self._placement.row(record.memory)
         if record.memory in self._placement.existing:
             return False
@@ -485,8 +528,6 @@ class Restoration:
     def _edge(self, record: EdgeRecord) -> bool:
         code = EDGE_CODES[record.edge_type.value]
         ends = (record.from_id, record.to_id)
-        if tuple(end.partition("_")[0] for end in ends) != EDGE_ENDS[code]:
-            raise ValidationError("from_id, to_id", " → ".join(EDGE_ENDS[code]), "other ends")
         start, end = (self._placement.row(id) for id in ends)
         # An edge between nodes that the store had before stays as it is there; its memories
         # decide where it has one. Two names of the file may be one entity here: no edge.
@@ -526,19 +567,15 @@ class Restoration:
         """Writes the nodes that refer to later lines, and the links of the chain; the counts.
 
         Raises:
-            ValidationError: no header, or a record that refers to none.
+            ValidationError: a record that refers to none.
         """
-        if self._header is None:
-            raise ValidationError("line 1", "nothing", "the header of an export")
         self._insert_deferred()
-        removed = self._forgotten.remove_unsupported()
-        self._counts -= removed
-        self._present += removed.total()
         last = self._txn.seq
-        if self._counts or removed:
-            last = self._placement.close_links(self._header.seq, self._lines, self._counts.total())
+        if self._counts:
+            header, lines = self._check.header, self._check.lines
+            last = self._placement.close_links(header.seq, lines, self._counts.total())
         return RestoreReport(
-            lines=self._lines,
+            lines=self._check.lines,
             restored=self._counts.total(),
             present=self._present - self._duplicates - len(self._forgotten.skipped),
             memories=self._counts["memory"],
@@ -548,7 +585,10 @@ class Restoration:
             forgotten_elsewhere={
                 space: tuple(ids) for space, ids in self._forgotten.elsewhere.items()
             },
-            erase_pending=bool(removed),
+            left_lines=self._left_lines,
+            left_out=tuple(sorted(self._left_out.items())),
+            frame_lines=self._frame_lines,
+            warnings=self._check.warnings,
             records=dict(self._counts),
             seq=last,
         )

@@ -153,6 +153,12 @@ STORE_OPERATIONS: Final = (
                 flag="--merge",
                 help="Merge an export by id into what is there.",
             ),
+            Parameter(
+                name="partial",
+                kind="flag",
+                flag="--partial",
+                help="Take what is whole of a cut or changed export; the report names the rest.",
+            ),
         ),
         run=_import,
         document="import",
