@@ -33,7 +33,7 @@ def sealed(lines: list[Line], **trailer: Any) -> list[bytes]:
     end = next((line for line in lines if line["record"] == "end"), {})
     fields = {
         "record": "end",
-        "counts": dict(counts),
+        "counts": dict(sorted(counts.items())),
         "sha256": hashlib.sha256(b"".join(body)).hexdigest(),
         "cut_references": end.get("cut_references", 0),
         "zero_vectors": end.get("zero_vectors", 0),

@@ -11,6 +11,7 @@ import msgspec
 from vestig.arguments import SCOPE_CHARS_MAX, flag, label
 from vestig.commit.pipeline import BatchOptions, commit_batch
 from vestig.commit.text import normalise
+from vestig.config.schema import HygieneSettings
 from vestig.errors import ValidationError
 from vestig.exchange.commit_fields import ImportFile, ImportItem, ImportOptions
 from vestig.exchange.file_records import Format
@@ -118,6 +119,12 @@ def _one_namespace(session: Session, file: ImportFile) -> str | None:
     return session.namespace if single else None
 
 
+def _normal_forms(text: str) -> tuple[str, ...]:
+    """The normal forms of a text: with single spaces, and with its own."""
+    both = (HygieneSettings(normalize_whitespace=one) for one in (True, False))
+    return tuple(normalise(text, settings) for settings in both)
+
+
 def _restore(
     session: Session,
     file: ImportFile,
@@ -133,6 +140,7 @@ def _restore(
         partial=partial,
         namespace=_one_namespace(session, file),
         identity=session.ledger.embedding_identity() or probed_identity(session),
+        normal_forms=_normal_forms,
         progress=progress,
     )
     degraded = session.keeper.after_commit()

@@ -242,6 +242,7 @@ def _records(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str
         _rows(conn, "supersession", _SUPERSESSIONS, namespace, 8),
         _vectors(conn, "token_vectors", _TOKEN_VECTORS, namespace, 9),
         _tombstones(conn, namespace, 10),
+        _clock_epochs(conn, 11),
     )
     for _key, kind, fields in heapq.merge(*tables, key=lambda line: line[0]):
         yield kind, fields
@@ -284,6 +285,7 @@ _BELONGS_TO: Final[dict[str, tuple[str, ...]]] = {
     "supersession": ("superseding", "superseded"),
     "token_vectors": ("memory",),
     "job": ("memory",),
+    "clock_epoch": (),
 }
 
 
@@ -344,7 +346,10 @@ _MEMORIES: Final = _Select(
         ("revives", "mem", '(SELECT id FROM memories WHERE "row" = t.revives)'),
     ),
     "memories t",
-    (("embedding_model", '(SELECT model FROM vectors v WHERE v.memory = t."row")'),),
+    (
+        ("embedding_model", '(SELECT model FROM vectors v WHERE v.memory = t."row")'),
+        ("original", '(SELECT content FROM original_texts o WHERE o.memory = t."row")'),
+    ),
 )
 _EVENTS: Final = _Select(
     _plain("events", "memory"),
@@ -405,6 +410,10 @@ def _rows(
         fields = select.fields(row)
         if untouched:
             fields.update(access.get(fields["id"], untouched))
+        if kind == "memory":
+            original = fields.pop("original")
+            if original is not None:
+                fields["content"], fields["normal"] = original, fields["content"]
         yield (fields["seq"], order, number), kind, fields
 
 
@@ -499,6 +508,15 @@ def _tombstones(conn: apsw.Connection, namespace: str | None, order: int) -> Ite
     for number, row in enumerate(rows):
         fields = _TOMBSTONES.fields(row)
         yield (fields["seq"], order, number), "tombstone", fields
+
+
+def _clock_epochs(conn: apsw.Connection, order: int) -> Iterator[_Ordered]:
+    """Those of the whole store: the times of all namespaces are of one clock."""
+    columns = _plain("clock_epochs")
+    names = ", ".join(columns)
+    for row in conn.execute(f"SELECT {names} FROM clock_epochs ORDER BY seq"):
+        fields = fields_of(columns, row)
+        yield (fields["seq"], order, 0), "clock_epoch", fields
 
 
 def _jobs(conn: apsw.Connection, namespace: str | None) -> Iterator[tuple[str, dict[str, Any]]]:

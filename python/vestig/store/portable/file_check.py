@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -26,6 +26,7 @@ from vestig.store.portable.lines import (
     read_line,
 )
 from vestig.store.portable.records import (
+    ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
@@ -46,7 +47,9 @@ from vestig.store.sqlite.faults import store_faults
 from vestig.store.sqlite.lookups import fetch
 from vestig.types import EventType, Status
 
-__all__ = ["ExportCheck", "FileDigest", "check_export", "kind_of"]
+__all__ = ["ExportCheck", "FileDigest", "NormalForms", "check_export", "kind_of"]
+
+NormalForms = Callable[[str], Collection[str]]
 
 _HINT: Final = "the file was cut or changed: export it again, or take what is whole with --partial"
 # The field of a line that names the memory, entity or source that it is or belongs to.
@@ -115,13 +118,16 @@ def kind_of(record: Header | Trailer | Record) -> str:
     return str(record.__struct_config__.tag)
 
 
-def check_export(lines: Iterable[str | bytes], *, partial: bool) -> ExportCheck:
+def check_export(
+    lines: Iterable[str | bytes], *, partial: bool, normal_forms: NormalForms | None = None
+) -> ExportCheck:
     """Reads all lines.
 
     Args:
         lines: of the whole file, with or without their ends.
         partial: a line that cannot be taken is named in the answer, with the memory, entity or
             source that it belongs to; without it the first such line is an error.
+        normal_forms: the normal forms that a text may have; None = any.
 
     Raises:
         ValidationError: the file has no header that is understood, or, unless `partial`, something
@@ -135,7 +141,7 @@ def check_export(lines: Iterable[str | bytes], *, partial: bool) -> ExportCheck:
             conn.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             conn.execute(_TABLES)
             conn.execute("BEGIN")
-            check = _FileCheck(conn, partial=partial)
+            check = _FileCheck(conn, partial=partial, normal_forms=normal_forms)
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     check.take(line, number)
@@ -149,9 +155,12 @@ def check_export(lines: Iterable[str | bytes], *, partial: bool) -> ExportCheck:
 class _FileCheck:
     """One reading of a file."""
 
-    def __init__(self, conn: apsw.Connection, *, partial: bool) -> None:
+    def __init__(
+        self, conn: apsw.Connection, *, partial: bool, normal_forms: NormalForms | None
+    ) -> None:
         self._conn = conn
         self._partial = partial
+        self._normal_forms = normal_forms
         self._digest = FileDigest()
         self._header: Header | None = None
         self._trailer: Trailer | None = None
@@ -296,6 +305,8 @@ class _FileCheck:
                 self._key(record.id, "an id that no other line has")
             case TombstoneRecord():
                 self._key(record.id, "the id of no memory of this file, and of no other tombstone")
+            case ClockEpochRecord():
+                self._key(f"clock epoch {record.seq}", "one clock epoch of a seq")
 
     def _check_seq(self, record: Record) -> None:
         assert self._header is not None
@@ -389,6 +400,12 @@ class _FileCheck:
                 "embedding_model", "no such field" if not stated else "one",
                 f"what format {self._header.format_version} has",
             )  # fmt: skip
+        if record.normal is not msgspec.UNSET:
+            if not stated:
+                raise ValidationError("normal", "one", "no such field before format 5")
+            forms = self._normal_forms
+            if forms is not None and record.normal not in forms(record.content):
+                raise ValidationError("normal", "another text", "the normal form of content")
         self._key(record.id, "one line for each memory, and no tombstone of it")
         self._node(record.id, record.namespace, number, memory=record)
 

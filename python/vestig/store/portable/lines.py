@@ -21,6 +21,7 @@ from vestig.ports import EmbeddingIdentity, Pieces, are_pieces
 from vestig.store.ledger.graph_rows import StoredAlias
 from vestig.store.ledger.schema import COLUMNS, NO_QUESTION
 from vestig.store.portable.records import (
+    ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
@@ -50,6 +51,7 @@ __all__ = [
     "encode_line",
     "encode_trailer",
     "fields_of",
+    "normal_text",
     "oddity_of",
     "read_line",
 ]
@@ -134,6 +136,8 @@ def columns_of(record: Record, columns: tuple[str, ...]) -> list[Any]:
     for column in columns:
         name = field_name(column)
         value = getattr(record, name)
+        if column == "content" and isinstance(record, MemoryRecord):
+            value = normal_text(record)
         if value is None:
             values.append(None)
         elif column.endswith("_us"):
@@ -240,9 +244,18 @@ def check_line(record: Header | Trailer | Record) -> None:
             pass
 
 
+def normal_text(record: MemoryRecord) -> str:
+    """The normal form of the text of a memory."""
+    return record.normal if isinstance(record.normal, str) else record.content
+
+
 def _check_memory(record: MemoryRecord) -> None:
-    if sha256(record.content.encode()).hexdigest() != record.content_hash:
-        raise ValidationError("content_hash", record.content_hash, "the hash of the content")
+    normal = normal_text(record)
+    if sha256(normal.encode()).hexdigest() != record.content_hash:
+        name = "content" if record.normal is msgspec.UNSET else "normal"
+        raise ValidationError("content_hash", record.content_hash, f"the hash of {name}")
+    if record.normal is not msgspec.UNSET and normal == record.content:
+        raise ValidationError("normal", "the content", "no such field where it is the content")
     _check_wseq(record)
     _check_depth("metadata", record.metadata)
     tags = _any_decoder.decode(record.metadata).get("tags", [])
@@ -315,6 +328,7 @@ _ID_FIELDS: Final[dict[type[Record], tuple[tuple[str, str], ...]]] = {
     SupersessionRecord: (("superseding", "mem"), ("superseded", "mem")),
     JobRecord: (("id", "job"), ("memory", "mem")),
     TombstoneRecord: (("id", "mem"),),
+    ClockEpochRecord: (),
 }
 
 
@@ -346,6 +360,7 @@ _COLUMNS_OF: Final[dict[type[Record], tuple[str, ...]]] = {
     SupersessionRecord: _plain_columns("supersessions"),
     JobRecord: _JOB_COLUMNS,
     TombstoneRecord: _plain_columns("tombstones"),
+    ClockEpochRecord: _plain_columns("clock_epochs"),
 }
 
 

@@ -28,6 +28,7 @@ from vestig.types import (
 )
 
 __all__ = [
+    "ClockEpochRecord",
     "EdgeRecord",
     "EntityRecord",
     "EntityVectorRecord",
@@ -110,8 +111,12 @@ class SourceRecord(_Line, frozen=True, kw_only=True, tag="source"):
 
 
 class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
-    """A memory with its access counters; the vector is a line of its own, and `embedding_model`
-    (from version 5 on) says whether there is one."""
+    """A memory with its access counters.
+
+    The vector is a line of its own; `embedding_model` says whether there is one. `content` is the
+    text as it was given, `normal` its normal form, absent where it is the same (both from version 5
+    on). `content_hash` is that of the normal form.
+    """
 
     id: str
     namespace: _Namespace
@@ -120,6 +125,7 @@ class MemoryRecord(_Line, frozen=True, kw_only=True, tag="memory"):
     wseq: _Seq
     kind: Kind
     content: str
+    normal: str | msgspec.UnsetType = msgspec.UNSET
     content_hash: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
     author: str | None
     role: Role | None
@@ -286,6 +292,15 @@ class TombstoneRecord(_Line, frozen=True, kw_only=True, tag="tombstone"):
     counts: msgspec.Raw
 
 
+class ClockEpochRecord(_Line, frozen=True, kw_only=True, tag="clock_epoch"):
+    """Where transaction time went on at `corrected`, after a transaction of the time `before`."""
+
+    seq: _Seq
+    before: _Time
+    corrected: _Time
+    actor: str | None
+
+
 Record = (
     SourceRecord
     | MemoryRecord
@@ -299,4 +314,5 @@ Record = (
     | JobRecord
     | TokenVectorsRecord
     | TombstoneRecord
+    | ClockEpochRecord
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any, Final
 
 import apsw
@@ -31,11 +32,18 @@ from vestig.store.ledger.schema import (
 )
 from vestig.store.ledger.settings import IDENTITY, ORIGIN, read_setting, write_setting
 from vestig.store.ledger.writes import NO_CLOCK, SqliteTransaction
-from vestig.store.portable.file_check import ExportCheck, FileDigest, check_export, kind_of
+from vestig.store.portable.file_check import (
+    ExportCheck,
+    FileDigest,
+    NormalForms,
+    check_export,
+    kind_of,
+)
 from vestig.store.portable.forgotten_records import ForgottenRecords, owners_of
 from vestig.store.portable.lines import columns_of, read_line
 from vestig.store.portable.placement import Placement
 from vestig.store.portable.records import (
+    ClockEpochRecord,
     EdgeRecord,
     EntityRecord,
     EntityVectorRecord,
@@ -139,6 +147,7 @@ def restore(
     partial: bool = False,
     namespace: str | None = None,
     identity: EmbeddingIdentity | None = None,
+    normal_forms: NormalForms | None = None,
     progress: Progress | None = None,
 ) -> RestoreReport:
     """Restores an export, verbatim and with its original times, in one transaction. The whole file
@@ -156,6 +165,7 @@ def restore(
         partial: what is whole is taken, and the rest is named in the report.
         namespace: puts the records of an export of one namespace there; None: where they were.
         identity: the embedder in use; an export of another model is refused.
+        normal_forms: the normal forms that a text may have; None = any.
         progress: called with the lines done.
 
     Raises:
@@ -164,7 +174,7 @@ def restore(
             record.
         EmbeddingMismatchError: the vectors are of another model than the store's.
     """
-    check = check_export(lines, partial=partial)
+    check = check_export(lines, partial=partial, normal_forms=normal_forms)
     with ledger.write(NO_CLOCK) as txn:
         work = _Restoration(txn, check, merge=merge, namespace=namespace, identity=identity)
         work.begin(lines)
@@ -212,7 +222,7 @@ class _Restoration:
         # Written records by kind.
         self._counts: Counter[str] = Counter()
         self._present = self._different = self._duplicates = 0
-        self._left_lines = self._frame_lines = 0
+        self._left_lines = self._frame_lines = self._skipped_epochs = 0
         self._left_out = dict(check.left_out)
         # Memories may name successors that come later in the file.
         self._conn.execute("PRAGMA defer_foreign_keys = ON")
@@ -341,6 +351,8 @@ class _Restoration:
                 written = self._job(record)
             case TombstoneRecord():
                 written = self._forgotten.tombstone(record)
+            case ClockEpochRecord():
+                written = self._clock_epoch(record)
         if written:
             self._counts[kind_of(record)] += 1
         else:
@@ -389,6 +401,10 @@ class _Restoration:
         link.touched.add(row)
         tags = from_json(values[INDEX["memories"]["metadata"]]).get("tags", ())
         memory_versions.write_tags(self._conn, row, (), tags)
+        if isinstance(record.normal, str):
+            digest = sha256(record.content.encode()).digest()
+            original = (self._placement.salt(), row, wseq, record.content, digest)
+            self._placement.write("original_texts", original, wseq)
         touched = columns_of(record, ("access_count", "last_accessed_us", "processing"))
         if touched != [0, None, "ready"]:
             self._conn.execute("INSERT INTO access VALUES (?, ?, ?, ?)", (row, *touched))
@@ -404,8 +420,12 @@ class _Restoration:
             at = INDEX["memories"]
             compared = [c for c in COLUMNS["memories"][7:] if c not in _STORE_ONLY]
             theirs = columns_of(record, tuple(compared))
-            self._different += [mine[at[column]] for column in compared] != theirs
             row = mine[at["row"]]
+            sql = "SELECT content FROM original_texts WHERE memory = ?"
+            original = [(record.content,)] if isinstance(record.normal, str) else []
+            same_text = fetch(self._conn, sql, (row,)) == original
+            same = same_text and [mine[at[column]] for column in compared] == theirs
+            self._different += not same
         else:
             row = stored_text(self._conn, record, space)
             if row is None:
@@ -464,6 +484,16 @@ class _Restoration:
         names = ", ".join(("id", "memory", *columns, *times))
         values = (id_bytes(record.id), memory, *columns_of(record, columns + times))
         self._conn.execute(f"INSERT INTO jobs ({names}) VALUES (?,?,?,?,?,?,?,?,?)", values)
+        return True
+
+    def _clock_epoch(self, record: ClockEpochRecord) -> bool:
+        """Epochs are places in the order of transactions: they hold where seqs are kept."""
+        if not self._placement.keeps_seqs:
+            self._skipped_epochs += 1
+            return False
+        times = columns_of(record, ("before_us", "corrected_us", "actor"))
+        values = (self._placement.salt(), record.seq, *times)
+        self._placement.write("clock_epochs", values, record.seq)
         return True
 
     # --- entities ----------------------------------------------------------------------------
@@ -588,9 +618,17 @@ class _Restoration:
             left_lines=self._left_lines,
             left_out=tuple(sorted(self._left_out.items())),
             frame_lines=self._frame_lines,
-            warnings=self._check.warnings,
+            warnings=(*self._check.warnings, *self._epoch_warnings()),
             records=dict(self._counts),
             seq=last,
+        )
+
+    def _epoch_warnings(self) -> tuple[str, ...]:
+        if not self._skipped_epochs:
+            return ()
+        return (
+            f"{self._skipped_epochs} corrections of the clock belong to the order of the file's"
+            " transactions and were left out; its times stay as they were recorded",
         )
 
     def _insert_deferred(self) -> None:
