@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +102,33 @@ def test_a_memory_whose_successor_stays_behind(opener: Opener, tmp_path: Path) -
         (memory,) = other.list({"include_expired": True})
         assert (memory.status.word, memory.superseded_by) == ("SUPERSEDED", None)
         assert other.admin.doctor().exit_code == 0
+        # the copy does not hold the successor either, and its whole export says so
+        again = tmp_path / "again.jsonl"
+        assert other.export(again).cut_references == 1
+        with vestig.open(":memory:", embedder=HashingEmbedder(64)) as third:
+            assert third.import_(again).memories == 1
+
+
+def test_the_header_names_the_filter_and_the_trailer_what_was_cut(
+    opener: Opener, tmp_path: Path
+) -> None:
+    store = opener("filled")
+    old = str(store.commit("The office is in Oslo, by the harbour", tags=["old"]).memory_id)
+    new = store.commit("The office is in Bergen, by the harbour", supersedes=[old]).memory_id
+    path = tmp_path / "part.jsonl"
+    since = datetime(2020, 1, 1, tzinfo=UTC)
+    fields: Any = {"tags": ("old",), "created_since": since, "include_expired": True}
+    report = store.export(path, where=fields)
+    header, *_records, trailer = map(json.loads, path.read_text("utf-8").splitlines())
+    assert header["where"] == {
+        "tags": ["old"], "created_since": "2020-01-01T00:00:00.000000Z", "include_expired": True,
+    }  # fmt: skip
+    # the successor of the memory, and the record of it
+    assert trailer["cut_references"] == report.cut_references == 2
+    whole = store.export(path)
+    assert whole.cut_references == 0
+    assert json.loads(path.read_text("utf-8").splitlines()[0])["where"] is None
+    store.forget(str(new))
+    store.export(path)
+    with vestig.open(":memory:", embedder=HashingEmbedder(64)) as other:
+        assert other.import_(path).memories == 1

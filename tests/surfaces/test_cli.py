@@ -303,6 +303,25 @@ def test_export_to_standard_output_and_back(vestig: Vestig, ids: list[str], tmp_
     assert {m["id"] for m in two["memories"]} == set(ids)
 
 
+def test_a_cut_export_is_refused_and_taken_in_part(
+    vestig: Vestig, ids: list[str], tmp_path: Path
+) -> None:
+    lines = vestig("export", "-").out.splitlines(keepends=True)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join(lines[:-1]))
+    there = ("--store", str(tmp_path / "two"))
+    refused = vestig("import", str(cut), *there)
+    assert refused.code == 2
+    assert f"line {len(lines)}, record: expected more lines" in refused.err
+    assert "--partial" in refused.err
+    assert vestig("memory", "list", *there, "--json").document["memories"] == []
+    part = vestig("import", str(cut), "--partial", *there, "--json")
+    assert part.code == 1
+    assert f"line {len(lines)}, record" in part.document["errors"][0]["message"]
+    held = vestig("memory", "list", *there, "--json").document["memories"]
+    assert {memory["id"] for memory in held} == set(ids)
+
+
 def test_an_export_takes_the_fields_of_the_filter(
     vestig: Vestig, ids: list[str], tmp_path: Path
 ) -> None:
