@@ -51,6 +51,7 @@ __all__ = [
     "ScanRanking",
     "ScanRequest",
     "TokenEmbedder",
+    "TurnPosition",
     "WriteTransaction",
     "are_pieces",
     "gives_tokens",
@@ -185,6 +186,9 @@ def gives_tokens(embedder: Embedder) -> TypeGuard[TokenEmbedder]:
     """Whether it has vectors of word pieces. Asks for nothing that would load a model."""
     return callable(getattr(embedder, "embed_tokens", None))
 
+
+# Where a turn stands: session and sequence. No sequence is a position of its own.
+TurnPosition = tuple[str, int | None]
 
 # An entity as name resolution reads it, a plain row because there are many for each text: id, type,
 # canonical name, seq, `expired_us`, id of the entity it was merged into.
@@ -440,9 +444,22 @@ class LedgerView(Protocol):
         ...
 
     def same_text(
-        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+        self,
+        namespace: str,
+        scope: str | None,
+        author: str | None,
+        content_hash: str,
+        position: TurnPosition | None,
     ) -> list[Memory]:
-        """Memories with this text: unexpired (active, archived) first, then by newest seq."""
+        """Memories with this text at a position of a session; None = notes, and expired turns.
+        Unexpired (active, archived) first, then by newest seq."""
+        ...
+
+    def first_with_text(
+        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+    ) -> Memory | None:
+        """The oldest unexpired memory with this text, at whatever position; None when there is
+        none."""
         ...
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:

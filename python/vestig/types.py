@@ -391,7 +391,8 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
 
     `memory_id`: the memory that now stands for the text, None when refused.
     `matched_memory_id` and `query_score`: the memory that it repeats, and the cosine. `revives`:
-    an expired memory with an equal text. `seq`: the state of the ledger after it.
+    an expired memory with an equal text. `repeats`: the oldest memory with the text of a turn that
+    is a memory of its own. `seq`: the state of the ledger after it.
     """
 
     outcome: CommitOutcomeKind
@@ -410,6 +411,7 @@ class CommitOutcome(_Value, frozen=True, kw_only=True):
     deduplicated: bool = False
     possible_update_of: PossibleUpdate | None = None
     revives: str | None = None
+    repeats: str | None = None
     superseded: tuple[str, ...] = ()
     event_id: str | None = None
     seq: int | None = None

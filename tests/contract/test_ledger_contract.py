@@ -185,14 +185,14 @@ def test_an_expired_text_may_be_written_again(ledger: Ledger) -> None:
     new = add(ledger, "the text", revives=old)
     with ledger.read() as view:
         (memory,) = view.memories("default", [new])
-        found = view.same_text("default", None, None, memory.content_hash)
+        found = view.same_text("default", None, None, memory.content_hash, None)
         assert [m.id for m in found] == [new, old]
         assert memory.revives == old
         assert found[1].status is Status.SUPERSEDED
         assert found[1].superseded_by == other
         assert found[1].t_expired == from_us(NOW)
-        assert view.same_text("default", "a", None, memory.content_hash) == []
-        assert view.same_text("default", None, "", memory.content_hash) == []
+        assert view.same_text("default", "a", None, memory.content_hash, None) == []
+        assert view.same_text("default", None, "", memory.content_hash, None) == []
 
 
 def test_nothing_is_written_when_the_block_fails(ledger: Ledger) -> None:

@@ -64,7 +64,7 @@ for i in range(int(sys.argv[3])):
     except UniquenessCollision:
         second += 1
         with ledger.read() as view:
-            (found,) = view.same_text("default", None, None, new.content_hash)
+            (found,) = view.same_text("default", None, None, new.content_hash, None)
         with ledger.write(made.NOW) as txn:
             txn.apply(made.reinforced(found.id))
 print(second)

@@ -26,13 +26,14 @@ from vestig.commit.rows import (
     add_mentions,
     add_possible_update,
     add_reinforcement,
+    add_repetition,
     memory_of,
     reinforced,
 )
 from vestig.config.schema import HygieneSettings
 from vestig.errors import VestigError
 from vestig.memories import states
-from vestig.ports import LedgerView, UniquenessCollision
+from vestig.ports import LedgerView, TurnPosition, UniquenessCollision
 from vestig.session.session import Session
 from vestig.times import from_us, to_us
 from vestig.types import (
@@ -106,6 +107,7 @@ def _outcome(
         deduplicated=duplicate,
         possible_update_of=decision.possible_update,
         revives=decision.revives,
+        repeats=decision.repeats,
         superseded=decision.superseded,
         event_id=decision.event_id if written else None,
         seq=seq,
@@ -114,6 +116,11 @@ def _outcome(
         warnings=(*item.warnings, *decision.warnings),
         degraded=tuple(entries),
     )
+
+
+def _position(memory: Memory) -> TurnPosition | None:
+    """Session and sequence of a turn; None for a note."""
+    return None if memory.session_id is None else (memory.session_id, memory.sequence)
 
 
 class Batch:
@@ -126,8 +133,10 @@ class Batch:
         self.settings = session.config.settings
         self.items = items
         self.now_us = session.now_us()
-        # place → memories with the same text, at `_seq`
+        # place → memories with the same text at the same position, and the oldest unexpired one
+        # at any, at `_seq`
         self._same_texts: list[list[Memory]] = []
+        self._first_texts: list[Memory | None] = []
         self._seq: int | None = None
         self._start()
 
@@ -137,8 +146,10 @@ class Batch:
         self._known: dict[str, Memory] = {}
         # rows of inserted memories that are not in `_known` yet
         self._new: dict[str, NewMemory] = {}
-        # ids of inserted memories by their text's key, and by their item's place
-        self._inserted_texts: dict[TextKey, str] = {}
+        # ids of inserted memories by their text's key, oldest first, then by that and their
+        # position, and by their item's place
+        self._inserted_texts: dict[TextKey, list[str]] = {}
+        self._inserted_turns: dict[tuple[TextKey, TurnPosition | None], str] = {}
         self._inserted: dict[int, str] = {}
         self._inserted_items: dict[str, Item] = {}
         # whether an archived memory was made active again
@@ -158,14 +169,19 @@ class Batch:
         """Items whose text is new to the store and to the group, and what is embedded of names
         that are new to the store."""
         self._look_up(view)
-        fresh, seen = [], set[TextKey]()
-        for item, same in zip(self.items, self._same_texts, strict=True):
+        fresh, seen = [], set[tuple[TextKey, TurnPosition | None]]()
+        texts = set[TextKey]()
+        looked_up = zip(self.items, self._same_texts, self._first_texts, strict=True)
+        for item, same, first in looked_up:
+            key, position = item.text_key, item.position
             known = bool(same) and same[0].status in _LIVE
-            key = item.text_key
-            needed = item.needs_vector or not (known or key in seen)
-            if needed and item.vector is None and item.deferred is None:
+            known = known or (key, position) in seen
+            if position is None:
+                known = known or first is not None or key in texts
+            if (item.needs_vector or not known) and item.vector is None and item.deferred is None:
                 fresh.append(item)
-            seen.add(key)
+            seen.add((key, position))
+            texts.add(key)
         if not fresh and not self.names.wanted:
             return [], []
         new = {id(item) for item in fresh}
@@ -182,12 +198,16 @@ class Batch:
             return
         space = self.items[0].request.namespace
         known = view.known_hashes(space, [item.content_hash for item in self.items])
-        self._same_texts = [
-            view.same_text(space, item.request.scope, item.request.author, item.content_hash)
-            if item.content_hash in known
-            else []
-            for item in self.items
-        ]
+        found: dict[tuple[TextKey, TurnPosition | None], list[Memory]] = {}
+        first: dict[TextKey, Memory | None] = {}
+        for item in self.items:
+            key, position = item.text_key, item.position
+            if item.content_hash in known and (key, position) not in found:
+                found[key, position] = view.same_text(*key, position)
+                if key not in first:
+                    first[key] = view.first_with_text(*key)
+        self._same_texts = [found.get((one.text_key, one.position), []) for one in self.items]
+        self._first_texts = [first.get(one.text_key) for one in self.items]
         self._seq = view.seq
 
     # --- decide ----------------------------------------------------------------------------
@@ -218,9 +238,10 @@ class Batch:
         item = self.items[place]
         decision = Decision(replaced=self._replaced(view, item))
         same = self._same_text(place, item)
+        repeated = self._first_text(place, item, decision) if same is None else None
         if same is not None:
             self._reinforce(item, decision, same, None)
-        elif not self.dry and any(memory.status in _LIVE for memory in self._same_texts[place]):
+        elif repeated is None and not self.dry and self._was_live(place):
             # An earlier item supersedes the text; the ledger takes it again when that is written.
             raise SplitGroup(place)
         elif item.vector is None and item.deferred is None:
@@ -228,10 +249,15 @@ class Batch:
             for later in self.items[place:]:
                 later.needs_vector = True
             raise UniquenessCollision("the text was in the store a moment ago")
+        elif repeated is not None:
+            self._insert(view, place, decision, similar, repeated)
         else:
             verdict = self._near_duplicate(view, item, decision, similar)
-            if verdict.match is not None:
-                self._reinforce(item, decision, verdict.match, verdict.score)
+            match = verdict.match
+            if match is not None and item.position in (None, _position(match)):
+                self._reinforce(item, decision, match, verdict.score)
+            elif match is not None:
+                self._insert(view, place, decision, similar, match, near=True)
             elif self._restored and not self.dry:
                 # A restored memory is similar to others again when its return is written.
                 raise SplitGroup(place)
@@ -241,8 +267,9 @@ class Batch:
         item.decision = decision
 
     def _same_text(self, place: int, item: Item) -> Memory | None:
-        """An active or archived memory with this text, as the group leaves it."""
-        earlier = self._inserted_texts.get(item.text_key)
+        """An active or archived memory with this text, as the group leaves it: of a turn at its
+        position; of a note another note, else the oldest turn."""
+        earlier = self._inserted_turns.get((item.text_key, item.position))
         if earlier is not None:
             inserted = self._inserted_memory(earlier)
             if inserted.status in _LIVE:
@@ -251,7 +278,31 @@ class Batch:
             current = self._known.get(memory.id, memory)
             if current.status in _LIVE:
                 return current
-        return None
+        return self._oldest(place, item) if item.position is None else None
+
+    def _oldest(self, place: int, item: Item) -> Memory | None:
+        """The oldest active or archived memory with this text, as the group leaves it."""
+        first = self._first_texts[place]
+        if first is not None:
+            current = self._known.get(first.id, first)
+            return current if current.status in _LIVE else None
+        inserted = map(self._inserted_memory, self._inserted_texts.get(item.text_key, ()))
+        return next((memory for memory in inserted if memory.status in _LIVE), None)
+
+    def _first_text(self, place: int, item: Item, decision: Decision) -> Memory | None:
+        """The memory that a turn repeats from another position; none that it replaces."""
+        if item.position is None:
+            return None
+        oldest = self._oldest(place, item)
+        replaced = oldest is not None and any(old.id == oldest.id for old in decision.replaced)
+        return None if replaced else oldest
+
+    def _was_live(self, place: int) -> bool:
+        """Whether the store holds the text as active or archived, and the group has ended that."""
+        first = self._first_texts[place]
+        if first is not None and self._known.get(first.id, first).status not in _LIVE:
+            return True
+        return any(memory.status in _LIVE for memory in self._same_texts[place])
 
     def _replaced(self, view: LedgerView, item: Item) -> list[Memory]:
         """The memories named in `supersedes`; every id is checked before anything is written."""
@@ -291,17 +342,25 @@ class Batch:
             return GuardVerdict()
         candidates = self._candidates(view, item, decision, similar)
         best: PossibleUpdate | None = None
+        elsewhere: GuardVerdict | None = None
         for memory, score in candidates[: settings.max_candidates]:
+            here = item.position in (None, _position(memory))
+            if elsewhere is not None and not here:
+                continue
             if how == "link":
                 update = PossibleUpdate(memory_id=memory.id, score=score, differs=())
                 return GuardVerdict(possible_update=update)
             own = item_guard(self.session, item)
             different = differs(own, self._guard(view, memory), settings.guard)
             if not different:
-                return GuardVerdict(match=memory, score=score)
-            if best is None:
+                # a turn restates what stands at its position; elsewhere it repeats the best
+                verdict = GuardVerdict(match=memory, score=score)
+                if here:
+                    return verdict
+                elsewhere = verdict
+            elif best is None:
                 best = PossibleUpdate(memory_id=memory.id, score=score, differs=different)
-        return GuardVerdict(possible_update=best)
+        return GuardVerdict(possible_update=best) if elsewhere is None else elsewhere
 
     def _candidates(
         self, view: LedgerView, item: Item, decision: Decision, similar: SimilarMemories
@@ -348,8 +407,16 @@ class Batch:
         self._supersede(decision, memory.id, to_us(memory.t_valid))
 
     def _insert(
-        self, view: LedgerView, place: int, decision: Decision, similar: SimilarMemories
+        self,
+        view: LedgerView,
+        place: int,
+        decision: Decision,
+        similar: SimilarMemories,
+        repeated: Memory | None = None,
+        *,
+        near: bool = False,
     ) -> None:
+        """A new memory; `repeated`: what says the same at another position of a session."""
         item, update, chosen = self.items[place], decision.possible_update, self.settings
         mentions, left_out = self._name_resolution.mentions(view, place)
         if left_out:
@@ -359,13 +426,19 @@ class Batch:
             )
         expired = [memory.id for memory in self._same_texts[place]]
         decision.revives = expired[0] if expired else None
+        decision.repeats = None if repeated is None else repeated.id
         memory = add_memory(
             self._rows,
             item,
             related=self._related(item, similar),
             possible_update=update,
             revives=decision.revives,
+            repeats=decision.repeats,
         )
+        decision.memory_id, decision.event_id = memory.id, self._rows.events[-1].id
+        if repeated is not None:
+            add_repetition(self._rows, item, repeated, memory.id, near=near)
+            self._known[repeated.id] = reinforced(repeated, {}, item)
         add_mentions(
             self._rows,
             memory.id,
@@ -377,11 +450,11 @@ class Batch:
         if update is not None:
             add_possible_update(self._rows, memory.id, update)
         self._new[memory.id] = memory
-        self._inserted_texts[item.text_key] = memory.id
+        self._inserted_texts.setdefault(item.text_key, []).append(memory.id)
+        self._inserted_turns[item.text_key, item.position] = memory.id
         self._inserted[place] = memory.id
         self._inserted_items[memory.id] = item
         decision.kind = CommitOutcomeKind.INSERTED_NEW
-        decision.memory_id, decision.event_id = memory.id, self._rows.events[-1].id
         decision.jobs = (self._rows.jobs[-1].id,) if item.embed_later else ()
         # a dry run has no ids for what it does not store
         stored = [one for one in mentions if one.new is None or not self.dry]

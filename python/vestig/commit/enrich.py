@@ -149,7 +149,7 @@ def _possible_update(
     own = prepare(memory.content, to_us(memory.t_valid), zone)
     for raw, score in close:
         other = known.get(id_text("mem", raw))
-        if other is None or other.id == memory.id:
+        if other is None or other.content_hash == memory.content_hash:
             continue
         theirs = prepare(other.content, to_us(other.t_valid), zone)
         return PossibleUpdate(

@@ -15,7 +15,7 @@ from vestig.config.schema import Settings
 from vestig.language import words
 from vestig.language.names.analysed_text import AnalysedText
 from vestig.language.time import expressions
-from vestig.ports import Pieces
+from vestig.ports import Pieces, TurnPosition
 from vestig.types import CommitOutcome, CommitOutcomeKind, Memory, PossibleUpdate, Stability
 
 __all__ = ["Decision", "Item", "TextKey", "extract"]
@@ -39,6 +39,7 @@ class Decision(msgspec.Struct, kw_only=True):
     score: float | None = None
     possible_update: PossibleUpdate | None = None
     revives: str | None = None
+    repeats: str | None = None
     jobs: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     superseded: tuple[str, ...] = ()
@@ -88,8 +89,14 @@ class Item(msgspec.Struct, kw_only=True):
 
     @property
     def text_key(self) -> TextKey:
-        """Under each of these a text is stored once."""
+        """Under each of these a note is stored once."""
         return *self.owner, self.content_hash
+
+    @property
+    def position(self) -> TurnPosition | None:
+        """Session and sequence of a turn, which is stored once at its position; None = a note."""
+        session_id = self.request.session_id
+        return None if session_id is None else (session_id, self.request.sequence)
 
     @property
     def embedded_questions(self) -> tuple[tuple[str, bytes], ...] | None:

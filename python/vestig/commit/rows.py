@@ -46,6 +46,7 @@ __all__ = [
     "add_mentions",
     "add_possible_update",
     "add_reinforcement",
+    "add_repetition",
     "memory_of",
     "mention_edge",
     "reinforced",
@@ -161,9 +162,11 @@ def add_memory(
     related: Sequence[tuple[str, float]] = (),
     possible_update: PossibleUpdate | None = None,
     revives: str | None = None,
+    repeats: str | None = None,
 ) -> NewMemory:
     """The rows of a new memory. `related`: (id, cosine) of the memories it is linked with;
-    `revives`: the expired memory that had the same text."""
+    `revives`: the expired memory that had the same text; `repeats`: the memory of another position
+    that says the same."""
     request = item.request
     metadata: dict[str, Any] = {"source": request.source}
     if request.tags_given:
@@ -205,6 +208,7 @@ def add_memory(
         rows.jobs.append(NewJob(id=new_id("job"), memory_id=memory.id, kind="embed"))
     payload: dict[str, Any] = {
         "revives": revives,
+        "repeats": repeats,
         "possible_update_of": None if possible_update is None else possible_update.to_dict(),
         "structured": False,
     }
@@ -336,6 +340,29 @@ def add_reinforcement(
     )
     _add_source(rows, item, known.id)
     return event, columns
+
+
+def add_repetition(rows: Rows, item: Item, known: Memory, repeated_by: str, *, near: bool) -> None:
+    """A turn that says what `known` says at another position: its event and its counters. Nothing
+    else of `known` changes, and nothing of the turn but its id stands in the event."""
+    request = item.request
+    rows.events.append(
+        NewEvent(
+            id=new_id("evt"),
+            memory_id=known.id,
+            event_type=EventType.REINFORCE_NEAR if near else EventType.REINFORCE_EXACT,
+            occurred_us=item.reference_us,
+            source=request.source,
+            actor=request.actor,
+            payload={
+                "content_hash": known.content_hash,
+                "tags": [],
+                "artifact_ref": None,
+                "repeated_by": repeated_by,
+            },
+        )
+    )
+    rows.patches.append(MemoryPatch(memory_id=known.id, reinforce=1, seen_us=item.reference_us))
 
 
 def reinforced(known: Memory, columns: Mapping[str, Any], item: Item) -> Memory:

@@ -97,11 +97,13 @@ def update(
 
 
 def _check_scope(view: LedgerView, memory: Memory, changes: FieldChanges) -> None:
-    """One text once per scope and author."""
+    """One text once per scope and author; of a turn once at its position there."""
     if changes.scope is UNSET or changes.scope == memory.scope:
         return
-    space, author = memory.namespace, memory.author
-    for other in view.same_text(space, changes.scope, author, memory.content_hash):
+    space, author, position = memory.namespace, memory.author, None
+    if memory.session_id is not None:
+        position = memory.session_id, memory.sequence
+    for other in view.same_text(space, changes.scope, author, memory.content_hash, position):
         if other.status in (Status.ACTIVE, Status.ARCHIVED):
             raise ConflictError(
                 f"cannot move {memory.id} to that scope: {other.id} holds the same text there and"

@@ -9,7 +9,14 @@ from unicodedata import normalize
 import apsw
 
 from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.ports import EntityListing, Listing, Mentioned, NamedEntity, ProjectionRow
+from vestig.ports import (
+    EntityListing,
+    Listing,
+    Mentioned,
+    NamedEntity,
+    ProjectionRow,
+    TurnPosition,
+)
 from vestig.store.ledger import chain, history, list_sql, projection_rows, statistics
 from vestig.store.ledger.graph_rows import (
     ENTITY_SELECT,
@@ -43,6 +50,17 @@ _LIVE: Final = "m.t_expired_us IS NULL"
 _COUNT: Final = (
     'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
     f' WHERE c.to_row = e."row" AND c.edge_type = {_MENTIONS} AND c.expired_seq = 0 AND {_LIVE}'
+)
+# The expressions of the index of texts, so that a text that many turns repeat is found in it.
+_SAME_TEXT: Final = (
+    "m.content_hash = ? AND m.namespace = ? AND (m.scope IS NULL) = ? AND IFNULL(m.scope, '') = ?"
+    " AND (m.author IS NULL) = ? AND IFNULL(m.author, '') = ?"
+)
+_UNEXPIRED: Final = '(CASE WHEN m.t_expired_us IS NULL THEN 0 ELSE m."row" END) = 0'
+_AT_POSITION: Final = (
+    "(m.session_id IS NULL) = 0 AND IFNULL(m.session_id, '') = ?"
+    " AND (m.session_id IS NULL OR m.sequence IS NULL) = ?"
+    " AND (CASE WHEN m.session_id IS NULL THEN 0 ELSE IFNULL(m.sequence, 0) END) = ?"
 )
 
 
@@ -157,14 +175,37 @@ class SqliteView:
             return {row[0].hex() for row in rows}
 
     def same_text(
-        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+        self,
+        namespace: str,
+        scope: str | None,
+        author: str | None,
+        content_hash: str,
+        position: TurnPosition | None,
     ) -> list[Memory]:
-        """Memories with this text: unexpired first, then by newest seq."""
+        """Memories with this text at a position of a session; None = notes, and expired turns.
+        Unexpired first, then by newest seq."""
+        values = _text_values(namespace, scope, author, content_hash)
+        place = "(m.session_id IS NULL OR m.t_expired_us IS NOT NULL)"
+        if position is not None:
+            session, sequence = position
+            place = _AT_POSITION
+            values = (*values, session, sequence is None, sequence or 0)
         return self._select(
-            " WHERE m.content_hash = ? AND m.namespace = ? AND m.scope IS ? AND m.author IS ?"
+            f" WHERE {_SAME_TEXT} AND {place}"
             ' ORDER BY m.t_expired_us IS NOT NULL, m.seq DESC, m."row" DESC',
-            (bytes.fromhex(content_hash), namespace, scope, author),
+            values,
         )
+
+    def first_with_text(
+        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+    ) -> Memory | None:
+        """The oldest unexpired memory with this text; None when there is none."""
+        found = self._select(
+            ' WHERE m."row" = (SELECT MIN(m."row") FROM memories m'
+            f" WHERE {_SAME_TEXT} AND {_UNEXPIRED})",
+            _text_values(namespace, scope, author, content_hash),
+        )
+        return found[0] if found else None
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""
@@ -675,6 +716,14 @@ class SqliteView:
             return {}
         found = history.ends_before(self._conn, namespace, listing.known_at_us)
         return {row: end for (row, _id), end in found.items()}
+
+
+def _text_values(
+    namespace: str, scope: str | None, author: str | None, content_hash: str
+) -> tuple[Any, ...]:
+    """Values of `_SAME_TEXT`."""
+    digest = bytes.fromhex(content_hash)
+    return digest, namespace, scope is None, scope or "", author is None, author or ""
 
 
 def _full(ids: Sequence[str]) -> list[str]:

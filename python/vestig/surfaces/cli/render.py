@@ -111,6 +111,8 @@ def outcome(value: CommitOutcome, args: Args) -> str:
         line += f" (possible update of {update.memory_id}" + (f": {differs})" if differs else ")")
     if value.revives is not None:
         line += f" (revives {value.revives})"
+    if value.repeats is not None:
+        line += f" (repeats {value.repeats})"
     if value.superseded:
         line += f" (supersedes {', '.join(value.superseded)})"
     return line
