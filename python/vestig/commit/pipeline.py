@@ -253,14 +253,18 @@ def _embed(session: Session, batch: Batch) -> None:
     new, names = session.keeper.run(lambda view, _: batch.to_embed(view))
     if not new and not names:
         return
-    texts = [with_author(item.text, item.request.author) for item in new]
+    # turns that repeat a text share its vector
+    sharing: dict[tuple[str, str], list[Item]] = {}
+    for item in new:
+        text = with_author(item.text, item.request.author)
+        sharing.setdefault((text, item.request.origin_type.value), []).append(item)
+    texts, origins = [text for text, _ in sharing], [origin for _, origin in sharing]
     questions = [question for item in new for question in item.questions or ()]
     try:
         if batch.dry:
             check_identity(session)
         else:
             remember_identity(session)
-        origins = [item.request.origin_type.value for item in new]
         made, others = embed_memories(session, texts, origins, [*questions, *names])
     except ProviderError as error:
         if session.config.settings.embedding.on_failure != "defer":
@@ -269,11 +273,14 @@ def _embed(session: Session, batch: Batch) -> None:
             _defer(session, item, error)
         return
     vectors = iter(others)
-    for item, text, (item.vector, item.pieces) in zip(new, texts, made, strict=True):
-        if session.embedder.truncated(text):
-            item.warnings.append(
-                "the embedder reads only the beginning of this text; the rest is found by words"
-            )
+    for text, items, (vector, pieces) in zip(texts, sharing.values(), made, strict=True):
+        truncated = session.embedder.truncated(text)
+        for item in items:
+            item.vector, item.pieces = vector, pieces
+            if truncated:
+                item.warnings.append(
+                    "the embedder reads only the beginning of this text; the rest is found by words"
+                )
     for item in new:
         item.question_vectors = tuple(next(vectors) for _ in item.questions or ())
     batch.names.known |= zip(names, vectors, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import apsw
@@ -103,16 +103,17 @@ class Removal:
         sql = f'SELECT {columns_sql(table)} FROM {table} WHERE "{column}" IN (?*)'
         return select_in(self.conn, sql, keys)
 
-    def rewrite(self, table: str, old: Sequence[Any], seq: int, nulled: Collection[str]) -> None:
-        """Writes a new version of a node that stays, with these columns null."""
+    def rewrite(self, table: str, old: Sequence[Any], seq: int, columns: Mapping[str, Any]) -> None:
+        """Writes a new version of a node that stays, with these values of columns."""
         at = INDEX[table]
         new = list(old)
-        for column in nulled:
-            new[at[column]] = None
+        for column, value in columns.items():
+            new[at[column]] = value
         new[at["wseq"]] = seq
-        sets = "".join(f"{column} = NULL, " for column in nulled)
+        sets = "".join(f"{column} = ?, " for column in columns)
         self.conn.execute(
-            f'UPDATE {table} SET {sets}wseq = ? WHERE "row" = ?', (seq, old[at["row"]])
+            f'UPDATE {table} SET {sets}wseq = ? WHERE "row" = ?',
+            (*columns.values(), seq, old[at["row"]]),
         )
         self.link.replaced(table, old, new)
         row = old[at["row"]]
@@ -183,7 +184,7 @@ def remove_entities(removal: Removal, numbers: Sequence[int], fields: TombstoneF
     removed = set(numbers)
     for old in list(removal.select("entities", "merged_into", numbers)):
         if old[_N["row"]] not in removed:
-            removal.rewrite("entities", old, fields.seq, ("merged_into",))
+            removal.rewrite("entities", old, fields.seq, {"merged_into": None})
             removal.lost_edge.discard(-old[_N["row"]])
     for number in numbers:
         removal.conn.execute("DELETE FROM entity_access WHERE entity = ?", (number,))

@@ -24,6 +24,7 @@ from vestig.store.ledger.graph_removal import (
     unsupported_entities,
 )
 from vestig.store.ledger.new_vectors import NEW_VECTORS, entity_key, has_new_vectors, question_key
+from vestig.store.ledger.rows import from_json
 from vestig.store.ledger.schema import EDGE_CODES, EDGE_ENDS, INDEX
 from vestig.store.sqlite.lookups import fetch, known_ids, select_in
 
@@ -38,7 +39,10 @@ __all__ = [
 ]
 
 _M: Final = INDEX["memories"]
+_E: Final = INDEX["events"]
 _X: Final = INDEX["edges"]
+_INSERTING: Final = ("ADD", "IMPORT")
+_REINFORCING: Final = ("REINFORCE_EXACT", "REINFORCE_NEAR")
 # Tables under the chain with rows that belong to a memory, and the columns that name it.
 _CHAINED: Final = (
     ("vectors", ("memory",)),
@@ -98,6 +102,7 @@ def remove(
     for table, columns in _CHAINED:
         found = [row for column in columns for row in removal.select(table, column, numbers)]
         removal.remove_rows(table, found)
+    repeated = _take_back_repetitions(removal, rows)
     edges = remove_edges_at(removal, "mem", numbers)
     _remove_unsupported_sources(removal, _ends(edges, _FROM_SOURCE, "from_row"))
     unsupported = unsupported_entities(
@@ -108,7 +113,7 @@ def remove(
         for number in numbers:
             conn.execute(f"DELETE FROM {table} WHERE memory = ?", (number,))
             removal.counts[table] += conn.changes()
-    _rewrite_affected(removal, set(numbers), fields.seq)
+    _rewrite_affected(removal, set(numbers), fields.seq, repeated)
     removal.remove_rows("memories", removal.select("memories", "row", numbers))
     vectors = _remove_new_vectors(removal)
     _write_tombstones(removal, rows, fields)
@@ -137,23 +142,60 @@ def _has_product(conn: apsw.Connection, source: int) -> bool:
     return any(fetch(conn, sql, (source, code)) for code in _FROM_SOURCE)
 
 
-def _rewrite_affected(removal: Removal, removed: set[int], seq: int) -> None:
-    """Writes new versions of nodes that stay: references to removed memories become null, and a
-    node that lost an edge is touched, so that the projection reads it again."""
+def _take_back_repetitions(
+    removal: Removal, rows: Mapping[str, int]
+) -> dict[int, dict[str, int | None]]:
+    """Removes the reinforcements that removed turns gave to memories which stay; row of each of
+    these → its counters without them."""
+    named = {
+        from_json(row[_E["payload"]]).get("repeats")
+        for table, row in removal.removed_rows
+        if table == "events" and row[_E["event_type"]] in _INSERTING
+    }
+    keys = known_ids([id for id in named if isinstance(id, str) and id not in rows], "mem")
+    sql = 'SELECT "row" FROM memories WHERE id IN (?*)'
+    counters: dict[int, dict[str, int | None]] = {}
+    for (number,) in list(select_in(removal.conn, sql, tuple(keys))):
+        given, seen = [], list[int]()
+        for event in removal.select("events", "memory", [number]):
+            if from_json(event[_E["payload"]]).get("repeated_by") in rows:
+                given.append(event)
+            elif event[_E["event_type"]] in _REINFORCING:
+                seen.append(event[_E["occurred_us"]])
+        removal.remove_rows("events", given)
+        if given:
+            (memory,) = removal.select("memories", "row", [number])
+            counters[number] = {
+                "reinforce_count": max(0, memory[_M["reinforce_count"]] - len(given)),
+                "last_seen_us": max(seen, default=None),
+            }
+    return counters
+
+
+def _rewrite_affected(
+    removal: Removal,
+    removed: set[int],
+    seq: int,
+    counters: Mapping[int, Mapping[str, int | None]] = {},
+) -> None:
+    """Writes new versions of nodes that stay: references to removed memories become null, counters
+    are those given (row → columns), and a node that lost an edge is touched, so that the projection
+    reads it again."""
     changed: dict[int, tuple[Any, ...]] = {}
     for column in ("superseded_by", "revives"):
         for row in removal.select("memories", column, sorted(removed)):
             changed[row[_M["row"]]] = row
     lost = sorted(node for node in removal.lost_edge if node > 0)
-    for row in removal.select("memories", "row", lost):
+    for row in removal.select("memories", "row", sorted({*lost, *counters})):
         changed[row[_M["row"]]] = row
     for number, old in sorted(changed.items()):
         if number not in removed:
             nulled = [c for c in ("superseded_by", "revives") if old[_M[c]] in removed]
-            removal.rewrite("memories", old, seq, nulled)
+            columns = dict.fromkeys(nulled, None) | dict(counters.get(number, {}))
+            removal.rewrite("memories", old, seq, columns)
     lost = sorted(-node for node in removal.lost_edge if node < 0)
     for old in list(removal.select("entities", "row", lost)):
-        removal.rewrite("entities", old, seq, ())
+        removal.rewrite("entities", old, seq, {})
 
 
 def _remove_new_vectors(removal: Removal) -> list[bytes]:
