@@ -28,6 +28,7 @@ __all__ = [
     "RecallHit",
     "RecallResult",
     "Receipt",
+    "Repeat",
     "ReplayReport",
     "RerankedScores",
     "SignalTrace",
@@ -163,14 +164,25 @@ _MADE: Final = "_made"
 _MAKE: Final = "_make"
 
 
+class Repeat(_Value, frozen=True, kw_only=True, gc=False):
+    """Another memory with the text of a result: a turn that says it again. `t_valid`: since when
+    it holds."""
+
+    id: str
+    session_id: str | None
+    sequence: int | None
+    t_valid: datetime
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecallHit:
     """One memory of a result.
 
     `score` orders the results of one query and is no probability; `final` is the final score of the
     formula, and equal to it. `similarity` is the plain cosine, None only when the query had no
-    vector (`partial_backend`). `reason` is made when it is first looked at; it may be given as a
-    function that makes it.
+    vector (`partial_backend`). `repeats`: the other memories of its namespace, scope and author
+    with this text that passed the filter, oldest first; `repeats_more` counts those beyond 50.
+    `reason` is made when it is first looked at; it may be given as a function that makes it.
     """
 
     memory: Memory
@@ -179,6 +191,8 @@ class RecallHit:
     similarity: float | None
     reason: _LazyReason = _LazyReason()
     embedding: tuple[float, ...] | UnsetType | None = UNSET
+    repeats: tuple[Repeat, ...] = ()
+    repeats_more: int = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -202,7 +216,8 @@ class RecallHit:
         for name in ("content_hash", "embedding_model"):
             shown.pop(name, None)
         shown |= {"score": self.score, "final": self.final, "similarity": self.similarity}
-        return shown | {"reason": self.reason, "embedding": self.embedding}
+        shown |= {"reason": self.reason, "embedding": self.embedding, "repeats": self.repeats}
+        return shown | ({"repeats_more": self.repeats_more} if self.repeats_more else {})
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""
@@ -235,11 +250,13 @@ class Analysis(_Value, frozen=True, kw_only=True):
 
 
 class Counts(_Value, frozen=True, kw_only=True):
-    """How many memories took part; `walked`: admitted by the walk beside its starts.
-    `approximate`: an index proposed what was scored."""
+    """How many memories took part; `walked`: admitted by the walk beside its starts; `folded`:
+    stand behind a result of the same text (its `repeats`). `approximate`: an index proposed what
+    was scored."""
 
     stored: int
     eligible: int
+    folded: int
     scored: int
     walked: int
     returned: int
@@ -278,8 +295,9 @@ class Standing(_Value, frozen=True, kw_only=True):
 class Change(_Value, frozen=True, kw_only=True):
     """One change that brings a memory in; a run with it has confirmed that.
 
-    `kind` is filter, switch, weight or limit; `key` an argument of `recall` or a key of the
-    configuration; `rank` the place that the memory then has, from 1.
+    `kind` is filter, folded, switch, weight or limit; `key` an argument of `recall` or a key of the
+    configuration; `rank` the place that the memory then has, from 1. For folded, `after` is the id
+    of the result that has the text, and `rank` its place.
     """
 
     kind: str
@@ -293,9 +311,10 @@ class WhyNot(_Value, frozen=True, kw_only=True):
     """Why an expected memory is not among the results.
 
     `stage` is the first that stopped it: unknown, other_namespace, filtered (`filters` names each
-    that excludes it), not_in_pool, ranked_below, below_min_score, abstained (it would have been a
-    result, but the confidence was below `min_confidence`). `rank` counts from 1, by start score
-    where it was not in the pool. `change` is None where no single change was found: then
+    that excludes it), folded (a result has the same text), not_in_pool, ranked_below,
+    below_min_score, abstained (it would have been a result, but the confidence was below
+    `min_confidence`). `rank` counts from 1, by start score where it was not in the pool; where it
+    is folded, that of the result. `change` is None where no single change was found: then
     `no_change` says why. `runs`: how many scans that took.
     """
 

@@ -35,6 +35,7 @@ __all__ = [
     "Embedder",
     "EmbeddingIdentity",
     "EntityListing",
+    "EqualText",
     "Job",
     "Ledger",
     "LedgerView",
@@ -193,6 +194,15 @@ TurnPosition = tuple[str, int | None]
 # An entity as name resolution reads it, a plain row because there are many for each text: id, type,
 # canonical name, seq, `expired_us`, id of the entity it was merged into.
 NamedEntity = tuple[str, str, str, int, int | None, str | None]
+
+
+class EqualText(NamedTuple):
+    """A memory that says what another one says, and where it stands."""
+
+    id: str
+    session_id: str | None
+    sequence: int | None
+    t_valid_us: int
 
 
 class EntityListing(msgspec.Struct, frozen=True, kw_only=True):
@@ -460,6 +470,24 @@ class LedgerView(Protocol):
     ) -> Memory | None:
         """The oldest unexpired memory with this text, at whatever position; None when there is
         none."""
+        ...
+
+    def content_hashes(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, bytes]:
+        """id of 16 bytes → content hash (32 bytes) of the known ones."""
+        ...
+
+    def text_owners(
+        self, namespace: str, ids: Sequence[bytes]
+    ) -> dict[bytes, tuple[str | None, str | None, int | None]]:
+        """id of 16 bytes → (scope, author, when it expired in µs) of the known ones."""
+        ...
+
+    def equal_texts(
+        self, namespace: str, ids: Sequence[str], known_at_us: int
+    ) -> dict[str, list[EqualText]]:
+        """id → the other memories of its scope and author with its content hash, that are expired
+        at this time if it is, and unexpired if it is; by `t_valid`, oldest first. Only those that
+        have any."""
         ...
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:

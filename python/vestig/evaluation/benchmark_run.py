@@ -132,8 +132,9 @@ class BenchmarkRun:
             found[DEPTH] = self._ranked(query, DEPTH)
         return found
 
-    def _hits(self, query: Query, limit: int, config: dict[str, Any]) -> list[str]:
-        """Ids of the memories of one recall, in the query's conversation and at its time."""
+    def _hits(self, query: Query, limit: int, config: dict[str, Any]) -> list[list[str]]:
+        """Ids of the results of one recall, in the query's conversation and at its time, each with
+        those of its repeats."""
         conversation = query.conversation
         answer = self._store.recall(
             query.text,
@@ -144,14 +145,16 @@ class BenchmarkRun:
             config=config,
         )
         self.degraded.update(entry.code for entry in answer.degraded)
-        return [hit.id for hit in answer.results]
+        return [[hit.id, *(repeat.id for repeat in hit.repeats)] for hit in answer.results]
 
-    def _ranked(self, query: Query, wanted: int, hits: list[str] | None = None) -> list[str]:
-        """The best `wanted` distinct units; fewer where the store has no more."""
+    def _ranked(self, query: Query, wanted: int, hits: list[list[str]] | None = None) -> list[str]:
+        """The best `wanted` distinct units; fewer where the store has no more. A unit ranks where
+        the result does that has its text."""
         limit = wanted
         while True:
             found = self._hits(query, limit, self._unexplained) if hits is None else hits
-            units = list(dict.fromkeys(u for id in found for u in self._stored.units_of[id]))
+            ids = (id for group in found for id in group)
+            units = list(dict.fromkeys(u for id in ids for u in self._stored.units_of[id]))
             if len(units) >= wanted or len(found) < limit:
                 return units[:wanted]
             limit, hits = limit * 2, None

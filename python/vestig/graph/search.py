@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
+from vestig.answers import Repeat
 from vestig.changes import AccessTouch
 from vestig.config.schema import Settings
 from vestig.errors import StoreLockedError, ValidationError
@@ -17,6 +18,7 @@ from vestig.graph import search_scores as scores
 from vestig.graph.search_request import SearchDefaults, SearchPlan, SearchRequest, plan
 from vestig.graph.search_result import SearchHit, SearchResult, Span
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
+from vestig.memories.equal_texts import repeats_of
 from vestig.memories.read import as_known
 from vestig.ports import LedgerView
 from vestig.session import nodes
@@ -73,6 +75,7 @@ class _Search:
         started = time.perf_counter()
         taken, gone = scores.best_stored(fetch, self.load, self.plan.limit, self.floor)
         covered = self.memory_ids(taken)
+        self.repeats = self.repeats_of(taken)
         self.span("rank", started, returned=len(taken), stale=gone)
         return SearchResult(
             results=tuple(self.hit(item, covered) for item in taken),
@@ -205,9 +208,25 @@ class _Search:
         covered.update({id: (*covering.get(id, ()), id) for id in memories})
         return covered
 
+    def repeats_of(
+        self, taken: Sequence[scores.Ranked]
+    ) -> Mapping[str, tuple[tuple[Repeat, ...], int]]:
+        """Hit → the other memories of its text, and how many are not named."""
+        space, at = self.plan.namespace, self.plan.moments.known_at_us
+        ids = [one.candidate.id for one in taken if one.candidate.kind == scores.MEMORY]
+        return repeats_of(
+            self.session,
+            self.view,
+            space,
+            ids,
+            at,
+            lambda: resolved(self.view, self.core, self.plan.filter),
+        )
+
     def hit(self, item: scores.Ranked, covered: Mapping[str, tuple[str, ...]]) -> SearchHit:
         """One line of the list."""
         one = item.candidate
+        repeats, more = self.repeats.get(one.id, ((), 0))
         return SearchHit(
             node_id=one.id,
             kind=one.kind,
@@ -216,6 +235,8 @@ class _Search:
             graph_depth=one.depth,
             similarity=one.similarity,
             node=item.node,
+            repeats=repeats,
+            repeats_more=more,
             memory_ids=covered[one.id] if self.plan.memory_ids else UNSET,
             raw_score=item.raw if self.plan.decay else UNSET,
         )

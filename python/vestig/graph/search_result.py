@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
+from vestig.answers import Repeat
 from vestig.results import SequenceResult
 from vestig.types import Degradation, Entity, Memory, _Value
 
@@ -19,8 +20,10 @@ class Span(_Value, frozen=True, kw_only=True):
 
 
 class SearchHit(_Value, frozen=True, kw_only=True):
-    """One node. `similarity` is its plain cosine, null where none was compared. `raw_score` is
-    there when scores were decayed, `memory_ids` unless they were left out."""
+    """One node. `similarity` is its plain cosine, null where none was compared. `repeats`: the
+    other memories of its scope and author with its text, oldest first, at most 50; `repeats_more`
+    counts the rest. `raw_score` is there when scores were decayed, `memory_ids` unless they were
+    left out."""
 
     node_id: str
     kind: str
@@ -29,6 +32,8 @@ class SearchHit(_Value, frozen=True, kw_only=True):
     graph_depth: int
     similarity: float | None
     node: Memory | Entity
+    repeats: tuple[Repeat, ...] = ()
+    repeats_more: int = 0
     memory_ids: tuple[str, ...] | UnsetType = UNSET
     raw_score: float | UnsetType = UNSET
 

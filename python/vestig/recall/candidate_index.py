@@ -4,7 +4,7 @@ keeps the index from being used, or from being enough, leads back to it."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -14,11 +14,11 @@ from vestig import registry
 from vestig.errors import VestigError
 from vestig.ids import id_bytes
 from vestig.ports import CandidateIndex, LedgerView, Progress, ScanRequest
-from vestig.recall.scan import Scan, ScanFunction, ScanRow
+from vestig.recall.scan import ChangedScan, Scan, ScanFunction
 from vestig.session.session import Session
 from vestig.store.projection import candidate_file as files
 
-__all__ = ["APPROXIMATE", "CandidateScan", "CandidateSet", "build", "scanner"]
+__all__ = ["APPROXIMATE", "CandidateSet", "build", "scanner"]
 
 # Candidates of each kind: more than enough for what is returned.
 _CANDIDATES_MIN: Final = 200
@@ -90,22 +90,6 @@ class CandidateSet:
             self._stamp = None
             return
         self._file, self._seen = found, found.header.seq
-
-
-class CandidateScan(msgspec.Struct, frozen=True, kw_only=True):
-    """A scan of candidates. `stored` and `eligible` count what all of them were chosen from."""
-
-    rows: Sequence[ScanRow]
-    watched: Sequence[ScanRow]
-    terms: Sequence[str]
-    stored: int
-    eligible: int
-    scored: int
-    walked: int
-    below_min_score: int
-    unembedded: int
-    maxima: Sequence[float | None]
-    idfs: Sequence[float]
 
 
 def _folder(session: Session) -> Path | None:
@@ -187,7 +171,7 @@ def scanner(session: Session, view: LedgerView) -> ScanFunction:
 
 def _candidates(
     session: Session, view: LedgerView, seq: int, request: ScanRequest
-) -> CandidateScan | None:
+) -> ChangedScan | None:
     """The scan of candidates; None where only the exact one will do."""
     limit, vector = request.limit, request.query.vector
     if vector is None or request.filter.has_ids or request.watch:
@@ -204,7 +188,7 @@ def _candidates(
     found = session.keeper.scan(seq, msgspec.structs.replace(request, filter=chosen))
     if len(found.rows) < min(limit, every.eligible):
         return None
-    return CandidateScan(
+    return ChangedScan(
         rows=found.rows,
         watched=found.watched,
         terms=found.terms,
@@ -216,6 +200,7 @@ def _candidates(
         unembedded=found.unembedded,
         maxima=found.maxima,
         idfs=found.idfs,
+        approximate=True,
     )
 
 

@@ -92,9 +92,11 @@ def _escaped(content: str) -> str:
 def _header(hit: RecallHit, style: Style) -> str:
     hops = hit.reason.hops
     walked = f", hops={hops}" if isinstance(hops, int) and hops >= 1 else ""
+    others = len(hit.repeats) + hit.repeats_more
+    repeated = f", repeats={others}" if others else ""
     return (
         f"[{hit.id}] (score={hit.score:.4f}, method={hit.reason.retrieval_method}{walked},"
-        f" created={_time(hit.memory.t_created, style)})"
+        f" created={_time(hit.memory.t_created, style)}{repeated})"
     )
 
 

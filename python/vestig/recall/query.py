@@ -18,6 +18,7 @@ from vestig.language.expected_answer import answer_types, is_yearless
 from vestig.language.time import expressions
 from vestig.ports import LedgerView, Pieces, ScanRanking, ScanRequest
 from vestig.recall import query_entities
+from vestig.recall.distinct_texts import scan_distinct
 from vestig.recall.question_words import QuestionPostings, question_words
 from vestig.recall.ranking import Ranking, ranking_of
 from vestig.recall.reason import META_SIGNALS, Explainer, shares
@@ -184,7 +185,7 @@ class BoundQuery:
         limit: int | None = None,
         watch: bytes = b"",
     ) -> Scan:
-        """One scan; what is not given is that of the query.
+        """One scan, in which each text stands once; what is not given is that of the query.
 
         Args:
             watch: ids (16 bytes each) whose rows are in `watched` when they are not returned.
@@ -204,7 +205,10 @@ class BoundQuery:
         )
         if ranked_by.core_for_reranking is not None:
             made = self._reranked(made, ranked_by.core_for_reranking, ranked_by.rerank_pool)
-        return self._scan(self.view.seq, made)
+        known_at_us = chosen.moments.known_at_us
+        return scan_distinct(
+            self.session, self.view, self._scan, made, chosen.namespace, known_at_us
+        )
 
     def filter(self, request: Request | None = None) -> dict[str, Any]:
         """Keyword arguments of `_core.Filter`, with the ids that only the ledger knows."""

@@ -18,15 +18,16 @@ from vestig.config import Config
 from vestig.config.signals import by_term
 from vestig.errors import ProviderError, StoreLockedError, ValidationError
 from vestig.ids import id_text
+from vestig.memories.equal_texts import repeats_of
 from vestig.memories.read import as_known, later_updates, replaced_as_known
 from vestig.ports import LedgerView, Pieces
-from vestig.recall.candidate_index import APPROXIMATE, CandidateScan, scanner
+from vestig.recall.candidate_index import APPROXIMATE, scanner
 from vestig.recall.confidence import confidence
 from vestig.recall.query import BoundQuery, Query, analyse, request_of
 from vestig.recall.ranking import ranking_of
 from vestig.recall.request import RecallRequest, Request
 from vestig.recall.rerank import TextsToScoreError
-from vestig.recall.scan import Scan, ScanRow
+from vestig.recall.scan import Scan, ScanRow, is_approximate
 from vestig.session.embedding import check_identity, query_vectors
 from vestig.session.opening import check_reranker
 from vestig.session.session import Session
@@ -210,11 +211,12 @@ class _Recall:
             counts=Counts(
                 stored=scan.stored,
                 eligible=scan.eligible,
+                folded=sum(len(hit.repeats) + hit.repeats_more for hit in results),
                 scored=scan.scored,
                 walked=scan.walked,
                 returned=len(results),
                 below_min_score=scan.below_min_score,
-                approximate=isinstance(scan, CandidateScan),
+                approximate=is_approximate(scan),
             ),
             formula=_formula(bound, scan),
             timings_ms={},
@@ -231,7 +233,7 @@ class _Recall:
     ) -> tuple[str, ...]:
         """Warnings of the request and of the scan."""
         found = [*self.request.warnings, *later]
-        if isinstance(scan, CandidateScan):
+        if is_approximate(scan):
             found.append(APPROXIMATE)
         if self.request.min_confidence is not None and certainty is None:
             found.append("min_confidence held nothing back: words or meaning were not compared")
@@ -262,6 +264,7 @@ def _hits(bound: BoundQuery, scan: Scan) -> tuple[tuple[RecallHit, ...], list[st
     ]
     questions = view.questions(namespace, with_question) if with_question else {}
     vectors = view.vectors(namespace, ids) if request.include_vectors and ids else {}
+    repeats = repeats_of(bound.session, view, namespace, ids, moments.known_at_us, bound.filter)
     explainer = bound.explainer(scan)
 
     def hit(id: str, row: ScanRow) -> RecallHit:
@@ -272,6 +275,7 @@ def _hits(bound: BoundQuery, scan: Scan) -> tuple[tuple[RecallHit, ...], list[st
         if request.include_vectors:
             vector = vectors.get(id)
             embedding = None if vector is None else tuple(memoryview(vector[1]).cast("f"))
+        others, more = repeats.get(id, ((), 0))
         return RecallHit(
             memory=memory,
             score=row.final_score,
@@ -279,6 +283,8 @@ def _hits(bound: BoundQuery, scan: Scan) -> tuple[tuple[RecallHit, ...], list[st
             similarity=explainer.similarity(row),
             reason=partial(explainer.reason, row, memory, replaced.get(id, ()), question),
             embedding=embedding,
+            repeats=others,
+            repeats_more=more,
         )
 
     hits = tuple(hit(id, row) for id, row in zip(ids, rows, strict=True))

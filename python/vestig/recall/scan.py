@@ -6,11 +6,13 @@ The meaning of every number stands in the core's own description of `Row` and `S
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Final, Protocol
+
+import msgspec
 
 from vestig.ports import ScanRequest
 
-__all__ = ["Scan", "ScanFunction", "ScanRow"]
+__all__ = ["ChangedScan", "Scan", "ScanFunction", "ScanRow", "is_approximate"]
 
 
 class ScanRow(Protocol):
@@ -112,6 +114,38 @@ class Scan(Protocol):
     def maxima(self) -> Sequence[float | None]: ...
     @property
     def idfs(self) -> Sequence[float]: ...
+
+
+class ChangedScan(msgspec.Struct, frozen=True, kw_only=True):
+    """A scan of which something is not as the core gave it. `approximate`: the rows are the best of
+    those that an index proposed."""
+
+    rows: Sequence[ScanRow]
+    watched: Sequence[ScanRow]
+    terms: Sequence[str]
+    stored: int
+    eligible: int
+    scored: int
+    walked: int
+    below_min_score: int
+    unembedded: int
+    maxima: Sequence[float | None]
+    idfs: Sequence[float]
+    approximate: bool = False
+
+    @classmethod
+    def of(cls, scan: Scan, **changes: Any) -> ChangedScan:
+        """A scan with other values of these fields."""
+        kept = {name: getattr(scan, name) for name in _OF_SCAN if name not in changes}
+        return cls(approximate=is_approximate(scan), **kept, **changes)
+
+
+_OF_SCAN: Final = tuple(name for name in ChangedScan.__struct_fields__ if name != "approximate")
+
+
+def is_approximate(scan: Scan) -> bool:
+    """Whether an index proposed what was scored."""
+    return isinstance(scan, ChangedScan) and scan.approximate
 
 
 # seq, request → scan, of a projection that stands at that seq

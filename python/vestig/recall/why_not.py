@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +12,7 @@ from vestig.config.weights import weighing, weights_of
 from vestig.errors import ValidationError
 from vestig.filters import FIELDS
 from vestig.ids import id_bytes, id_text, is_full_id, split_ids
+from vestig.memories.equal_texts import text_keys
 from vestig.recall.query import BoundQuery, request_of
 from vestig.recall.ranking import ranking_of_settings
 from vestig.recall.reason import META_SIGNALS, Explainer
@@ -169,12 +170,15 @@ def why_not(
     # confidence may have needed more rows than there are results
     watched = {row.id: row for row in (*scan.rows[len(rows) :], *scan.watched)}
     ranks = {row.id: rank for rank, row in enumerate(rows, 1)}
+    same_text = _results_with_text(bound, rows, expected)
     last = _standing(rows[-1], len(rows), explainer) if rows else None
     entries = []
     for id in expected.here:
         rank = ranks.get(id_bytes(id))
         if rank is None:
-            entry = _Missing(bound, scan, id, watched.get(id_bytes(id)), last).entry()
+            missing = _Missing(bound, scan, id, watched.get(id_bytes(id)), last)
+            at = same_text.get(id_bytes(id))
+            entry = missing.entry() if at is None else missing.folded(at, rows[at - 1])
             entries.append(_without_change(entry) if abstained else entry)
         elif abstained:
             standing = _standing(rows[rank - 1], rank, explainer)
@@ -198,6 +202,19 @@ def why_not(
         for id, stage in expected.elsewhere.items()
     ]
     return tuple(entries)
+
+
+def _results_with_text(
+    bound: BoundQuery, rows: Sequence[ScanRow], expected: Expected
+) -> dict[bytes, int]:
+    """Expected id → rank of the result that has its text, from 1."""
+    request = bound.request
+    results = [row.id for row in rows]
+    ids = [*results, *(raw for id in expected.here if (raw := id_bytes(id)) not in results)]
+    at = request.moments.known_at_us
+    keys = text_keys(bound.session, bound.view, request.namespace, ids, at)
+    ranks = {keys[id]: rank for rank, id in enumerate(results, 1) if id in keys}
+    return {id: ranks[keys[id]] for id in ids[len(results) :] if keys.get(id) in ranks}
 
 
 def _standing(row: ScanRow, rank: int, explainer: Explainer) -> Standing:
@@ -249,6 +266,26 @@ class _Missing:
             change=change,
             no_change=why,
             runs=RUNS_MAX - self.runs_left,
+        )
+
+    def folded(self, rank: int, result: ScanRow) -> WhyNot:
+        """The entry of a memory for which another result of its text stands; one that a filter
+        excludes is not folded."""
+        row = self.row
+        if row is None:
+            return self.entry()
+        change = Change(
+            kind="folded", key="id", before=self.id, after=id_text("mem", result.id), rank=rank
+        )
+        return WhyNot(
+            id=self.id,
+            stage="folded",
+            rank=rank,
+            score=row.final_score,
+            signals=self.bound.explainer(self.scan).signals(row),
+            last_returned=self.last,
+            change=change,
+            runs=0,
         )
 
     def stage(self) -> tuple[str, int | None]:

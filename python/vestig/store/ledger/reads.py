@@ -11,6 +11,7 @@ import apsw
 from vestig.ids import id_bytes, id_text, is_full_id
 from vestig.ports import (
     EntityListing,
+    EqualText,
     Listing,
     Mentioned,
     NamedEntity,
@@ -206,6 +207,48 @@ class SqliteView:
             _text_values(namespace, scope, author, content_hash),
         )
         return found[0] if found else None
+
+    def content_hashes(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, bytes]:
+        """id of 16 bytes → content hash of the known ones."""
+        sql = "SELECT id, content_hash FROM memories WHERE +namespace = ? AND id IN (?*)"
+        with store_faults(self._where):
+            return dict(select_in(self._conn, sql, ids, (namespace,)))
+
+    def text_owners(
+        self, namespace: str, ids: Sequence[bytes]
+    ) -> dict[bytes, tuple[str | None, str | None, int | None]]:
+        """id of 16 bytes → (scope, author, when it expired in µs) of the known ones."""
+        sql = (
+            "SELECT id, scope, author, t_expired_us FROM memories"
+            " WHERE +namespace = ? AND id IN (?*)"
+        )
+        with store_faults(self._where):
+            rows = select_in(self._conn, sql, ids, (namespace,))
+            return {id: (scope, author, ended) for id, scope, author, ended in rows}
+
+    def equal_texts(
+        self, namespace: str, ids: Sequence[str], known_at_us: int
+    ) -> dict[str, list[EqualText]]:
+        """id → the other memories of its scope and author with its content hash, expired or
+        unexpired as it is; oldest first."""
+        keys = known_ids(ids, "mem")
+        found: dict[str, list[EqualText]] = {}
+        with store_faults(self._where):
+            rows = select_in(
+                self._conn,
+                "SELECT h.id, m.id, m.session_id, m.sequence, m.t_valid_us FROM memories h"
+                " JOIN memories m ON m.content_hash = h.content_hash"
+                " AND m.namespace = h.namespace AND m.scope IS h.scope AND m.author IS h.author"
+                ' AND m."row" <> h."row" AND (IFNULL(m.t_expired_us <= ?1, 0)'
+                " = IFNULL(h.t_expired_us <= ?1, 0))"
+                ' WHERE +h.namespace = ?2 AND h.id IN (?*) ORDER BY m.t_valid_us, m."row"',
+                tuple(keys),
+                (known_at_us, namespace),
+            )
+            for id, other, session_id, sequence, t_valid_us in rows:
+                equal = EqualText(id_text("mem", other), session_id, sequence, t_valid_us)
+                found.setdefault(keys[id], []).append(equal)
+        return found
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""

@@ -72,6 +72,15 @@ class EarlierState(SqliteView):
             for entity in self._view.entities(namespace, ids)
         ]
 
+    def text_owners(
+        self, namespace: str, ids: Sequence[bytes]
+    ) -> dict[bytes, tuple[str | None, str | None, int | None]]:
+        """As `LedgerView.text_owners`, as it was then."""
+        return {
+            id: (scope, author, (self.core.row(id) or {}).get("t_expired_us"))  # type: ignore[misc]
+            for id, (scope, author, _) in self._view.text_owners(namespace, ids).items()
+        }
+
     def scan(self, seq: int, request: ScanRequest) -> _core.Scan:
         """One scan of the projection at the earlier seq. `seq` must be that one."""
         return scan_of(self.core, seq, request)

@@ -1,0 +1,49 @@
+"""A scan in which each text stands once: its best memory, before the cut to the limit."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vestig.memories.equal_texts import distinct, text_keys
+from vestig.ports import LedgerView, ScanRequest
+from vestig.recall.scan import ChangedScan, Scan, ScanFunction
+from vestig.session.session import Session
+
+__all__ = ["scan_distinct"]
+
+
+def scan_distinct(
+    session: Session,
+    view: LedgerView,
+    scan: ScanFunction,
+    request: ScanRequest,
+    namespace: str,
+    known_at_us: int,
+) -> Scan:
+    """The scan of a request, with the best `limit` of different text; more rows are asked for
+    where memories of one text are among the best."""
+    asked = request
+    while True:
+        found = scan(view.seq, asked)
+        ids = [row.id for row in found.rows]
+        keys = text_keys(session, view, namespace, ids, known_at_us)
+        places = distinct(ids, keys) if keys else range(len(ids))
+        if len(places) == len(ids) and asked is request:
+            return found
+        seen = len(ids) + found.below_min_score
+        room = request.limit - len(places)
+        if room <= found.below_min_score or seen < asked.limit or asked.limit >= found.eligible:
+            break
+        asked = msgspec.structs.replace(asked, limit=min(2 * asked.limit, found.eligible))
+    rows = [found.rows[place] for place in places[: request.limit]]
+    shown = {row.id for row in rows}
+    watched = {request.watch[at : at + 16] for at in range(0, len(request.watch), 16)}
+    return ChangedScan.of(
+        found,
+        rows=rows,
+        watched=[
+            *found.watched,
+            *(row for row in found.rows if row.id in watched and row.id not in shown),
+        ],
+        below_min_score=min(found.below_min_score, request.limit - len(rows)),
+    )
