@@ -209,15 +209,17 @@ class RecallHit:
         return self.memory.content
 
     def plain_fields(self) -> dict[str, Any]:
-        """What JSON shows: scores, similarity and reason beside the fields of the memory, without
-        null and without what only the store needs (`show` has it)."""
+        """What JSON shows: scores, similarity, reason and repeats beside the fields of the memory,
+        without null, without repeats where there are none, and without what only the store needs
+        (`show` has it)."""
         memory = {name: getattr(self.memory, name) for name in self.memory.__struct_fields__}
         shown = {name: value for name, value in memory.items() if value is not None}
         for name in ("content_hash", "embedding_model"):
             shown.pop(name, None)
         shown |= {"score": self.score, "final": self.final, "similarity": self.similarity}
-        shown |= {"reason": self.reason, "embedding": self.embedding, "repeats": self.repeats}
-        return shown | ({"repeats_more": self.repeats_more} if self.repeats_more else {})
+        shown |= {"reason": self.reason, "embedding": self.embedding}
+        repeated = {"repeats": self.repeats, "repeats_more": self.repeats_more}
+        return shown | {name: value for name, value in repeated.items() if value}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; times as `YYYY-MM-DDTHH:MM:SS.ffffffZ`."""

@@ -24,7 +24,7 @@ def result(*hits: RecallHit, **fields: Any) -> RecallResult:
         association=0.0, content_weight=0.4, query_weight=0.6, summary_prior=0.0, normalisers={},
     )  # fmt: skip
     counts = Counts(
-        stored=2, eligible=2, scored=2, walked=0, returned=len(hits), below_min_score=0,
+        stored=2, eligible=2, folded=0, scored=2, walked=0, returned=len(hits), below_min_score=0,
         approximate=False,
     )  # fmt: skip
     analysis = Analysis(keywords=(), windows=(), entities=(), available=(), weights={})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import UNSET, UnsetType
 
 from vestig.answers import Repeat
@@ -41,6 +43,12 @@ class SearchHit(_Value, frozen=True, kw_only=True):
     def id(self) -> str:
         """The node's id."""
         return self.node_id
+
+    def plain_fields(self) -> dict[str, Any]:
+        """What JSON shows: repeats only where there are some."""
+        shown = {name: getattr(self, name) for name in self.__struct_fields__}
+        absent = [name for name in ("repeats", "repeats_more") if not shown[name]]
+        return {name: value for name, value in shown.items() if name not in absent}
 
 
 class SearchResult(SequenceResult[SearchHit], frozen=True, kw_only=True):
