@@ -18,7 +18,7 @@ from vestig.ports import (
     ProjectionRow,
     TurnPosition,
 )
-from vestig.store.ledger import chain, history, list_sql, projection_rows, statistics
+from vestig.store.ledger import chain, equal_texts, history, list_sql, projection_rows, statistics
 from vestig.store.ledger.graph_rows import (
     ENTITY_SELECT,
     edge_of,
@@ -51,17 +51,6 @@ _LIVE: Final = "m.t_expired_us IS NULL"
 _COUNT: Final = (
     'SELECT COUNT(*) FROM edges c JOIN memories m ON m."row" = c.from_row'
     f' WHERE c.to_row = e."row" AND c.edge_type = {_MENTIONS} AND c.expired_seq = 0 AND {_LIVE}'
-)
-# The expressions of the index of texts, so that a text that many turns repeat is found in it.
-_SAME_TEXT: Final = (
-    "m.content_hash = ? AND m.namespace = ? AND (m.scope IS NULL) = ? AND IFNULL(m.scope, '') = ?"
-    " AND (m.author IS NULL) = ? AND IFNULL(m.author, '') = ?"
-)
-_UNEXPIRED: Final = '(CASE WHEN m.t_expired_us IS NULL THEN 0 ELSE m."row" END) = 0'
-_AT_POSITION: Final = (
-    "(m.session_id IS NULL) = 0 AND IFNULL(m.session_id, '') = ?"
-    " AND (m.session_id IS NULL OR m.sequence IS NULL) = ?"
-    " AND (CASE WHEN m.session_id IS NULL THEN 0 ELSE IFNULL(m.sequence, 0) END) = ?"
 )
 
 
@@ -185,27 +174,15 @@ class SqliteView:
     ) -> list[Memory]:
         """Memories with this text at a position of a session; None = notes, and expired turns.
         Unexpired first, then by newest seq."""
-        values = _text_values(namespace, scope, author, content_hash)
-        place = "(m.session_id IS NULL OR m.t_expired_us IS NOT NULL)"
-        if position is not None:
-            session, sequence = position
-            place = _AT_POSITION
-            values = (*values, session, sequence is None, sequence or 0)
-        return self._select(
-            f" WHERE {_SAME_TEXT} AND {place}"
-            ' ORDER BY m.t_expired_us IS NOT NULL, m.seq DESC, m."row" DESC',
-            values,
-        )
+        key = (namespace, scope, author, content_hash)
+        return self._select(*equal_texts.at_position(key, position))
 
     def first_with_text(
         self, namespace: str, scope: str | None, author: str | None, content_hash: str
     ) -> Memory | None:
         """The oldest unexpired memory with this text; None when there is none."""
-        found = self._select(
-            ' WHERE m."row" = (SELECT MIN(m."row") FROM memories m'
-            f" WHERE {_SAME_TEXT} AND {_UNEXPIRED})",
-            _text_values(namespace, scope, author, content_hash),
-        )
+        key = (namespace, scope, author, content_hash)
+        found = self._select(*equal_texts.first_unexpired(key))
         return found[0] if found else None
 
     def content_hashes(self, namespace: str, ids: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -231,24 +208,8 @@ class SqliteView:
     ) -> dict[str, list[EqualText]]:
         """id → the other memories of its scope and author with its content hash, expired or
         unexpired as it is; oldest first."""
-        keys = known_ids(ids, "mem")
-        found: dict[str, list[EqualText]] = {}
         with store_faults(self._where):
-            rows = select_in(
-                self._conn,
-                "SELECT h.id, m.id, m.session_id, m.sequence, m.t_valid_us FROM memories h"
-                " JOIN memories m ON m.content_hash = h.content_hash"
-                " AND m.namespace = h.namespace AND m.scope IS h.scope AND m.author IS h.author"
-                ' AND m."row" <> h."row" AND (IFNULL(m.t_expired_us <= ?1, 0)'
-                " = IFNULL(h.t_expired_us <= ?1, 0))"
-                ' WHERE +h.namespace = ?2 AND h.id IN (?*) ORDER BY m.t_valid_us, m."row"',
-                tuple(keys),
-                (known_at_us, namespace),
-            )
-            for id, other, session_id, sequence, t_valid_us in rows:
-                equal = EqualText(id_text("mem", other), session_id, sequence, t_valid_us)
-                found.setdefault(keys[id], []).append(equal)
-        return found
+            return equal_texts.equal_texts(self._conn, namespace, ids, known_at_us)
 
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""
@@ -759,14 +720,6 @@ class SqliteView:
             return {}
         found = history.ends_before(self._conn, namespace, listing.known_at_us)
         return {row: end for (row, _id), end in found.items()}
-
-
-def _text_values(
-    namespace: str, scope: str | None, author: str | None, content_hash: str
-) -> tuple[Any, ...]:
-    """Values of `_SAME_TEXT`."""
-    digest = bytes.fromhex(content_hash)
-    return digest, namespace, scope is None, scope or "", author is None, author or ""
 
 
 def _full(ids: Sequence[str]) -> list[str]:
