@@ -9,7 +9,7 @@ import pytest
 
 import vestig
 from scripted import Opener
-from vestig.answers import RecallResult
+from vestig.answers import ContextBlock, RecallResult
 from vestig.testing import FrozenClock
 
 YES = "Yes, please do that for me."
@@ -235,3 +235,53 @@ def test_search_returns_a_text_once(store: vestig.Vestig, clock: FrozenClock, ty
     ]
     one = store.search(QUERY, type=type, limit=9, session_ids=["s2"])
     assert [(hit.id, hit.repeats) for hit in one if hit.kind == "memory"] == [(ids[1], ())]
+
+
+TALKS = {
+    "s1": ("Shall I book the flight to Oslo for you?", YES, "Done, a mail comes about it."),
+    "s2": ("Shall I cancel the hotel room in Bergen?", YES, "Done, a mail comes about it."),
+}
+
+
+def talks(store: vestig.Vestig, clock: FrozenClock) -> dict[str, list[str]]:
+    """Two conversations with one answer, a day apart."""
+    ids: dict[str, list[str]] = {}
+    for session, texts in TALKS.items():
+        ids[session] = [
+            said(store, session, place, content=text, author="Ann" if place == 1 else "Ben")
+            for place, text in enumerate(texts)
+        ]
+        clock.move(days=1)
+    return ids
+
+
+def test_an_answer_said_before_is_found_by_its_session_and_shown_as_the_answer_there(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    ids = talks(store, clock)
+    asked, yes, _ = ids["s2"]
+    assert yes in found(store.recall(YES, session_ids=["s2"]))
+    since = store.show(yes).memory.t_valid
+    assert found(store.recall(YES, limit=1, since=since)) == [yes]
+    result = store.recall(TALKS["s2"][0], limit=1, context=True)
+    assert found(result) == [asked]
+    block = result.context
+    assert isinstance(block, ContextBlock)
+    assert block.neighbours == (yes,)
+    assert block.text.index(asked) < block.text.index(yes)
+    assert "## Session s1" not in block.text
+
+
+def test_an_answer_beside_a_result_stands_in_its_own_session(
+    store: vestig.Vestig, clock: FrozenClock
+) -> None:
+    ids = talks(store, clock)
+    result = store.recall("mail comes, yes please do that", limit=2, context=True)
+    block = result.context
+    assert isinstance(block, ContextBlock)
+    shown = [session for session, (_, yes, _) in ids.items() if yes in block.text]
+    assert shown == ["s1", "s2"]
+    assert block.folded == {}
+    first, second = block.text.split("## Session s2")
+    assert ids["s1"][1] in first
+    assert ids["s2"][1] in second

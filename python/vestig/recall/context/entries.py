@@ -52,7 +52,7 @@ def context_block(
     entries = _entries(bound, scan, memories) if memories else ()
     return block(
         entries,
-        _twins(bound, [one.memory for one in entries]),
+        _twins(bound, entries),
         _measure(bound.session, bound.request.budget or 0),
         zone=settings.time.zone,
         nothing=nothing,
@@ -144,11 +144,13 @@ def _similar_enough(bound: BoundQuery, near: list[tuple[str, int]]) -> list[tupl
 # --- texts that say the same ---------------------------------------------------------------------
 
 
-def _twins(bound: BoundQuery, memories: Sequence[Memory]) -> frozenset[frozenset[str]]:
+def _twins(bound: BoundQuery, entries: Sequence[Entry]) -> frozenset[frozenset[str]]:
     """Pairs of one scope and author: of one text, or near-duplicates that the fact guard lets
-    pass."""
+    pass. A neighbour is evidence in its own session, so its line is no place of another one."""
     groups: dict[tuple[str | None, str | None], list[Memory]] = {}
-    for memory in memories:
+    neighbours = {one.memory.id for one in entries if one.neighbour}
+    sessions = {one.memory.id: one.memory.session_id for one in entries}
+    for memory in (one.memory for one in entries):
         if memory.kind is Kind.MEMORY:
             groups.setdefault((memory.scope, memory.author), []).append(memory)
     pairs = set[frozenset[str]]()
@@ -156,7 +158,11 @@ def _twins(bound: BoundQuery, memories: Sequence[Memory]) -> frozenset[frozenset
         if len(group) > 1:
             pairs |= _same_text(group)
             pairs |= _near(bound, group, pairs)
-    return frozenset(pairs)
+    return frozenset(
+        pair
+        for pair in pairs
+        if pair.isdisjoint(neighbours) or len({sessions[id] for id in pair}) == 1
+    )
 
 
 def _same_text(group: Sequence[Memory]) -> set[frozenset[str]]:
