@@ -203,13 +203,43 @@ def test_order_in_the_file_when_no_sequence() -> None:
     assert [item.line for item in found] == [1, 3, 4]
 
 
-def test_reference_is_file_hash_and_line_without_an_id() -> None:
+def references(content: bytes, **options: Any) -> list[str]:
+    return [item.artifact_ref for item in items(content, **options)]
+
+
+def test_reference_is_the_line_and_the_hash_of_the_file_so_far_without_an_id() -> None:
     content = lines({"speaker": "a", "text": "x"}, {"text": "y", "id": "own"}, {"text": "z"})
-    digest = hashlib.sha256(content).hexdigest()[:32]
-    expected = [f"file:{digest}:1", "own", f"file:{digest}:3"]
-    assert [item.artifact_ref for item in items(content)] == expected
+    first, _, third = [
+        hashlib.sha256(content[:end].rstrip()).hexdigest()[:32]
+        for end in (content.index(b"\n"), 0, len(content))
+    ]
+    expected = [f"file:{first}:1", "own", f"file:{third}:3"]
+    assert references(content) == expected
     # packing the file does not make it another one
-    assert [item.artifact_ref for item in items(gzip.compress(content))] == expected
+    assert references(gzip.compress(content)) == expected
+    whole = hashlib.sha256(content).hexdigest()[:32]
+    older = [item.older_ref for item in items(content)]
+    assert older == [f"file:{whole}:1", None, f"file:{whole}:3"]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_references_of_a_grown_log_stay(end: bytes) -> None:
+    written = [b'{"speaker": "a", "text": "%d"}' % place for place in range(4)]
+    short = references(end.join(written[:2]))
+    assert references(end.join([*written[:2], b""])) == short
+    assert references(end.join(written))[:2] == short
+    changed = references(end.join([b'{"speaker": "b", "text": "0"}', *written[1:]]))
+    assert set(changed).isdisjoint(short)
+
+
+@pytest.mark.parametrize("form", ["[%s]", '{"scope": "s", "messages": [%s]}'])
+def test_references_of_a_grown_array_stay(form: str) -> None:
+    def packed(count: int, gap: str) -> bytes:
+        elements = [f'{{"speaker":{gap}"a", "text": "{place}"}}' for place in range(count)]
+        return (form % f",{gap}".join(elements)).encode()
+
+    assert references(packed(4, "\n"))[:2] == references(packed(2, " "))
+    assert len(set(references(packed(4, " ")))) == 4
 
 
 def test_other_keys_become_metadata_named_in_one_warning() -> None:
@@ -323,7 +353,7 @@ def test_memories_are_commit_arguments() -> None:
         {"content": "A fact", "tags": ["a"], "t_valid": None, "source": "manual"},
         {"content": "x" * 99, "artifact_ref": "own", "scope": "s"},
     )
-    digest = hashlib.sha256(content).hexdigest()[:32]
+    digest = hashlib.sha256(content[: content.index(b"\n")]).hexdigest()[:32]
     one, two = items(content, max_chars=40, scope="given")
     assert one.arguments == {
         "tags": ["a"],

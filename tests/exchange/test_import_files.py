@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
+import vestig
 from scripted import Opener
 
 LINES = [
@@ -38,3 +40,58 @@ def test_a_reference_is_known_within_its_scope(opener: Opener, tmp_path: Path) -
     assert store.import_(path, scope="one").imported == 3
     assert store.import_(path, scope="two").imported == 3
     assert store.count(scope="one") == store.count(scope="two") == 3
+
+
+def log(path: Path, texts: list[str], *, sessions: int = 1) -> Path:
+    """Lines of a transcript whose records have no id."""
+    path.write_text(
+        "".join(
+            json.dumps({"speaker": "Ann", "text": text, "session": f"s{place % sessions}"}) + "\n"
+            for place, text in enumerate(texts)
+        )
+    )
+    return path
+
+
+def kinds_of_events(store: vestig.Vestig) -> set[str]:
+    listed = store.list(limit=100)
+    return {event.event_type.value for one in listed for event in store.events(one.id)}
+
+
+def test_a_log_that_has_grown_brings_in_its_new_lines_only(opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    texts = [f"line {place} of a long conversation" for place in range(25)]
+    first = store.import_(log(tmp_path / "log.jsonl", texts[:15]))
+    assert (first.imported, first.skipped) == (15, 0)
+    grown = log(tmp_path / "log.jsonl", texts)
+    second = store.import_(grown)
+    assert (second.imported, second.skipped, second.duplicates) == (10, 15, 0)
+    again = store.import_(grown)
+    assert (again.imported, again.skipped) == (0, 25)
+    assert kinds_of_events(store) == {"IMPORT"}
+    assert store.count() == 25
+
+
+def test_a_file_that_an_older_version_imported_is_skipped(opener: Opener, tmp_path: Path) -> None:
+    store = opener()
+    path = log(tmp_path / "log.jsonl", ["one line of it", "another line of it"])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:32]
+    for place, text in enumerate(("one line of it", "another line of it"), 1):
+        store.commit(text, source="import", provenance={"artifact_ref": f"file:{digest}:{place}"})
+    report = store.import_(path)
+    assert (report.imported, report.skipped) == (0, 2)
+    assert kinds_of_events(store) == {"IMPORT"}
+
+
+def test_turns_of_a_transcript_that_say_the_same_are_all_kept(
+    opener: Opener, tmp_path: Path
+) -> None:
+    store = opener()
+    report = store.import_(log(tmp_path / "log.jsonl", ["yes"] * 40, sessions=4))
+    assert (report.imported, report.memories, report.duplicates) == (40, 40, 0)
+    for session in range(4):
+        assert store.count(session_ids=f"s{session}") == 10
+    found = store.recall("yes", session_ids="s3")
+    assert (len(found), found.counts.folded) == (1, 9)
+    assert found[0].memory.session_id == "s3"
+    assert store.import_(tmp_path / "log.jsonl").skipped == 40

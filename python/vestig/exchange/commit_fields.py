@@ -51,11 +51,13 @@ class ImportItem(msgspec.Struct, frozen=True, kw_only=True):
     """One record: the commits of all its parts belong into one transaction.
 
     `transcript`: kept whole, that is near-duplicates are inserted and hygiene refuses only
-    empty text and NUL. `line` counts from 1.
+    empty text and NUL. `line` counts from 1. `older_ref`: the reference under which older versions
+    recorded it; None where the record has an id of its own.
     """
 
     line: int
     artifact_ref: str
+    older_ref: str | None
     scope: str | None
     parts: tuple[str, ...]
     arguments: dict[str, Any]
@@ -142,7 +144,7 @@ class ImportFile:
 
     def _message(self, record: Record, position: int) -> ImportItem:
         content, arguments = self._messages.read(record.value, position)
-        return self._item(record.line, self._split(content), arguments, transcript=True)
+        return self._item(record, self._split(content), arguments, transcript=True)
 
     def _memory(self, record: Record, position: int) -> ImportItem:  # noqa: ARG002 - as _message
         arguments = {key: value for key, value in record.value.items() if value is not None}
@@ -151,16 +153,25 @@ class ImportFile:
             raise ValidationError("content", type(content).__name__, "text")
         if "scope" not in arguments and self._options.scope is not None:
             arguments["scope"] = self._options.scope
-        return self._item(record.line, (content,), arguments, transcript=False)
+        return self._item(record, (content,), arguments, transcript=False)
 
     def _item(
-        self, line: int, parts: tuple[str, ...], arguments: dict[str, Any], *, transcript: bool
+        self,
+        record: Record,
+        parts: tuple[str, ...],
+        arguments: dict[str, Any],
+        *,
+        transcript: bool,
     ) -> ImportItem:
-        named = text_or_number("artifact_ref", arguments.get("artifact_ref"))
-        reference = f"file:{self._file.digest()}:{line}" if named is None else named
+        line, older = record.line, None
+        reference = text_or_number("artifact_ref", arguments.get("artifact_ref"))
+        if reference is None:
+            reference = f"file:{record.digest}:{line}"
+            older = f"file:{self._file.digest()}:{line}"
         return ImportItem(
             line=line,
             artifact_ref=reference,
+            older_ref=older,
             scope=text_or_number("scope", arguments.get("scope")),
             parts=parts,
             arguments={"source": "import", **arguments, "artifact_ref": reference},

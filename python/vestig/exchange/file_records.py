@@ -39,10 +39,13 @@ class Format(Word):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """One JSON object: `line` counts from 1 (array elements count alike)."""
+    """One JSON object: `line` counts from 1 (array elements count alike). `digest`: first 32 hex
+    digits of the SHA-256 of the unpacked bytes up to the end of its line, without the line's end;
+    of an array, of the elements so far. What is appended to a file changes none of them."""
 
     line: int
     value: dict[str, Any]
+    digest: str
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -135,9 +138,11 @@ class RecordFile:
         if document is None:
             yield from self._lines()
             return
+        hasher = hashlib.sha256()
         for number, value in enumerate(document, start=1):
+            hasher.update(msgspec.json.encode(value))
             if isinstance(value, dict):
-                yield Record(number, value)
+                yield Record(number, value, hasher.hexdigest()[:_HASH_DIGITS])
             else:
                 yield Unreadable(number, f"expected a JSON object, got {_json_type(value)}")
 
@@ -167,11 +172,15 @@ class RecordFile:
 
     def _lines(self) -> Iterator[Record | Unreadable]:
         self.replaced_lines = 0
+        hasher = hashlib.sha256()
         for number, line in enumerate(self.raw_lines(), start=1):
+            text = line.rstrip(b"\r\n")
+            hasher.update(text)
             if line.strip():
-                yield self._line(number, line)
+                yield self._line(number, line, hasher.hexdigest()[:_HASH_DIGITS])
+            hasher.update(line[len(text) :])
 
-    def _line(self, number: int, line: bytes) -> Record | Unreadable:
+    def _line(self, number: int, line: bytes, digest: str) -> Record | Unreadable:
         text = line.decode("utf-8", "replace")
         if "\ufffd" in text and text.encode("utf-8") != line:
             self.replaced_lines += 1
@@ -181,7 +190,7 @@ class RecordFile:
             return Unreadable(number, "expected a JSON object, got unreadable JSON")
         if not isinstance(value, dict):
             return Unreadable(number, f"expected a JSON object, got {_json_type(value)}")
-        return Record(number, value)
+        return Record(number, value, digest)
 
     def _document(self) -> list[Any] | None:
         """Elements when the whole file is one JSON value; None for JSON lines."""

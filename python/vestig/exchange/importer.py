@@ -225,15 +225,21 @@ def _commit(session: Session, file: ImportFile, progress: Progress | None) -> Im
 
 
 def _unrecorded(session: Session, group: list[ImportItem], tally: _Tally) -> list[ImportItem]:
-    """Records whose reference is new to this namespace and scope."""
+    """Records whose reference is new to this namespace and scope; the one of older versions, which
+    held for an unchanged file, counts too."""
     by_scope: dict[str | None, list[str]] = {}
     for item in group:
-        by_scope.setdefault(item.scope, []).append(item.artifact_ref)
+        refs = by_scope.setdefault(item.scope, [])
+        refs += (
+            [item.artifact_ref] if item.older_ref is None else [item.artifact_ref, item.older_ref]
+        )
     with session.ledger.read() as view:
         known = {
             scope: set(view.recorded_refs(session.namespace, scope, refs))
             for scope, refs in by_scope.items()
         }
-    fresh = [item for item in group if item.artifact_ref not in known[item.scope]]
+    fresh = [
+        item for item in group if known[item.scope].isdisjoint((item.artifact_ref, item.older_ref))
+    ]
     tally.skipped += len(group) - len(fresh)
     return fresh
