@@ -155,7 +155,7 @@ def test_a_text_comes_back_as_it_was_given(ledger: Ledger) -> None:
         assert listed == {new.id: given, plain: "one line"}
         found, _ = view.recalled("default", [id_bytes(new.id)])
         assert found[id_bytes(new.id)].content == given
-        assert view.same_text("default", None, None, new.content_hash)[0].content == given
+        assert view.same_text("default", None, None, new.content_hash, None)[0].content == given
         normal = {new.id: new.content, plain: "one line"}
         assert view.normal_texts("default", [new.id, plain, new_id("mem")]) == normal
         assert view.normal_texts("other", [new.id]) == {}
