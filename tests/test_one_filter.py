@@ -125,7 +125,14 @@ def test_every_operation_lets_the_same_through(
     assert {hit.node_id for hit in found} == wanted
     assert {memory.id for memory in store.list(where, limit=100)} == wanted
     assert store.count(where) == len(wanted)
-    assert set(store.forget(where=where, force=True, dry_run=True).memory_ids) == wanted
+    statuses = {
+        "ACTIVE": True,
+        "SUPERSEDED": plain.get("include_expired"),
+        "DEPRECATED": plain.get("include_expired"),
+        "ARCHIVED": plain.get("include_archived"),
+    }
+    named = {"statuses": [word for word, counts in statuses.items() if counts]} | plain
+    assert set(store.forget(where=named, force=True, dry_run=True).memory_ids) == wanted
     assert store.export(io.StringIO(), where=where).records.get("memory", 0) == len(wanted)
 
 

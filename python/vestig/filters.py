@@ -24,6 +24,7 @@ from vestig.types import Kind, OriginType, RetentionPolicy, Role, Status
 __all__ = [
     "FIELDS",
     "KEYWORDS",
+    "NARROWING",
     "SELECTORS",
     "Filter",
     "FilterFields",
@@ -209,7 +210,8 @@ FIELDS: Final[dict[str, Parameter]] = by_name(
 )
 # Those that stand as keywords beside `where` on recall, search, list and count.
 KEYWORDS: Final = ("scope", "tags", "session_ids", "since", "until", "exclude_session_ids")
-# Those that say which memories; the others only narrow what they say.
+# Those that say which memories, and those that only narrow what they say; the others say how a
+# field is meant.
 SELECTORS: Final = frozenset(
     (
         "ids",
@@ -226,6 +228,23 @@ SELECTORS: Final = frozenset(
         "entities",
         "source_ids",
         "message_ids",
+    )
+)
+NARROWING: Final = frozenset(
+    (
+        "kinds",
+        "statuses",
+        "exclude_authors",
+        "exclude_session_ids",
+        "exclude_tags",
+        "exclude_sources",
+        "since",
+        "until",
+        "created_since",
+        "created_until",
+        "exclude_ids",
+        "pinned",
+        "retention_policies",
     )
 )
 _ID_FIELDS: Final = ("ids", "exclude_ids")
@@ -606,13 +625,18 @@ _MEMBERSHIP: Final = (
 
 
 def filter_parts(
-    chosen: Filter, namespace: str, at: Moments, *, include_expired: bool = False
+    chosen: Filter,
+    namespace: str,
+    at: Moments,
+    *,
+    include_expired: bool = False,
+    include_archived: bool = False,
 ) -> FilterParts:
     """A checked filter at a time.
 
     Args:
         chosen: as `checked_filter` gave it.
-        include_expired: what counts where the filter does not say.
+        include_expired, include_archived: what counts where the filter does not say.
     """
     given = chosen.given()
     columns: dict[str, Any] = {"namespace": namespace, "known_at_us": at.known_at_us}
@@ -637,7 +661,7 @@ def filter_parts(
     # the ledger says which statuses; the core must not hold any of them back
     named = statuses is not None
     columns["include_expired"] = named or given.get("include_expired", include_expired)
-    columns["include_archived"] = named or given.get("include_archived", False)
+    columns["include_archived"] = named or given.get("include_archived", include_archived)
     if "min_similarity" in given:
         columns["min_similarity"] = given["min_similarity"]
     policies = given.get("retention_policies")

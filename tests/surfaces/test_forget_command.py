@@ -69,6 +69,18 @@ def test_filters_and_pins(vestig: Vestig, ids: list[str]) -> None:
     assert vestig("memory", "list", "--json").document["total"] == len(FACTS) - 1
 
 
+def test_the_plan_names_the_fields_that_select(vestig: Vestig, ids: list[str]) -> None:
+    vestig("memory", "update", ids[0], "--tags", "old")
+    vestig("memory", "archive", ids[0])
+    answer = vestig("memory", "forget", "--tags", "OLD", "--since", "2000-01-01", "--dry-run")
+    assert "1 memories would be forgotten for good, selected by tags, since:" in answer.out
+    refused = vestig("memory", "forget", "--since", "2000-01-01", "--yes")
+    assert refused.code == 2
+    assert "all=True" in refused.err
+    assert vestig("memory", "forget", "--all", "--yes").code == 2
+    assert vestig("memory", "forget", "--tags", "old", "--yes").code == 0
+
+
 @pytest.mark.parametrize(("said", "code", "left"), [(True, 0, 2), (False, 1, 3)])
 def test_a_terminal_is_asked(
     vestig: Vestig,

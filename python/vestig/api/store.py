@@ -465,7 +465,8 @@ class Vestig:
 
         Args:
             ids: One id, or a list of ids; either these or `where`.
-            where: Which memories go. A field without a value selects nothing.
+            where: Which memories go, superseded, deprecated and archived ones too unless it names
+                statuses. A field without a value selects nothing.
             all: Take a filter that only narrows (times, kinds, statuses …) as the selection.
             force: Pinned memories too.
             dry_run: Say what would go and keep it.

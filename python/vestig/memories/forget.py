@@ -10,6 +10,7 @@ from vestig.arguments import flag
 from vestig.errors import ConflictError, StoreLockedError, ValidationError
 from vestig.filters import (
     FIELDS,
+    NARROWING,
     SELECTORS,
     FilterParts,
     checked_filter,
@@ -57,7 +58,8 @@ def forget(
         found = []
         if not by_id:
             at = moments(session.now_us())
-            found = _matching(session, filter_parts(wanted, space, at))
+            parts = filter_parts(wanted, space, at, include_expired=True, include_archived=True)
+            found = _matching(session, parts)
         removed, seq = Removed(rows={"memories": 0}), 0
         memories: list[Memory] = []
         with suppress(RollBack), session.ledger.write(session.now_us()) as txn:
@@ -164,14 +166,20 @@ def _target(ids: object, where: object, *, every: bool) -> tuple[bool, Any]:
         if given:
             raise ValidationError("ids", "ids and where", "either ids or where, not both")
         return True, [ids] if isinstance(ids, str) else ids
-    if not given or not (every or given.keys() & SELECTORS):
+    # `unscoped: false` restricts nothing
+    effective = {name for name, value in given.items() if name != "unscoped" or value}
+    if not effective & (SELECTORS | NARROWING if every else SELECTORS):
         raise ValidationError(
             "where",
             _unselected(ids, where, given),
             "ids, or a filter that says which memories",
             "name at least one of "
             + ", ".join(name for name in FIELDS if name in SELECTORS)
-            + ("; all=True takes what only narrows as the selection" if given else ""),
+            + (
+                "; all=True takes what only narrows as the selection"
+                if effective & NARROWING
+                else ""
+            ),
         )
     return False, chosen
 

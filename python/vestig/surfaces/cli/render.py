@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import UNSET
 
+from vestig.filters import FIELDS
 from vestig.surfaces.cli.why import expectations, receipts
 from vestig.times import to_plain
 from vestig.types import CommitOutcomeKind
@@ -265,10 +266,13 @@ def enriched(value: EnrichReport, _: Args) -> str:
 _PLANNED_IDS: Final = 20
 
 
-def forget_plan(report: ForgetReport) -> str:
-    """What would be deleted: ids, counts of rows, and what lies outside the store."""
+def forget_plan(report: ForgetReport, args: Args) -> str:
+    """What would be deleted: by which fields of the filter, ids, counts of rows, and what lies
+    outside the store."""
     ids = report.memory_ids
-    lines = [f"{len(ids)} memories would be forgotten for good:"]
+    fields = ", ".join(name for name in FIELDS if name in args)
+    by = f", selected by {fields}" if fields else ""
+    lines = [f"{len(ids)} memories would be forgotten for good{by}:"]
     lines += [f"  {id}" for id in ids[:_PLANNED_IDS]]
     if len(ids) > _PLANNED_IDS:
         lines.append(f"  … and {len(ids) - _PLANNED_IDS} more")
@@ -276,10 +280,10 @@ def forget_plan(report: ForgetReport) -> str:
     return "\n".join([*lines, f"Rows: {rows}", f"Note: {report.outside}"])
 
 
-def forgotten(report: ForgetReport, _: Args) -> str:
+def forgotten(report: ForgetReport, args: Args) -> str:
     """What was forgotten, and how many residues the search of the files found."""
     if report.dry_run and report.memory_ids:
-        return forget_plan(report)
+        return forget_plan(report, args)
     if not report.memory_ids:
         return "Nothing to forget"
     return (

@@ -30,7 +30,7 @@ def _forget(call: Call) -> Any:
         plan = call.store.forget(**{**given, "dry_run": True})
         if not plan.memory_ids:
             return plan
-        if call.confirm is None or not call.confirm(render.forget_plan(plan)):
+        if call.confirm is None or not call.confirm(render.forget_plan(plan, call.args)):
             raise ConflictError("nothing was forgotten: the plan was not confirmed")
     return call.store.forget(**given)
 

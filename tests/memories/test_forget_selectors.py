@@ -1,0 +1,217 @@
+"""A filter of nothing forgets nothing, and never more goes than what is left of it matches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import vestig
+from scripted import Opener
+from vestig.filters import FIELDS, NARROWING, SELECTORS
+from vestig.testing import FrozenClock, HashingEmbedder
+
+STATUSES = ("ACTIVE", "SUPERSEDED", "DEPRECATED", "ARCHIVED")
+# Values that say nothing, for every field.
+NOTHING: tuple[Any, ...] = (None, "", [], (), {}, set())
+VALUES: dict[str, tuple[Any, ...]] = {
+    "scope": ("lab", ["lab", "nowhere"]),
+    "unscoped": (True, False),
+    "kinds": ("MEMORY", "SUMMARY"),
+    "statuses": ("ACTIVE", ["SUPERSEDED", "ARCHIVED"]),
+    "include_expired": (True, False),
+    "include_archived": (True, False),
+    "tags": ("even", ["even", "third"]),
+    "tags_mode": ("any", "all"),
+    "sources": ("manual", "hook"),
+    "actors": ("bot",),
+    "authors": ("Ada", ["ada", "Omar"]),
+    "roles": ("user",),
+    "session_ids": ("s0", ["s0", "s1"]),
+    "origin_types": ("chat_agent", "note"),
+    "exclude_authors": ("ada",),
+    "exclude_session_ids": ("s1",),
+    "exclude_tags": ("even",),
+    "exclude_sources": ("hook",),
+    "entities": ("Nobody Known",),
+    "metadata": ({"level": 1},),
+    "since": ("2026-01-02",),
+    "until": ("2026-03-01",),
+    "created_since": ("2020-01-01",),
+    "created_until": ("2200-01-01",),
+    "pinned": (False, True),
+    "retention_policies": ("standard",),
+    "message_ids": ("msg-1",),
+}
+# What needs an id of the store, and what needs a query.
+LEFT_OUT = {"ids", "exclude_ids", "source_ids", "min_similarity"}
+
+
+def filled(store: vestig.Vestig) -> set[str]:
+    """Twelve memories that differ in most fields, two of each status but ACTIVE."""
+    ids = []
+    for n in range(12):
+        outcome = store.commit(
+            f"Fact number {n * 7919} about the harbour",
+            scope="lab" if n % 3 == 0 else None,
+            tags=[*(["even"] if n % 2 == 0 else []), *(["third"] if n % 3 == 0 else [])],
+            author=("Ada", "Omar", None)[n % 3],
+            role="user" if n % 4 == 0 else None,
+            session_id=f"s{n % 3}" if n % 2 else None,
+            sequence=n if n % 2 else None,
+            source="hook" if n % 5 == 0 else "manual",
+            actor="bot" if n % 4 == 1 else None,
+            metadata={"level": n % 2},
+            provenance={"artifact_ref": f"msg-{n}"},
+            t_valid=f"2026-0{1 + n % 4}-01",
+        )
+        assert outcome.memory_id is not None
+        ids.append(outcome.memory_id)
+    store.supersede(ids[0], ids[1])
+    store.supersede(ids[3], ids[1])
+    for id in (ids[5], ids[6]):
+        store.deprecate(id)
+    for id in (ids[7], ids[8]):
+        store.archive(id)
+    return set(ids)
+
+
+def opened() -> vestig.Vestig:
+    config = {"hygiene.near_duplicate.enabled": False}
+    return vestig.open(":memory:", embedder=HashingEmbedder(16), clock=FrozenClock(), config=config)
+
+
+def test_every_field_is_drawn() -> None:
+    assert set(VALUES) | LEFT_OUT == set(FIELDS)
+    assert not SELECTORS & NARROWING
+    meant = {"include_expired", "include_archived", "tags_mode", "min_similarity"}
+    assert SELECTORS | NARROWING | meant == set(FIELDS)
+
+
+def drawn(name: str) -> st.SearchStrategy[Any]:
+    return st.sampled_from((*VALUES[name], *NOTHING))
+
+
+wheres = st.lists(st.sampled_from(sorted(VALUES)), max_size=5, unique=True).flatmap(
+    lambda names: st.fixed_dictionaries({name: drawn(name) for name in names})
+)
+
+
+def says(name: str, value: Any) -> bool:
+    """Whether a field restricts anything."""
+    return value not in NOTHING and (name != "unscoped" or bool(value))
+
+
+@settings(max_examples=150, deadline=None)
+@given(wheres, st.booleans(), st.sampled_from((None, [], "", ())))
+def test_never_more_goes_than_what_is_left_matches(where: Any, every: bool, ids: Any) -> None:
+    store = opened()
+    try:
+        all_ids = filled(store)
+        left = {name: value for name, value in where.items() if says(name, value)}
+        selects = left.keys() & (SELECTORS | NARROWING if every else SELECTORS)
+        if not selects:
+            with pytest.raises(vestig.ValidationError):
+                store.forget(ids, where=where, all=every)
+            assert store.count({"statuses": STATUSES}) == len(all_ids)
+            return
+        meant: dict[str, Any] = {"include_expired": True, "include_archived": True} | left
+        matched = {memory.id for memory in store.list(meant, limit=100)}
+        report = store.forget(ids, where=where, all=every)
+        assert set(report.memory_ids) == matched
+        stays = {memory.id for memory in store.list({"statuses": STATUSES}, limit=100)}
+        assert stays == all_ids - matched
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"where": {"session_ids": None}}, "session_ids without a value"),
+        ({"where": {"authors": None, "tags": []}}, "authors, tags without a value"),
+        ({"where": {"metadata": {}}}, "metadata without a value"),
+        ({"where": {"tags": [], "since": "2020-01-01"}}, "only since; tags without a value"),
+        ({"where": {}}, "no filter"),
+        ({"ids": []}, "ids without a value"),
+        ({}, "no filter"),
+        ({"where": {"unscoped": False}}, "only unscoped"),
+        ({"where": {"unscoped": False}, "all": True}, "only unscoped"),
+        ({"where": {"include_archived": True}, "all": True}, "only include_archived"),
+        ({"all": True}, "no filter"),
+        ({"ids": "mem_00000000", "where": {"tags": "x"}}, "either ids or where"),
+    ],
+    ids=str,
+)
+def test_the_refusal_names_what_was_given(opener: Opener, given: Any, named: str) -> None:
+    store = opener(embedder=HashingEmbedder(16))
+    store.commit("The pump of the harbour leaks")
+    with pytest.raises(vestig.ValidationError, match=named):
+        store.forget(**given)
+    assert store.count() == 1
+
+
+def test_a_filter_object_of_nothing_is_refused(opener: Opener) -> None:
+    store = opener(embedder=HashingEmbedder(16))
+    store.commit("The pump of the harbour leaks")
+    with pytest.raises(vestig.ValidationError, match="no filter"):
+        store.forget(where=vestig.Filter(tags=[], authors=None))
+    assert store.count() == 1
+
+
+NARROW: list[dict[str, Any]] = [
+    {"since": "2026-04-01"},
+    {"until": "2026-02-01"},
+    {"kinds": "MEMORY"},
+    {"statuses": "SUPERSEDED"},
+    {"pinned": False},
+    {"exclude_tags": "even"},
+    {"exclude_ids": "first"},
+    {"retention_policies": "standard"},
+]
+
+
+@pytest.mark.parametrize("where", NARROW, ids=str)
+def test_what_only_narrows_needs_all(where: dict[str, Any]) -> None:
+    store = opened()
+    try:
+        all_ids = filled(store)
+        plain: Any = {
+            name: sorted(all_ids)[:1] if value == "first" else value
+            for name, value in where.items()
+        }
+        with pytest.raises(vestig.ValidationError, match="all=True"):
+            store.forget(where=plain)
+        assert store.count({"statuses": STATUSES}) == len(all_ids)
+        report = store.forget(where=plain, all=True)
+        assert report.memory_ids
+        assert store.count({"statuses": STATUSES}) == len(all_ids) - len(report.memory_ids)
+    finally:
+        store.close()
+
+
+def test_all_of_a_session_goes_whatever_its_status() -> None:
+    store = opened()
+    try:
+        ids = {}
+        for n, word in enumerate(("active", "superseded", "deprecated", "archived", "later")):
+            ids[word] = store.commit(
+                f"The {word} turn of the talk", session_id="s", sequence=n
+            ).memory_id
+        store.supersede(ids["superseded"], ids["later"])
+        store.deprecate(ids["deprecated"])
+        store.archive(ids["archived"])
+        only: Any = {"session_ids": "s", "statuses": "ARCHIVED"}
+        assert store.forget(where=only, dry_run=True).memory_ids == (ids["archived"],)
+        current: Any = {"session_ids": "s", "include_expired": False, "include_archived": False}
+        assert set(store.forget(where=current, dry_run=True).memory_ids) == {
+            ids["active"],
+            ids["later"],
+        }
+        report = store.forget(where={"session_ids": "s"})
+        assert set(report.memory_ids) == set(ids.values())
+        assert store.count({"statuses": STATUSES}) == 0
+    finally:
+        store.close()
