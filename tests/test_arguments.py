@@ -113,7 +113,7 @@ TELLING: dict[str, Call] = {
     "list tags": lambda s, _: s.list(tags={MARK: 1}),  # type: ignore[arg-type]
     "reason": lambda s, id: s.deprecate(id, MARK * 60),
     "reason type": lambda s, id: s.pin(id, [MARK]),  # type: ignore[arg-type]
-    "commit tags": lambda s, _: s.commit(OFFICE, tags=MARK),  # type: ignore[arg-type]
+    "commit tags": lambda s, _: s.commit(OFFICE, tags={MARK}),  # type: ignore[arg-type]
     "metadata value": lambda s, _: s.commit(OFFICE, metadata={"k": {MARK}}),
     "surrogate": lambda s, _: s.commit(MARK + "\ud800"),
 }

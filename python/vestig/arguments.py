@@ -25,6 +25,7 @@ __all__ = [
     "flag",
     "flag_argument",
     "label",
+    "listed",
     "memory_ids",
     "namespace_text",
     "parse_time",
@@ -156,9 +157,20 @@ def source_text(value: object) -> str:
     return text
 
 
+def listed(value: object) -> object:
+    """One text stands for a list of one.
+
+    Example:
+        >>> listed("infra"), listed(["infra"])
+        (['infra'], ['infra'])
+    """
+    return [value] if isinstance(value, str) else value
+
+
 def texts(field: str, value: object) -> tuple[str, ...]:
-    """A list of non-empty texts, without repeats, in the order given."""
-    if isinstance(value, str) or not isinstance(value, (list, tuple)):
+    """A list of non-empty texts, without repeats, in the order given; one text is a list of one."""
+    value = listed(value)
+    if not isinstance(value, (list, tuple)):
         raise ValidationError(field, type(value).__name__, "a list of texts")
     if len(value) > LIST_ITEMS_MAX:
         raise ValidationError(field, f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items")
@@ -213,7 +225,8 @@ def sequence_number(value: object) -> int | None:
 def memory_ids(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
-    if isinstance(value, str) or not isinstance(value, (list, tuple)):
+    value = listed(value)
+    if not isinstance(value, (list, tuple)):
         raise ValidationError("supersedes", type(value).__name__, "a list of memory ids")
     if len(value) > LIST_ITEMS_MAX:
         raise ValidationError("supersedes", f"{len(value)} ids", f"at most {LIST_ITEMS_MAX} ids")

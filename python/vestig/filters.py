@@ -414,6 +414,12 @@ def _texts(field: str, value: object) -> tuple[str, ...]:
     return tuple(sorted(found)) if isinstance(items, (set, frozenset)) else tuple(found)
 
 
+def _node_id(field: str, id: str, *, nodes: bool) -> str:
+    """The id of a memory, or of an entity where these take part; or its beginning."""
+    prefix = "ent" if nodes and id.startswith("ent_") else "mem"
+    return check_id_prefix(field, id, prefix)
+
+
 def _choices(row: Parameter, value: object) -> tuple[str, ...]:
     """Words of a closed list, in any case, as they are stored."""
     allowed = {word.casefold(): word for word in row.choices}
@@ -468,8 +474,8 @@ def _checked(row: Parameter, value: object, *, nodes: bool) -> Any:
         return _similarity(value)
     if row.name == "metadata":
         return _metadata(value)
-    if row.name in _ID_FIELDS and not nodes:
-        return tuple(check_id_prefix(row.name, id, "mem") for id in _texts(row.name, value))
+    if row.name in _ID_FIELDS:
+        return tuple(_node_id(row.name, id, nodes=nodes) for id in _texts(row.name, value))
     if row.kind == "time":
         return from_us(parse_time(value, row.name))
     if row.kind in ("flag", "switch"):

@@ -18,6 +18,7 @@ __all__ = [
     "id_bytes",
     "id_text",
     "is_full_id",
+    "memory_id_text",
     "new_id",
     "repeatable_ids",
     "split_ids",
@@ -35,6 +36,8 @@ _FULL: Final = {
     )
     for prefix in ID_PREFIXES
 }
+# What may follow the underscore: at least `PREFIX_CHARS_MIN` characters of a UUID.
+_BODY: Final = re.compile(r"[0-9a-f-]{8,36}")
 _VARIANTS: Final = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 # The source of the random bits of ids in this context.
@@ -119,12 +122,30 @@ def is_full_id(text: str, prefix: str) -> bool:
     return form is not None and form.fullmatch(text) is not None
 
 
+def memory_id_text(text: str) -> str | None:
+    """The id of a memory, or at least 8 characters of it, with its prefix; None for another text.
+
+    Example:
+        >>> memory_id_text("0123abcd"), memory_id_text("Ada")
+        ('mem_0123abcd', None)
+    """
+    body = text.removeprefix("mem_")
+    return f"mem_{body}" if _BODY.fullmatch(body) else None
+
+
 def check_id_prefix(field: str, text: object, prefix: str) -> str:
-    """A full id, or a prefix of one with at least 8 characters after the underscore."""
+    """A full id, or a prefix of one with at least 8 characters after the underscore; those of a
+    memory may stand alone.
+
+    Example:
+        >>> check_id_prefix("id", "0123abcd", "mem"), check_id_prefix("id", "ent_0123abcd", "ent")
+        ('mem_0123abcd', 'ent_0123abcd')
+    """
     if not isinstance(text, str):
         raise ValidationError(field, text, f"the text of an id ({prefix}_…)")
+    text = (memory_id_text(text) or text) if prefix == "mem" else text
     body = text.removeprefix(f"{prefix}_")
-    if body == text or len(body) < PREFIX_CHARS_MIN or not re.fullmatch(r"[0-9a-f-]{8,36}", body):
+    if body == text or not _BODY.fullmatch(body):
         raise ValidationError(
             field,
             text,

@@ -186,7 +186,8 @@ COMMIT: Final = by_name(
     ),
     Parameter(
         name="entities",
-        help="Entities that it mentions: names, TYPE:Name, or objects with name, type, aliases.",
+        help="Entities that it mentions: names, TYPE:Name, or objects with name, type, confidence"
+        " and evidence.",
         kind="texts",
         flag="--entity",
     ),
@@ -392,7 +393,7 @@ SEARCH: Final = by_name(
         name="seed_nodes",
         kind="words",
         flag="--seed-node",
-        help="Ids of memories and entities where a graph search begins.",
+        help="Where a graph search begins: memories by id, entities by id, name or alias.",
     ),
     Parameter(
         name="include_memory_ids",

@@ -33,17 +33,29 @@ def test_names_and_objects_are_entities() -> None:
         ["Ada", {"name": "NATO", "type": "org", "confidence": 0.8, "evidence": "of NATO"}]
     )
     assert given == (
-        GivenEntity(name="Ada", type="UNTYPED", confidence=1.0),
+        GivenEntity(name="Ada", type="UNTYPED", confidence=1.0, is_text=True),
         GivenEntity(name="NATO", type="org", confidence=0.8, evidence="of NATO"),
     )
     assert [entity.type for entity in with_known_types(given, TYPES)] == ["UNTYPED", "ORG"]
     assert given_entities([]) == ()
 
 
+def test_a_type_may_stand_before_a_name_that_is_one_text() -> None:
+    given = given_entities(["person: Ada", "https://vestig.dev", "ORG:", {"name": "ORG:x"}])
+    found = [(one.type, one.name) for one in with_known_types(given, TYPES)]
+    assert found == [
+        ("PERSON", "Ada"),
+        ("UNTYPED", "https://vestig.dev"),
+        ("UNTYPED", "ORG:"),
+        ("UNTYPED", "ORG:x"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("Ada", "entities: expected a list of names or objects, got 'str'"),
+        (3, "entities: expected a list of names or objects, got 'int'"),
+        (" ", "entities[0]: expected text that is not blank"),
         ({"name": "Ada"}, "entities: expected a list of names or objects, got 'dict'"),
         ([" "], "entities[0]: expected text that is not blank"),
         ([3], "entities[0]: expected a name, or an object with a name, got 'int'"),
@@ -163,7 +175,7 @@ def test_questions_are_cleaned_and_cut() -> None:
     assert usable_questions([], 2) == ()
 
 
-@pytest.mark.parametrize("value", ["Why?", {"a": 1}, 3, ["\ud800"]])
+@pytest.mark.parametrize("value", [{"a": 1}, 3, ["\ud800"]])
 def test_questions_are_a_list_of_text(value: Any) -> None:
     with pytest.raises(ValidationError, match="hypothetical_queries"):
         given_questions(value)

@@ -47,6 +47,41 @@ def test_s_03_show_and_expand(vestig: Vestig, named: dict[str, str]) -> None:
     assert "memories" not in document
 
 
+def test_entities_are_shown_and_linked_by_name(vestig: Vestig, named: dict[str, str]) -> None:
+    shown = vestig("entity", "show", "grace hopper", "--json").document
+    assert shown["id"] == named["Grace Hopper"]
+    linked = vestig("edge", "link", "Ada Lovelace", "Grace Hopper", "--relation", "KNOWS", "--json")
+    document = linked.document
+    assert (document["edge_type"], document["relation"]) == ("RELATION", "KNOWS")
+    assert (document["from_id"], document["to_id"]) == (
+        named["Ada Lovelace"],
+        named["Grace Hopper"],
+    )
+    refused = vestig("edge", "link", "Ada Lovelace", "Grace Hopper")
+    assert refused.code == 2
+    assert "relation" in refused.err
+    by_name = vestig(
+        "memory", "recall", "who lost the keys", "--entities", "ADA lovelace", "--json"
+    )
+    assert [one["content"] for one in by_name.document["results"]] == [FIRST]
+    assert vestig("edge", "list", "--node", "ada lovelace", "--type", "RELATION").code == 0
+    assert vestig("entity", "show", "nobody known").code == 1
+
+
+def test_an_ambiguous_name_lists_candidates(vestig: Vestig) -> None:
+    for type, text in (("PERSON", "he lives by the river"), ("PROJECT", "it is written in Rust")):
+        added = vestig("memory", "add", text, "--entity", f"{type}:Orion", "--json")
+        assert added.code == 0
+    answer = vestig("entity", "show", "orion")
+    assert answer.code == 2
+    for type in ("PERSON", "PROJECT"):
+        assert f"{type} Orion" in answer.err
+    assert answer.err.count("ent_") >= 2
+    recalled = vestig("memory", "recall", "who is it", "--entities", "Orion")
+    assert recalled.code == 2
+    assert "PROJECT Orion" in recalled.err
+
+
 def test_s_03_merge(vestig: Vestig, named: dict[str, str]) -> None:
     a, b = named["Ada Lovelace"], named["Grace Hopper"]
     answer = vestig("entity", "merge", a, b)

@@ -78,7 +78,7 @@ class Graph:
 
 
         Args:
-            id: Id of the entity, or at least 8 characters after the underscore.
+            id: The entity by its id, at least 8 characters of it, its name or an alias.
             expand: With the memories themselves, not only their ids.
             include_expired: The entity itself, even when it was merged or expired.
             namespace: The namespace to act in instead of the store's own.
@@ -97,8 +97,8 @@ class Graph:
         look-ups of `a` give `b`. Time travel shows both as they were.
 
         Args:
-            a: Id of the entity that becomes a name of the other.
-            b: Id of the one that stays.
+            a: The entity that becomes a name of the other, by id, name or alias.
+            b: The one that stays, by id, name or alias.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
@@ -123,7 +123,7 @@ class Graph:
         """Hides an entity and its edges. A memory that names it again makes a new one.
 
         Args:
-            id: Id of the entity, or at least 8 characters after the underscore.
+            id: The entity by its id, at least 8 characters of it, its name or an alias.
             namespace: The namespace to act in instead of the store's own.
 
         Raises:
@@ -135,7 +135,7 @@ class Graph:
 
     def purge_entities(
         self,
-        ids: Sequence[str] | None = None,
+        ids: str | Sequence[str] | None = None,
         *,
         dry_run: bool = False,
         namespace: str | None = None,
@@ -145,7 +145,7 @@ class Graph:
 
 
         Args:
-            ids: Ids of expired entities; None: all of the namespace.
+            ids: Expired entities by id, name or alias; None: all of the namespace.
             dry_run: Say what would go and keep it.
             namespace: The namespace to act in instead of the store's own.
 
@@ -229,7 +229,7 @@ class Graph:
         self,
         from_id: str,
         to_id: str,
-        edge_type: str,
+        edge_type: str | None = None,
         *,
         relation: str | None = None,
         weight: float = 1.0,
@@ -242,9 +242,10 @@ class Graph:
 
 
         Args:
-            from_id: Id of the memory or entity where the edge starts.
-            to_id: Id of the one where it ends.
-            edge_type: RELATED or SUMMARIZES between memories, RELATION between entities.
+            from_id: Where the edge starts: a memory by id, an entity by id, name or alias.
+            to_id: Where it ends.
+            edge_type: RELATED or SUMMARIZES between memories, RELATION between entities; absent:
+                RELATED for two memories, RELATION for two entities.
             relation: Label of a RELATION, such as WORKS_AT.
             weight: Finite, at least 0; 0 is kept and never walked.
             confidence: From 0 to 1, or None.
@@ -319,7 +320,7 @@ class Graph:
         """Edges, newest first; those of one memory or entity when it is named.
 
         Args:
-            node_id: Only edges of this memory or entity, by id.
+            node_id: Only edges of this memory, by id, or entity, by id, name or alias.
             edge_type: Only edges of this type.
             limit: Most edges.
             include_expired: Ended edges too.
@@ -365,7 +366,7 @@ class Graph:
 
     def expand_via_entities(
         self,
-        ids: Sequence[str],
+        ids: str | Sequence[str],
         limit: int = 5,
         include_expired: bool = False,
         min_confidence: float | None = None,
@@ -395,7 +396,7 @@ class Graph:
 
     def expand_via_related(
         self,
-        ids: Sequence[str],
+        ids: str | Sequence[str],
         limit: int = 5,
         include_expired: bool = False,
         min_confidence: float = 0.0,
@@ -424,7 +425,7 @@ class Graph:
 
     def expand_with_graph(
         self,
-        ids: Sequence[str],
+        ids: str | Sequence[str],
         entity_limit: int | None = None,
         related_limit: int | None = None,
         *,

@@ -150,9 +150,9 @@ class Vestig:
         t_ref: Time = None,
         temporal_stability: str | None = None,
         trigger: str | None = None,
-        entities: Sequence[str | Mapping[str, Any]] | None = None,
-        keywords: Sequence[str] | None = None,
-        hypothetical_queries: Sequence[str] | None = None,
+        entities: str | Sequence[str | Mapping[str, Any]] | None = None,
+        keywords: str | Sequence[str] | None = None,
+        hypothetical_queries: str | Sequence[str] | None = None,
         retention_policy: str | None = None,
         retention_until: Time = None,
         pinned: bool = False,
@@ -186,7 +186,7 @@ class Vestig:
             temporal_stability: How long such a fact holds; derived when absent.
             trigger: Why it is worth remembering.
             entities: Entities that it mentions: names, TYPE:Name, or objects with name, type,
-                aliases.
+                confidence and evidence.
             keywords: Keywords beside those found in the text.
             hypothetical_queries: Questions that it answers, stored for some triggers.
             retention_policy: How long it is worth keeping; default lifecycle.default_policy.
@@ -501,7 +501,7 @@ class Vestig:
             namespace=namespace,
         )
 
-    def record_access(self, ids: Sequence[str], *, namespace: str | None = None) -> int:
+    def record_access(self, ids: str | Sequence[str], *, namespace: str | None = None) -> int:
         """One access of each of these memories; how many.
 
         Args:
@@ -691,7 +691,7 @@ class Vestig:
             limit: Most hits; default search.limit.
             graph_depth: Hops from seed nodes or vector hits, 0 for none; default
                 search.graph_depth.
-            seed_nodes: Ids of memories and entities where a graph search begins.
+            seed_nodes: Where a graph search begins: memories by id, entities by id, name or alias.
             include_memory_ids: Give each entity the ids of the memories that mention it.
             decay: Let old memories count less; default search.decay.enabled.
             as_of: What was known and true at this time: `known_at` and `valid_at` at once.

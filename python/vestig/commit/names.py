@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from vestig.arguments import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, label
+from vestig.arguments import LIST_ITEMS_MAX, SCOPE_CHARS_MAX, label, listed
 from vestig.changes import NewEntity
 from vestig.config.graph_sections import EntitySettings
 from vestig.errors import ValidationError
@@ -37,6 +37,8 @@ class GivenEntity(msgspec.Struct, frozen=True, kw_only=True):
     type: str = UNTYPED
     confidence: float = 1.0
     evidence: str | None = None
+    # given as one text, in which a type may stand before the name: `PERSON:Ada`
+    is_text: bool = False
 
 
 def given_entities(value: object) -> tuple[GivenEntity, ...]:
@@ -49,7 +51,8 @@ def given_entities(value: object) -> tuple[GivenEntity, ...]:
         >>> given_entities(["Ada", {"name": "NATO", "type": "ORG"}])[1].type
         'ORG'
     """
-    if isinstance(value, (str, Mapping)) or not isinstance(value, Sequence):
+    value = listed(value)
+    if isinstance(value, Mapping) or not isinstance(value, Sequence):
         raise ValidationError("entities", type(value).__name__, "a list of names or objects")
     if len(value) > LIST_ITEMS_MAX:
         raise ValidationError("entities", f"{len(value)} items", f"at most {LIST_ITEMS_MAX} items")
@@ -58,7 +61,7 @@ def given_entities(value: object) -> tuple[GivenEntity, ...]:
 
 def _given(field: str, item: object) -> GivenEntity:
     if isinstance(item, str):
-        return GivenEntity(name=_text(field, item))
+        return GivenEntity(name=_text(field, item), is_text=True)
     if not isinstance(item, Mapping):
         raise ValidationError(field, type(item).__name__, "a name, or an object with a name")
     for key in item:
@@ -91,13 +94,14 @@ def _share(field: str, value: object) -> float:
 
 
 def with_known_types(given: Sequence[GivenEntity], types: Ontology) -> tuple[GivenEntity, ...]:
-    """The same with types of the ontology; synonyms name their type.
+    """The same with types of the ontology; synonyms name their type. A text `TYPE:Name` is a name
+    of that type where the store has it, and otherwise a name with a colon.
 
     Raises:
         ValidationError: a type that the store does not have.
     """
     typed = []
-    for at, entity in enumerate(given):
+    for at, entity in enumerate(_split(one, types) for one in given):
         known = types.get(entity.type)
         if known is None:
             field = f"entities[{at}].type"
@@ -107,6 +111,14 @@ def with_known_types(given: Sequence[GivenEntity], types: Ontology) -> tuple[Giv
             raise ValidationError(field, entity.type, f"one of {names}", hint)
         typed.append(msgspec.structs.replace(entity, type=known.name))
     return tuple(typed)
+
+
+def _split(entity: GivenEntity, types: Ontology) -> GivenEntity:
+    """A text `TYPE:Name` as type and name."""
+    head, _, name = entity.name.partition(":")
+    if not entity.is_text or not name.strip() or types.get(head) is None:
+        return entity
+    return msgspec.structs.replace(entity, name=name.strip(), type=head)
 
 
 def sure_enough(names: Sequence[Mention], settings: EntitySettings) -> list[Mention]:

@@ -12,7 +12,7 @@ from functools import cache
 from itertools import islice
 from typing import Final
 
-from vestig.arguments import LIST_ITEMS_MAX, check_unicode
+from vestig.arguments import LIST_ITEMS_MAX, check_unicode, listed
 from vestig.config.recall_sections import QuestionSettings
 from vestig.errors import ValidationError
 from vestig.language.answered_questions import sentences
@@ -106,7 +106,8 @@ def given_questions(value: object) -> tuple[object, ...]:
     Raises:
         ValidationError: no list, or a text that is no Unicode.
     """
-    if isinstance(value, str) or not isinstance(value, (list, tuple)):
+    value = listed(value)
+    if not isinstance(value, (list, tuple)):
         raise ValidationError("hypothetical_queries", type(value).__name__, "a list of questions")
     if len(value) > LIST_ITEMS_MAX:
         raise ValidationError(

@@ -11,11 +11,12 @@ import msgspec
 from vestig.arguments import check_unicode, count_argument, flag_argument
 from vestig.changes import ChangeSet, NewEdge
 from vestig.errors import NotFoundError, ValidationError
-from vestig.ids import check_id_prefix, new_id
+from vestig.ids import check_id_prefix, memory_id_text, new_id
 from vestig.language.edge_evidence import evidence_text
 from vestig.ports import LedgerView
 from vestig.results import SequenceResult
 from vestig.session import nodes
+from vestig.session.entity_names import entity_id
 from vestig.session.session import Session
 from vestig.session.transaction import catch_up, clock_notice
 from vestig.types import Degradation, Edge, EdgeType, Entity, Kind, Memory
@@ -55,11 +56,10 @@ LIST_LIMIT_DEFAULT: Final = 20
 
 
 class LinkRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked link; ids as the caller wrote them."""
+    """A checked link; memories by id, entities by id or name, as the caller wrote them."""
 
     from_id: str
     to_id: str
-    prefix: str
     edge_type: EdgeType
     relation: str | None
     weight: float
@@ -133,6 +133,7 @@ def link(
     space = session.in_namespace(namespace)
     degraded: list[Degradation] = []
     with session.operation("link"):
+        request = _with_ids(session, space, request)
         with session.ledger.write(session.now_us()) as txn:
             start = _end(session, txn, space, request, "from_id")
             end = _end(session, txn, space, request, "to_id")
@@ -167,15 +168,13 @@ def link_request(
     Raises:
         ValidationError: names the field, what was given and what is allowed.
     """
-    kind = _linkable(edge_type)
-    prefix = _LINKABLE[kind]
+    kind = _by_ends(from_id, to_id, relation) if edge_type is None else _linkable(edge_type)
     sure = None
     if confidence is not None:
         sure = number_argument("confidence", confidence, 1.0, "a number from 0 to 1, or null")
     return LinkRequest(
-        from_id=check_id_prefix("from_id", from_id, prefix),
-        to_id=check_id_prefix("to_id", to_id, prefix),
-        prefix=prefix,
+        from_id=_end_text("from_id", from_id, kind),
+        to_id=_end_text("to_id", to_id, kind),
         edge_type=kind,
         relation=_relation(relation, kind),
         weight=number_argument("weight", weight, math.inf, "a finite number >= 0"),
@@ -183,6 +182,39 @@ def link_request(
         evidence=None
         if evidence is None
         else evidence_text(_text("evidence", evidence), evidence_max),
+    )
+
+
+def _by_ends(from_id: object, to_id: object, relation: object) -> EdgeType:
+    """RELATED between two memories, RELATION between two entities."""
+    memories = [memory_id_text(str(end)) is not None for end in (from_id, to_id)]
+    if relation is not None or not any(memories):
+        return EdgeType.RELATION
+    if all(memories):
+        return EdgeType.RELATED
+    raise ValidationError("to_id", to_id, "two memories or two entities", f"from_id is {from_id!r}")
+
+
+def _end_text(field: str, value: object, kind: EdgeType) -> str:
+    """The id of a memory, or what a caller calls an entity."""
+    if _LINKABLE[kind] == "mem":
+        return check_id_prefix(field, value, "mem")
+    text = _text(field, value).strip()
+    if not text or text.startswith("mem_"):
+        raise ValidationError(
+            field, value, f"the id (ent_…) or the name of an entity for {kind.value}"
+        )
+    return text
+
+
+def _with_ids(session: Session, space: str, request: LinkRequest) -> LinkRequest:
+    """With the ids of the entities that are named."""
+    if _LINKABLE[request.edge_type] == "mem":
+        return request
+    return msgspec.structs.replace(
+        request,
+        from_id=entity_id(session, space, request.from_id, "from_id"),
+        to_id=entity_id(session, space, request.to_id, "to_id"),
     )
 
 
@@ -264,7 +296,7 @@ def _end(
     session: Session, view: LedgerView, space: str, request: LinkRequest, field: str
 ) -> Memory | Entity:
     id = getattr(request, field)
-    if request.prefix == "ent":
+    if _LINKABLE[request.edge_type] == "ent":
         return nodes.entity(view, space, id, field)
     return session.memory(view, space, id, field)
 
@@ -323,27 +355,34 @@ def edges(
     length = count_argument("snippet_len", snippet_len)
     expired = flag_argument("include_expired", include_expired)
     space = session.in_namespace(namespace)
-    with session.operation("edges"), session.ledger.read() as view:
-        if node_id is None:
-            found = view.list_edges(space, edge_type=kind, limit=most, include_expired=expired)
-        else:
-            found = _of_node(session, view, space, node_id, kind, expired)[:most]
-        return EdgePage(edges=tuple(_detailed(view, space, found, length)), seq=view.seq)
+    with session.operation("edges"):
+        node = None if node_id is None else _node_text(session, space, node_id)
+        with session.ledger.read() as view:
+            if node is None:
+                found = view.list_edges(space, edge_type=kind, limit=most, include_expired=expired)
+            else:
+                found = _of_node(session, view, space, node, kind, expired)[:most]
+            return EdgePage(edges=tuple(_detailed(view, space, found, length)), seq=view.seq)
+
+
+def _node_text(session: Session, space: str, given: object) -> str:
+    """The id of a memory, or of the entity that is called so; ids may be beginnings."""
+    memory = memory_id_text(given) if isinstance(given, str) else None
+    return memory or entity_id(session, space, given, "node_id")
 
 
 def _of_node(
     session: Session,
     view: LedgerView,
     space: str,
-    node_id: object,
+    node_id: str,
     kind: str | None,
     expired: bool,
 ) -> list[Edge]:
     """Edges that start or end at a memory or an entity."""
-    if isinstance(node_id, str) and node_id.startswith("ent_"):
+    if node_id.startswith("ent_"):
         id = nodes.entity(view, space, node_id, "node_id").id
     else:
-        check_id_prefix("node_id", node_id, "mem")
         id = session.memory(view, space, node_id, "node_id").id
     if expired:
         every = view.list_edges(space, edge_type=kind, limit=None, include_expired=True)

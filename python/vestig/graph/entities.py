@@ -8,14 +8,15 @@ from typing import Any
 
 import msgspec
 
-from vestig.arguments import count_argument, flag_argument
+from vestig.arguments import count_argument, flag_argument, listed
 from vestig.changes import ChangeSet, EntityPatch, NewEdge
 from vestig.errors import ConflictError, NotFoundError, ValidationError
-from vestig.ids import check_id_prefix, new_id
+from vestig.ids import new_id
 from vestig.language.names.forms import norm_name
 from vestig.ports import EntityListing, LedgerView
 from vestig.results import SequenceResult
 from vestig.session import nodes
+from vestig.session.entity_names import entity_id
 from vestig.session.known_names import types_of
 from vestig.session.session import Session
 from vestig.session.transaction import RollBack, catch_up, clock_notice
@@ -154,8 +155,15 @@ def show_entity(
     with_memories = flag_argument("expand", expand)
     expired = flag_argument("include_expired", include_expired)
     space = session.in_namespace(namespace)
-    with session.operation("entity"), session.ledger.read() as view:
-        text = check_id_prefix("id", id, "ent")
+    with session.operation("entity"):
+        text = entity_id(session, space, id, expired=expired)
+        return _detail(session, space, text, with_memories=with_memories, expired=expired)
+
+
+def _detail(
+    session: Session, space: str, text: str, *, with_memories: bool, expired: bool
+) -> EntityDetail:
+    with session.ledger.read() as view:
         entity = _expired_too(view, space, text) if expired else nodes.entity(view, space, text)
         ids = view.mentioning(space, [entity.id]).get(entity.id, [])
         return EntityDetail(
@@ -181,6 +189,7 @@ def merge_entities(session: Session, a: object, b: object, *, namespace: object)
     space = session.in_namespace(namespace)
     with session.operation("merge_entities"):
         degraded: list[Degradation] = []
+        a, b = entity_id(session, space, a, "a"), entity_id(session, space, b, "b")
         with session.ledger.write(session.now_us()) as txn:
             old, new = nodes.entity(txn, space, a, "a"), nodes.entity(txn, space, b, "b")
             parts = merge_changes(old, new, txn.edges(space, old.id), txn.edges(space, new.id))
@@ -296,8 +305,9 @@ def expire_entity(session: Session, id: object, *, namespace: object) -> EntityC
     space = session.in_namespace(namespace)
     with session.operation("expire_entity"):
         degraded: list[Degradation] = []
+        text = entity_id(session, space, id)
         with session.ledger.write(session.now_us()) as txn:
-            entity = nodes.entity(txn, space, id)
+            entity = nodes.entity(txn, space, text)
             changes: ChangeSet = expire_changes(entity, txn.edges(space, entity.id))
             seq = txn.apply(changes)
             degraded.extend(clock_notice(txn.clock_stepped_back))
@@ -345,13 +355,14 @@ def purge_entities(
     dry = flag_argument("dry_run", dry_run)
     space = session.in_namespace(namespace)
     with session.operation("purge_entities"):
+        named = None if ids is None else _named(session, space, ids)
         purged: list[str] = []
         counts: dict[str, int] = {}
         degraded: list[Degradation] = []
         seq = 0
         with suppress(RollBack), session.ledger.write(session.now_us()) as txn:
             seq = txn.seq
-            purged = _to_purge(txn, space, ids)
+            purged = _to_purge(txn, space, named)
             if purged:
                 counts = txn.purge_entities(space, purged)
                 if dry:
@@ -370,16 +381,17 @@ def purge_entities(
         )
 
 
-def _to_purge(view: LedgerView, space: str, ids: object) -> list[str]:
+def _named(session: Session, space: str, ids: object) -> list[str]:
+    ids = listed(ids)
+    if not isinstance(ids, (list, tuple)):
+        raise ValidationError("ids", type(ids).__name__, "a list of entity ids")
+    return [entity_id(session, space, id, "ids", expired=True) for id in ids]
+
+
+def _to_purge(view: LedgerView, space: str, ids: Sequence[str] | None) -> list[str]:
     """Full ids of the entities to purge: those named, or all that are expired."""
     if ids is None:
         listing = EntityListing(limit=None, include_expired=True)
         found = (entity for entity, _ in view.list_entities(space, listing))
         return sorted(entity.id for entity in found if entity.expired_at is not None)
-    if not isinstance(ids, (list, tuple)):
-        raise ValidationError("ids", type(ids).__name__, "a list of entity ids")
-    return list(dict.fromkeys(_expired_too(view, space, _id_text(id)).id for id in ids))
-
-
-def _id_text(id: object) -> str:
-    return check_id_prefix("ids", id, "ent")
+    return list(dict.fromkeys(_expired_too(view, space, id).id for id in ids))

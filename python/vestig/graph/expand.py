@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from vestig.arguments import count_argument, flag_argument
+from vestig.arguments import count_argument, flag_argument, listed
 from vestig.errors import ValidationError
 from vestig.graph.edges import number_argument
 from vestig.ids import check_id_prefix, is_full_id
@@ -48,7 +48,8 @@ def _least(min_confidence: object) -> float:
 
 def _known(view: LedgerView, space: str, ids: object, expired: bool) -> list[str]:
     """Full ids of the memories given, once each; unknown and hidden ones are skipped."""
-    if isinstance(ids, str) or not isinstance(ids, Iterable):
+    ids = listed(ids)
+    if not isinstance(ids, Iterable):
         raise ValidationError("ids", ids, "a list of ids")
     full: list[str] = []
     for id in ids:

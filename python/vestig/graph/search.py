@@ -13,16 +13,18 @@ from msgspec import UNSET
 from vestig.answers import Repeat
 from vestig.changes import AccessTouch
 from vestig.config.schema import Settings
-from vestig.errors import StoreLockedError, ValidationError
+from vestig.errors import StoreLockedError
 from vestig.graph import search_scores as scores
 from vestig.graph.search_request import SearchDefaults, SearchPlan, SearchRequest, plan
 from vestig.graph.search_result import SearchHit, SearchResult, Span
+from vestig.ids import memory_id_text
 from vestig.memories.decay import DecayRules, entity_factor, memory_factor
 from vestig.memories.equal_texts import repeats_of
 from vestig.memories.read import as_known
 from vestig.ports import LedgerView
 from vestig.session import nodes
 from vestig.session.embedding import check_identity
+from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
 from vestig.session.filter_ids import resolved
 from vestig.session.session import Session
 from vestig.store.projection.core_math import ln, power
@@ -105,17 +107,19 @@ class _Search:
         return list(kinds.items())
 
     def seed(self, text: str) -> str | None:
-        """The full id of a seed; a merged entity is what it was merged into."""
+        """The full id of a seed, a memory by id, an entity by id or name; a merged entity is what
+        it was merged into."""
         space = self.plan.namespace
-        entity = text.startswith("ent_")
-        list_ids = self.view.entity_ids_with_prefix if entity else self.view.ids_with_prefix
-        found = list_ids(space, text)
-        if len(found) > 1:
-            shown = ", ".join(found[:5])
-            raise ValidationError("seed_node_ids", text, "unambiguous ids", f"it fits {shown}")
-        if not found or not entity:
-            return found[0] if found else None
-        one = nodes.following_merges(self.view, space, found)[found[0]]
+        memory = memory_id_text(text)
+        if memory is not None and (found := self.view.ids_with_prefix(space, memory)):
+            return nodes.unambiguous_id(found, "seed_nodes", text)
+        if is_entity_id(text):
+            ids = self.view.entity_ids_with_prefix(space, text)
+            full = nodes.unambiguous_id(ids, "seed_nodes", text)
+            one = None if full is None else nodes.following_merges(self.view, space, [full])[full]
+        else:
+            ids = ids_with_name(self.view, self.core, space, text, self.plan.moments.known_at_us)
+            one = only_entity(self.view, space, ids, "seed_nodes", text)
         return None if one is None else one.id
 
     # --- candidates ----------------------------------------------------------------------------

@@ -86,11 +86,11 @@ def _texts_of_ids(field: str, value: object) -> tuple[str, ...]:
         return ()
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, (list, tuple, set, frozenset)):
-        raise ValidationError(field, value, "a list of ids of memories and entities")
+        raise ValidationError(field, value, "a list of memories by id, entities by id or name")
     for id in listed:
-        if not isinstance(id, str):
-            raise ValidationError(field, id, "the text of an id (mem_… or ent_…)")
-    return tuple(dict.fromkeys(listed))
+        if not isinstance(id, str) or not id.strip():
+            raise ValidationError(field, id, "the id of a memory, or the id or name of an entity")
+    return tuple(dict.fromkeys(id.strip() for id in listed))
 
 
 def _query(asked: SearchRequest, seeds: tuple[str, ...], chars_max: int) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from vestig.arguments import check_unicode, parse_time
+from vestig.arguments import check_unicode, listed, parse_time
 from vestig.changes import AccessTouch, ChangeSet, MemoryPatch, NewEvent, NewSupersession
 from vestig.errors import ConflictError, ValidationError
 from vestig.ids import new_id
@@ -394,7 +394,8 @@ def supersede(
 
 def record_access(session: Session, ids: object, namespace: object) -> int:
     """One access of each of these memories; unknown id: nothing is written."""
-    if isinstance(ids, str) or not isinstance(ids, (list, tuple, set)):
+    ids = listed(ids)
+    if not isinstance(ids, (list, tuple, set)):
         raise ValidationError("ids", ids, "a list of ids")
     space = session.in_namespace(namespace)
     with session.operation("record_access"):

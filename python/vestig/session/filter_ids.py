@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from vestig.filters import FilterParts
-from vestig.ids import id_bytes, id_text, is_full_id
-from vestig.language.names.forms import norm_name
+from vestig.ids import id_bytes, is_full_id
 from vestig.ports import EntityListing, LedgerView, Listing
+from vestig.session.entity_names import ids_with_name, is_entity_id, only_entity
 from vestig.types import Status
 
 __all__ = ["entity_ids", "resolved", "row_listing"]
 
 _IDS_MAX: Final = 1_000
-# Names are compared word by word, up to this many.
-_WORDS_MAX: Final = 8
 
 
 def resolved(
@@ -89,13 +87,19 @@ def entity_ids(
     view: LedgerView, core: Any, namespace: str, named: tuple[str, ...], known_at_us: int
 ) -> bytes:
     """Ids of the entities with these ids, beginnings of ids, or names; a merged one stands for
-    what it was merged into. What nobody knows matches nothing."""
+    what it was merged into. What nobody knows matches nothing.
+
+    Raises:
+        ValidationError: several entities have one of the names.
+    """
     found: set[str] = set()
     for text in named:
-        if text.startswith("ent_"):
+        if is_entity_id(text):
             found.update(_entities(view, namespace, text))
         else:
-            found |= _by_name(view, core, namespace, text, known_at_us)
+            ids = ids_with_name(view, core, namespace, text, known_at_us)
+            only_entity(view, namespace, ids, "entities", text)
+            found.update(one for id in ids for one in _entities(view, namespace, id))
     return _joined(found)
 
 
@@ -108,16 +112,6 @@ def _entities(view: LedgerView, namespace: str, id: str) -> list[str]:
         entities = view.entities(namespace, fresh)
         ids = [one.merged_into for one in entities if one.merged_into is not None]
     return sorted(seen)
-
-
-def _by_name(view: LedgerView, core: Any, namespace: str, name: str, known_at_us: int) -> set[str]:
-    words = norm_name(name).split()
-    if not words or len(words) > _WORDS_MAX:
-        return set()
-    forms = [(word, word, word, word) for word in words]
-    hits = core.find_names(view.seq, namespace, forms, known_at_us)
-    whole = [id for first, count, id, _ in hits if first == 0 and count == len(words)]
-    return {one for id in whole for one in _entities(view, namespace, id_text("ent", id))}
 
 
 def _known(view: LedgerView, namespace: str, ids: Sequence[str]) -> set[str]:

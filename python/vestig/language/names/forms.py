@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from typing import Final
+from unicodedata import normalize
 
 from vestig.errors import ValidationError
 from vestig.language.text_cache import TextCache
@@ -27,8 +28,8 @@ _OUTER: Final = frozenset(string.punctuation + " ")
 
 
 def norm_name(name: str) -> str:
-    """A name in lower case, without outer punctuation and repeated spaces: the part of a `norm_key`
-    after the type.
+    """A name in lower case, composed (NFC), without outer punctuation and repeated spaces: the part
+    of a `norm_key` after the type.
 
     Raises:
         ValidationError: only whitespace.
@@ -65,7 +66,7 @@ def _cased(name: str) -> str:
 
 
 _CASED: Final = TextCache(_cased)
-_NORM: Final = TextCache(lambda name: _cased(name.lower()))
+_NORM: Final = TextCache(lambda name: _cased(normalize("NFC", name).lower()))
 
 
 def trimmed(text: str) -> tuple[int, int]:

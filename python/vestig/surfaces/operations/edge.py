@@ -39,7 +39,7 @@ def _list(call: Call) -> Any:
 def _link(call: Call) -> Any:
     given = dict(call.args)
     ends = given.pop("from_id"), given.pop("to_id")
-    return call.store.graph.link(*ends, given.pop("edge_type"), **given)
+    return call.store.graph.link(*ends, **given)
 
 
 def _line(detail: EdgeDetail) -> str:
@@ -89,7 +89,9 @@ EDGE_OPERATIONS: Final = (
         help="Edges, newest first.",
         params=(
             Parameter(
-                name="node_id", flag="--node", help="Only edges of this memory or entity, by id."
+                name="node_id",
+                flag="--node",
+                help="Only edges of this memory, by id, or entity, by id, name or alias.",
             ),
             Parameter(
                 name="edge_type",
@@ -124,15 +126,18 @@ EDGE_OPERATIONS: Final = (
         name="edge link",
         help="Link two memories (RELATED, SUMMARIZES) or two entities (RELATION).",
         params=(
-            Parameter(name="from_id", help="Id of the memory or entity where the edge starts."),
-            Parameter(name="to_id", help="Id of the one where it ends."),
+            Parameter(
+                name="from_id",
+                help="Where it starts: a memory by id, an entity by id, name or alias.",
+            ),
+            Parameter(name="to_id", help="Where it ends."),
             Parameter(
                 name="edge_type",
                 kind="choice",
                 flag="--type",
                 choices=_TYPES,
                 help="Type of edge.",
-                default=EdgeType.RELATED.value,
+                default_text="RELATED for two memories, RELATION for two entities",
             ),
             Parameter(name="relation", flag="--relation", help="Label of a RELATION."),
             Parameter(

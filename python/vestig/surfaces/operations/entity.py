@@ -17,7 +17,9 @@ __all__ = ["ENTITY_BACKFILL", "ENTITY_OPERATIONS"]
 
 _SNIPPET_CHARS: Final = 80
 _PLANNED_IDS: Final = 20
-_ID: Final = Parameter(name="id", help="Id of the entity, or at least 8 characters of it.")
+_ID: Final = Parameter(
+    name="id", help="The entity by its id, at least 8 characters of it, its name or an alias."
+)
 _INCLUDE_EXPIRED: Final = Parameter(
     name="include_expired",
     kind="flag",
@@ -182,8 +184,8 @@ ENTITY_OPERATIONS: Final = (
         name="entity merge",
         help="Merge one entity into another; its name becomes an alias.",
         params=(
-            Parameter(name="a", help="Id of the entity that is merged."),
-            Parameter(name="b", help="Id of the entity that remains."),
+            Parameter(name="a", help="The entity that is merged, by id, name or alias."),
+            Parameter(name="b", help="The entity that remains."),
         ),
         run=lambda call: call.store.graph.merge_entities(**call.args),
         document="entity",
@@ -205,7 +207,10 @@ ENTITY_OPERATIONS: Final = (
         " first.",
         params=(
             Parameter(
-                name="ids", help="Ids; absent: all that are expired.", many=True, required=False
+                name="ids",
+                help="By id, name or alias; absent: all that are expired.",
+                many=True,
+                required=False,
             ),
             Parameter(name="yes", kind="flag", flag="--yes", help="Do not ask."),
             _DRY_RUN,
