@@ -28,8 +28,10 @@ def loaded(home: Path) -> Loader:
         *,
         user: str | None = None,
         env: dict[str, str] | None = None,
+        found: bool = False,
         **options: Any,
     ) -> Config:
+        """Loads what the files say; the project file is named by the call, or found."""
         if project is not None:
             (home / "project" / "vestig.yaml").write_text(project, encoding="utf-8")
         if user is not None:
@@ -37,8 +39,12 @@ def loaded(home: Path) -> Loader:
         environ = {
             "XDG_CONFIG_HOME": str(home / "user"),
             "XDG_DATA_HOME": str(home / "data"),
+            "XDG_STATE_HOME": str(home / "state"),
             **(env or {}),
         }
+        here = home / "project" / "vestig.yaml"
+        if here.exists() and not found and "VESTIG_CONFIG" not in environ:
+            options.setdefault("path", here)
         return load(environ=environ, cwd=home / "project", **options)
 
     return run

@@ -182,15 +182,15 @@ def test_one_call_sets_only_keys_of_recall(loaded: Loader) -> None:
 
 def test_project_file_is_the_nearest_upward_and_can_be_replaced(home: Path) -> None:
     (home / "project" / "a" / "b").mkdir(parents=True)
-    (home / "project" / "vestig.yaml").write_text("namespace: up\n")
+    (home / "project" / "vestig.yaml").write_text("time: {zone: Asia/Tokyo}\n")
     other = home / "other.yaml"
-    other.write_text("namespace: other\n")
+    other.write_text("time: {zone: Asia/Seoul}\n")
     environ = {"XDG_CONFIG_HOME": str(home / "user")}
     deep = home / "project" / "a" / "b"
-    assert load(environ=environ, cwd=deep).settings.namespace == "up"
-    assert load(other, environ=environ, cwd=deep).settings.namespace == "other"
+    assert load(environ=environ, cwd=deep).settings.time.zone == "Asia/Tokyo"
+    assert load(other, environ=environ, cwd=deep).settings.time.zone == "Asia/Seoul"
     environ["VESTIG_CONFIG"] = str(other)
-    assert load(environ=environ, cwd=deep).settings.namespace == "other"
+    assert load(environ=environ, cwd=deep).settings.time.zone == "Asia/Seoul"
 
 
 def test_a_named_file_must_exist(loaded: Loader, home: Path) -> None:

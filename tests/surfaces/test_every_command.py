@@ -79,6 +79,7 @@ def commands(
         "eval": ("eval", str(bench), "--profile", "default"),
         "config show": ("config", "show"),
         "config explain": ("config", "explain", "hygiene.min_chars"),
+        "config trust": ("config", "trust", "--list"),
     }
 
 
@@ -111,6 +112,7 @@ DOCUMENTS = {
     "eval": "evaluation",
     "config show": "config",
     "config explain": "explanations",
+    "config trust": "trust",
 }
 
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "eval",
     "config show",
     "config explain",
+    "config trust",
 }
 # Arguments that only shape what this surface prints, or stand for another one.
 SURFACE_ONLY = {
@@ -64,6 +65,7 @@ SURFACE_ONLY = {
     },
     "config show": {"all"},
     "config explain": {"key"},
+    "config trust": {"file", "list", "remove"},
 }
 METHODS = {
     "replay-receipt": "replay_receipt",

@@ -4,11 +4,13 @@ The only place that reads the environment of the process.
 """
 
 from vestig.config.explain import Explanation, ShownEntry, explain, explanations, show
-from vestig.config.load import Config, built_in, load, state_directory
+from vestig.config.folders import state_directory
+from vestig.config.load import Config, built_in, load
 from vestig.config.merge import Entry
 from vestig.config.problems import InvalidConfigError, Problem
 from vestig.config.schema import KEYS, Settings
 from vestig.config.secrets import read_secret
+from vestig.config.trust import TrustedFile, trust, trusted_files, untrust
 
 __all__ = [
     "KEYS",
@@ -19,6 +21,7 @@ __all__ = [
     "Problem",
     "Settings",
     "ShownEntry",
+    "TrustedFile",
     "built_in",
     "explain",
     "explanations",
@@ -26,4 +29,7 @@ __all__ = [
     "read_secret",
     "show",
     "state_directory",
+    "trust",
+    "trusted_files",
+    "untrust",
 ]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from vestig.config.aliases import current_name, old_name
@@ -14,7 +13,14 @@ from vestig.config.problems import Problems
 from vestig.config.schema import KEYS, entry_specs, spec_of
 from vestig.hints import nearest
 
-__all__ = ["RESERVED", "environment_settings", "expand", "read_dotenv", "read_scalar"]
+__all__ = [
+    "RESERVED",
+    "environment_settings",
+    "expand",
+    "names_variable",
+    "read_dotenv",
+    "read_scalar",
+]
 
 # Reserved variables and the key that each one sets; VESTIG_CONFIG names a file instead.
 RESERVED: Final[Mapping[str, str | None]] = {
@@ -29,13 +35,23 @@ _TOKEN: Final = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}
 _DOTENV_LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
 
 
+def names_variable(text: str) -> bool:
+    """Whether a variable is put into this text; `$${` stands for itself.
+
+    Example:
+        >>> names_variable("${A:-x}"), names_variable("$${A}")
+        (True, False)
+    """
+    return any(match.group(0) != "$${" for match in _TOKEN.finditer(text))
+
+
 def expand(
-    text: str, variables: Mapping[str, str], problems: Problems, place: str, key: str
+    text: str, variable: Callable[[str], str | None], problems: Problems, place: str, key: str
 ) -> str:
     """`text` with its variables put in. Faults are noted, never raised.
 
     Example:
-        >>> expand("${A:-x}/${B} $${C}", {"B": "b"}, Problems(), "f", "k")
+        >>> expand("${A:-x}/${B} $${C}", {"B": "b"}.get, Problems(), "f", "k")
         'x/b ${C}'
     """
 
@@ -48,7 +64,7 @@ def expand(
                 place, key, "expected ${NAME} or ${NAME:-default} (write $${ for a literal ${)"
             )
             return token
-        value = variables.get(name)
+        value = variable(name)
         if fallback is not None:
             return value if value else fallback
         if value is None:
@@ -64,12 +80,13 @@ def expand(
     return _TOKEN.sub(one, text)
 
 
-def read_dotenv(path: Path) -> dict[str, str]:
-    """Variables of a `.env` file; {} when there is none. Lines that set nothing are skipped."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
-        return {}
+def read_dotenv(text: str) -> dict[str, str]:
+    """Variables of a `.env` file. Lines that set nothing are skipped.
+
+    Example:
+        >>> read_dotenv("export A='a b'\\n# no\\nB=b # why")
+        {'A': 'a b', 'B': 'b'}
+    """
     found: dict[str, str] = {}
     for line in text.splitlines():
         match = _DOTENV_LINE.fullmatch(line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,11 +12,10 @@ from vestig.config.aliases import OLD_NAMES, current_name, old_name, old_section
 from vestig.config.load import Config
 from vestig.config.merge import unknown_key_text
 from vestig.config.schema import entry_sections, entry_specs, key_specs, sections, spec_of
+from vestig.config.secrets import without_credentials
 from vestig.errors import ConfigError
 
 __all__ = ["Explanation", "ShownEntry", "explain", "explanations", "show"]
-
-_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 class ShownEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,18 +67,13 @@ def show(
         shown.append(
             ShownEntry(
                 key=key,
-                value=_safe(entry.value),
+                value=without_credentials(entry.shown),
                 layer=entry.layer,
                 file=entry.file,
                 secret=secret,
             )
         )
     return shown
-
-
-def _safe(value: Any) -> Any:
-    """A value without the credentials that a URL may carry."""
-    return _CREDENTIALS.sub("***", value) if isinstance(value, str) else value
 
 
 def explain(config: Config, name: str) -> list[Explanation]:
@@ -118,7 +111,7 @@ def _explained(config: Config, key: str, *, given: str) -> Explanation:
         meaning=spec.meaning,
         default=spec.default,
         allowed=spec.allowed,
-        value=_safe(entry.value),
+        value=without_credentials(entry.shown),
         layer=entry.layer,
         file=entry.file,
         old=old_name(key),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -9,23 +11,30 @@ from typing import Any, Final
 import msgspec
 
 from vestig.config.aliases import OLD_NAMES, current_name, old_sections
-from vestig.config.documents import BYTES_MAX, parse
-from vestig.config.expand import expand, read_dotenv, read_scalar
+from vestig.config.expand import expand, names_variable, read_scalar
 from vestig.config.problems import Problems
 from vestig.config.schema import entry_sections, key_specs, sections
+from vestig.config.sources import Source, content_of, parse_file
 from vestig.errors import ConfigError, ConfigNotFoundError
 
 __all__ = [
+    "INCLUDE",
+    "MEMORY_PATH",
+    "STORE_PATH",
     "Item",
     "find_project_file",
     "flatten",
+    "own_items",
     "profile_key",
     "read_file",
-    "variables_for",
+    "unexpanded",
     "with_weights",
     "without_tilde",
 ]
 
+INCLUDE: Final = "include"
+MEMORY_PATH: Final = ":memory:"
+STORE_PATH: Final = "store.path"
 PROJECT_FILE: Final = "vestig.yaml"
 _PROFILES: Final = "recall.profiles"
 _WEIGHTS: Final = "ranking.weights"
@@ -41,6 +50,15 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     line: int | None = None
     # the old spelling in which the key was given
     old: str | None = None
+    # the folder of the file, from which paths count
+    folder: str | None = None
+    # the value as it is written, where it came from `${VAR}`: only this is ever printed
+    written: Any = None
+
+    @property
+    def shown(self) -> Any:
+        """The value as it may be printed."""
+        return self.value if self.written is None else self.written
 
     @property
     def place(self) -> str:
@@ -77,77 +95,75 @@ def without_tilde(text: str, what: str) -> Path:
         ) from None
 
 
-def _is_file(path: Path) -> bool:
-    """Whether a file is there; a name that no file can have is none."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
+def missing_file_text(path: Path) -> str:
+    """What is said about a file that was named and is not there."""
+    return (
+        f"configuration file not found: {path}; name an existing file, or leave the option"
+        " out to run on defaults (`vestig config show` prints them)"
+    )
 
 
-def variables_for(project: Path | None, environ: Mapping[str, str]) -> dict[str, str]:
-    """What `${VAR}` may name: the environment, and below it the `.env` beside the project file."""
-    dotenv = {} if project is None else read_dotenv(project.parent / ".env")
-    return {**dotenv, **environ}
-
-
-def _load(path: Path) -> tuple[Any, dict[str, int]]:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(BYTES_MAX + 1)
-        if len(raw) > BYTES_MAX:
-            raise ConfigError(f"{path}: expected at most {BYTES_MAX} bytes, the file has more")
-        return parse(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: expected UTF-8 text, byte {error.start} is none") from None
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        where, _, what = str(error).partition(": ")
-        place = f"{path}:{where[5:]}" if where.startswith("line ") and what else f"{path}"
-        raise ConfigError(f"{place}: unreadable YAML: {what or where}") from None
-
-
-def read_file(path: Path, variables: Mapping[str, str], problems: Problems) -> list[Item]:
+def read_file(source: Source, problems: Problems) -> list[Item]:
     """Every key of a file and of what it includes, weakest first.
 
     Raises:
         ConfigNotFoundError: the file does not exist.
         ConfigError: unreadable, not a mapping, a wrong or circular include.
     """
-    if not _is_file(path):
-        raise ConfigNotFoundError(
-            f"configuration file not found: {path}; name an existing file, or leave the option"
-            " out to run on defaults (`vestig config show` prints them)"
-        )
-    return _read(path, variables, problems, ())
+    items = [_expanded(item, source, problems) for item in unexpanded(source, problems)]
+    return with_weights(items, source.main.parent, problems)
+
+
+def unexpanded(source: Source, problems: Problems) -> list[Item]:
+    """As `read_file`, with values as they are written. Only names of includes are expanded."""
+    if source.content(source.main) is None:
+        raise ConfigNotFoundError(missing_file_text(source.main))
+    return _read(source, source.main, str(source.main), problems, ())
+
+
+def own_items(
+    source: Source, path: Path, label: str, problems: Problems
+) -> tuple[list[str], int | None, list[Item]]:
+    """What one file says itself: the names of its includes as they are written, their line, and its
+    keys; `label` names the file in messages."""
+    document, lines = parse_file(source.content(path) or b"", label)
+    if document is None and path == source.main:
+        return [], None, []
+    if not isinstance(document, dict):
+        fact = "is empty" if document is None else f"holds a {type(document).__name__}"
+        raise ConfigError(f"{label}: expected a mapping of keys to values, the file {fact}")
+    own = dict(document)
+    names = own.pop(INCLUDE, ())
+    names = [names] if isinstance(names, str) else names
+    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
+        raise ConfigError(f"{label}: include: expected a file name or a list of file names")
+    items = flatten(own, problems, file=label, lines=lines)
+    placed = [msgspec.structs.replace(item, folder=str(path.parent)) for item in items]
+    return list(names), lines.get(INCLUDE), placed
 
 
 def _read(
-    path: Path, variables: Mapping[str, str], problems: Problems, above: tuple[Path, ...]
+    source: Source, path: Path, label: str, problems: Problems, above: tuple[tuple[Path, str], ...]
 ) -> list[Item]:
-    real = path.resolve()
-    if real in above:
-        names = " → ".join(p.name for p in (*above[above.index(real) :], real))
-        raise ConfigError(f"{above[-1]}: include: the files include each other: {names}")
-    document, lines = _load(real)
-    if document is None and not above:
-        return []
-    if not isinstance(document, dict):
-        fact = "is empty" if document is None else f"holds a {type(document).__name__}"
-        raise ConfigError(f"{real}: expected a mapping of keys to values, the file {fact}")
+    paths = [step for step, _ in above]
+    if path in paths:
+        way = (*above[paths.index(path) :], (path, label))
+        names = " → ".join(Path(name).name for _, name in way)
+        raise ConfigError(f"{above[-1][1]}: include: the files include each other: {names}")
     items: list[Item] = []
-    own = dict(document)
-    for name in _includes(own.pop("include", ()), real, variables, problems):
-        target = Path(name)
-        target = target if target.is_absolute() else real.parent / target
-        if not _is_file(target):
-            raise ConfigError(f"{real}: include: file not found: {name}")
-        items.extend(_read(target, variables, problems, (*above, real)))
-    for item in flatten(own, problems, file=str(real), lines=lines):
-        value = _expand_value(item, variables, problems)
-        items.append(msgspec.structs.replace(item, value=value))
-    return with_weights(items, real.parent, problems)
+    includes, _, own = own_items(source, path, label, problems)
+    for name in includes:
+        target = (path.parent / expand(name, source.variable, problems, label, INCLUDE)).resolve()
+        if source.only is not None and target not in source.only:
+            raise ConfigError(
+                f"{label}: include: {name} is another file than when this one was trusted; look"
+                f" at it, then run `vestig config trust {shlex.quote(str(source.main))}`"
+            )
+        if source.content(target) is None:
+            raise ConfigError(f"{label}: include: file not found: {name}")
+        shown = str(path.parent / name) if names_variable(name) else str(target)
+        items += _read(source, target, shown, problems, (*above, (path, label)))
+    return items + own
 
 
 def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> list[Item]:
@@ -158,28 +174,31 @@ def with_weights(items: Iterable[Item], folder: Path, problems: Problems) -> lis
         if (profile_key(item.key) or item.key) != _WEIGHTS or not isinstance(item.value, str):
             found.append(item)
             continue
-        path = folder / without_tilde(item.value, item.key)
-        if _is_file(path):
-            found += _weights_file(path, item.key, problems)
+        base = folder if item.folder is None else Path(item.folder)
+        path = base / without_tilde(item.value, item.key)
+        label = str(path) if item.written is None else str(base / item.written)
+        raw = content_of(path)
+        if raw is None:
+            problems.add(item.place, item.key, f"file of weights not found: {label}")
         else:
-            problems.add(item.place, item.key, f"file of weights not found: {path}")
+            found += _weights_file(raw, label, item.key, problems)
     return found
 
 
-def _weights_file(path: Path, key: str, problems: Problems) -> list[Item]:
-    document, lines = _load(path)
+def _weights_file(raw: bytes, label: str, key: str, problems: Problems) -> list[Item]:
+    document, lines = parse_file(raw, label)
     if isinstance(document, dict) and "origins" in document:
         for name in sorted(document.keys() - {"version", "origins"}):
-            problems.add(str(path), str(name), "unknown member; expected version and origins")
+            problems.add(label, str(name), "unknown member; expected version and origins")
         if document.get("version") != 1:
-            problems.add(str(path), "version", f"expected 1, got {document.get('version')!r}")
+            problems.add(label, "version", f"expected 1, got {document.get('version')!r}")
         document = document["origins"]
         lines = {name.removeprefix("origins."): line for name, line in lines.items()}
     if not isinstance(document, dict):
-        problems.add(str(path), "", "expected a mapping {origin: {term: number}}")
+        problems.add(label, "", "expected a mapping {origin: {term: number}}")
         return []
     placed = {f"{key}.{name}": line for name, line in lines.items()}
-    return flatten({key: document}, problems, file=str(path), lines=placed)
+    return flatten({key: document}, problems, file=label, lines=placed)
 
 
 def profile_key(key: str) -> str | None:
@@ -194,22 +213,29 @@ def profile_key(key: str) -> str | None:
     return key[len(_PROFILES) + 1 :].partition(".")[2]
 
 
-def _includes(
-    value: Any, path: Path, variables: Mapping[str, str], problems: Problems
-) -> list[str]:
-    names = [value] if isinstance(value, str) else value
-    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) for n in names):
-        raise ConfigError(f"{path}: include: expected a file name or a list of file names")
-    return [expand(name, variables, problems, str(path), "include") for name in names]
+def _expanded(item: Item, source: Source, problems: Problems) -> Item:
+    """An item with the variables of its value put in, and a relative `store.path` made absolute
+    against the file that names it."""
+    value = _with_variables(item, source, problems)
+    named = any(isinstance(part, str) and names_variable(part) for part in _parts(item.value))
+    written = item.value if named else None
+    if item.key == STORE_PATH and isinstance(value, str) and value not in ("", MEMORY_PATH):
+        base = Path(item.folder or "")
+        value = os.path.normpath(base / without_tilde(value, item.key))
+    return msgspec.structs.replace(item, value=value, written=written)
 
 
-def _expand_value(item: Item, variables: Mapping[str, str], problems: Problems) -> Any:
+def _parts(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _with_variables(item: Item, source: Source, problems: Problems) -> Any:
     """The value with its variables put in: of a text, or of the texts of a flat list."""
 
     def put_in(part: Any) -> Any:
         if not isinstance(part, str) or "${" not in part:
             return part
-        return expand(part, variables, problems, item.place, item.key)
+        return expand(part, source.variable, problems, item.place, item.key)
 
     if isinstance(item.value, list):
         return [put_in(part) for part in item.value]
@@ -239,7 +265,7 @@ def flatten(
     items: list[Item] = []
     seen: dict[str, Item] = {}
     for key, value in _leaves(document, "", 0):
-        line = (lines or {}).get(key)
+        line = _line_of(key, lines or {})
         name = _current(key)
         old = None if name == key else key
         item = Item(key=name, value=value, file=file, line=line, old=old)
@@ -248,6 +274,13 @@ def flatten(
         seen[key] = item
         items.append(item)
     return items
+
+
+def _line_of(key: str, lines: Mapping[str, int]) -> int | None:
+    """The line of a key, or of the section that says it as a whole."""
+    while key and key not in lines:
+        key = key.rpartition(".")[0]
+    return lines.get(key)
 
 
 def _current(key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,14 +12,16 @@ import msgspec
 from vestig.config.aliases import current_name
 from vestig.config.expand import environment_settings
 from vestig.config.files import (
+    MEMORY_PATH,
+    STORE_PATH,
     Item,
     find_project_file,
     flatten,
     read_file,
-    variables_for,
     with_weights,
     without_tilde,
 )
+from vestig.config.folders import user_folder
 from vestig.config.merge import (
     PROFILE_KEYS,
     Entry,
@@ -42,11 +44,12 @@ from vestig.config.schema import (
     mapping_of,
     spec_of,
 )
+from vestig.config.sources import Source
+from vestig.config.trust import found_items
 from vestig.errors import ConfigError, ValidationError
 
-__all__ = ["Config", "built_in", "load", "state_directory"]
+__all__ = ["Config", "built_in", "load"]
 
-MEMORY_PATH: Final = ":memory:"
 _CALL_SECTIONS: Final = ", ".join(prefix[:-1] for prefix in PROFILE_PREFIXES)
 
 
@@ -131,7 +134,9 @@ class Config:
         """
         if name not in self.profile_names:
             raise ConfigError(unknown_profile_text(name, self.profile_names))
-        return dict(PROFILES[name] if name in PROFILES else self._profiles[name])
+        if name in PROFILES:
+            return dict(PROFILES[name])
+        return {key: item.value for key, item in self._profiles[name].items()}
 
     def with_overrides(
         self, overrides: Mapping[str, Any] | None = None, profile: str | None = None
@@ -201,13 +206,7 @@ def load(
         raise ConfigError("VESTIG_CONFIG: expected a file name, got an empty text; unset it")
     else:
         project = folder / without_tilde(named, "the configuration file")
-    expansion = variables_for(project, variables)
-    user = _user_folder("config", variables) / "config.yaml"
-    layers = []
-    for name, file in (("user", user), ("project", project)):
-        if file is None or (name == "user" and not file.is_file()):
-            continue
-        layers.append(Layer(name=name, items=tuple(read_file(file, expansion, problems))))
+    layers = _file_layers(project, variables, problems, named=named is not None)
     set_by_variables = [
         item
         for key, value, variable in environment_settings(variables, problems)
@@ -217,7 +216,7 @@ def load(
     layers.append(Layer(name="environment", items=tuple(items)))
     layers.append(_call_layer(_call_items(overrides, problems, folder), profile))
     try:
-        config = Config(tuple(layers), folder, _user_folder("data", variables).parent)
+        config = Config(tuple(layers), folder, user_folder("data", variables).parent)
     except ConfigError as error:
         for problem in getattr(error, "problems", ()):
             problems.add(problem.place, problem.key, problem.message, problem.allowed)
@@ -225,6 +224,23 @@ def load(
         raise
     problems.raise_if_any()
     return config
+
+
+def _file_layers(
+    project: Path | None, variables: Mapping[str, str], problems: Problems, *, named: bool
+) -> list[Layer]:
+    """The user's own file and the project file. A project file that was found and says what only a
+    trusted one may ends all work before anything else is read."""
+    layers = []
+    if project is not None:
+        source = Source(project, variables)
+        items = read_file(source, problems) if named else found_items(source, variables, problems)
+        layers.append(Layer(name="project", items=tuple(items)))
+    user = user_folder("config", variables) / "config.yaml"
+    if user.is_file():
+        own = read_file(Source(user, variables, dotenv=False), problems)
+        layers.insert(0, Layer(name="user", items=tuple(own)))
+    return layers
 
 
 def built_in(values: Mapping[str, Any]) -> Config:
@@ -241,16 +257,6 @@ def built_in(values: Mapping[str, Any]) -> Config:
     items = _call_items(values, problems, Path())
     problems.raise_if_any()
     return Config((_call_layer(items, None),), Path(), Path())
-
-
-def state_directory(environ: Mapping[str, str] | None = None) -> Path:
-    """The user's folder for state that must outlive a store, such as witnesses.
-
-    Example:
-        >>> state_directory({"XDG_STATE_HOME": "/var/state"}).as_posix()
-        '/var/state/vestig'
-    """
-    return _user_folder("state", os.environ if environ is None else environ)
 
 
 def _call_items(
@@ -275,34 +281,15 @@ def _call_layer(items: tuple[Item, ...], profile: str | None) -> Layer:
     return Layer(name="call", items=items, profile=profile)
 
 
-def _user_folder(kind: str, variables: Mapping[str, str]) -> Path:
-    """The platform's folder of this user; `XDG_*_HOME` of the given environment goes first."""
-    import platformdirs
-
-    given = variables.get(f"XDG_{kind.upper()}_HOME")
-    if given:
-        return Path(given) / "vestig"
-    find: Callable[..., Path] = {
-        "config": platformdirs.user_config_path,
-        "data": platformdirs.user_data_path,
-        "state": platformdirs.user_state_path,
-    }[kind]
-    return find("vestig", appauthor=False)
-
-
 def _place_store(entries: dict[str, Entry], cwd: Path, data_folder: Path) -> None:
     """`store.path` becomes absolute: against the file that names it, else the working directory."""
-    entry = entries["store.path"]
+    entry = entries[STORE_PATH]
     if not isinstance(entry.value, str) or entry.value in ("", MEMORY_PATH):
         return
-    if entry.layer == "built-in":
-        folder = data_folder
-    elif entry.layer in ("user", "project") and entry.file is not None:
-        folder = Path(entry.file).parent
-    else:
-        folder = cwd
+    # files have made theirs absolute
+    folder = data_folder if entry.layer == "built-in" else cwd
     path = os.path.normpath(folder / without_tilde(entry.value, "store.path"))
-    entries["store.path"] = msgspec.structs.replace(entry, value=path)
+    entries[STORE_PATH] = msgspec.structs.replace(entry, value=path)
 
 
 def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -338,14 +325,16 @@ def _check_together(settings: Settings, entries: Mapping[str, Entry], problems: 
         problems.add(
             _source(entries["hygiene.max_chars"]),
             "hygiene.max_chars",
-            f"expected at least hygiene.min_chars ({hygiene.min_chars}), got {hygiene.max_chars}",
+            f"expected at least hygiene.min_chars ({entries['hygiene.min_chars'].shown}), got"
+            f" {entries['hygiene.max_chars'].shown}",
         )
     zone = settings.time.zone
     if zone != "UTC" and not _is_zone(zone):
         problems.add(
             _source(entries["time.zone"]),
             "time.zone",
-            f"expected a time zone such as UTC or Europe/Berlin, got {zone!r}",
+            f"expected a time zone such as UTC or Europe/Berlin, got"
+            f" {entries['time.zone'].shown!r}",
         )
     _check_entity_types(settings, entries, problems)
 
@@ -374,7 +363,8 @@ def _check_entity_types(
         problems.add(place, key, f"{_UNTYPED} stands for names without a type; choose another name")
     twice = sorted({name for name in plain if name and plain.count(name) > 1})
     if twice:
-        problems.add(place, key, f"two entries with one name: {', '.join(twice)}; keep one")
+        which = "" if entries[key].written is not None else f": {', '.join(twice)}"
+        problems.add(place, key, f"two entries with one name{which}; keep one")
 
 
 def _source(entry: Entry) -> str:

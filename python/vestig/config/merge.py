@@ -54,6 +54,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     value: Any
     layer: str
     file: str | None = None
+    # the value as a file writes it, where it came from `${VAR}`: only this is ever printed
+    written: Any = None
+
+    @property
+    def shown(self) -> Any:
+        """The value as it may be printed."""
+        return self.value if self.written is None else self.written
 
 
 class Layer(msgspec.Struct, frozen=True, kw_only=True):
@@ -161,7 +168,7 @@ def _check_value(spec: KeySpec, item: Item, place: str, problems: Problems) -> N
             fault = True
     if fault:
         given = "" if item.old is None else f" (given as {item.old})"
-        text = f"expected {spec.allowed}, got {_shown(value)}{given}"
+        text = f"expected {spec.allowed}, got {_shown(item.shown)}{given}"
         problems.add(place, item.key, text, spec.allowed)
 
 
@@ -208,9 +215,9 @@ def _profile_may_set(key: str) -> bool:
     return key.startswith(PROFILE_PREFIXES) and key not in (PROFILE_KEYS, "recall.profile")
 
 
-def merge_profiles(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
+def merge_profiles(layers: Sequence[Layer]) -> dict[str, dict[str, Item]]:
     """User-defined profiles, merged deeply over the layers; null takes a profile or key out."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, Item]] = {}
     for layer in layers:
         for item in layer.items:
             if item.key == PROFILE_KEYS and item.value is None:
@@ -224,20 +231,20 @@ def merge_profiles(layers: Sequence[Layer]) -> dict[str, dict[str, Any]]:
             elif inner == "":
                 found.setdefault(name, {})
             else:
-                _put(found.setdefault(name, {}), inner, item.value)
+                _put(found.setdefault(name, {}), inner, item)
     return found
 
 
-def _put(values: dict[str, Any], key: str, value: Any) -> None:
+def _put(values: dict[str, Item], key: str, item: Item) -> None:
     """Sets a key of a profile; null takes it, or each entry below it, out."""
-    if value is None:
+    if item.value is None:
         for name in (key, *_below(key, values)):
             values.pop(name, None)
     elif key not in MAPPINGS:
-        values[key] = value
+        values[key] = item
 
 
-def profiles_entry(layers: Sequence[Layer], profiles: Mapping[str, Any]) -> Entry:
+def profiles_entry(layers: Sequence[Layer], profiles: Mapping[str, Mapping[str, Item]]) -> Entry:
     origin = Entry(value={}, layer="built-in")
     for layer in layers:
         for item in layer.items:
@@ -245,30 +252,41 @@ def profiles_entry(layers: Sequence[Layer], profiles: Mapping[str, Any]) -> Entr
                 origin = Entry(value=None, layer=layer.name, file=item.file)
     if not profiles:
         return Entry(value={}, layer="built-in")
-    return msgspec.structs.replace(origin, value={k: dict(v) for k, v in profiles.items()})
+    value, written = (
+        {
+            name: {key: getattr(item, field) for key, item in items.items()}
+            for name, items in profiles.items()
+        }
+        for field in ("value", "shown")
+    )
+    return msgspec.structs.replace(origin, value=value, written=written)
 
 
 def merge_layers(
-    layers: Sequence[Layer], profiles: Mapping[str, Mapping[str, Any]], problems: Problems
+    layers: Sequence[Layer], profiles: Mapping[str, Mapping[str, Item]], problems: Problems
 ) -> dict[str, Entry]:
     base = _built_in()
     named = [n for n, layer in enumerate(layers) if layer.profile is not None]
     at_call = named[-1] if named else None
+    name = ""
     if at_call is not None:
         profile = layers[at_call].profile
+        name = profile or ""
     else:
-        last = [i.value for layer in layers for i in layer.items if i.key == "recall.profile"]
-        profile = last[-1] if last and last[-1] is not None else base["recall.profile"].value
-    values: Mapping[str, Any] = {}
+        last = [i for layer in layers for i in layer.items if i.key == "recall.profile"]
+        given = last[-1] if last and last[-1].value is not None else None
+        profile = base["recall.profile"].value if given is None else given.value
+        name = profile if given is None else given.shown
+    over: Mapping[str, Entry] = {}
     if isinstance(profile, str):
-        if profile in PROFILES:
-            values = PROFILES[profile]
-        elif profile in profiles:
-            values = profiles[profile]
+        found = _profile_values(profile, profiles)
+        if found is None:
+            problems.add("", "", unknown_profile_text(name, sorted({*PROFILES, *profiles})))
         else:
-            names = sorted({*PROFILES, *profiles})
-            problems.add("", "", unknown_profile_text(profile, names))
-    over = {key: Entry(value=v, layer="profile", file=profile) for key, v in values.items()}
+            over = {
+                key: Entry(value=item.value, layer="profile", file=name, written=item.written)
+                for key, item in found.items()
+            }
     defaults = _over(base, over)
     entries = dict(defaults) if at_call is None else dict(base)
     for number, layer in enumerate(layers):
@@ -285,8 +303,19 @@ def merge_layers(
             if item.value is None:
                 _reset(entries, item.key, defaults)
             elif item.key not in MAPPINGS:
-                entries[item.key] = Entry(value=item.value, layer=layer.name, file=item.file)
+                entries[item.key] = Entry(
+                    value=item.value, layer=layer.name, file=item.file, written=item.written
+                )
     return entries
+
+
+def _profile_values(
+    name: str, profiles: Mapping[str, Mapping[str, Item]]
+) -> Mapping[str, Item] | None:
+    """What a profile sets; None: there is none of this name."""
+    if name in PROFILES:
+        return {key: Item(key=key, value=value) for key, value in PROFILES[name].items()}
+    return profiles.get(name)
 
 
 @cache
@@ -330,12 +359,15 @@ def collapsed(entries: Mapping[str, Entry], key: str) -> Entry:
     own = {name[len(key) + 1 :]: entries[name] for name in _below(key, entries)}
     strongest = max(own.values(), key=lambda entry: LAYERS.index(entry.layer), default=None)
     value: dict[str, Any] = {}
+    written: dict[str, Any] = {}
     for name, entry in own.items():
         if key == "ranking.weights":
             origin, _, term = name.partition(".")
             value.setdefault(origin, {})[term] = entry.value
+            written.setdefault(origin, {})[term] = entry.shown
         else:
             value[name] = entry.value
+            written[name] = entry.shown
     if strongest is None:
         return Entry(value=value, layer="built-in")
-    return msgspec.structs.replace(strongest, value=value)
+    return msgspec.structs.replace(strongest, value=value, written=written)

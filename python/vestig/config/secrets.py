@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
+from typing import Any, Final
 
 from vestig.errors import ConfigError
 
-__all__ = ["read_secret"]
+__all__ = ["read_secret", "without_credentials"]
+
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+
+
+def without_credentials(value: Any) -> Any:
+    """A value without the credentials that a URL may carry.
+
+    Example:
+        >>> without_credentials("https://me:pw@host/v1")
+        'https://***@host/v1'
+    """
+    return _CREDENTIALS.sub("***", value) if isinstance(value, str) else value
 
 
 def read_secret(key: str, variable: str, environ: Mapping[str, str] | None = None) -> str:

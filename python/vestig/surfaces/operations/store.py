@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from vestig.errors import ValidationError
 from vestig.parameters import Parameter
 from vestig.surfaces.cli import render
 from vestig.surfaces.operation import Call, Operation
@@ -59,6 +60,20 @@ def _explain_config(call: Call) -> Any:
     return explanations(call.config) if key is None else explain(call.config, key)
 
 
+def _trust(call: Call) -> Any:
+    from vestig.config import trust, trusted_files, untrust
+    from vestig.config.files import without_tilde
+
+    named = [name for name in ("file", "list", "remove") if call.args.get(name)]
+    if len(named) != 1:
+        got = " and ".join(named) or "none of them"
+        raise ValidationError("config trust", got, "one of FILE, --list and --remove FILE")
+    if named == ["list"]:
+        return trusted_files()
+    act = trust if named == ["file"] else untrust
+    return [act(without_tilde(call.args[named[0]], named[0]))]
+
+
 def _demo(call: Call) -> Any:
     from vestig.surfaces.cli.demo import tour
 
@@ -71,6 +86,28 @@ def _rebuild_options(args: Mapping[str, Any]) -> dict[str, Any]:
         "change_embedder": bool(args.get("embeddings", False)),
     }
 
+
+_TRUST: Final = Operation(
+    name="config trust",
+    help="Trust a vestig.yaml that is found where you work: its providers, addresses, paths,"
+    " namespace, includes and ${VAR} count from then on, until it, a file that it includes or its"
+    " .env changes. Prints what only a trusted file may say.",
+    params=(
+        Parameter(name="file", help="The file to trust.", required=False),
+        Parameter(
+            name="list",
+            kind="flag",
+            flag="--list",
+            help="List what is trusted, and what has changed since.",
+        ),
+        Parameter(name="remove", flag="--remove", help="A file to trust no more."),
+    ),
+    run=_trust,
+    document="trust",
+    text=render.trusted_files,
+    needs_config=False,
+    needs_store=False,
+)
 
 STORE_OPERATIONS: Final = (
     Operation(
@@ -251,4 +288,5 @@ STORE_OPERATIONS: Final = (
         text=render.config_keys,
         needs_store=False,
     ),
+    _TRUST,
 )
