@@ -12,7 +12,9 @@ from world import Act, World
 
 import vestig
 from calls import committing, selecting
+from exports import of, parsed, sealed
 from vestig.errors import ConfigError
+from vestig.ids import new_id
 from vestig.types import EventType
 
 __all__ = ["RECALL"]
@@ -66,15 +68,14 @@ def weight_of(event: EventType, world: World) -> Any:
     if event not in made:
         happen(store, event, id, world)
         return first(store, ids=[id]).reason.tracerank_boost.trace
-    # an export in which the event is of this type, as another program's store may hold it
+    # an export in which an event is of this type, as another program's store may hold it
     written = world.folder / "export.jsonl"
     store.export(str(written))
-    text = written.read_text(encoding="utf-8")
-    lines = [json.loads(line) for line in text.splitlines()]
-    assert '"ADD"' in text
-    changed = text.replace('"ADD"', json.dumps(event.value))
-    assert len(lines) > 1
-    written.write_text(changed, encoding="utf-8")
+    lines = parsed(written.read_bytes())
+    added = of(lines, "event")
+    another = {**added, "event_type": event.value, "id": new_id("evt")}
+    lines.insert(lines.index(added) + 1, another)
+    written.write_bytes(b"".join(sealed(lines)))
     other = vestig.open(
         str(world.folder / "other"),
         config=world.overrides,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from world import Act, World
 
 import vestig
 from calls import selecting
+from exports import parsed, sealed
 
 __all__ = ["WALK"]
 
@@ -132,11 +132,11 @@ def summary(world: World) -> Any:
     ids = {name: store.commit(named(name)).memory_id for name in "SB"}
     file = world.folder / "export.jsonl"
     store.export(str(file))
-    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    lines = parsed(file.read_bytes())
     for line in lines:
         if line.get("id") == ids["S"]:
             line["kind"] = "SUMMARY"
-    file.write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
+    file.write_bytes(b"".join(sealed(lines)))
     other = vestig.open(
         str(world.folder / "other"),
         config=world.overrides,
