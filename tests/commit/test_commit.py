@@ -136,7 +136,7 @@ def test_recall_returns_both_texts(opener: Opener) -> None:
     store.commit(first)
     other = store.commit(second)
     assert other.possible_update_of is not None
-    assert other.possible_update_of.differs == ("dates",)
+    assert other.possible_update_of.differs == ("times",)
     found = {hit.content for hit in store.recall("when does the window open?")}
     assert found == {first, second}
 

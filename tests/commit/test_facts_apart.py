@@ -8,7 +8,9 @@ from scripted import Opener, pair
 from vestig.types import CommitOutcomeKind
 
 APART = {
-    "clock": ("The window opens at 14:00", "The window opens at 15:00", "dates"),
+    "clock": ("The window opens at 14:00", "The window opens at 15:00", "times"),
+    "direction": ("We will meet next Friday", "We will meet on Friday", "dates"),
+    "capitals": ("The key is userId", "The key is userID", "entities"),
     "number": ("The service runs 3 replicas", "The service runs 4 replicas", "numbers"),
     "negation": (
         "The client supports retries",

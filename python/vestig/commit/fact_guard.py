@@ -1,12 +1,13 @@
 """The fact guard: whether two texts state the same fact.
 
-A token is claimed once, in the order dates, units, entities, numbers, negation; `words` sees a
-claimed token only as its class. The verdict depends on the two texts alone, never on the store.
+A token is claimed once, in the order times, dates, units, entities, numbers, negation; `words` sees
+a claimed token only as its class. The verdict depends on the two texts alone, never on the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -20,30 +21,57 @@ from vestig.commit.fact_guard_words import (
     is_article,
     without_asides,
 )
-from vestig.language.names.forms import norm_name
-from vestig.language.names.rules import find_names
+from vestig.language.names.forms import cased_name, norm_name
+from vestig.language.names.rules import Name, find_names
 from vestig.language.quantities.numbers import Token, find_amounts, find_quantities, tokenise
+from vestig.language.text_cache import TextCache
 from vestig.language.time.expressions import TemporalExpression, find_expressions, lowered
 
 __all__ = ["GUARD_CLASSES", "GuardText", "differs", "prepare"]
 
-GUARD_CLASSES: Final = ("numbers", "dates", "negation", "units", "entities", "words")
+GUARD_CLASSES: Final = ("numbers", "dates", "times", "negation", "units", "entities", "words")
 
+# The classes that a word taken for a part of a name changes.
+_BY_NAME: Final = frozenset(("entities", "words"))
 # Stands in for a claimed code point while names are looked for: it joins no pattern.
 _MASK: Final = "\x1f"
 _APOSTROPHES: Final = {ord("’"): "'", ord("‘"): "'", ord("ʼ"): "'"}  # noqa: RUF001
+# Times of day in words, with the "12" that may stand before them.
+_NOON: Final = re.compile(r"(?<![\w:.])(?:12\s+)?(noon|midnight)\b")
+_NOON_CLOCKS: Final = {"noon": "12:00:00", "midnight": "00:00:00"}
+# Words of a date that tell its side: "next Friday" is not "on Friday", even where both are one day.
+_DIRECTIONS: Final = {
+    **{word: word for word in ("last", "this", "next", "every")},
+    "past": "last",
+    "each": "every",
+}
+# Types of identifiers, versions, paths and files, and the marks around quoted words: what is
+# compared with its capitals, for `userId` is not `userID`.
+_CASED_TYPES: Final = frozenset(("SYSTEM", "FILE"))
+_QUOTES: Final = frozenset("\"“«`'‘")  # noqa: RUF001
+_INNER_CAPITAL: Final = re.compile("[a-z0-9][A-Z]")
+# Words joined by signs, such as passwords and codes.
+_JOINED: Final = re.compile(r"(?<!\w)[^\W_]\w*(?:[-./:@#+]\w+)+")
+_DIGIT: Final = re.compile("[0-9]")
+# The sign first, then what stands around it: so the search skips to signs.
+_JOINT: Final = re.compile(r"[-./:@#+](?<=\w.)(?=\w)")
 
 
 class GuardText(msgspec.Struct, frozen=True, kw_only=True):
-    """What the guard compares of one text. Fields are the classes in the order of
-    `GUARD_CLASSES`."""
+    """What the guard compares of one text: the classes in the order of `GUARD_CLASSES`.
+
+    `openings`: the text, its reference and zone, and where in it names begin that hold the first
+    word of a sentence ("Remind Ben"); None where there are none.
+    """
 
     numbers: tuple[str, ...]
     dates: tuple[tuple[object, ...], ...]
+    times: tuple[str, ...]
     negation: tuple[str, ...]
     units: tuple[tuple[str, str], ...]
     entities: tuple[str, ...]
     words: tuple[str, ...]
+    openings: tuple[str, int, str, tuple[int, ...]] | None = None
 
 
 class _Claim(msgspec.Struct, frozen=True):
@@ -78,13 +106,74 @@ class _Claims:
 
 
 def _date_key(found: TemporalExpression) -> tuple[object, ...]:
-    if found.resolved:
-        # "before" and "until" name one window and two facts
-        opening = found.text.split(maxsplit=1)[0].lower() if found.window_start_us is None else ""
-        return (found.window_start_us, found.window_end_us, found.clock, opening)
-    if found.clock is not None:
-        return (found.clock,)
-    return (" ".join(found.text.lower().split()),)
+    words = found.text.lower().split()
+    if not found.resolved:
+        return (" ".join(words),)
+    # "before" and "until" name one window and two facts
+    opening = words[0] if found.window_start_us is None else ""
+    sides = tuple(_DIRECTIONS[word] for word in words if word in _DIRECTIONS)
+    return (found.window_start_us, found.window_end_us, found.clock, opening, *sides)
+
+
+def _is_time(found: TemporalExpression) -> bool:
+    """Whether an expression is a time of day without a day."""
+    return found.clock is not None and not found.resolved
+
+
+def _times(
+    lower: str, expressions: Iterable[TemporalExpression], claims: _Claims
+) -> tuple[str, ...]:
+    """Times of day in order, as `HH:MM:SS`."""
+    times = [(one.start, one.end, one.clock or "") for one in expressions if _is_time(one)]
+    if "noon" in lower or "midnight" in lower:
+        times += [(*found.span(), _NOON_CLOCKS[found[1]]) for found in _NOON.finditer(lower)]
+        times.sort()
+    return tuple(clock for start, end, clock in times if claims.add(start, end, "time"))
+
+
+def _entity_key(text: str, name: Name) -> str:
+    """A name as it is compared: with its capitals where they tell things apart, else without."""
+    quoted = name.start > 0 and text[name.start - 1] in _QUOTES
+    if name.type in _CASED_TYPES or quoted:
+        return cased_name(name.name)
+    return _UNCASED[name.name]
+
+
+def _uncased(name: str) -> str:
+    """A name in lower case but for words with a capital inside."""
+    if _INNER_CAPITAL.search(name) is None:
+        return norm_name(name)
+    words = cased_name(name).split()
+    return " ".join(word if _INNER_CAPITAL.search(word) else word.lower() for word in words)
+
+
+_UNCASED: Final = TextCache(_uncased)
+
+
+def _entities(text: str, claims: _Claims) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Names, identifiers, paths, versions and quoted words in order, and where names begin that
+    have the first word of their sentence."""
+    masked = claims.masked(text)
+    names = [name for name in find_names(masked) if claims.add(name.start, name.end, "entity")]
+    found = [(name.start, _entity_key(text, name)) for name in names]
+    joint = _JOINT.search(masked) if _DIGIT.search(masked) is not None else None
+    while joint is not None:
+        start, end = masked.rfind(" ", 0, joint.start()) + 1, masked.find(" ", joint.end())
+        end = len(masked) if end < 0 else end
+        found += [
+            (match.start(), match[0])
+            for match in _JOINED.finditer(masked, start, end)
+            if _is_code(match[0]) and claims.add(*match.span(), "entity")
+        ]
+        joint = _JOINT.search(masked, end)
+    found.sort()
+    opening = tuple([name.start for name in names if name.opens])
+    return tuple([key for _, key in found]), opening
+
+
+def _is_code(joined: str) -> bool:
+    """Whether joined words are a code, not ordinary words ("Two-factor")."""
+    return any(map(str.isdigit, joined)) and any(map(str.isupper, joined[1:]))
 
 
 def _with_classes(tokens: list[Token], spans: list[_Claim], lower: str) -> list[Token]:
@@ -135,7 +224,7 @@ def _words(text: str, items: list[Token], first: int) -> tuple[list[str], list[s
             if not is_article(start == first, after):
                 words.append(word)
         else:
-            for part in expanded(word, after):
+            for part in expanded(word, after, index + 2 >= len(items)):
                 if part in CUES:
                     cues.append(part)
                     words.append("<negation>")
@@ -162,7 +251,9 @@ def prepare(text: str, t_ref_us: int, zone: str = "UTC") -> GuardText:
     lower = lowered(text)
     claims = _Claims(len(text))
 
-    dates = find_expressions(text, t_ref_us, zone=zone, is_memory=True)
+    expressions = find_expressions(text, t_ref_us, zone=zone, is_memory=True)
+    times = _times(lower, expressions, claims)
+    dates = [found for found in expressions if not _is_time(found)]
     for found in dates:
         claims.add(found.start, found.end, "date")
     tokens = tokenise(lower)
@@ -172,11 +263,7 @@ def prepare(text: str, t_ref_us: int, zone: str = "UTC") -> GuardText:
         for quantity in find_quantities(text, lower, tokens, amounts)
         if claims.add(quantity.start, quantity.end, "unit")
     ]
-    entities = [
-        norm_name(name.name)
-        for name in find_names(claims.masked(text))
-        if claims.add(name.start, name.end, "entity")
-    ]
+    entities, opening = _entities(text, claims)
     numbers = [amount.value for amount in amounts if claims.add(amount.start, amount.end, "number")]
     claims.spans.sort(key=lambda span: span.start)
     items = _with_classes(tokens, claims.spans, lower) if claims.spans else tokens
@@ -184,10 +271,12 @@ def prepare(text: str, t_ref_us: int, zone: str = "UTC") -> GuardText:
     return GuardText(
         numbers=tuple(numbers),
         dates=tuple(map(_date_key, dates)),
+        times=times,
         negation=tuple(sorted(cues)),
         units=tuple(units),
-        entities=tuple(entities),
+        entities=entities,
         words=tuple(words),
+        openings=(text, t_ref_us, zone, opening) if opening else None,
     )
 
 
@@ -205,6 +294,49 @@ def differs(
         >>> differs(prepare("the limit is 500 EUR", 0), prepare("the limit is 500 USD", 0))
         ('units',)
     """
-    return tuple(
+    different = tuple(
         name for name in GUARD_CLASSES if name in classes and getattr(a, name) != getattr(b, name)
     )
+    if not _BY_NAME.isdisjoint(different) and (a.openings or b.openings) and _same_names(a, b):
+        return tuple(name for name in different if name not in _BY_NAME)
+    return different
+
+
+def _same_names(a: GuardText, b: GuardText) -> bool:
+    """Whether two texts have the same names and words when the capital of a sentence's first word
+    makes it no part of a name, in one of them or in both."""
+    if not (_holds_tails(a, b) and _holds_tails(b, a)):
+        return False
+    return any(
+        (one.entities, one.words) == (other.entities, other.words)
+        for one in _readings(a)
+        for other in _readings(b)
+    )
+
+
+def _holds_tails(names: GuardText, other: GuardText) -> bool:
+    """A cheap test: False where a name is alone in its text, with and without its first word, and
+    is the end of no longer one."""
+    known = {name.lower() for name in other.entities}
+
+    def held(name: str) -> bool:
+        tail = name.partition(" ")[2]
+        return (
+            name in known
+            or tail in known
+            or tail.rpartition(" ")[2] in other.words
+            or any(longer.endswith(f" {name}") for longer in known)
+        )
+
+    return all(held(name.lower()) for name in names.entities)
+
+
+def _readings(read: GuardText) -> tuple[GuardText, ...]:
+    """A text as it is, and with the first words of its sentences in lower case."""
+    if read.openings is None:
+        return (read,)
+    text, t_ref_us, zone, starts = read.openings
+    chars = list(text)
+    for start in starts:
+        chars[start] = lowered(chars[start])
+    return read, prepare("".join(chars), t_ref_us, zone)

@@ -38,6 +38,10 @@ _TAIL: Final = re.compile(
 
 # The longest tail with its punctuation and single spaces, with room to spare.
 _TAIL_CHARS_MAX: Final = 48
+# How lead-ins begin and tails end: a cheap test that most texts fail.
+_LEAD_IN_INITIALS: Final = frozenset("nrjbfNRJBF \t\n")
+_TAIL_ENDS: Final = ("know", "way", "record", "fyi")
+_TAIL_MARKS: Final = " \t\n.!?)…"
 
 
 def without_asides(text: str) -> str:
@@ -47,9 +51,15 @@ def without_asides(text: str) -> str:
         >>> without_asides("By the way, note that Dana leads, fyi.")
         'Dana leads'
     """
-    while (match := _LEAD_IN.match(text)) is not None and match.end() < len(text):
+    while text[:1] in _LEAD_IN_INITIALS:
+        match = _LEAD_IN.match(text)
+        if match is None or match.end() == len(text):
+            break
         text = text[match.end() :]
-    while (match := _TAIL.search(text, max(1, len(text) - _TAIL_CHARS_MAX))) is not None:
+    while text[-_TAIL_CHARS_MAX:].rstrip(_TAIL_MARKS).lower().endswith(_TAIL_ENDS):
+        match = _TAIL.search(text, max(1, len(text) - _TAIL_CHARS_MAX))
+        if match is None:
+            break
         text = text[: match.start()]
     return text
 
@@ -91,18 +101,24 @@ _ING_NOUNS: Final = frozenset(
     word_list("thing king ring spring string wing morning evening sibling ceiling darling wedding")
 )
 _HAD_BEFORE: Final = frozenset(("been", "better", "gone", "had"))
+_HAS_BEFORE: Final = frozenset(("been", "got", "had"))
+_WHEN: Final = frozenset(("<date>", "<time>"))
 
 
-def expanded(word: str, following: str) -> tuple[str, ...]:
+def expanded(word: str, following: str, ends: bool = False) -> tuple[str, ...]:
     """A token with its contraction written out.
 
     Args:
         word: lower-cased token with plain apostrophes.
-        following: the next token, "" at the end.
+        following: the next token, or the class of what is claimed there; "" at the end.
+        ends: whether nothing comes behind `following`: "the demo's Monday" says when it is, "the
+            demo's Monday slot" whose slot it is.
 
     Example:
         >>> expanded("dana's", "leading"), expanded("dana's", "laptop"), expanded("won't", "go")
         (('dana', 'is'), ('dana', "'s"), ('will', 'not'))
+        >>> expanded("demo's", "<date>", ends=True), expanded("she's", "been")
+        (('demo', 'is'), ('she', 'has'))
     """
     fused = _FUSED_NOT.get(word)
     if fused is not None:
@@ -115,6 +131,10 @@ def expanded(word: str, following: str) -> tuple[str, ...]:
     stem, tail = word[:at], word[at:]
     head = (stem,) if stem else ()
     if tail == "'s":
+        if following in _HAS_BEFORE:
+            return (*head, "has")
+        if ends and following in _WHEN:
+            return (*head, "is")
         return (*head, "is" if _is_verb(stem, following) else "'s")
     if tail == "'d":
         had = following in _HAD_BEFORE or following.endswith("ed")

@@ -62,10 +62,11 @@ __all__ = [
     "spec_of",
 ]
 
-GuardClass = Literal["numbers", "dates", "negation", "units", "entities", "words"]
+GuardClass = Literal["numbers", "dates", "times", "negation", "units", "entities", "words"]
 _ALL_GUARDS: Final[tuple[GuardClass, ...]] = (
     "numbers",
     "dates",
+    "times",
     "negation",
     "units",
     "entities",
