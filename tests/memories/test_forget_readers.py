@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, Self, cast
 
 import pytest
 
@@ -11,13 +16,14 @@ from forget_checks import OTHER, QUICK, SECRET, clean, commit, folder_of
 from scripted import Opener
 from traces import holding
 from vestig.errors import ForgetIncompleteError, NotFoundError, StoreDamagedError
+from vestig.store.projection import idle_refresh
 
 CHILD = """
 import sys, vestig
 from vestig.testing import HashingEmbedder
-store = vestig.open(sys.argv[1], embedder=HashingEmbedder(64))
-if sys.argv[2] == "maps":
-    print(len(store.recall("vault").results), flush=True)
+store = vestig.open(sys.argv[1], embedder=HashingEmbedder(64), read_only=sys.argv[3] == "reads")
+print(len(store.recall("vault").results), flush=True)
+if sys.argv[2] == "idle":
     sys.stdin.readline()
     print(len(store.recall("vault").results), flush=True)
 else:
@@ -30,19 +36,63 @@ sys.stdin.readline()
 """
 
 
-@pytest.mark.parametrize("how", ["maps", "reads"])
-def test_a_reader_of_an_older_state_is_waited_for(opener: Opener, how: str) -> None:
+class Reader:
+    """Another process that has recalled once; then it does what `how` says, until it is told."""
+
+    def __init__(self, folder: Path, how: str, mode: str = "writes") -> None:
+        arguments = [sys.executable, "-c", CHILD, str(folder), how, mode]
+        self.process = subprocess.Popen(
+            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def tell(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.mark.parametrize("mode", ["writes", "reads"])
+def test_an_idle_process_lets_go_of_an_older_state(opener: Opener, mode: str) -> None:
+    store = opener()
+    id = commit(store, SECRET)
+    commit(store, OTHER)
+    store._session.keeper.compact()
+    with Reader(folder_of(store), "idle", mode) as reader:
+        assert reader.line() == "2"
+        # twice: it lets go of what it mapped while it was idle as well
+        for gone in (id, None):
+            text = gone or commit(store, "Kofi owns the search cluster this month")
+            store._session.keeper.compact()
+            report = store.forget(text)
+            assert (report.memory_ids, report.residues) == ((text,), 0)
+        reader.tell()
+        assert reader.line() == "1"
+        reader.tell()
+    assert holding(folder_of(store), SECRET.encode()) == []
+    clean(store)
+
+
+def test_a_view_that_is_open_is_waited_for(opener: Opener) -> None:
     store = opener(config=QUICK)
     id = commit(store, SECRET)
     commit(store, OTHER)
     store._session.keeper.compact()
-    arguments = [sys.executable, "-c", CHILD, str(folder_of(store)), how]
-    with subprocess.Popen(
-        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as reader:
-        assert reader.stdin is not None
-        assert reader.stdout is not None
-        assert reader.stdout.readline().strip() == "2"
+    with Reader(folder_of(store), "view") as reader:
+        assert [reader.line(), reader.line()] == ["2", "2"]
         with pytest.raises(ForgetIncompleteError, match=rf"{id}.*--finish") as raised:
             store.forget(id)
         assert SECRET not in str(raised.value)
@@ -50,17 +100,86 @@ def test_a_reader_of_an_older_state_is_waited_for(opener: Opener, how: str) -> N
         with pytest.raises(NotFoundError, match="forgotten"):
             store.show(id)
         assert [f.check for f in store.admin.doctor().findings if f.level != "ok"] == ["residues"]
-        reader.stdin.write("\n")
-        reader.stdin.flush()
-        assert reader.stdout.readline().strip() in ("1", "let go")
+        reader.tell()
+        assert reader.line() == "let go"
         report = store.admin.forget_finish()
-        reader.stdin.write("\n")
-        reader.stdin.flush()
+        reader.tell()
     assert report.memory_ids == (id,)
     assert report.residues == 0
     assert holding(folder_of(store), SECRET.encode()) == []
     clean(store)
     assert store.admin.forget_finish().memory_ids == ()
+
+
+def test_a_store_that_is_read_often_is_not_looked_at_besides(opener: Opener) -> None:
+    store = opener()
+    commit(store, OTHER)
+    keeper = store._session.keeper
+    seen = Refreshes(keeper.core)
+    keeper.core = cast("Any", seen)
+    reads, until = 0, time.monotonic() + 3 * idle_refresh.IDLE_S
+    while time.monotonic() < until:
+        with store._session.ledger.read() as view:
+            keeper.align(view)
+        reads += 1
+        time.sleep(idle_refresh.IDLE_S / 10)
+    assert seen.count == reads
+    assert seen.idle.wait(2.0)
+    keeper.core = seen.core
+
+
+class Refreshes:
+    """A projection that counts how often it looks for a newer manifest."""
+
+    def __init__(self, core: Any) -> None:
+        self.core = core
+        self.count = 0
+        self.reader = threading.get_ident()
+        self.idle = threading.Event()
+
+    def refresh(self) -> bool:
+        if threading.get_ident() == self.reader:
+            self.count += 1
+        else:
+            self.idle.set()
+        return bool(self.core.refresh())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.core, name)
+
+
+def test_a_closed_store_holds_no_segment_again(opener: Opener) -> None:
+    store, other = opener(config=QUICK), opener()
+    id = commit(store, SECRET)
+    commit(store, OTHER)
+    store._session.keeper.compact()
+    assert len(other.recall("vault").results) == 2
+    other.close()
+    commit(store, "Kofi owns the search cluster this month")
+    store._session.keeper.compact()
+    time.sleep(3 * idle_refresh.IDLE_S)
+    assert store.forget(id).residues == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_idle_process_lets_go_too(opener: Opener) -> None:
+    store = opener()
+    id = commit(store, SECRET)
+    commit(store, OTHER)
+    store._session.keeper.compact()
+    assert len(store.recall("vault").results) == 2
+    told, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(tell)
+        os.read(told, 1)
+        os._exit(len(store.recall("vault").results))
+    os.close(told)
+    try:
+        assert store.forget(id).residues == 0
+    finally:
+        os.close(tell)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
 KILLED = """

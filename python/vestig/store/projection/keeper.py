@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -19,6 +19,7 @@ from vestig import _core
 from vestig._core import similar_within
 from vestig.errors import EmbeddingMismatchError, StoreDamagedError, VestigError
 from vestig.ports import Ledger, LedgerView, Progress, ProjectionRow, ScanRequest, WriteTransaction
+from vestig.store.projection import idle_refresh
 from vestig.store.projection.merge import SEGMENTS_MAX, Merger, error_text
 from vestig.types import Degradation
 
@@ -67,11 +68,14 @@ class ProjectionKeeper:
             read_only,
         )
         self._publications = 0
+        self._last_read_s = time.monotonic()
         self.merger = Merger(self.core, lambda what: self.report("projection_stale", what))
         if self.core.discarded is not None:
             self.report("projection_rebuilt", self.core.discarded)
         elif self.core.generation == 0 and directory is not None:
             self._first_manifest()
+        if directory is not None:
+            idle_refresh.watch(self)
 
     def _first_manifest(self) -> None:
         """A store has a manifest from its creation on, so a missing one was deleted."""
@@ -119,6 +123,7 @@ class ProjectionKeeper:
         Raises:
             StoreDamagedError: the projection knows transactions that the ledger lacks.
         """
+        self._last_read_s = time.monotonic()
         with self._lock:
             core = self.core
             try:
@@ -143,6 +148,20 @@ class ProjectionKeeper:
                     gone = view.removed_after(core.applied_seq)
                     core.apply(rows, seq, view.head, gone)
             return True
+
+    def refresh_if_idle(self) -> None:
+        """Takes over a newer manifest and lets go of the segments that it replaced, unless this
+        store was read just now or is in use by another thread: a read does the same."""
+        if time.monotonic() - self._last_read_s < idle_refresh.IDLE_S:
+            return
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            # What fails here fails again in the next read, which reports it.
+            with suppress(_core.ProjectionDamaged, OSError):
+                self.core.refresh()
+        finally:
+            self._lock.release()
 
     def _check_model(self) -> None:
         """Another process may have given the store vectors of another model."""
@@ -323,6 +342,7 @@ class ProjectionKeeper:
         """Publishes what this process wrote, unless it is little; reading processes change
         nothing. Many small segments are merged. Closes all files, so that nobody waits for this
         process."""
+        idle_refresh.unwatch(self)
         self.merger.stop()
         if self._wrote and not self._read_only:
             if self.core.tail_rows >= CLOSING_ROWS_MIN:

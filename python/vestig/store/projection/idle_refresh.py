@@ -1,0 +1,130 @@
+"""A background thread that takes newer manifests over for stores that nobody reads.
+
+A read takes over what others published; between reads a store would keep the segments of its last
+one mapped and locked, and a process that forgets would wait for it. A store that is read often does
+so by itself and is left alone.
+
+Invariant: there is one such thread for all open stores of a process. It ends with the last store
+and before the interpreter does, and no fork happens while it works.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+import weakref
+from typing import Final, Protocol
+
+__all__ = ["IDLE_S", "Refreshable", "unwatch", "watch"]
+
+# A store without a read for this long is idle. Both times together are less than the 2 s within
+# which an idle store lets go of an older state.
+IDLE_S: Final = 0.5
+_INTERVAL_S: Final = 0.5
+
+
+class Refreshable(Protocol):
+    """A projection, as far as idle times concern it."""
+
+    def refresh_if_idle(self) -> None:
+        """Takes over a newer manifest, unless the store was read within the last `IDLE_S`."""
+        ...
+
+
+class _IdleRefresh:
+    """The thread and the stores that it looks after."""
+
+    def __init__(self) -> None:
+        self._stores: weakref.WeakSet[Refreshable] = weakref.WeakSet()
+        self._begin()
+
+    def _begin(self) -> None:
+        # Held while a store is refreshed, and during a fork.
+        self._working = threading.Lock()
+        self._changing = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ends = threading.Event()
+
+    def add(self, store: Refreshable) -> None:
+        """Looks after a store from now on."""
+        with self._changing:
+            self._stores.add(store)
+            self._start()
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._ends = threading.Event()
+            self._thread = threading.Thread(
+                target=self._work, args=(self._ends,), name="vestig-idle", daemon=True
+            )
+            self._thread.start()
+
+    def discard(self, store: Refreshable) -> None:
+        """After this the store is not refreshed any more."""
+        with self._changing:
+            self._stores.discard(store)
+            if not self._stores:
+                self._ends.set()
+        with self._working:
+            pass
+
+    def _work(self, ends: threading.Event) -> None:
+        while not ends.wait(_INTERVAL_S):
+            with self._changing:
+                stores = list(self._stores)
+                if not stores:
+                    # Every store was collected without being closed.
+                    self._thread = None
+                    return
+            for store in stores:
+                with self._working:
+                    if store in self._stores and not ends.is_set():
+                        store.refresh_if_idle()
+            del stores, store
+
+    def stop(self) -> None:
+        """Ends the thread and waits for it."""
+        with self._changing:
+            self._ends.set()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def before_fork(self) -> None:
+        """A child would inherit the core's locks as they stand, without the thread."""
+        self._changing.acquire()
+        self._working.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Goes on."""
+        self._working.release()
+        self._changing.release()
+
+    def after_fork_in_child(self) -> None:
+        """The thread is the parent's; the child has its own if stores came with it."""
+        self._begin()
+        if self._stores:
+            self._start()
+
+
+_idle = _IdleRefresh()
+
+
+def watch(store: Refreshable) -> None:
+    """Refreshes a store while nobody reads it."""
+    _idle.add(store)
+
+
+def unwatch(store: Refreshable) -> None:
+    """Leaves a store alone from the return of this call on."""
+    _idle.discard(store)
+
+
+atexit.register(_idle.stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_idle.before_fork,
+        after_in_parent=_idle.after_fork_in_parent,
+        after_in_child=_idle.after_fork_in_child,
+    )
