@@ -82,6 +82,7 @@ PURE = frozenset(
         "commit/questions.py",
         "commit/request.py",
         "commit/rows.py",
+        "commit/short_texts.py",
         "commit/text.py",
         "exchange/chunks.py",
         "exchange/commit_fields.py",

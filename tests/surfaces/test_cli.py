@@ -77,6 +77,12 @@ def test_rejected_text_carries_its_outcome_and_reason(vestig: Vestig) -> None:
     assert "Content too short: 2 chars (minimum: 12)" in answer.err
 
 
+def test_short_texts_that_say_something_are_stored(vestig: Vestig) -> None:
+    for words in (("no nuts",), ("我对花生过敏。",), ("yes", "--role", "user")):
+        assert vestig("memory", "add", *words).code == 0
+    assert vestig("memory", "add", "good point").code == 1
+
+
 def test_conflicts_exit_1(vestig: Vestig, ids: list[str]) -> None:
     assert vestig("memory", "deprecate", ids[0]).out == (
         f"Memory {ids[0]} deprecated successfully\n"

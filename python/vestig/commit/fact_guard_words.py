@@ -11,6 +11,7 @@ __all__ = [
     "CUES",
     "CUE_PAIRS",
     "IGNORABLE",
+    "NEGATIONS",
     "SPECIAL",
     "expanded",
     "is_article",
@@ -172,18 +173,26 @@ def _forms(verb: str) -> tuple[str, ...]:
     return (verb, f"{verb}s", f"{verb}ed", f"{verb}ing")
 
 
-CUES: Final = frozenset(
+# Words by which a statement is denied or ended.
+NEGATIONS: Final = frozenset(
     (
-        *word_list("not no never none nobody nothing neither nor without hardly ex"),
-        *word_list("was were had did former formerly previously"),
+        *word_list("not no never none nobody nothing neither nor without hardly"),
+        *word_list("stop stops stopped stopping"),
+        *_forms("cease"),
+        *_forms("fail"),
+    )
+)
+CUES: Final = NEGATIONS | frozenset(
+    (
+        *word_list("ex was were had did former formerly previously"),
         *word_list("will would may might could should must"),
-        *word_list("stop stops stopped stopping start starts started starting"),
+        *word_list("start starts started starting"),
         *word_list("before after more less above below left right in out on off up down"),
         *word_list("first last min max true false"),
         *(
             form
             for verb in (
-                *("cease", "fail", "like", "dislike", "enable", "disable", "allow", "deny"),
+                *("like", "dislike", "enable", "disable", "allow", "deny"),
                 *("accept", "reject", "increase", "decrease", "open", "close", "add", "remove"),
             )
             for form in _forms(verb)

@@ -175,7 +175,8 @@ def _prepare(session: Session, arguments: dict[str, Any], options: BatchOptions)
         arguments = {"on_near_dup": "insert", **arguments}
     request = validate(arguments, settings, session.namespace)
     text = normalise(request.content, settings.hygiene)
-    reason = refusal_reason(text, settings.hygiene)
+    turn = request.session_id is not None or request.role is not None
+    reason = refusal_reason(text, settings.hygiene, turn=turn)
     if options.transcript and text and "\0" not in text:
         reason = None
     reference_us = session.now_us() if request.t_ref_us is None else request.t_ref_us

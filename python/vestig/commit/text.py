@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from vestig.arguments import check_unicode
+from vestig.commit.short_texts import is_too_short
 from vestig.config.schema import HygieneSettings
 from vestig.language.time.expressions import TemporalExpression, lowered
 from vestig.language.time.patterns import FUTURE_CUE, PRESENT_CUE
@@ -71,7 +72,7 @@ def content_hash(normalised: str) -> str:
     return hashlib.sha256(normalised.encode("utf-8")).hexdigest()
 
 
-def refusal_reason(text: str, settings: HygieneSettings) -> str | None:
+def refusal_reason(text: str, settings: HygieneSettings, *, turn: bool = False) -> str | None:
     """Why a normalised text is refused, or None when it may pass.
 
     Lengths are code points; both bounds are inclusive. The first failing check decides.
@@ -79,11 +80,12 @@ def refusal_reason(text: str, settings: HygieneSettings) -> str | None:
     Args:
         text: a text that went through `normalise`.
         settings: the configuration section `hygiene`.
+        turn: whether it is a turn of a conversation: what answers another text may be short.
 
     Example:
         >>> refusal_reason("ok", HygieneSettings())
         'Content too short: 2 chars (minimum: 12)'
-        >>> refusal_reason("Deploys run on Fridays", HygieneSettings()) is None
+        >>> refusal_reason("yes", HygieneSettings(), turn=True) is None
         True
     """
     if not text:
@@ -91,7 +93,7 @@ def refusal_reason(text: str, settings: HygieneSettings) -> str | None:
     if "\0" in text:
         return "Content contains a NUL character"
     length = len(text)
-    if length < settings.min_chars:
+    if not turn and is_too_short(text, settings.min_chars):
         return f"Content too short: {length} chars (minimum: {settings.min_chars})"
     if length > settings.max_chars:
         return (

@@ -191,7 +191,13 @@ class NearDuplicateSettings(Section, frozen=True, kw_only=True):
 
 class HygieneSettings(Section, frozen=True, kw_only=True):
     min_chars: Annotated[
-        Count, doc("Shortest text that is stored, in code points.", shown=True)
+        Count,
+        doc(
+            "Shortest note that is stored, in code points; one of Han, Kana or Hangul counts as"
+            " three. Two words or more may be shorter with a digit, a quotation, a name or a"
+            " negation, and turns of conversations always.",
+            shown=True,
+        ),
     ] = 12
     max_chars: Annotated[Count, doc("Longest text that is stored, in code points.", shown=True)] = (
         4000

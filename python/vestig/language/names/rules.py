@@ -18,6 +18,7 @@ __all__ = [
     "candidates",
     "find_names",
     "is_specific",
+    "quoted",
     "starts_sentence",
     "title_name",
     "without_first",
@@ -74,7 +75,13 @@ def starts_sentence(text: str, start: int) -> bool:
     return start == 0 or text[start - 1] in _SENTENCE_END
 
 
-def _quoted(text: str) -> Iterator[Name]:
+def quoted(text: str) -> Iterator[Name]:
+    """Quotations of at most five words, without their marks.
+
+    Example:
+        >>> [name.name for name in quoted('it is called "Blue Harbor"')]
+        ['Blue Harbor']
+    """
     for match in _QUOTED.finditer(text):
         inner = match[match.lastindex or 0]
         if 1 <= len(inner.split()) <= _QUOTED_WORDS_MAX and any(map(str.isalnum, inner)):
@@ -254,7 +261,7 @@ def candidates(text: str) -> list[Name]:
     found += identifiers(text)
     found += _runs(text)
     if not _QUOTES.isdisjoint(text):
-        found += _quoted(text)
+        found += quoted(text)
     return found
 
 
