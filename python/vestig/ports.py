@@ -490,6 +490,17 @@ class LedgerView(Protocol):
         have any."""
         ...
 
+    def ids_with_text(
+        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+    ) -> list[bytes]:
+        """Ids (16 bytes) of the unexpired memories with this text."""
+        ...
+
+    def repeated_texts(self, namespace: str) -> list[list[bytes]]:
+        """Ids (16 bytes) of the memories of each text of a scope and author that more than one has,
+        expired ones too. Reads the hashes of all memories."""
+        ...
+
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""
         ...

@@ -257,3 +257,26 @@ def test_a_text_that_many_turns_say_is_embedded_once(opener: Opener) -> None:
     assert len({getattr(one, "memory_id", None) for one in outcomes}) == 40
     assert [text for call in embedder.calls for text in call].count(f"Ann: {YES}") == 1
     assert all(store.show(one.memory_id).embedding_dimensions == 2 for one in outcomes)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_equal_texts_are_not_related_to_each_other(opener: Opener, together: bool) -> None:
+    store = opener(config={"links.related.max_edges_per_memory": 2})
+    near = "Yes, please do that for me today."
+    items: list[dict[str, Any]] = [
+        {"content": text, "author": "Ann", "session_id": f"s{place}", "sequence": 1}
+        for place, text in enumerate([near, *[YES] * 6, near, YES])
+    ]
+    if together:
+        outcomes = store.commit_many(items)
+    else:
+        outcomes = [store.commit(**item) for item in items]
+    texts = {
+        getattr(one, "memory_id", ""): item["content"]
+        for one, item in zip(outcomes, items, strict=True)
+    }
+    edges = store.graph.edges(edge_type="RELATED", limit=100)
+    assert len(edges) == 1 * 6 + 2 * 2
+    assert all(texts[edge.edge.from_id] != texts[edge.edge.to_id] for edge in edges)
+    report = store.graph.rebuild_edges("RELATED")
+    assert (report.kept, report.added, report.expired) == (len(edges), 0, 0)

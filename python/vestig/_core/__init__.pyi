@@ -572,11 +572,13 @@ class Projection:
         related_threshold: float,
         related_limit: int,
         threads: int = 1,
+        unrelated: Sequence[bytes] | None = None,
     ) -> list[tuple[list[tuple[bytes, float]], list[tuple[bytes, float]]]]:
-        """Per query vector (scopes, authors, exclude one each): near = active or archived
-        MEMORY rows of the same namespace, scope and author with cosine >= near_threshold, ids in
-        `exclude` (16 bytes each) left out; related = active MEMORY rows of the namespace
-        with cosine >= related_threshold. Both best first, ties by id. limit 0 = none."""
+        """Per query vector (scopes, authors, exclude, unrelated one each): near = active or
+        archived MEMORY rows of the same namespace, scope and author with cosine >= near_threshold,
+        ids in `exclude` (16 bytes each) left out; related = active MEMORY rows of the namespace
+        with cosine >= related_threshold, ids in `unrelated` left out. Both best first, ties by id.
+        limit 0 = none."""
 
     def related(
         self,
@@ -587,11 +589,17 @@ class Projection:
         threshold: float,
         limit: int,
         threads: int = 1,
+        texts: Sequence[bytes] = (),
     ) -> list[tuple[bytes, list[tuple[bytes, float]]]]:
         """The MEMORY rows of a namespace, in the order in which they were stored, from place
         `first` on: id, and of the memories stored earlier (also in the same transaction) and
         active when it was, the best `limit` with cosine >= threshold, best first, ties by id: what
-        its commit linked. Without vector: none."""
+        its commit linked. Without vector: none.
+
+        Args:
+            texts: ids (16 bytes each) of memories of one text, which are not linked with each
+                other, for each such text.
+        """
 
 def similar_within(
     vectors: Buffer, dimensions: int, threshold: float

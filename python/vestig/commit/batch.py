@@ -223,7 +223,8 @@ class Batch:
         """
         self._start()
         self._look_up(view)
-        similar = similar_memories(self.session, view, self.items)
+        repeating = {at for at, first in enumerate(self._first_texts) if first is not None}
+        similar = similar_memories(self.session, view, self.items, repeating)
         for item in self.items:
             item.decision = item.error = None
         for place, item in enumerate(self.items):

@@ -114,17 +114,19 @@ def run_job(
 def _links(session: Session, view: LedgerView, memory: Memory, vector: bytes) -> _Links:
     settings = session.config.settings
     near, linked = settings.hygiene.near_duplicate, settings.links.related
+    space, scope, author = memory.namespace, memory.scope, memory.author
     ((close, related),) = session.keeper.core.similar(
         view.seq,
         vector,
-        memory.namespace,
-        [memory.scope],
-        [memory.author],
+        space,
+        [scope],
+        [author],
         [id_bytes(memory.id)],
         near.threshold,
         near.max_candidates if near.enabled else 0,
         linked.similarity_threshold,
         _SIMILAR_READ if linked.enabled else 0,
+        unrelated=[b"".join(view.ids_with_text(space, scope, author, memory.content_hash))],
     )
     ids = [id_text("mem", raw) for raw, _ in [*close, *related]]
     known = {other.id: other for other in view.memories(memory.namespace, ids)}

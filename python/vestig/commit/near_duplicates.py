@@ -6,13 +6,13 @@ from one more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 import msgspec
 
 from vestig.commit.fact_guard import GuardText, prepare
-from vestig.commit.item import Item
+from vestig.commit.item import Item, TextKey
 from vestig.ids import id_bytes, id_text
 from vestig.ports import LedgerView
 from vestig.session.session import Session
@@ -38,9 +38,14 @@ class SimilarMemories(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def similar_memories(
-    session: Session, view: LedgerView, items: Sequence[Item]
+    session: Session, view: LedgerView, items: Sequence[Item], repeating: Container[int]
 ) -> dict[int, SimilarMemories]:
-    """By place, for every item that has a vector; {} where the configuration has no use for it."""
+    """By place, for every item that has a vector; {} where the configuration has no use for it.
+
+    Args:
+        repeating: places of the items whose text the store holds; memories of one text are not
+            related.
+    """
     settings = session.config.settings
     if not (settings.hygiene.near_duplicate.enabled or settings.links.related.enabled):
         return {}
@@ -48,7 +53,7 @@ def similar_memories(
     found: dict[int, SimilarMemories] = {}
     for space in dict.fromkeys(items[place].request.namespace for place in places):
         of_space = [place for place in places if items[place].request.namespace == space]
-        found.update(_in_namespace(session, view, items, of_space))
+        found.update(_in_namespace(session, view, items, of_space, repeating))
     return found
 
 
@@ -62,7 +67,11 @@ def _excluded(view: LedgerView, item: Item) -> bytes:
 
 
 def _in_namespace(
-    session: Session, view: LedgerView, items: Sequence[Item], places: list[int]
+    session: Session,
+    view: LedgerView,
+    items: Sequence[Item],
+    places: list[int],
+    repeating: Container[int],
 ) -> dict[int, SimilarMemories]:
     settings = session.config.settings
     near, related = settings.hygiene.near_duplicate, settings.links.related
@@ -80,19 +89,58 @@ def _in_namespace(
         near.max_candidates if near.enabled else 0,
         related.similarity_threshold,
         related.max_edges_per_memory if related.enabled else 0,
+        unrelated=_same_texts(view, items, places, repeating),
     )
     thresholds = [near.threshold] * near.enabled + [related.similarity_threshold] * related.enabled
-    own: list[list[tuple[int, float]]] = [[] for _ in places]
+    own: dict[int, list[tuple[int, float]]] = {}
     if len(places) > 1 and thresholds:
-        own = similar_within(packed, len(vectors[0]) // _FLOAT32_BYTES, min(thresholds))
+        own = _within(items, places, min(thresholds))
     return {
         place: SimilarMemories(
             candidates=tuple((id_text("mem", raw), score) for raw, score in close),
             related=tuple((id_text("mem", raw), score) for raw, score in linked),
-            in_group=tuple((places[j], score) for j, score in earlier),
+            in_group=tuple(own.get(place, ())),
         )
-        for place, (close, linked), earlier in zip(places, answers, own, strict=True)
+        for place, (close, linked) in zip(places, answers, strict=True)
     }
+
+
+def _same_texts(
+    view: LedgerView, items: Sequence[Item], places: Sequence[int], repeating: Container[int]
+) -> list[bytes]:
+    """Packed ids of the memories that have the text of each item."""
+    known: dict[TextKey, bytes] = {}
+    found = []
+    for place in places:
+        key = items[place].text_key
+        if place in repeating and key not in known:
+            known[key] = b"".join(view.ids_with_text(*key))
+        found.append(known.get(key, b""))
+    return found
+
+
+def _within(
+    items: Sequence[Item], places: Sequence[int], threshold: float
+) -> dict[int, list[tuple[int, float]]]:
+    """place → (earlier place, cosine) of items of another text, ascending by place."""
+    of_text: dict[TextKey, list[int]] = {}
+    for place in places:
+        of_text.setdefault(items[place].text_key, []).append(place)
+    groups = list(of_text.values())
+    vectors = [items[group[0]].vector or b"" for group in groups]
+    if len(groups) == 1:
+        return {}
+    found: dict[int, list[tuple[int, float]]] = {}
+    pairs = similar_within(b"".join(vectors), len(vectors[0]) // _FLOAT32_BYTES, threshold)
+    for number, earlier in enumerate(pairs):
+        for other, score in earlier:
+            for one in groups[number]:
+                for two in groups[other]:
+                    first, last = sorted((one, two))
+                    found.setdefault(last, []).append((first, score))
+    for near in found.values():
+        near.sort()
+    return found
 
 
 class GuardTexts:

@@ -122,7 +122,13 @@ class _Rebuild:
             if seq is not None and view.seq != seq and view.removed_after(seq):
                 return None
             rows = core.related(
-                view.seq, self.space, first, BLOCK, chosen.similarity_threshold, top
+                view.seq,
+                self.space,
+                first,
+                BLOCK,
+                chosen.similarity_threshold,
+                top,
+                texts=[b"".join(ids) for ids in view.repeated_texts(self.space)],
             )
             wanted = [
                 (id_text("mem", raw), [(id_text("mem", other), cosine) for other, cosine in near])

@@ -226,11 +226,14 @@ proptest! {
         let projection = open(None, 6);
         projection.apply(&rows, count, [0; 32]).unwrap();
         let exclude = vec![rows[0].id];
+        let mut unrelated: Vec<_> = rows.iter().step_by(3).map(|row| row.id).collect();
+        unrelated.sort_unstable();
         let probe = Probe {
             vector: rng.vector(6, true),
             scope: Some("work".into()),
             author: None,
             exclude: exclude.clone(),
+            unrelated: unrelated.clone(),
         };
         let near = Limits { threshold: 0.5, top: 7 };
         let related = Limits { threshold: 0.3, top: 11 };
@@ -257,7 +260,9 @@ proptest! {
             let place = row.scope.as_deref() == Some("work") && row.author.is_none();
             cosine >= 0.5 && place && [0, 3].contains(&row.status) && !exclude.contains(&row.id)
         }, 7);
-        let related_ids = ids(&|row, cosine| cosine >= 0.3_f32 && row.status == 0, 11);
+        let related_ids = ids(&|row, cosine| {
+            cosine >= 0.3_f32 && row.status == 0 && !unrelated.contains(&row.id)
+        }, 11);
         let only_ids = |list: &[([u8; 16], f64)]| list.iter().map(|(id, _)| *id).collect::<Vec<_>>();
         prop_assert_eq!(only_ids(&found[0].0), near_ids);
         prop_assert_eq!(only_ids(&found[0].1), related_ids);

@@ -31,29 +31,35 @@ pub(crate) fn node_values<T>(py: Python<'_>, found: Vec<(Id, u8, T)>) -> Vec<Nod
     found.into_iter().map(wrap).collect()
 }
 
-/// Vectors one after the other, each with its scope, author and ids that are never near.
+/// Vectors one after the other, each with its scope, author, ids that are never near and ids that
+/// are never related.
 pub(crate) fn probes_of(
     vectors: &[f32],
     dimensions: usize,
     scopes: Vec<Option<String>>,
     authors: Vec<Option<String>>,
     exclude: Vec<Bound<'_, PyBytes>>,
+    unrelated: Vec<Bound<'_, PyBytes>>,
 ) -> PyResult<Vec<Probe>> {
     let count = vectors.len() / dimensions;
-    let lengths = [scopes.len(), authors.len(), exclude.len()];
-    if lengths != [count; 3] || !vectors.len().is_multiple_of(dimensions) {
-        let text = "expected one vector, scope, author and exclusion each per query";
+    let lengths = [scopes.len(), authors.len(), exclude.len(), unrelated.len()];
+    if lengths != [count; 4] || !vectors.len().is_multiple_of(dimensions) {
+        let text = "expected one vector, scope, author and two exclusions each per query";
         return Err(PyValueError::new_err(text));
     }
-    let places = scopes.into_iter().zip(authors).zip(exclude);
-    let places = places.zip(vectors.chunks_exact(dimensions));
+    let places = scopes.into_iter().zip(authors);
+    let excluded = exclude.into_iter().zip(unrelated);
+    let places = places.zip(excluded).zip(vectors.chunks_exact(dimensions));
     places
-        .map(|(((scope, author), ids), vector)| {
+        .map(|(((scope, author), (exclude, unrelated)), vector)| {
+            let mut unrelated = ids_of(unrelated.as_bytes())?;
+            unrelated.sort_unstable();
             Ok(Probe {
                 vector: vector.to_vec(),
                 scope,
                 author,
-                exclude: ids_of(ids.as_bytes())?,
+                exclude: ids_of(exclude.as_bytes())?,
+                unrelated,
             })
         })
         .collect()

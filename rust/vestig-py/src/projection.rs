@@ -6,7 +6,12 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use vestig_core::query::similar::{Limits, similar};
-use vestig_core::query::{entity_names, filter::eligible_ids, related::related, search};
+use vestig_core::query::{
+    entity_names,
+    filter::eligible_ids,
+    related::{Texts, related},
+    search,
+};
 use vestig_core::recall::{Effort, Pool, Selection, recall};
 use vestig_core::segment::Id;
 use vestig_core::segment::format::Identity;
@@ -368,7 +373,7 @@ impl Projection {
     }
 
     #[pyo3(signature = (seq, vectors, namespace, scopes, authors, exclude, near_threshold,
-        near_limit, related_threshold, related_limit, threads=1))]
+        near_limit, related_threshold, related_limit, threads=1, unrelated=None))]
     #[allow(clippy::too_many_arguments)]
     fn similar<'py>(
         &self,
@@ -384,9 +389,13 @@ impl Projection {
         related_threshold: f64,
         related_limit: usize,
         threads: usize,
+        unrelated: Option<Vec<Bound<'_, PyBytes>>>,
     ) -> PyResult<Vec<(Vec<Neighbour<'py>>, Vec<Neighbour<'py>>)>> {
         let vectors = floats("vectors", vectors)?;
-        let probes = probes_of(&vectors, self.dimensions(), scopes, authors, exclude)?;
+        let none = || vec![PyBytes::new(py, b""); exclude.len()];
+        let unrelated = unrelated.unwrap_or_else(none);
+        let dimensions = self.dimensions();
+        let probes = probes_of(&vectors, dimensions, scopes, authors, exclude, unrelated)?;
         let limits = |threshold, top| Limits { threshold, top };
         let near = limits(near_threshold, near_limit);
         let related = limits(related_threshold, related_limit);
@@ -397,7 +406,7 @@ impl Projection {
         Ok(found.into_iter().map(wrap).collect())
     }
 
-    #[pyo3(signature = (seq, namespace, first, count, threshold, limit, threads=1))]
+    #[pyo3(signature = (seq, namespace, first, count, threshold, limit, threads=1, texts=Vec::new()))]
     #[allow(clippy::too_many_arguments)]
     fn related<'py>(
         &self,
@@ -409,14 +418,19 @@ impl Projection {
         threshold: f64,
         limit: usize,
         threads: usize,
+        texts: Vec<Bound<'py, PyBytes>>,
     ) -> PyResult<Vec<(Bound<'py, PyBytes>, Vec<Neighbour<'py>>)>> {
+        let mut numbers = Texts::new();
+        for (text, ids) in (0_u32..).zip(texts) {
+            numbers.extend(ids_of(ids.as_bytes())?.into_iter().map(|id| (id, text)));
+        }
         let asked = first..first.saturating_add(count);
         let limits = Limits {
             threshold,
             top: limit,
         };
         let found = self.on_snapshot(py, seq, |snapshot| {
-            related(snapshot, namespace, asked, limits, threads)
+            related(snapshot, namespace, asked, limits, &numbers, threads)
         })?;
         let wrap = |(id, near): (Id, _)| (PyBytes::new(py, &id), neighbours(py, near));
         Ok(found.into_iter().map(wrap).collect())

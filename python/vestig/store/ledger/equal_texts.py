@@ -9,9 +9,9 @@ import apsw
 
 from vestig.ids import id_text
 from vestig.ports import EqualText, TurnPosition
-from vestig.store.sqlite.lookups import known_ids, select_in
+from vestig.store.sqlite.lookups import each, fetch, known_ids, select_in
 
-__all__ = ["at_position", "equal_texts", "first_unexpired"]
+__all__ = ["at_position", "equal_texts", "first_unexpired", "ids_with_text", "repeated_texts"]
 
 # The expressions of the index of texts, so that a text that many turns repeat is found in it.
 _SAME_TEXT: Final = (
@@ -59,6 +59,28 @@ def first_unexpired(key: TextKey) -> tuple[str, tuple[Any, ...]]:
     """As `at_position`, for the oldest unexpired memory with a text."""
     first = f'SELECT MIN(m."row") FROM memories m WHERE {_SAME_TEXT} AND {_UNEXPIRED}'
     return f' WHERE m."row" = ({first})', _values(key)
+
+
+def ids_with_text(conn: apsw.Connection, key: TextKey) -> list[bytes]:
+    """Ids of the unexpired memories with a text."""
+    sql = f"SELECT m.id FROM memories m WHERE {_SAME_TEXT} AND {_UNEXPIRED}"
+    return [id for (id,) in fetch(conn, sql, _values(key))]
+
+
+def repeated_texts(conn: apsw.Connection, namespace: str) -> list[list[bytes]]:
+    """Ids of the memories of each text that more than one has, expired ones too."""
+    repeated = (
+        "SELECT content_hash FROM memories WHERE namespace = ?1"
+        " GROUP BY content_hash HAVING COUNT(*) > 1"
+    )
+    sql = (
+        "SELECT content_hash, scope, author, id FROM memories"
+        f' WHERE namespace = ?1 AND content_hash IN ({repeated}) ORDER BY "row"'
+    )
+    found: dict[tuple[Any, ...], list[bytes]] = {}
+    for *key, id in each(conn, sql, (namespace,)):
+        found.setdefault(tuple(key), []).append(id)
+    return [ids for ids in found.values() if len(ids) > 1]
 
 
 def equal_texts(

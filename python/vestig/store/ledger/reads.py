@@ -211,6 +211,20 @@ class SqliteView:
         with store_faults(self._where):
             return equal_texts.equal_texts(self._conn, namespace, ids, known_at_us)
 
+    def ids_with_text(
+        self, namespace: str, scope: str | None, author: str | None, content_hash: str
+    ) -> list[bytes]:
+        """Ids (16 bytes) of the unexpired memories with this text."""
+        with store_faults(self._where):
+            key = (namespace, scope, author, content_hash)
+            return equal_texts.ids_with_text(self._conn, key)
+
+    def repeated_texts(self, namespace: str) -> list[list[bytes]]:
+        """Ids (16 bytes) of the memories of each text of a scope and author that more than one
+        has."""
+        with store_faults(self._where):
+            return equal_texts.repeated_texts(self._conn, namespace)
+
     def vectors(self, namespace: str, ids: Sequence[str]) -> dict[str, tuple[str, bytes]]:
         """id → (model, float32 bytes) for those that have a vector."""
         keys = known_ids(ids, "mem")

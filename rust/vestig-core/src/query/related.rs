@@ -1,5 +1,6 @@
 //! RELATED of memories that are stored already, as their commits found them.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::kernels::bits::{Bits, set_bits};
@@ -102,11 +103,16 @@ fn active(segment: &Segment, row: usize, at: Moment) -> bool {
     active
 }
 
+/// Number of the text of each memory whose text another one has too.
+pub type Texts = HashMap<Id, u32>;
+
 struct EarlierSearch<'a> {
     order: &'a CommitOrder<'a>,
     position: u32,
     stored_at: Moment,
     vector: &'a [f32],
+    texts: &'a Texts,
+    text: Option<u32>,
     best: Best,
 }
 
@@ -125,21 +131,24 @@ impl Search for EarlierSearch<'_> {
             return;
         }
         let segment = self.order.parts[part].0;
-        if active(segment, row, self.stored_at) {
-            let value = dot(self.vector, segment.vector(row));
-            self.best.offer(segment.ids()[row], value);
+        let id = segment.ids()[row];
+        let same_text = self.text.is_some() && self.texts.get(&id).copied() == self.text;
+        if !same_text && active(segment, row, self.stored_at) {
+            self.best.offer(id, dot(self.vector, segment.vector(row)));
         }
     }
 }
 
 /// For the memories of a namespace at these positions, in the order of their commits: the best
-/// that were stored earlier and active when each was stored. Without a vector there are none.
+/// that were stored earlier and active when each was stored, but for those of its own text. Without
+/// a vector there are none.
 #[must_use]
 pub fn related(
     snapshot: &Snapshot,
     namespace: &str,
     positions: Range<usize>,
     limits: Limits,
+    texts: &Texts,
     threads: usize,
 ) -> Vec<(Id, Neighbours)> {
     let order = CommitOrder::of(snapshot, namespace);
@@ -161,6 +170,8 @@ pub fn related(
             position: position as u32,
             stored_at: memory.stored_at,
             vector,
+            texts,
+            text: texts.get(&segment.ids()[memory.row]).copied(),
             best: Best::new(limits),
         };
         searches.push((Probe::new(vector), search));

@@ -21,6 +21,8 @@ pub struct Probe {
     pub author: Option<String>,
     /// Never near.
     pub exclude: Vec<Id>,
+    /// Never related, ascending: memories of the same text.
+    pub unrelated: Vec<Id>,
 }
 
 /// Which neighbours are wanted.
@@ -154,7 +156,8 @@ impl Search for ProbeSearch<'_> {
         let segment = self.parts[part].0;
         let id = segment.ids()[row];
         let close = self.scopes[part].holds(segment, row) && !self.probe.exclude.contains(&id);
-        let active = segment.attributes(row).status == STATUS_ACTIVE;
+        let active = segment.attributes(row).status == STATUS_ACTIVE
+            && self.probe.unrelated.binary_search(&id).is_err();
         if !close && !active {
             return;
         }
