@@ -267,10 +267,7 @@ def test_equal_texts_are_not_related_to_each_other(opener: Opener, together: boo
         {"content": text, "author": "Ann", "session_id": f"s{place}", "sequence": 1}
         for place, text in enumerate([near, *[YES] * 6, near, YES])
     ]
-    if together:
-        outcomes = store.commit_many(items)
-    else:
-        outcomes = [store.commit(**item) for item in items]
+    outcomes = store.commit_many(items) if together else [store.commit(**item) for item in items]
     texts = {
         getattr(one, "memory_id", ""): item["content"]
         for one, item in zip(outcomes, items, strict=True)

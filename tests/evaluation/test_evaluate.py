@@ -70,11 +70,15 @@ def test_two_runs_find_the_same_numbers(bench: Bench) -> None:
     assert first == second
 
 
-def test_the_rank_of_a_unit_is_that_of_the_best_memory_that_contains_it(bench: Bench) -> None:
-    """A long unit is many memories, and units of one text are one memory."""
+@pytest.mark.parametrize("elsewhere", [{}, {"session": "S2"}, {"turn": 9}])
+def test_the_rank_of_a_unit_is_that_of_the_best_memory_that_contains_it(
+    bench: Bench, elsewhere: dict[str, Any]
+) -> None:
+    """A long unit is many memories, and units of one text are one memory, or at two places of a
+    conversation one result."""
     filler = " ".join(f"filler{n} words about nothing" for n in range(143))
     long = {**units()[0], "id": "long", "text": f"{filler} the violet lantern hangs in the mill"}
-    twin = {**units()[1], "id": "twin"}
+    twin = {**units()[1], "id": "twin", **elsewhere}
     labelled = [
         {**queries()[0], "text": "violet lantern in the mill", "relevant": ["long"]},
         {**queries()[1], "relevant": ["1", "twin"]},

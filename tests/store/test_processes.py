@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import random
@@ -16,11 +17,13 @@ from pathlib import Path
 import pytest
 
 import ledger_rows as made
+import vestig
 from vestig.errors import ConflictError, StoreLockedError
 from vestig.ports import Listing, UniquenessCollision
 from vestig.store.ledger.ledger import SqliteLedger
 from vestig.store.ledger.opening import open_ledger
 from vestig.store.sqlite import files
+from vestig.testing import HashingEmbedder
 from vestig.types import EdgeType
 
 NOW = made.NOW
@@ -389,3 +392,43 @@ def test_a_memory_store_is_not_shared_over_a_fork() -> None:
         child.start()
         child.join()
         assert child.exitcode == 1
+
+
+# Commits turns of a conversation, one after the other, as another process does; says what became
+# of each.
+TELLER = """
+import json, sys
+import vestig
+from vestig.testing import HashingEmbedder
+
+store = vestig.open(sys.argv[2], embedder=HashingEmbedder(64), config={"store.lock_timeout_s": 60})
+sys.stdin.readline()
+found = []
+for place in range(int(sys.argv[3])):
+    outcome = store.commit("Yes, please do that.", session_id="s1", sequence=place)
+    found.append((outcome.outcome.value, outcome.memory_id))
+print(json.dumps(found))
+store.close()
+"""
+
+
+def test_two_processes_that_commit_the_same_turn_make_one_memory(tmp_path: Path) -> None:
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(64)) as store:
+        store.commit("The office is in Oslo, near the harbour")
+    turns = 12
+    tellers = [start(TELLER, tmp_path / "store", turns) for _ in range(3)]
+    for teller in tellers:
+        assert teller.stdin is not None
+        teller.stdin.write(b"\n")
+        teller.stdin.flush()
+    told = [json.loads(teller.communicate(timeout=120)[0]) for teller in tellers]
+    with vestig.open(tmp_path / "store", embedder=HashingEmbedder(64)) as store:
+        ids = {memory.sequence: memory.id for memory in store.list(session_ids="s1", limit=100)}
+        assert len(ids) == store.count(session_ids="s1") == turns
+        for place in range(turns):
+            kinds = sorted(one[place][0] for one in told)
+            assert kinds == ["EXACT_DUPE", "EXACT_DUPE", "INSERTED_NEW"]
+            assert {one[place][1] for one in told} == {ids[place]}
+        first = store.show(ids[0]).memory
+        assert first.reinforce_count == turns - 1 + 2
+        assert store.admin.doctor().exit_code == 0

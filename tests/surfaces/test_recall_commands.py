@@ -93,3 +93,23 @@ def test_entities_by_name(vestig: Vestig) -> None:
     (entity,) = vestig("entity", "list", "--json").document["entities"]
     assert vestig(*words, entity["id"], "--json").document["results"] == found
     assert vestig(*words, "Nobody Known", "--json").document["results"] == []
+
+
+def test_a_turn_that_repeats_a_text(vestig: Vestig) -> None:
+    text = "Yes, please do that for me."
+    words = ("memory", "add", text, "--author", "Ann", "--sequence", "1", "--session-id")
+    first = vestig(*words, "s1", "--json").document
+    assert (first["outcome"], first["repeats"]) == ("INSERTED_NEW", None)
+    told = vestig(*words, "s2")
+    assert told.out.startswith("Memory stored: mem_")
+    assert told.out.rstrip().endswith(f" (repeats {first['memory_id']})")
+    assert "(exact duplicate detected)" in vestig(*words, "s2").out
+    found = vestig("memory", "recall", text, "--json").document
+    (hit,) = found["results"]
+    assert found["counts"]["folded"] == 1
+    assert {hit["session_id"], *(one["session_id"] for one in hit["repeats"])} == {"s1", "s2"}
+    assert ", repeats=1)" in vestig("memory", "recall", text).out
+    one = vestig("memory", "recall", text, "--session-ids", "s2", "--json").document
+    assert [hit["session_id"] for hit in one["results"]] == ["s2"]
+    assert "repeats" not in one["results"][0]
+    assert len(vestig("memory", "list", "--json").document["memories"]) == 2
